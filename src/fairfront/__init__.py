@@ -1,0 +1,3 @@
+"""Supervised models that are Pareto efficient between accuracy and fairness."""
+
+__version__ = "0.1.0"

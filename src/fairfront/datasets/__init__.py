@@ -1,0 +1,38 @@
+"""Data sets: one embedded synthetic set, and loaders for public files kept in a folder of yours.
+
+No file of a public data set is part of the package. Each loader takes ``folder``, or the environment variable
+``FAIRFRONT_DATA``, checks the sha256 of every file, and returns a :class:`Dataset` whose ``card`` names
+source, licence, groups, and the known harms and limits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .adult import load_adult, paper_matrix
+from .base import DATASETS, Dataset
+from .communities_crime import load_communities_crime
+from .compas import load_compas
+from .encoding import encode
+from .german_credit import load_german_credit
+from .loans import load_loans
+from .oulad import load_oulad
+
+__all__ = [
+    "DATASETS",
+    "Dataset",
+    "encode",
+    "load",
+    "load_adult",
+    "load_communities_crime",
+    "load_compas",
+    "load_german_credit",
+    "load_loans",
+    "load_oulad",
+    "paper_matrix",
+]
+
+
+def load(name: str, **options: Any) -> Dataset:
+    """Load a data set by its registered name; ``options`` go to its loader."""
+    return DATASETS[name](**options)

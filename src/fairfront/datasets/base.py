@@ -1,0 +1,165 @@
+"""The record of one data set: columns, what is predicted, who is compared, and a card with its limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fairfront.exceptions import InputError, require
+from fairfront.registry import Registry
+
+from .encoding import Encoding, encode, row_index
+
+Column = NDArray[Any]
+Task = Literal["binary", "multiclass", "regression"]
+Backend = Literal["pandas", "polars"]
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Hold one data set by columns; treat every array as read-only.
+
+    Parameters
+    ----------
+    name : str
+        Name in the registry.
+    columns : dict of str to ndarray of shape (n,)
+        Every usable column. Numbers are ``int64`` or ``float64`` (missing: NaN); text is a string array,
+        or an object array with ``None`` where a value is missing.
+    target : str
+        The column to predict.
+    favourable : str, int, float or None
+        The label that is good for the person; ``None`` for regression.
+    sensitive : tuple of str
+        Columns that say who is compared with whom; the first is the default.
+    features : tuple of str
+        Columns a model sees by default. No sensitive column and never the target is among them.
+    task : {"binary", "multiclass", "regression"}
+        Kind of target.
+    card : str
+        One paragraph: source, licence, task, groups, known harms and limits.
+    split : tuple of two index arrays, optional
+        Rows for training and for testing, where the literature has a fixed split.
+    split_ids : ndarray of shape (n,), optional
+        Rows with the same code belong to one person and should stay on one side of a split.
+
+    Notes
+    -----
+    Leaving the sensitive columns out of the features does not make a model fair: other columns can stand in
+    for them. It keeps the model from reading the group directly, no more.
+    """
+
+    name: str
+    columns: dict[str, Column] = field(repr=False)
+    target: str
+    favourable: str | int | float | None
+    sensitive: tuple[str, ...]
+    features: tuple[str, ...] = field(repr=False)
+    task: Task
+    card: str = field(repr=False)
+    split: tuple[NDArray[np.intp], NDArray[np.intp]] | None = field(default=None, repr=False)
+    split_ids: NDArray[np.int64] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        _check_names(self)
+        _check_lengths(self)
+
+    def __len__(self) -> int:
+        return len(self.columns[self.target])
+
+    @property
+    def y(self) -> Column:
+        """Return the target column."""
+        return self.columns[self.target]
+
+    def sensitive_features(self, *names: str) -> dict[str, Column]:
+        """Return the sensitive columns asked for by name (default: the first)."""
+        asked = names or self.sensitive[:1]
+        _require_known(asked, self.sensitive, f"sensitive column of {self.name}")
+        return {name: self.columns[name] for name in asked}
+
+    def frame(self, backend: Backend = "pandas") -> Any:
+        """Return all columns as a data frame of the ``backend``, "pandas" or "polars"."""
+        _require_known((backend,), ("pandas", "polars"), "backend")
+        require(backend, backend, f"a data frame of {self.name}")
+        data = {name: _plain(values) for name, values in self.columns.items()}
+        return nw.from_dict(data, backend=backend).to_native()
+
+    def matrix(
+        self, encoding: Encoding = "one_hot", include: Sequence[str] = (), fit_on: ArrayLike | None = None
+    ) -> tuple[NDArray[np.float64], list[str]]:
+        """Return the features as numbers, with the name of each column of the matrix.
+
+        Parameters
+        ----------
+        encoding : {"one_hot", "integer"}, default "one_hot"
+            See :func:`fairfront.datasets.encode`.
+        include : sequence of str
+            Columns to add after the features, such as sensitive ones.
+        fit_on : array of row indices or boolean mask, optional
+            Rows on which means, standard deviations and medians are computed; default: all rows. Give the
+            training rows, so that nothing is learned from the rows kept for testing.
+
+        Returns
+        -------
+        X : ndarray of shape (n, d), float64
+        names : list of str
+            ``"age"`` for a number, ``"education=Masters"`` for the indicator of a category.
+        """
+        extra = (include,) if isinstance(include, str) else tuple(include)
+        choices = tuple(name for name in self.columns if name != self.target)
+        _require_known(extra, choices, f"column of {self.name} to include")
+        names = dict.fromkeys((*self.features, *extra))
+        return encode(self.columns, tuple(names), encoding=encoding, fit_on=fit_on)
+
+    def subset(self, rows: ArrayLike) -> Dataset:
+        """Return the data set of the given rows (indices or boolean mask); a fixed split is carried over."""
+        index = row_index(rows, len(self))
+        columns = {name: values[index] for name, values in self.columns.items()}
+        ids = None if self.split_ids is None else self.split_ids[index]
+        split = None
+        if self.split is not None:
+            train, test = (np.flatnonzero(np.isin(index, part)) for part in self.split)
+            split = (train, test)
+        return replace(self, columns=columns, split=split, split_ids=ids)
+
+
+DATASETS: Registry[Callable[..., Dataset]] = Registry("data set")
+
+
+def _plain(values: Column) -> Any:
+    return values.tolist() if values.dtype.kind in "OU" else values
+
+
+def _require_known(names: Sequence[str], known: Sequence[str], what: str) -> None:
+    for name in names:
+        if name not in known:
+            raise InputError(f"unknown {what} {name!r}, expected one of: {', '.join(known)}.")
+
+
+def _check_names(data: Dataset) -> None:
+    named = (data.target, *data.sensitive, *data.features)
+    _require_known(named, tuple(data.columns), f"column named by the data set {data.name}")
+    if not data.sensitive:
+        raise InputError(f"{data.name} has no sensitive column, expected at least 1: name who is compared.")
+    barred = [name for name in data.features if name in data.sensitive or name == data.target]
+    if barred:
+        raise InputError(
+            f"features of {data.name} contain {', '.join(barred)}, expected neither the target nor a "
+            "sensitive column: leave it out here and ask for it with matrix(include=...)."
+        )
+
+
+def _check_lengths(data: Dataset) -> None:
+    expected = len(data)
+    for name, values in data.columns.items():
+        if values.shape != (expected,):
+            raise InputError(
+                f"column {name} of {data.name} has shape {values.shape}, expected ({expected},) as the "
+                f"target {data.target}: give one value per row."
+            )

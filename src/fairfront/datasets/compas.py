@@ -1,0 +1,111 @@
+"""COMPAS (Broward County): two-year recidivism, or the degree of the charge."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairfront.exceptions import InputError
+
+from .base import DATASETS, Dataset
+from .reading import Folder, Source, number_column, table, text_column
+
+FILE = "compas-scores-two-years.csv"
+SOURCE = Source(
+    name="compas",
+    origin="https://github.com/propublica/compas-analysis",
+    files={FILE: "c451db85908b2f7fef1d83203bedf6b71ecda0d5af468d82ae62178f91d0cc7d"},
+)
+RACES = ("African-American", "Caucasian")
+# The file also holds names, birth dates, case numbers and dates of real people: they are never kept.
+NUMBERS = ("age", "juv_fel_count", "juv_misd_count", "juv_other_count", "priors_count", "decile_score")
+TEXTS = ("age_cat", "c_charge_degree", "score_text", "race", "sex")
+FILTERS = ("days_b_screening_arrest", "is_recid", "two_year_recid")
+FEATURES = ("age", "age_cat", *NUMBERS[1:5], "c_charge_degree")
+TARGETS = {
+    "two_year_recid": ("two_year_recid", "no recidivism"),
+    "charge_degree": ("c_charge_degree", "M"),
+}
+CARD = (
+    "COMPAS, Broward County, Florida, 2013-2014; gathered from public records and published by ProPublica "
+    "(github.com/propublica/compas-analysis) with the story 'Machine Bias'. The repository carries no "
+    "licence: research use with attribution, do not redistribute. Task: was a person charged again within "
+    "two years ('no recidivism' is favourable); on request the degree of the first charge (M misdemeanour, "
+    "F felony), which is what the label counts of the paper's table are. Groups: race (African-American "
+    "and Caucasian only) and sex. Known harms and limits: the rows are real people, so names, birth dates, "
+    "case numbers and dates are dropped on reading; a new charge shows policing and prosecution as well as "
+    "behaviour, and both differ by race, so the label itself is biased; the two-year cut-off was applied "
+    "to people without a new charge only, which inflates the rate of recidivism (Barenstein 2019); one "
+    "county, two years, two of six recorded races. Balancing rates on this label does not make risk scores "
+    "in court just, and no model trained here should be used on anybody."
+)
+
+
+def load_compas(
+    folder: Folder = None, target: Literal["two_year_recid", "charge_degree"] = "two_year_recid"
+) -> Dataset:
+    """Load COMPAS after ProPublica's filter, African-American and Caucasian people only: 5 278 rows.
+
+    Parameters
+    ----------
+    folder : path, optional
+        Folder with ``compas-scores-two-years.csv``, or its parent; default: ``FAIRFRONT_DATA``.
+    target : {"two_year_recid", "charge_degree"}, default "two_year_recid"
+        What is predicted. ``"two_year_recid"``: "no recidivism" (favourable, 2 795 rows) or "recidivism".
+        ``"charge_degree"``: "M" (favourable, 1 838 rows) or "F".
+
+    Returns
+    -------
+    Dataset
+        Sensitive ``race`` and ``sex``. ``decile_score`` and ``score_text``, the COMPAS score itself, are
+        columns and not features, so that the score can be audited.
+
+    Notes
+    -----
+    Differs from the paper: its text describes recidivism, but the label counts of its table are those of the
+    charge degree with M as +1, and the printed total 1 006 for label -1 should be 3 440. Use
+    ``target="charge_degree"`` to compare with that table.
+    """
+    if target not in TARGETS:
+        raise InputError(f"unknown target {target!r} of compas, expected one of: {', '.join(TARGETS)}.")
+    label, favourable = TARGETS[target]
+    return Dataset(
+        name="compas",
+        columns=_columns(table(SOURCE.read(folder)[FILE])),
+        target=label,
+        favourable=favourable,
+        sensitive=("race", "sex"),
+        features=tuple(name for name in FEATURES if name != label),
+        task="binary",
+        card=CARD,
+    )
+
+
+def _columns(rows: list[list[str]]) -> dict[str, NDArray[Any]]:
+    header = rows[0]
+    # list.index finds the first of the duplicated names priors_count and decile_score.
+    place = {name: header.index(name) for name in (*NUMBERS, *TEXTS, *FILTERS)}
+    wanted = [{name: row[k] for name, k in place.items()} for row in rows[1:]]
+    kept = [row for row in wanted if _passes(row)]
+    columns = {name: number_column(row[name] for row in kept) for name in NUMBERS}
+    columns |= {name: text_column(row[name] for row in kept) for name in TEXTS}
+    again = np.array([row["two_year_recid"] == "1" for row in kept])
+    columns["two_year_recid"] = np.where(again, "recidivism", "no recidivism")
+    return columns
+
+
+def _passes(row: dict[str, str]) -> bool:
+    days = row["days_b_screening_arrest"]
+    return (
+        days != ""
+        and abs(float(days)) <= 30
+        and row["is_recid"] != "-1"
+        and row["c_charge_degree"] != "O"
+        and row["score_text"] != "N/A"
+        and row["race"] in RACES
+    )
+
+
+DATASETS.add("compas", load_compas)

@@ -1,0 +1,41 @@
+"""Errors and warnings that users see, and the one way to ask for an optional part."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+
+class FairfrontError(Exception):
+    """Base of all errors raised by fairfront."""
+
+
+class InputError(FairfrontError, ValueError):
+    """Input that cannot be used: the message says what, expected, found and remedy."""
+
+
+class UnboundedError(FairfrontError, ArithmeticError):
+    """Objectives that fall without bound, so that no efficient point exists."""
+
+
+class MissingExtraError(FairfrontError, ImportError):
+    """An optional part was asked for and its extra is not installed."""
+
+
+class FairfrontWarning(UserWarning):
+    """Base of all warnings given by fairfront."""
+
+
+class GroupWarning(FairfrontWarning):
+    """A group is too small, missing or unseen, and was left out of the gaps."""
+
+
+def require(module: str, extra: str, purpose: str) -> ModuleType:
+    """Import an optional module, or say which extra brings it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{purpose} needs the package {module.split('.')[0]}, which is not installed; "
+            f'install it with: pip install "fairfront[{extra}]"'
+        ) from error

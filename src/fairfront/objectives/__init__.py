@@ -1,0 +1,34 @@
+"""From data to objectives: groups, cells, losses, gaps, notions and the algebra on them."""
+
+from .algebra import Algebra, Layout, build
+from .cells import Atoms, Cells, find_atoms
+from .gaps import GAPS, Gap
+from .groups import Attribute, GroupProbabilities, Groups
+from .labels import Array, Task
+from .losses import LOSSES, Loss
+from .notions import NOTIONS, Comparison, Notion
+from .surrogates import Measure, Quantity, measure
+
+__all__ = [
+    "GAPS",
+    "LOSSES",
+    "NOTIONS",
+    "Algebra",
+    "Array",
+    "Atoms",
+    "Attribute",
+    "Cells",
+    "Comparison",
+    "Gap",
+    "GroupProbabilities",
+    "Groups",
+    "Layout",
+    "Loss",
+    "Measure",
+    "Notion",
+    "Quantity",
+    "Task",
+    "build",
+    "find_atoms",
+    "measure",
+]

@@ -1,0 +1,214 @@
+"""Groups: who belongs where, from columns or from probabilities. They know nothing about labels or losses."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import GroupWarning, InputError
+from ..validation import as_columns, factorize
+from .labels import Array
+
+MISSING = -1
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One sensitive attribute: the group of each row, or its probabilities.
+
+    ``codes`` index ``levels`` and are -1 for rows whose group is missing or left out; ``shares`` (n, c)
+    replace them when groups are probabilities. The reference group is the last level. ``left_out`` maps
+    groups that are too small to their number of rows.
+    """
+
+    name: str
+    levels: tuple[str, ...]
+    codes: NDArray[np.intp] | None
+    shares: Array | None = None
+    n_missing: int = 0
+    left_out: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def reference(self) -> str:
+        """Return the reference group's name."""
+        return self.levels[-1]
+
+    def membership(self) -> Array:
+        """Return the (n, c) shares of membership, 0 and 1 for groups given by labels."""
+        if self.shares is not None:
+            return self.shares
+        assert self.codes is not None
+        return (self.codes[:, None] == np.arange(len(self.levels))).astype(np.float64)
+
+    def sizes(self) -> Array:
+        """Return the number of rows (expected number, for probabilities) of each level."""
+        if self.codes is not None:
+            counted = np.bincount(self.codes[self.codes >= 0], minlength=len(self.levels))
+            return counted.astype(np.float64)
+        return np.asarray(self.membership().sum(axis=0))
+
+
+class GroupProbabilities:
+    """Probabilities of membership instead of group labels, one column per group, rows summing to 1.
+
+    Parameters
+    ----------
+    frame : data frame, mapping or array of shape (n, c)
+        One column per group.
+    levels : sequence of str, optional
+        Names of the groups when ``frame`` is an array.
+    name : str
+        Name of the attribute.
+    """
+
+    def __init__(self, frame: Any, levels: Sequence[str] | None = None, name: str = "group") -> None:
+        columns = as_columns(frame, "GroupProbabilities", names=levels)
+        self.name = name
+        self.levels = tuple(columns)
+        self.shares: Array = np.column_stack([np.asarray(c, dtype=np.float64) for c in columns.values()])
+        self._check()
+
+    def _check(self) -> None:
+        if len(self.levels) < 2:
+            raise InputError(f"GroupProbabilities has {len(self.levels)} column, expected one per group (2 or more).")
+        if not np.isfinite(self.shares).all() or (self.shares < 0).any():
+            raise InputError(
+                "GroupProbabilities has negative, missing or infinite entries, expected numbers between 0 and 1; "
+                "give rows with unknown group equal probabilities or leave them out."
+            )
+        off = np.abs(self.shares.sum(axis=1) - 1.0)
+        if (off > 1e-6).any():
+            row = int(np.argmax(off))
+            raise InputError(
+                f"GroupProbabilities must sum to 1 in every row, found {self.shares[row].sum():.6g} in row {row} "
+                f"({int((off > 1e-6).sum())} such rows); divide each row by its sum."
+            )
+
+    def __len__(self) -> int:
+        return len(self.shares)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """How sensitive columns become groups.
+
+    Parameters
+    ----------
+    reference : str or mapping of column name to group, optional
+        The group that signed gaps are measured against; by default each column's largest.
+    cross : bool
+        Cross all columns into one attribute instead of taking each on its own.
+    min_size : int
+        Groups with fewer rows count in the loss, stay out of the gaps, and are reported.
+    """
+
+    reference: Any = None
+    cross: bool = False
+    min_size: int = 30
+
+    def resolve(self, sensitive_features: Any, n: int) -> tuple[Attribute, ...]:
+        """Turn columns or probabilities of n rows into attributes."""
+        if isinstance(sensitive_features, GroupProbabilities):
+            return (self._soft(sensitive_features, n),)
+        columns = as_columns(sensitive_features, "sensitive_features", n=n)
+        if self.cross and len(columns) > 1:
+            columns = {" & ".join(columns): _crossed(columns)}
+        return tuple(self._hard(name, values) for name, values in columns.items())
+
+    def _hard(self, name: str, values: NDArray[Any]) -> Attribute:
+        codes, found = factorize(values)
+        levels = [str(v) for v in found]
+        n_missing = int((codes < 0).sum())
+        sizes = np.bincount(codes[codes >= 0], minlength=len(levels))
+        _check_levels(name, levels, sizes, n_missing)
+        kept = np.flatnonzero(sizes >= self.min_size)
+        left_out = tuple((levels[i], int(sizes[i])) for i in range(len(levels)) if sizes[i] < self.min_size)
+        self._check_kept(name, levels, sizes, kept, left_out)
+        order = self._reference_last(name, [levels[i] for i in kept], sizes[kept].astype(np.float64))
+        renumber = np.full(len(levels) + 1, MISSING, dtype=np.intp)
+        renumber[kept[order]] = np.arange(len(kept))
+        return Attribute(
+            name, tuple(levels[i] for i in kept[order]), renumber[codes], None, n_missing, left_out
+        )
+
+    def _soft(self, given: GroupProbabilities, n: int) -> Attribute:
+        if len(given) != n:
+            raise InputError(f"GroupProbabilities has {len(given)} rows, expected {n}, as many as X.")
+        sizes = given.shares.sum(axis=0)
+        kept = np.flatnonzero(sizes >= self.min_size)
+        left_out = tuple((given.levels[i], int(sizes[i])) for i in np.flatnonzero(sizes < self.min_size))
+        self._check_kept(given.name, list(given.levels), sizes, kept, left_out)
+        order = self._reference_last(given.name, [given.levels[i] for i in kept], sizes[kept])
+        return Attribute(
+            given.name,
+            tuple(given.levels[i] for i in kept[order]),
+            None,
+            np.ascontiguousarray(given.shares[:, kept[order]]),
+            0,
+            left_out,
+        )
+
+    def _check_kept(
+        self, name: str, levels: list[str], sizes: Array, kept: NDArray[np.intp], left_out: tuple[Any, ...]
+    ) -> None:
+        counts = ", ".join(f"{level} {size:g}" for level, size in zip(levels, sizes, strict=True))
+        if len(kept) < 2:
+            raise InputError(
+                f"sensitive feature {name!r} has {len(kept)} group(s) of at least {self.min_size} rows, "
+                f"expected 2 or more (rows per group: {counts}); merge groups or lower "
+                "groups=Groups(min_size=...)."
+            )
+        if left_out:
+            small = ", ".join(f"{level} ({size} rows)" for level, size in left_out)
+            warnings.warn(
+                f"groups of {name!r} with fewer than {self.min_size} rows stay out of the gaps: {small}; "
+                "they count in the loss.",
+                GroupWarning,
+                stacklevel=2,
+            )
+
+    def _reference_last(self, name: str, levels: list[str], sizes: Array) -> NDArray[np.intp]:
+        """Return the order of levels with the reference group at the end."""
+        wanted = self.reference.get(name) if isinstance(self.reference, Mapping) else self.reference
+        if wanted is None:
+            chosen = int(np.argmax(sizes))
+        elif str(wanted) in levels:
+            chosen = levels.index(str(wanted))
+        else:
+            raise InputError(
+                f"reference group {wanted!r} of {name!r} is not among its groups, "
+                f"expected one of {', '.join(levels)}."
+            )
+        return np.array([i for i in range(len(levels)) if i != chosen] + [chosen], dtype=np.intp)
+
+
+def _check_levels(name: str, levels: list[str], sizes: NDArray[Any], n_missing: int) -> None:
+    if not levels:
+        raise InputError(
+            f"sensitive feature {name!r} is missing in all {n_missing} rows, expected at least 2 groups."
+        )
+    if len(levels) == 1:
+        raise InputError(
+            f"sensitive feature {name!r} is constant (all {int(sizes[0])} rows are {levels[0]!r}), "
+            "expected at least 2 groups; give another column."
+        )
+    if len(levels) > max(100, 0.1 * sizes.sum()):
+        raise InputError(
+            f"sensitive feature {name!r} has {len(levels)} values in {int(sizes.sum())} rows, expected groups; "
+            "a number such as age must be cut into bands first, an identifier cannot be used."
+        )
+
+
+def _crossed(columns: dict[str, NDArray[Any]]) -> NDArray[Any]:
+    """Join columns value by value; missing where any of them is."""
+    coded = [factorize(values) for values in columns.values()]
+    missing = np.any([codes < 0 for codes, _ in coded], axis=0)
+    parts = [np.array([str(v) for v in found] + [""], dtype=object)[codes] for codes, found in coded]
+    joined = np.array([" & ".join(row) for row in zip(*parts, strict=True)], dtype=object)
+    joined[missing] = None
+    return joined

@@ -1,0 +1,227 @@
+"""Losses: per-sample value, slope and curvature as functions of (score, target).
+
+Scores have the shape (..., K, n): K = 1 for binary and regression, one row per class for softmax.
+Values have the shape (..., n), slopes (..., K, n), curvatures (..., K, K, n).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from ..registry import Registry
+from .labels import Array, Kind, Task
+
+
+class Loss(ABC):
+    """A per-sample training loss; knows nothing about groups or data."""
+
+    name: ClassVar[str]
+    kinds: ClassVar[tuple[Kind, ...]]
+    smooth: ClassVar[bool] = True
+    likelihood: ClassVar[bool] = False
+
+    def n_scores(self, task: Task) -> int:
+        """Return K, the number of scores per sample."""
+        return 1
+
+    @abstractmethod
+    def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
+        """Return value and derivative with respect to the score, sharing what both need."""
+
+    @abstractmethod
+    def curvature(self, score: Array, target: Array) -> Array:
+        """Return the second derivative with respect to the score."""
+
+    def value(self, score: Array, target: Array) -> Array:
+        """Return the loss itself."""
+        return self.value_slope(score, target)[0]
+
+    def slope(self, score: Array, target: Array) -> Array:
+        """Return the derivative with respect to the score (a subgradient where there is a kink)."""
+        return self.value_slope(score, target)[1]
+
+    def smoothed(self, width: float) -> Loss:
+        """Return a smooth loss near this one; a smooth loss is its own."""
+        return self
+
+
+class MarginLoss(Loss):
+    """A loss of the margin ``u = target * score`` with targets -1 and +1."""
+
+    kinds: ClassVar[tuple[Kind, ...]] = ("binary",)
+
+    def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
+        """Chain rule: d loss(target * score) / d score = target * loss'(u), as target^2 = 1."""
+        value, slope = self.margin(score[..., 0, :] * target)
+        slope *= target
+        return value, slope[..., None, :]
+
+    def curvature(self, score: Array, target: Array) -> Array:
+        """Return loss''(u)."""
+        return self.margin_curvature(score[..., 0, :] * target)[..., None, None, :]
+
+    @abstractmethod
+    def margin(self, u: Array) -> tuple[Array, Array]:
+        """Return value and derivative in the margin (new arrays)."""
+
+    @abstractmethod
+    def margin_curvature(self, u: Array) -> Array:
+        """Return the second derivative in the margin."""
+
+
+@dataclass(frozen=True)
+class Logistic(MarginLoss):
+    """log(1 + exp(-u)), the negative log-likelihood of a logistic model."""
+
+    name: ClassVar[str] = "logistic"
+    likelihood: ClassVar[bool] = True
+
+    def margin(self, u: Array) -> tuple[Array, Array]:
+        """Return log(1 + exp(-u)) and -1 / (1 + exp(u)), without overflow for any u."""
+        small = np.abs(u)
+        np.negative(small, out=small)
+        np.exp(small, out=small)
+        value = np.log1p(small)
+        value -= np.minimum(u, 0.0)
+        slope = np.where(u >= 0.0, small, 1.0)
+        small += 1.0
+        slope /= small
+        np.negative(slope, out=slope)
+        return value, slope
+
+    def margin_curvature(self, u: Array) -> Array:
+        """Return s (1 - s) with s = 1 / (1 + exp(-u))."""
+        small = np.exp(-np.abs(u))
+        return np.asarray(small / (1.0 + small) ** 2)
+
+
+@dataclass(frozen=True)
+class Hinge(MarginLoss):
+    """max(0, 1 - u), the support vector machine's loss; its slope at the kink is taken as 0."""
+
+    name: ClassVar[str] = "hinge"
+    smooth: ClassVar[bool] = False
+
+    def margin(self, u: Array) -> tuple[Array, Array]:
+        """Return max(0, 1 - u) and -1 where u < 1."""
+        return np.maximum(0.0, 1.0 - u), np.where(u < 1.0, -1.0, 0.0)
+
+    def margin_curvature(self, u: Array) -> Array:
+        """Return 0: the hinge has no curvature anywhere but at its kink."""
+        return np.zeros_like(u)
+
+    def smoothed(self, width: float) -> Loss:
+        """Return the hinge with its kink rounded over ``width``."""
+        return SmoothedHinge(width=width)
+
+
+@dataclass(frozen=True)
+class SmoothedHinge(MarginLoss):
+    """Hinge whose kink is a parabola over a band of the given width: 1 - width < u < 1.
+
+    Its value is below the hinge by at most width / 2.
+    """
+
+    name: ClassVar[str] = "smoothed_hinge"
+    width: float = 0.5
+
+    def margin(self, u: Array) -> tuple[Array, Array]:
+        """Return 0, (1 - u)^2 / (2 width) or 1 - u - width / 2, and its derivative."""
+        short = np.clip(1.0 - u, 0.0, self.width)
+        value = short * (1.0 - u - short / 2.0) / self.width
+        return np.where(u >= 1.0, 0.0, value), -short / self.width
+
+    def margin_curvature(self, u: Array) -> Array:
+        """Return 1 / width inside the band, 0 outside."""
+        return np.where((u < 1.0) & (u > 1.0 - self.width), 1.0 / self.width, 0.0)
+
+    def smoothed(self, width: float) -> Loss:
+        """Return the same loss with a band at least as wide as asked."""
+        return replace(self, width=max(width, self.width))
+
+
+@dataclass(frozen=True)
+class SquaredHinge(MarginLoss):
+    """max(0, 1 - u)^2, the default loss of scikit-learn's LinearSVC."""
+
+    name: ClassVar[str] = "squared_hinge"
+
+    def margin(self, u: Array) -> tuple[Array, Array]:
+        """Return max(0, 1 - u)^2 and -2 max(0, 1 - u)."""
+        short = np.maximum(0.0, 1.0 - u)
+        return short**2, -2.0 * short
+
+    def margin_curvature(self, u: Array) -> Array:
+        """Return 2 where u < 1."""
+        return np.where(u < 1.0, 2.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Squared(Loss):
+    """(score - target)^2 / 2."""
+
+    name: ClassVar[str] = "squared"
+    kinds: ClassVar[tuple[Kind, ...]] = ("regression", "binary")
+
+    def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
+        """Return r^2 / 2 and r with r = score - target."""
+        residual = score - target
+        return 0.5 * residual[..., 0, :] ** 2, residual
+
+    def curvature(self, score: Array, target: Array) -> Array:
+        """Return 1."""
+        return np.ones_like(score)[..., None, :]
+
+
+@dataclass(frozen=True)
+class Softmax(Loss):
+    """Negative log-likelihood of a multinomial model; the target is the class index."""
+
+    name: ClassVar[str] = "softmax"
+    kinds: ClassVar[tuple[Kind, ...]] = ("multiclass",)
+    likelihood: ClassVar[bool] = True
+
+    def n_scores(self, task: Task) -> int:
+        """Return one score per class."""
+        return len(task.classes)
+
+    def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
+        """Return logsumexp(score) - score[target] and softmax(score) - onehot(target)."""
+        hot = one_hot(target, score.shape[-2])
+        top = score.max(axis=-2, keepdims=True)
+        exped = np.exp(score - top)
+        total = exped.sum(axis=-2, keepdims=True)
+        own = (score * hot).sum(axis=-2)
+        value = np.log(total[..., 0, :]) + top[..., 0, :] - own
+        exped /= total
+        exped -= hot
+        return value, exped
+
+    def curvature(self, score: Array, target: Array) -> Array:
+        """Return diag(s) - s s^T with s = softmax(score)."""
+        s = softmax(score)
+        block = -s[..., :, None, :] * s[..., None, :, :]
+        index = np.arange(s.shape[-2])
+        block[..., index, index, :] += s
+        return block
+
+
+def softmax(score: Array) -> Array:
+    """Return the softmax over the class axis (the last but one)."""
+    exped = np.exp(score - score.max(axis=-2, keepdims=True))
+    exped /= exped.sum(axis=-2, keepdims=True)
+    return np.asarray(exped)
+
+
+def one_hot(target: Array, width: int) -> Array:
+    """Return the (width, n) indicator of class indices."""
+    return (np.arange(width)[:, None] == target).astype(np.float64)
+
+
+LOSSES: Registry[type[Loss]] = Registry("loss")
+for _loss in (Logistic, Hinge, SmoothedHinge, SquaredHinge, Softmax, Squared):
+    LOSSES.add(_loss.name, _loss)

@@ -1,0 +1,217 @@
+"""Notions of fairness: which averages of which groups are compared. They know nothing about weights."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from ..exceptions import InputError
+from ..registry import Registry
+from .labels import Kind, Task
+from .surrogates import Quantity
+
+Surrogate = Literal["loss", "rate"]
+CLASSES: tuple[Kind, ...] = ("binary", "multiclass")
+ALL: tuple[Kind, ...] = ("binary", "multiclass", "regression")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One average per group: ``quantity`` over the group's rows whose label is among ``labels`` (None: all).
+
+    ``contrast`` says what is done with them: differences of all pairs of groups, or each on its own.
+    """
+
+    quantity: Quantity
+    labels: tuple[int, ...] | None
+    words: str = ""
+    contrast: Literal["pairs", "each"] = "pairs"
+
+
+class Notion(ABC):
+    """What is compared between groups, stated for the favourable label."""
+
+    name: ClassVar[str]
+    kinds: ClassVar[tuple[Kind, ...]] = CLASSES
+    two_sided: ClassVar[bool] = True
+    floor: float = 0.0
+
+    @abstractmethod
+    def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
+        """Return the averages to compare."""
+
+    @abstractmethod
+    def sentence(self, task: Task) -> str:
+        """Say in words what is compared."""
+
+    def check(self, task: Task, surrogate: Surrogate) -> None:
+        """Refuse a task or a surrogate that the notion has no meaning for."""
+        if task.kind not in self.kinds:
+            raise InputError(
+                f"notion {self.name!r} compares decisions, expected class labels, found {task.kind}; "
+                "use 'disparate_mistreatment', 'demographic_parity' or 'group_loss'."
+            )
+        if surrogate == "rate" and task.kind == "regression":
+            raise InputError(
+                "surrogate 'rate' is a share of decisions, expected class labels, found regression; "
+                "use surrogate='loss'."
+            )
+
+
+def _own(surrogate: Surrogate, label: int) -> Quantity:
+    """Return the measure of how rows of a label fare: their loss, or the share decided as that label."""
+    return Quantity("loss") if surrogate == "loss" else Quantity("rate", label)
+
+
+def _given(task: Task, label: int) -> str:
+    return f"y={task.classes[label]}"
+
+
+@dataclass(frozen=True)
+class EqualOpportunity(Notion):
+    """P(decided favourable | group, favourable label) is the same in every group (Hardt et al. 2016).
+
+    Equation (4) of the paper. With more than two classes every class is compared.
+    """
+
+    name: ClassVar[str] = "equal_opportunity"
+
+    def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
+        """Compare the favourable label's rows; every class when there are more than two."""
+        labels = (task.favourable,) if task.kind == "binary" else task.label_codes
+        return tuple(Comparison(_own(surrogate, c), (c,), _given(task, c)) for c in labels)
+
+    def sentence(self, task: Task) -> str:
+        """Say in words what is compared."""
+        if task.kind == "binary":
+            good = task.favourable_label
+            return f"Among people whose label is {good!r}, the share decided as {good!r}."
+        return "Among people of each label in turn, the share decided as that label."
+
+
+@dataclass(frozen=True)
+class PredictiveEquality(Notion):
+    """P(decided favourable | group, another label) is the same in every group: equal false positive rates."""
+
+    name: ClassVar[str] = "predictive_equality"
+
+    def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
+        """Compare the rows whose label is not the favourable one."""
+        others = tuple(c for c in task.label_codes if c != task.favourable)
+        quantity = Quantity("loss") if surrogate == "loss" else Quantity("rate", task.favourable)
+        words = _given(task, others[0]) if len(others) == 1 else f"y!={task.favourable_label}"
+        return (Comparison(quantity, others, words),)
+
+    def sentence(self, task: Task) -> str:
+        """Say in words what is compared."""
+        good = task.favourable_label
+        return f"Among people whose label is not {good!r}, the share decided as {good!r}."
+
+
+@dataclass(frozen=True)
+class EqualizedOdds(Notion):
+    """The decision is independent of the group given the label (paper, appendix B).
+
+    With more than two classes every class's own rows are compared, as for equal opportunity.
+    """
+
+    name: ClassVar[str] = "equalized_odds"
+
+    def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
+        """Compare both kinds of rows."""
+        first = EqualOpportunity().comparisons(task, surrogate)
+        return first + PredictiveEquality().comparisons(task, surrogate) if task.kind == "binary" else first
+
+    def sentence(self, task: Task) -> str:
+        """Say in words what is compared."""
+        if task.kind == "binary":
+            return f"Among people of either label, the share decided as {task.favourable_label!r}."
+        return "Among people of each label in turn, the share decided as that label."
+
+
+@dataclass(frozen=True)
+class DisparateMistreatment(Notion):
+    """P(decided wrongly | group) is the same in every group (Zafar et al. 2017; paper, appendix B)."""
+
+    name: ClassVar[str] = "disparate_mistreatment"
+    kinds: ClassVar[tuple[Kind, ...]] = ALL
+
+    def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
+        """Compare all rows on their own labels."""
+        return (Comparison(Quantity("loss" if surrogate == "loss" else "rate"), None),)
+
+    def sentence(self, task: Task) -> str:
+        """Say in words what is compared."""
+        return "Among all people of a group, " + (
+            "the mean loss of the prediction." if task.kind == "regression" else "the share decided wrongly."
+        )
+
+
+@dataclass(frozen=True)
+class DemographicParity(Notion):
+    """P(decided favourable | group) is the same in every group, whatever the labels (Dwork et al. 2012).
+
+    The loss surrogate is the loss as if every label were the favourable one; for more than two classes every
+    class is compared; for regression the mean prediction.
+    """
+
+    name: ClassVar[str] = "demographic_parity"
+    kinds: ClassVar[tuple[Kind, ...]] = ALL
+
+    def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
+        """Compare all rows on a given label."""
+        if task.kind == "regression":
+            return (Comparison(Quantity("score"), None),)
+        labels = (task.favourable,) if task.kind == "binary" else task.label_codes
+        return tuple(Comparison(Quantity(surrogate, c), None, f"as {task.classes[c]}") for c in labels)
+
+    def sentence(self, task: Task) -> str:
+        """Say in words what is compared."""
+        if task.kind == "regression":
+            return "Among all people of a group, the mean prediction."
+        if task.kind == "binary":
+            return f"Among all people of a group, the share decided as {task.favourable_label!r}."
+        return "Among all people of a group, the share decided as each label in turn."
+
+
+@dataclass(frozen=True)
+class GroupLoss(Notion):
+    """The loss of every group is at most a bound (bounded group loss): one-sided, each group on its own.
+
+    Its smallest reachable value is not 0 but what the worst-off group can reach. ``floor`` is subtracted
+    from every group's loss.
+    """
+
+    name: ClassVar[str] = "group_loss"
+    kinds: ClassVar[tuple[Kind, ...]] = ALL
+    two_sided: ClassVar[bool] = False
+    floor: float = 0.0
+
+    def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
+        """Take each group's loss by itself."""
+        return (Comparison(Quantity("loss"), None, "", "each"),)
+
+    def sentence(self, task: Task) -> str:
+        """Say in words what is bounded."""
+        return "The mean loss of the group that fares worst."
+
+    def check(self, task: Task, surrogate: Surrogate) -> None:
+        """Refuse the rate surrogate: a loss is what this notion bounds."""
+        if surrogate == "rate":
+            raise InputError(
+                "notion 'group_loss' bounds a loss, found surrogate='rate'; "
+                "use surrogate='loss', or notion='disparate_mistreatment' for error rates."
+            )
+
+
+NOTIONS: Registry[type[Notion]] = Registry("notion")
+for _notion in (
+    EqualOpportunity,
+    EqualizedOdds,
+    PredictiveEquality,
+    DisparateMistreatment,
+    DemographicParity,
+    GroupLoss,
+):
+    NOTIONS.add(_notion.name, _notion)

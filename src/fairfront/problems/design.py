@@ -1,0 +1,102 @@
+"""Design matrices with rows sorted by cell: products over row ranges, dense or sparse, intercept as a column."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..objectives import Array
+
+ROW_BYTES = 1 << 22
+SCORE_BYTES = 1 << 20
+"""Rows are taken in runs of about these many bytes of data and of scores, so that what follows the first product
+of a pass finds them in the cache, and so that memory does not grow with n."""
+
+
+class Design(Protocol):
+    """What a linear problem needs of its data. Row ranges are [start, stop) in sorted order."""
+
+    n: int
+    d: int
+
+    def rows_per_chunk(self, r: int) -> int:
+        """Return how many rows to take at a time for r scores per row."""
+        ...
+
+    def scores(self, start: int, stop: int, W: Array) -> Array:
+        """Return W X^T on the rows, for W (r, d): shape (r, rows)."""
+        ...
+
+    def pull(self, start: int, stop: int, S: Array) -> Array:
+        """Return S X on the rows, for S (r, rows): shape (r, d)."""
+        ...
+
+    def weighted(self, start: int, stop: int, v: Array) -> Array:
+        """Return X^T diag(v) X on the rows: shape (d, d)."""
+        ...
+
+
+class DenseDesign:
+    """A sorted copy of a dense matrix, in double precision; the only large array fairfront makes."""
+
+    def __init__(self, X: NDArray[Any], order: NDArray[np.intp], intercept: bool) -> None:
+        self.n, columns = X.shape
+        self.d = columns + int(intercept)
+        self.X = np.empty((self.n, self.d))
+        if intercept:
+            self.X[:, -1] = 1.0
+        for start in range(0, self.n, 4096):
+            self.X[start : start + 4096, :columns] = X[order[start : start + 4096]]
+
+    def rows_per_chunk(self, r: int) -> int:
+        """Return how many rows to take at a time for r scores per row."""
+        return max(256, min(ROW_BYTES // (8 * self.d), SCORE_BYTES // (8 * r)))
+
+    def scores(self, start: int, stop: int, W: Array) -> Array:
+        """Return W X^T on the rows."""
+        return np.asarray(W @ self.X[start:stop].T)
+
+    def pull(self, start: int, stop: int, S: Array) -> Array:
+        """Return S X on the rows."""
+        return np.asarray(S @ self.X[start:stop])
+
+    def weighted(self, start: int, stop: int, v: Array) -> Array:
+        """Return X^T diag(v) X on the rows."""
+        rows = self.X[start:stop]
+        return np.asarray((rows * v[:, None]).T @ rows)
+
+
+class SparseDesign:
+    """A sorted copy of a sparse matrix in CSR form."""
+
+    def __init__(self, X: Any, order: NDArray[np.intp], intercept: bool) -> None:
+        rows = sparse.csr_array(X, dtype=np.float64)[order]
+        ones = sparse.csr_array(np.ones((rows.shape[0], 1)))
+        self.X = sparse.csr_array(sparse.hstack([rows, ones])) if intercept else rows
+        self.n, self.d = self.X.shape
+
+    def rows_per_chunk(self, r: int) -> int:
+        """Return how many rows to take at a time for r scores per row."""
+        per_row = max(1.0, 12.0 * self.X.nnz / max(1, self.n))
+        return max(256, min(int(ROW_BYTES / per_row), SCORE_BYTES // (8 * r)))
+
+    def scores(self, start: int, stop: int, W: Array) -> Array:
+        """Return W X^T on the rows."""
+        return np.ascontiguousarray((self.X[start:stop] @ W.T).T)
+
+    def pull(self, start: int, stop: int, S: Array) -> Array:
+        """Return S X on the rows."""
+        return np.ascontiguousarray((self.X[start:stop].T @ S.T).T)
+
+    def weighted(self, start: int, stop: int, v: Array) -> Array:
+        """Return X^T diag(v) X on the rows."""
+        rows = self.X[start:stop]
+        return np.asarray((rows.T @ sparse.diags_array(v) @ rows).toarray())
+
+
+def sorted_design(X: Any, order: NDArray[np.intp], intercept: bool) -> Design:
+    """Return the design of the right kind for a dense or sparse matrix."""
+    return SparseDesign(X, order, intercept) if sparse.issparse(X) else DenseDesign(X, order, intercept)

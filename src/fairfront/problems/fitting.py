@@ -1,0 +1,94 @@
+"""Weighted fits: minimise omega.L by Newton's method, or by L-BFGS where Hessians are too large."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.optimize import minimize as scipy_minimize
+
+from ..objectives import Array
+
+if TYPE_CHECKING:
+    from .linear import LinearProblem
+
+WIDTHS = (2.0, 0.6, 0.2, 0.06, 0.02)
+"""Smoothing of a loss without curvature, narrowed on the way; the last leaves an error of at most 0.01."""
+
+
+def fit_cells(problem: LinearProblem, omega: Array, start: Array, second_order: bool) -> Array:
+    """Return the minimiser of omega.L; losses with kinks are smoothed, ever more narrowly."""
+    if problem.loss.smooth:
+        return newton(problem, omega, start) if second_order else lbfgs(problem, omega, start)
+    W = start
+    for width in WIDTHS:
+        twin = problem.with_loss(problem.loss.smoothed(width))
+        W = newton(twin, omega, W) if second_order else lbfgs(twin, omega, W)
+    return W
+
+
+def value_gradient(problem: LinearProblem, omega: Array, W: Array) -> tuple[float, Array]:
+    """Return omega.L and its gradient at weights (K, d)."""
+    point = problem.cells(W[None])
+    return float(point.L[0] @ omega), (omega @ point.D[0]).reshape(W.shape)
+
+
+def newton(problem: LinearProblem, omega: Array, W: Array, tol: float = 1e-13, max_iter: int = 100) -> Array:
+    """Damped Newton with exact Hessians; stops when the predicted decrease is below rounding."""
+    plain = problem.without_metric()
+    value, gradient = value_gradient(plain, omega, W)
+    for _ in range(max_iter):
+        step = _newton_step(plain.hessian(W, omega), gradient)
+        decrement = float((step * gradient).sum())
+        if decrement <= tol * max(1.0, abs(value)):
+            break
+        W, value, gradient, moved = _backtrack(plain, omega, W, step, value, gradient, decrement)
+        if not moved:
+            break
+    return W
+
+
+def _newton_step(H: Array, gradient: Array) -> Array:
+    """Solve H s = g, adding jitter until H is positive definite."""
+    scale = max(float(np.trace(H)) / len(H), 1e-12)
+    jitter = 1e-12 * scale
+    flat = gradient.reshape(-1)
+    while True:
+        try:
+            solved = cho_solve(cho_factor(H + jitter * np.eye(len(H))), flat)
+            return np.asarray(solved).reshape(gradient.shape)
+        except LinAlgError:
+            jitter *= 100.0
+
+
+def _backtrack(
+    problem: LinearProblem, omega: Array, W: Array, step: Array, value: float, gradient: Array, decrement: float
+) -> tuple[Array, float, Array, bool]:
+    """Halve the step until the value falls enough (Armijo)."""
+    length = 1.0
+    for _ in range(40):
+        trial = W - length * step
+        new_value, new_gradient = value_gradient(problem, omega, trial)
+        if new_value <= value - 1e-4 * length * decrement or abs(new_value - value) <= 1e-15 * abs(value):
+            return trial, new_value, new_gradient, new_value < value or length == 1.0
+        length *= 0.5
+    return W, value, gradient, False
+
+
+def lbfgs(problem: LinearProblem, omega: Array, W: Array, max_iter: int = 2000) -> Array:
+    """SciPy's L-BFGS with tight tolerances."""
+    plain = problem.without_metric()
+
+    def objective(flat: Array) -> tuple[float, Array]:
+        value, gradient = value_gradient(plain, omega, flat.reshape(W.shape))
+        return value, gradient.reshape(-1)
+
+    found = scipy_minimize(
+        objective,
+        W.reshape(-1),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": max_iter, "ftol": 1e-15, "gtol": 1e-9, "maxcor": 20},
+    )
+    return np.asarray(found.x, dtype=np.float64).reshape(W.shape)

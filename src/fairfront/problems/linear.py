@@ -1,0 +1,182 @@
+"""Linear models on data in memory: scores are X W^T, every cell gradient a weighted sum of rows."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+
+from ..objectives import Algebra, Array, Layout, Loss, Measure, Task, measure
+from .base import Point, gram
+from .design import sorted_design
+from .fitting import fit_cells
+
+DENSE_LIMIT = 3000
+"""Largest K d for which second-order quantities are formed."""
+
+
+class LinearProblem:
+    """Cells of a linear model on (X, y): first order, second order and weighted fits.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, d)
+    targets : array of shape (n,)
+        What the loss reads: -1 / +1, class indices, or values (`Task.targets`).
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        targets: Array,
+        task: Task,
+        loss: Loss,
+        layout: Layout,
+        algebra: Algebra,
+        fit_intercept: bool = True,
+    ) -> None:
+        self.task, self.loss, self.layout, self.algebra = task, loss, layout, algebra
+        self.fit_intercept = fit_intercept
+        self.design = sorted_design(X, layout.cells.order, fit_intercept)
+        self.targets = targets[layout.cells.order]
+        self.K, self.d = loss.n_scores(task), self.design.d
+        self.measures = self._bind(loss)
+        self.penalised = np.ones(self.d)
+        if fit_intercept:
+            self.penalised[-1] = 0.0
+        self.inverse_metric: Array | None = None
+
+    def _bind(self, loss: Loss) -> list[tuple[Measure, NDArray[np.intp]]]:
+        return [(measure(quantity, loss, self.task), where) for quantity, where in self.layout.quantities]
+
+    def with_loss(self, loss: Loss) -> LinearProblem:
+        """Return the same problem with another loss of the same width; the data are shared."""
+        other = copy.copy(self)
+        other.loss, other.measures = loss, other._bind(loss)
+        return other
+
+    def with_metric(self, M: Array) -> LinearProblem:
+        """Return the same problem with directions taken in the metric M, (K d, K d); the data are shared."""
+        other = copy.copy(self)
+        size = len(M)
+        ridge = 1e-10 * max(float(np.trace(M)) / size, 1e-300)
+        other.inverse_metric = cho_solve(cho_factor(M + ridge * np.eye(size)), np.eye(size))
+        return other
+
+    def without_metric(self) -> LinearProblem:
+        """Return the same problem with plain gradients as directions; the data are shared."""
+        other = copy.copy(self)
+        other.inverse_metric = None
+        return other
+
+    def cells(self, W: Array) -> Point:
+        """Evaluate cell values and gradients of R runs in one pass."""
+        R = len(W)
+        flat = np.ascontiguousarray(W.reshape(R * self.K, self.d))
+        L = np.zeros((R, self.layout.k))
+        G = np.zeros((self.layout.k, R * self.K, self.d))
+        for start, stop, cell in self.layout.cells.chunks(self.design.rows_per_chunk(R * self.K)):
+            scores = self.design.scores(start, stop, flat).reshape(R, self.K, -1)
+            for bound, where in self.measures:
+                if cell < 0:
+                    self._add_shares(bound, where, scores, start, stop, L, G)
+                elif where[cell] >= 0:
+                    self._add_block(bound, int(where[cell]), scores, start, stop, L, G)
+        self._divide(L, G)
+        penalised = W * self.penalised
+        L[:, -1] = 0.5 * (W * penalised).sum(axis=(1, 2))
+        G[-1] = penalised.reshape(R * self.K, self.d)
+        return self._point(W, L, G.reshape(self.layout.k, R, self.K * self.d).transpose(1, 0, 2))
+
+    def _add_block(
+        self, bound: Measure, index: int, scores: Array, start: int, stop: int, L: Array, G: Array
+    ) -> None:
+        """Add rows that all belong to one cell."""
+        value, slope = bound.value_slope(scores, self.targets[start:stop])
+        weight = self.layout.cells.row_weight
+        if weight is not None:
+            value = value * weight[start:stop]
+            slope = slope * weight[start:stop]
+        L[:, index] += value.sum(axis=-1)
+        G[index] += self.design.pull(start, stop, slope.reshape(-1, stop - start))
+
+    def _add_shares(
+        self, bound: Measure, where: NDArray[np.intp], scores: Array, start: int, stop: int, L: Array, G: Array
+    ) -> None:
+        """Add rows that belong to cells by shares."""
+        assert self.layout.cells.shares is not None
+        value, slope = bound.value_slope(scores, self.targets[start:stop])
+        slope = slope.reshape(-1, stop - start)
+        for cell in np.flatnonzero(where >= 0):
+            share = self.layout.cells.shares[cell, start:stop]
+            L[:, where[cell]] += value @ share
+            G[where[cell]] += self.design.pull(start, stop, slope * share)
+
+    def _divide(self, L: Array, G: Array) -> None:
+        """Turn sums over cells into weighted means."""
+        for _, where in self.measures:
+            need = where >= 0
+            weight = self.layout.cells.weight[need]
+            L[:, where[need]] /= weight
+            G[where[need]] /= weight[:, None, None]
+
+    def _point(self, W: Array, L: Array, G: Array) -> Point:
+        D = G if self.inverse_metric is None else G @ self.inverse_metric
+        return Point(W, L, gram(G, D), D)
+
+    def move(self, point: Point, beta: Array) -> Array:
+        """Return w - D^T beta."""
+        step = np.einsum("rk,rkd->rd", beta, point.D)
+        return point.W - step.reshape(point.W.shape)
+
+    def values(self, W: Array) -> Array:
+        """Return the cell values alone, (R, k)."""
+        return self.cells(W).L
+
+    def hessian(self, W: Array, omega: Array) -> Array:
+        """Return the Hessian of omega.L at weights (K, d): products X^T diag(v) X per pair of classes."""
+        K, d = self.K, self.d
+        H = np.zeros((K, K, d, d))
+        for start, stop, cell in self.layout.cells.chunks(self.design.rows_per_chunk(K * K)):
+            scores = self.design.scores(start, stop, W)
+            v = np.zeros((K, K, stop - start))
+            for bound, where in self.measures:
+                factor = self._row_factor(omega, where, cell, start, stop)
+                if factor is not None:
+                    v += bound.curvature(scores, self.targets[start:stop]) * factor
+            for a in range(K):
+                for b in range(a, K):
+                    H[a, b] += self.design.weighted(start, stop, v[a, b])
+        for a in range(K):
+            H[a, a] += omega[-1] * np.diag(self.penalised)
+            for b in range(a):
+                H[a, b] = H[b, a].T
+        return H.transpose(0, 2, 1, 3).reshape(K * d, K * d)
+
+    def _row_factor(
+        self, omega: Array, where: NDArray[np.intp], cell: int, start: int, stop: int
+    ) -> Array | float | None:
+        """Return each row's weight omega_cell / weight_cell, or None when it is zero."""
+        cells = self.layout.cells
+        if cell < 0:
+            assert cells.shares is not None
+            per_cell = np.where(where >= 0, omega[where], 0.0) / cells.weight
+            return np.asarray(per_cell @ cells.shares[:, start:stop])
+        if where[cell] < 0 or omega[where[cell]] == 0.0:
+            return None
+        factor = float(omega[where[cell]] / cells.weight[cell])
+        return factor if cells.row_weight is None else factor * cells.row_weight[start:stop]
+
+    def fit(self, omega: Array, start: Array | None = None) -> Array:
+        """Return the weights (K, d) that minimise omega.L, from the given start or from zero."""
+        first = np.zeros((self.K, self.d)) if start is None else np.array(start, dtype=np.float64)
+        return fit_cells(self, omega, first, second_order=self.K * self.d <= DENSE_LIMIT)
+
+    def metric(self, W: Array) -> Array:
+        """Return the Hessian of the loss at weights (K, d), or the whitening matrix where there is none."""
+        if self.K * self.d > DENSE_LIMIT:
+            return np.diag(np.full(self.K * self.d, 1.0))
+        return self.hessian(W, self.algebra.p)

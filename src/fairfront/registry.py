@@ -1,0 +1,49 @@
+"""Names of things: one registry per kind, with the nearest known name when one is unknown."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from typing import Generic, TypeVar
+
+from .exceptions import InputError
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """Map names to items of one kind, in the order in which they were added."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._items: dict[str, T] = {}
+
+    def add(self, name: str, item: T) -> T:
+        """Register ``item`` under ``name`` and return it."""
+        if name in self._items:
+            raise ValueError(f"{self.kind} {name!r} is registered already")
+        self._items[name] = item
+        return item
+
+    def __getitem__(self, name: str) -> T:
+        if not isinstance(name, str) or name not in self._items:
+            raise InputError(self._unknown(name))
+        return self._items[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._items
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def names(self) -> tuple[str, ...]:
+        """Return all names in order of registration."""
+        return tuple(self._items)
+
+    def _unknown(self, name: object) -> str:
+        near = difflib.get_close_matches(str(name), self._items, n=1, cutoff=0.5)
+        hint = f"; did you mean {near[0]!r}?" if near else "."
+        return f"unknown {self.kind} {name!r}, expected one of {', '.join(self._items)}{hint}"

@@ -1,0 +1,36 @@
+"""Why a run stopped: each value is the sentence that users read."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Status(StrEnum):
+    """Reasons to stop; the value says what was reached and, where it helps, what to do."""
+
+    RUNNING = "running"
+    EFFICIENT = "efficient: no direction lowers one objective without raising another"
+    LINE = "efficient and on the preference line"
+    CHEBYSHEV = (
+        "efficient: weighted Chebyshev point, the smallest largest pi_i h_i "
+        "(the preference line does not meet the frontier)"
+    )
+    NEAREST = (
+        "preference not reachable: nearest point (the gaps are below what the preference asks without any effort)"
+    )
+    OUT_OF_REACH = "preference not reachable: nearest point (the gaps cannot be made as small as asked)"
+    WEAK = (
+        "weakly efficient: the gaps are at their smallest but the loss could still fall; "
+        "use normalised gradients or another start"
+    )
+    STALLED = "stalled: no step lowers the objectives any more, although the point is not known to be efficient"
+    LIMIT = "stopped at the iteration limit before it converged; raise max_iter"
+    VISITED = "visited on the way: not dominated by any other point, not solved to tolerance"
+
+    @property
+    def solved(self) -> bool:
+        """Tell whether the point was solved to tolerance."""
+        return self in SOLVED
+
+
+SOLVED = frozenset({Status.EFFICIENT, Status.LINE, Status.CHEBYSHEV, Status.NEAREST})

@@ -1,0 +1,96 @@
+"""Steps along the frontier in cell coordinates: down the loss, and along to where the gaps should be.
+
+The step is the solution d of
+
+    min  eta p.G d + |d|^2 / 2    subject to   |z + B G d| <= caps      (one side only where so declared)
+
+whose answer is beta = eta p + B^T x with signed multipliers x: the loss gradient with its components along the
+gap gradients adjusted so that the gaps end inside their caps. All it needs is Q = G G^T.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from ..objectives import Algebra, Array
+from .simplex import factor
+
+
+@dataclass(frozen=True)
+class Step:
+    """A batch of capped steps: what to move by, and what it should do.
+
+    beta (R, k)      the move is w - D^T beta
+    x (R, q)         signed multipliers of the gaps, times eta
+    decrease (R,)    predicted change of the loss, negative when it falls
+    length2 (R,)     squared length of the move in the metric
+    """
+
+    beta: Array
+    x: Array
+    decrease: Array
+    length2: Array
+
+
+def capped_step(algebra: Algebra, Q: Array, z: Array, caps: Array, eta: Array) -> Step:
+    """Solve the step's small quadratic program for every run; closed form for a single gap."""
+    p, B = algebra.p, algebra.B
+    r = z - eta[:, None] * np.einsum("qk,rkl,l->rq", B, Q, p)
+    if len(B) == 1:
+        x = _one_gap(np.einsum("qk,rkl,pl->rqp", B, Q, B)[:, :, 0], r, caps, algebra.two_sided)
+    else:
+        x = np.zeros_like(r)
+        outside = (np.where(algebra.two_sided, np.abs(r), r) > caps).any(axis=1)
+        for run in np.flatnonzero(outside):
+            C = B @ factor(Q[run : run + 1])[0]
+            x[run] = _relaxed(C, r[run], z[run], caps[run], algebra.two_sided)
+    beta = eta[:, None] * p + x @ B
+    moved = np.einsum("rkl,rl->rk", Q, beta)
+    return Step(beta, x, -moved @ p, np.einsum("rk,rk->r", beta, moved))
+
+
+def _one_gap(M: Array, r: Array, caps: Array, two_sided: NDArray[np.bool_]) -> Array:
+    """Soft-threshold: x = (|r| - cap)+ sign(r) / M."""
+    over = np.maximum(np.where(two_sided, np.abs(r), r) - caps, 0.0)
+    x = np.divide(over, M, out=np.zeros_like(r), where=M > 1e-300)
+    return np.asarray(np.sign(r) * x)
+
+
+def _relaxed(C: Array, r: Array, z: Array, caps: Array, two_sided: NDArray[np.bool_]) -> Array:
+    """Solve with the caps; where the linearised caps contradict each other, with caps nearer to the gaps as they are."""
+    size = np.where(two_sided, np.abs(z), z)
+    for share in (0.0, 0.5, 0.9, 1.0):
+        x = least_distance(C, r, caps + share * np.maximum(size - caps, 0.0), two_sided)
+        if x is not None:
+            return x
+    return np.zeros_like(r)
+
+
+def least_distance(C: Array, r: Array, caps: Array, two_sided: NDArray[np.bool_]) -> Array | None:
+    """Return x with y = -C^T x the smallest vector such that |r + C y| <= caps; None if there is none.
+
+    Lawson and Hanson's least distance programming: one non-negative least-squares problem, exact, and
+    indifferent to contrasts that depend on each other (pairs of three groups or more do).
+    """
+    norms = np.linalg.norm(C, axis=1)
+    safe = np.where(norms > 0, norms, 1.0)
+    rows = np.vstack([-C / safe[:, None], (C / safe[:, None])[two_sided]])
+    h = np.concatenate([(r - caps) / safe, ((-r - caps) / safe)[two_sided]])
+    scale = h.max()
+    if scale <= 0:
+        return np.zeros_like(r)
+    system = np.vstack([rows.T, h / scale])
+    target = np.zeros(len(system))
+    target[-1] = 1.0
+    u, _ = nnls(system, target, maxiter=50 * system.shape[1])
+    slack = 1.0 - float(system[-1] @ u)
+    if slack < 1e-12:
+        return None
+    multipliers = scale * u / slack
+    x = multipliers[: len(r)].copy()
+    x[two_sided] -= multipliers[len(r) :]
+    return np.asarray(x / safe)
