@@ -1,3 +1,54 @@
-"""Supervised models that are Pareto efficient between accuracy and fairness."""
+"""Supervised models that are Pareto efficient between accuracy and fairness, and the frontier to choose from."""
+
+from . import datasets, pareto
+from .estimators import (
+    FrontierClassifier,
+    FrontierRegressor,
+    ParetoFairClassifier,
+    ParetoFairRegressor,
+    scorer,
+)
+from .exceptions import (
+    FairfrontError,
+    FairfrontWarning,
+    GroupWarning,
+    InputError,
+    MissingExtraError,
+    UnboundedError,
+)
+from .frontier import Frontier
+from .objectives import GroupProbabilities, Groups
+from .problems import linear_problem
+from .solvers import PBPDO, PDO, PaperPBPDO, PaperPDO, Status
+from .tracing import MinimizeResult, minimize, solve, trace
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "PBPDO",
+    "PDO",
+    "FairfrontError",
+    "FairfrontWarning",
+    "Frontier",
+    "FrontierClassifier",
+    "FrontierRegressor",
+    "GroupProbabilities",
+    "GroupWarning",
+    "Groups",
+    "InputError",
+    "MinimizeResult",
+    "MissingExtraError",
+    "PaperPBPDO",
+    "PaperPDO",
+    "ParetoFairClassifier",
+    "ParetoFairRegressor",
+    "Status",
+    "UnboundedError",
+    "datasets",
+    "linear_problem",
+    "minimize",
+    "pareto",
+    "scorer",
+    "solve",
+    "trace",
+]

@@ -28,9 +28,10 @@ def as_columns(
         columns = _from_native(data, what, names)
     if not columns:
         raise InputError(f"{what} has no columns, expected at least one.")
+    rows, like = (n, "X") if n is not None else (len(next(iter(columns.values()))), "the first column")
     for name, values in columns.items():
-        if n is not None and len(values) != n:
-            raise InputError(f"{what} column {name!r} has {len(values)} rows, expected {n}, as many as X.")
+        if len(values) != rows:
+            raise InputError(f"{what} column {name!r} has {len(values)} rows, expected {rows}, as many as {like}.")
     return columns
 
 
@@ -45,7 +46,7 @@ def pass_hint(what: str) -> str:
 def _from_native(data: Any, what: str, names: Sequence[str] | None) -> dict[str, NDArray[Any]]:
     native = nw.from_native(data, pass_through=True, eager_only=True, allow_series=True)
     if isinstance(native, nw.DataFrame):
-        return {str(c): _one_dimensional(native[c].to_numpy(), what) for c in native.columns}
+        return {str(c.name): _one_dimensional(c.to_numpy(), what) for c in native.iter_columns()}
     if isinstance(native, nw.Series):
         return {str(native.name or "group"): _one_dimensional(native.to_numpy(), what)}
     try:
@@ -92,7 +93,10 @@ def factorize(values: NDArray[Any]) -> tuple[NDArray[np.intp], list[Any]]:
         codes[known] = inverse
         return codes, [int(v) if float(v).is_integer() else v for v in found.tolist()]
     items = values.tolist()
-    distinct = [v for v in dict.fromkeys(items) if not is_missing(v)]
+    try:
+        distinct = [v for v in dict.fromkeys(items) if not is_missing(v)]
+    except TypeError as error:
+        raise InputError(f"found a row that holds no single value ({error}), expected one label per row.") from error
     distinct.sort(key=lambda v: (str(type(v)), v) if isinstance(v, (str, int, float)) else ("", str(v)))
     place: dict[Any, int] = {v: i for i, v in enumerate(distinct)}
     return np.fromiter((place.get(v, -1) for v in items), dtype=np.intp, count=len(items)), distinct
@@ -117,21 +121,34 @@ def check_matrix(X: Any) -> Any:
             raise InputError("X contains NaN or infinity, expected finite numbers; impute or drop them first.")
         return matrix
     native = nw.from_native(X, pass_through=True, eager_only=True)
-    array = native.to_numpy() if isinstance(native, nw.DataFrame) else np.asarray(X)
+    try:
+        array = native.to_numpy() if isinstance(native, nw.DataFrame) else np.asarray(X)
+    except ValueError as error:
+        raise InputError(f"X cannot be read as an array ({error}), expected (n, d).") from error
     if array.ndim != 2:
         raise InputError(f"X has shape {array.shape}, expected (n, d): one row per sample, one column per feature.")
     _check_shape(array.shape)
     if array.dtype not in (np.float32, np.float64):
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"X has entries that are not numbers ({error}); encode categories first.") from error
-    if not np.isfinite(array.sum()) and not np.isfinite(array).all():
+        array = as_numbers(array, "X", "encode categories first")
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = array.sum()
+    if not np.isfinite(total) and not np.isfinite(array).all():
         bad = int(np.flatnonzero(~np.isfinite(array).all(axis=0))[0])
         raise InputError(
             f"X contains NaN or infinity (first in column {bad}), expected finite numbers; impute or drop them first."
         )
     return array
+
+
+def as_numbers(values: Any, what: str, remedy: str = "expected real numbers") -> Array:
+    """Return values as floats, or say that they are not numbers."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "c":
+            raise TypeError("found complex numbers")
+        return array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what} has entries that are not numbers ({error}); {remedy}.") from error
 
 
 def _check_shape(shape: tuple[int, ...]) -> None:
@@ -179,7 +196,7 @@ def check_weights(sample_weight: Any, n: int) -> Array | None:
     """Return weights as floats, None when all are 1."""
     if sample_weight is None:
         return None
-    weight = np.asarray(_series_values(sample_weight), dtype=np.float64)
+    weight = as_numbers(_series_values(sample_weight), "sample_weight")
     if weight.ndim == 0:
         weight = np.full(n, float(weight))
     if weight.shape != (n,):
@@ -193,7 +210,7 @@ def check_weights(sample_weight: Any, n: int) -> Array | None:
 
 def check_preferences(preferences: Any, names: Sequence[str]) -> Array:
     """Return preferences as an (n_runs, m) array of positive numbers."""
-    array = np.atleast_2d(np.asarray(preferences, dtype=np.float64))
+    array = np.atleast_2d(as_numbers(preferences, "preferences"))
     expected = f"expected (n_runs, {len(names)}): one column per objective ({', '.join(names)})."
     if array.ndim != 2 or array.shape[1] != len(names):
         raise InputError(f"preferences has shape {np.shape(preferences)}, {expected}")
@@ -204,7 +221,7 @@ def check_preferences(preferences: Any, names: Sequence[str]) -> Array:
 
 def check_positive(value: float, what: str, *, zero: bool = False) -> float:
     """Return a finite number above 0 (or at least 0)."""
-    number = float(value)
+    number = float(as_numbers(value, what))
     if not np.isfinite(number) or number < 0 or (number == 0 and not zero):
         raise InputError(f"{what} is {value!r}, expected a finite number {'of at least 0' if zero else 'above 0'}.")
     return number

@@ -30,8 +30,8 @@ class Atoms:
     shares: Array | None
 
     def belongs(self, attribute: int, level: int, labels: tuple[int, ...] | None) -> NDArray[np.bool_]:
-        """Return the mask of atoms of one group whose label is among ``labels`` (None: any)."""
-        mask = self.keys[:, 1 + attribute] == level
+        """Return the mask of atoms with weight of one group whose label is among ``labels`` (None: any)."""
+        mask = (self.keys[:, 1 + attribute] == level) & (self.weights > 0.0)
         return mask if labels is None else mask & np.isin(self.keys[:, 0], labels)
 
 
@@ -111,8 +111,10 @@ def merge(atoms: Atoms, signatures: NDArray[np.bool_], sample_weight: Array | No
     """Merge atoms that every comparison treats alike; return the cells and the cell of each atom.
 
     ``signatures`` (a, events) says which averages each atom enters. Five groups under equal opportunity
-    thus need six cells: one per group of the favourable label, and one for all other rows.
+    thus need six cells: one per group of the favourable label, and one for all other rows. Atoms without
+    weight enter no average and join the heaviest, so that every cell has weight.
     """
+    signatures = np.where(atoms.weights[:, None] > 0.0, signatures, signatures[np.argmax(atoms.weights)])
     _, into = np.unique(signatures, axis=0, return_inverse=True)
     into = into.reshape(-1).astype(np.intp)
     count = int(into.max()) + 1

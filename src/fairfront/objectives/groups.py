@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import GroupWarning, InputError
-from ..validation import as_columns, factorize
+from ..validation import as_columns, as_numbers, factorize
 from .labels import Array
 
 MISSING = -1
@@ -45,6 +45,12 @@ class Attribute:
         assert self.codes is not None
         return (self.codes[:, None] == np.arange(len(self.levels))).astype(np.float64)
 
+    def take(self, rows: NDArray[Any]) -> Attribute:
+        """Return the attribute of some of the rows."""
+        codes = None if self.codes is None else self.codes[rows]
+        shares = None if self.shares is None else self.shares[rows]
+        return replace(self, codes=codes, shares=shares)
+
     def sizes(self) -> Array:
         """Return the number of rows (expected number, for probabilities) of each level."""
         if self.codes is not None:
@@ -70,7 +76,7 @@ class GroupProbabilities:
         columns = as_columns(frame, "GroupProbabilities", names=levels)
         self.name = name
         self.levels = tuple(columns)
-        self.shares: Array = np.column_stack([np.asarray(c, dtype=np.float64) for c in columns.values()])
+        self.shares: Array = np.column_stack([as_numbers(c, "GroupProbabilities") for c in columns.values()])
         self._check()
 
     def _check(self) -> None:
@@ -114,11 +120,21 @@ class Groups:
     def resolve(self, sensitive_features: Any, n: int) -> tuple[Attribute, ...]:
         """Turn columns or probabilities of n rows into attributes."""
         if isinstance(sensitive_features, GroupProbabilities):
+            self._check_reference((sensitive_features.name,))
             return (self._soft(sensitive_features, n),)
         columns = as_columns(sensitive_features, "sensitive_features", n=n)
         if self.cross and len(columns) > 1:
             columns = {" & ".join(columns): _crossed(columns)}
+        self._check_reference(tuple(columns))
         return tuple(self._hard(name, values) for name, values in columns.items())
+
+    def _check_reference(self, names: tuple[str, ...]) -> None:
+        """Refuse a reference for a column that is not there, which would be passed over in silence."""
+        unknown = [k for k in self.reference if k not in names] if isinstance(self.reference, Mapping) else []
+        if unknown:
+            raise InputError(
+                f"reference names the sensitive feature {unknown[0]!r}, expected one of {', '.join(names)}."
+            )
 
     def _hard(self, name: str, values: NDArray[Any]) -> Attribute:
         codes, found = factorize(values)

@@ -14,16 +14,15 @@ if TYPE_CHECKING:
     from .linear import LinearProblem
 
 WIDTHS = (2.0, 0.6, 0.2, 0.06, 0.02)
-"""Smoothing of a loss without curvature, narrowed on the way; the last leaves an error of at most 0.01."""
+"""Rounding of a kink, narrowed on the way (a narrow one has no curvature to start with); the last leaves an error
+of at most 0.01."""
 
 
 def fit_cells(problem: LinearProblem, omega: Array, start: Array, second_order: bool) -> Array:
-    """Return the minimiser of omega.L; losses with kinks are smoothed, ever more narrowly."""
-    if problem.loss.smooth:
-        return newton(problem, omega, start) if second_order else lbfgs(problem, omega, start)
+    """Return the minimiser of omega.L; hinges are rounded widely first, ever more narrowly then."""
     W = start
-    for width in WIDTHS:
-        twin = problem.with_loss(problem.loss.smoothed(width))
+    for loss in dict.fromkeys(problem.loss.smoothed(width) for width in WIDTHS):
+        twin = problem.with_loss(loss)
         W = newton(twin, omega, W) if second_order else lbfgs(twin, omega, W)
     return W
 
@@ -35,18 +34,26 @@ def value_gradient(problem: LinearProblem, omega: Array, W: Array) -> tuple[floa
 
 
 def newton(problem: LinearProblem, omega: Array, W: Array, tol: float = 1e-13, max_iter: int = 100) -> Array:
-    """Damped Newton with exact Hessians; stops when the predicted decrease is below rounding."""
+    """Damped Newton with exact Hessians; where they lack curvature, L-BFGS brings the weights nearer first."""
     plain = problem.without_metric()
-    value, gradient = value_gradient(plain, omega, W)
+    W, done = _descend(plain, omega, W, tol, max_iter)
+    if not done:
+        W, _ = _descend(plain, omega, lbfgs(plain, omega, W), tol, max_iter)
+    return W
+
+
+def _descend(problem: LinearProblem, omega: Array, W: Array, tol: float, max_iter: int) -> tuple[Array, bool]:
+    """Take Newton steps until the predicted decrease is below rounding (done) or a step fails (not done)."""
+    value, gradient = value_gradient(problem, omega, W)
     for _ in range(max_iter):
-        step = _newton_step(plain.hessian(W, omega), gradient)
+        step = _newton_step(problem.hessian(W, omega), gradient)
         decrement = float((step * gradient).sum())
         if decrement <= tol * max(1.0, abs(value)):
-            break
-        W, value, gradient, moved = _backtrack(plain, omega, W, step, value, gradient, decrement)
+            return W, True
+        W, value, gradient, moved = _backtrack(problem, omega, W, step, value, gradient, decrement)
         if not moved:
             break
-    return W
+    return W, False
 
 
 def _newton_step(H: Array, gradient: Array) -> Array:
@@ -65,9 +72,9 @@ def _newton_step(H: Array, gradient: Array) -> Array:
 def _backtrack(
     problem: LinearProblem, omega: Array, W: Array, step: Array, value: float, gradient: Array, decrement: float
 ) -> tuple[Array, float, Array, bool]:
-    """Halve the step until the value falls enough (Armijo)."""
+    """Halve the step until the value falls enough (Armijo); give up on steps far too long."""
     length = 1.0
-    for _ in range(40):
+    for _ in range(15):
         trial = W - length * step
         new_value, new_gradient = value_gradient(problem, omega, trial)
         if new_value <= value - 1e-4 * length * decrement or abs(new_value - value) <= 1e-15 * abs(value):

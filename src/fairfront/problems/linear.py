@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from ..objectives import Algebra, Array, Layout, Loss, Measure, Task, measure
+from ..objectives.losses import Squared
 from .base import Point, gram
 from .design import sorted_design
 from .fitting import fit_cells
@@ -59,8 +60,14 @@ class LinearProblem:
         return other
 
     def with_metric(self, M: Array) -> LinearProblem:
-        """Return the same problem with directions taken in the metric M, (K d, K d); the data are shared."""
+        """Return the same problem with directions taken in the metric M, (K d, K d); the data are shared.
+
+        A one-dimensional M is the diagonal of one.
+        """
         other = copy.copy(self)
+        if M.ndim == 1:
+            other.inverse_metric = 1.0 / M
+            return other
         size = len(M)
         ridge = 1e-10 * max(float(np.trace(M)) / size, 1e-300)
         other.inverse_metric = cho_solve(cho_factor(M + ridge * np.eye(size)), np.eye(size))
@@ -124,7 +131,10 @@ class LinearProblem:
             G[where[need]] /= weight[:, None, None]
 
     def _point(self, W: Array, L: Array, G: Array) -> Point:
-        D = G if self.inverse_metric is None else G @ self.inverse_metric
+        inverse = self.inverse_metric
+        if inverse is None:
+            return Point(W, L, gram(G, G), G)
+        D = G * inverse if inverse.ndim == 1 else G @ inverse
         return Point(W, L, gram(G, D), D)
 
     def move(self, point: Point, beta: Array) -> Array:
@@ -176,7 +186,17 @@ class LinearProblem:
         return fit_cells(self, omega, first, second_order=self.K * self.d <= DENSE_LIMIT)
 
     def metric(self, W: Array) -> Array:
-        """Return the Hessian of the loss at weights (K, d), or the whitening matrix where there is none."""
+        """Return the Hessian of the loss at weights (K, d), or the whitening matrix where it has no curvature.
+
+        Above the limit for second-order quantities it is the diagonal of the identity, (K d,).
+        """
         if self.K * self.d > DENSE_LIMIT:
-            return np.diag(np.full(self.K * self.d, 1.0))
-        return self.hessian(W, self.algebra.p)
+            return np.ones(self.K * self.d)
+        return self.hessian(W, self.algebra.p) if self.loss.smooth else self._whitening()
+
+    def _whitening(self) -> Array:
+        """Return X^T X / n with the ridge, which is the squared loss's Hessian, one block per class."""
+        twin = self.with_loss(Squared())
+        twin.K = 1
+        block = twin.hessian(np.zeros((1, self.d)), self.algebra.p)
+        return np.kron(np.eye(self.K), block)

@@ -1,1 +1,28 @@
 """Solvers: frozen hyper-parameters and pure functions; they see cells, never rows or features."""
+
+from typing import Any
+
+from ..registry import Registry
+from .loop import Outcome, Solver, run
+from .paper import PaperPBPDO, PaperPDO
+from .pb_pdo import PBPDO
+from .pdo import PDO
+from .preferences import Target
+from .status import Status
+
+SOLVERS: Registry[Any] = Registry("solver")
+for _solver in (PBPDO, PDO, PaperPDO, PaperPBPDO):
+    SOLVERS.add(_solver.name, _solver)
+
+__all__ = [
+    "PBPDO",
+    "PDO",
+    "SOLVERS",
+    "Outcome",
+    "PaperPBPDO",
+    "PaperPDO",
+    "Solver",
+    "Status",
+    "Target",
+    "run",
+]

@@ -62,10 +62,14 @@ class Solver(Protocol):
 
 @dataclass(frozen=True)
 class Outcome:
-    """Where R runs ended. ``history`` holds the objectives of every accepted iterate of each run."""
+    """Where R runs ended: weights, cells, objectives (R, m), status, steps.
+
+    ``history`` holds the objectives of every accepted iterate of each run, ``passes`` counts passes over the data.
+    """
 
     W: Array
     L: Array
+    objectives: Array
     status: tuple[Status, ...]
     n_iter: NDArray[np.intp]
     history: tuple[Array, ...]
@@ -142,6 +146,7 @@ class _Log:
     """Collects histories and final points of all runs."""
 
     def __init__(self, algebra: Algebra, point: Point) -> None:
+        self.algebra = algebra
         self.W, self.L = point.W.copy(), point.L.copy()
         self.status = [Status.RUNNING] * point.runs
         self.n_iter = np.zeros(point.runs, dtype=np.intp)
@@ -161,4 +166,4 @@ class _Log:
 
     def outcome(self) -> Outcome:
         history = tuple(np.array(h) for h in self.history)
-        return Outcome(self.W, self.L, tuple(self.status), self.n_iter, history, self.passes)
+        return Outcome(self.W, self.L, self.algebra.objectives(self.L), tuple(self.status), self.n_iter, history, self.passes)

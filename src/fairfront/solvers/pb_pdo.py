@@ -7,7 +7,7 @@ frontier, and each step goes down the loss and along the gaps to where the prefe
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,13 +23,14 @@ from .steps import Step, capped_step
 
 @dataclass(frozen=True)
 class SlideState(State):
-    """Per run: where it goes, its level pi_1 loss, its step size, its longest slide and the longest allowed."""
+    """Per run: where it goes, its level pi_1 loss, its step size and slide, and the largest allowed of both."""
 
     target: Target
     level: Array
     eta: Array
     slide: Array
-    widest: Array
+    eta_max: Array
+    slide_max: Array
 
 
 @dataclass(frozen=True)
@@ -70,30 +71,30 @@ class PBPDO:
         assert start is not None
         W = np.broadcast_to(start, (runs, *start.shape[-2:])).copy()
         L = problem.cells(W[:1]).L
-        widest = self.slide * max(float(problem.algebra.violation(problem.algebra.gaps(L)).max()), 1e-8)
-        limit = np.full(runs, 1.0 if newton else np.inf)
+        widest = self.slide * _range(problem.algebra, L)
+        eta_max = np.full(runs, 1.0 if newton else np.inf)
         level = np.where(target.by_preference, target.pi[:, 0] * problem.algebra.loss(L)[0], np.nan)
         ones = np.ones(runs)
-        return problem, W, SlideState(target, level, ones, widest * ones, np.column_stack([limit, widest * ones]))
+        return problem, W, SlideState(target, level, ones, widest * ones, eta_max, widest * ones)
 
     def plan(self, algebra: Algebra, point: Point, state: SlideState) -> tuple[Plan, SlideState]:
         """Slide by at most ``slide`` towards the caps, going down the loss as well."""
         loss, z = algebra.loss(point.L), algebra.gaps(point.L)
         caps = state.target.caps_at(algebra, state.level)
         size = np.where(algebra.two_sided, np.abs(z), z)
-        near = np.maximum(caps, size - state.slide[:, None])
+        near = caps + np.maximum(worst_excess(algebra, size - caps) - state.slide[:, None], 0.0)
         step = capped_step(algebra, point.Q, z, near, state.eta)
         price = step.x / state.eta[:, None]
         level = state.target.next_level(algebra, state.level, loss, caps, price)
         status = self._status(algebra, point, state, step, caps, size)
         plan = Plan(step.beta, status, {"near": near, "price": price, "decrease": step.decrease})
-        return plan, _with(state, level=level)
+        return plan, replace(state, level=level)
 
     def _status(
         self, algebra: Algebra, point: Point, state: SlideState, step: Step, caps: Array, size: Array
     ) -> list[Status]:
         loss = algebra.loss(point.L)
-        scale = np.maximum(size.max(axis=1), state.widest[:, 1])
+        scale = np.maximum(size.max(axis=1), state.slide_max)
         over = (size - caps).max(axis=1)
         flat = step.length2 / state.eta <= self.tol * np.maximum(np.abs(loss), 1e-12)
         settled = np.where(
@@ -102,7 +103,7 @@ class PBPDO:
             True,
         )
         done = flat & settled & (over <= np.sqrt(self.tol) * scale)
-        stuck = (state.slide < 1e-9 * state.widest[:, 1]) | (state.eta < 1e-14)
+        stuck = (state.slide < 1e-9 * state.slide_max) | (state.eta < 1e-14)
         h = algebra.objectives(point.L)
         return [
             self._verdict(bool(done[r]), bool(stuck[r]), h[r], state.target.pi[r], step.x[r], float(over[r]))
@@ -132,9 +133,9 @@ class PBPDO:
         rounding = 1e-13 * np.maximum(np.abs(before), 1e-300)
         taken = after <= before + 1e-4 * np.minimum(promised, 0.0) + rounding
         grow = np.where(taken, 2.0, 0.25)
-        eta = np.minimum(state.eta * grow, state.widest[:, 0])
-        slide = np.minimum(state.slide * grow, state.widest[:, 1])
-        return taken, _with(state, eta=eta, slide=slide)
+        eta = np.minimum(state.eta * grow, state.eta_max)
+        slide = np.minimum(state.slide * grow, state.slide_max)
+        return taken, replace(state, eta=eta, slide=slide)
 
     def _merit(self, algebra: Algebra, point: Point, caps: Array, mu: Array) -> Array:
         z = algebra.gaps(point.L)
@@ -143,6 +144,15 @@ class PBPDO:
         return np.where(np.isfinite(merit), merit, np.inf)
 
 
-def _with(state: SlideState, **changes: Any) -> SlideState:
-    values = {name: getattr(state, name) for name in ("target", "level", "eta", "slide", "widest")}
-    return SlideState(**{**values, **changes})
+def worst_excess(algebra: Algebra, over: Array) -> Array:
+    """Return, for every gap, the largest excess over the caps of its notion, (R, q)."""
+    if algebra.notion_of is None:
+        return np.broadcast_to(over.max(axis=1, keepdims=True), over.shape)
+    worst = np.stack([over[:, algebra.notion_of == i].max(axis=1) for i in range(len(algebra.notions))], axis=1)
+    return np.asarray(worst[:, algebra.notion_of])
+
+
+def _range(algebra: Algebra, L: Array) -> float:
+    """Return the size of the gaps at the start, or of all objectives where the gap function is the identity."""
+    size = algebra.violation(algebra.gaps(L)) if algebra.gap.even else algebra.objectives(L)
+    return max(float(np.abs(size).max()), 1e-8)

@@ -1,0 +1,208 @@
+"""A whole frontier as a scikit-learn estimator that predicts with one chosen point."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.model_selection import train_test_split
+
+from ..exceptions import InputError
+from ..frontier import Frontier
+from ..objectives import Array, GroupProbabilities, Groups
+from ..tracing import trace_setup
+from ..validation import as_columns, check_weights
+from .base import FairLinearModel
+from .probabilities import WithProbabilities
+from .single import set_weights
+
+
+class _FrontierFit(FairLinearModel):
+    """Traces on one part of the data, chooses on another when asked to."""
+
+    frontier_: Frontier
+
+    def _fit_frontier(
+        self, X: Any, y: NDArray[Any], sensitive_features: Any, sample_weight: Any, classification: bool
+    ) -> Any:
+        rule = {"knee": True} if self.choose is None else dict(self.choose)
+        weight = check_weights(sample_weight, X.shape[0])
+        train, held = self._split(X, y, sensitive_features, classification)
+        parts = (X[train], y[train], _rows(sensitive_features, train), _rows(weight, train))
+        setup = self._setup(*parts, classification)
+        front = trace_setup(
+            setup,
+            self.solver,
+            path=self.path,
+            preferences=self.preferences,
+            n_points=self.n_points,
+            random_state=self.random_state,
+            progress=False,
+        )
+        if held is not None:
+            front = front.evaluate(
+                X[held],
+                y[held],
+                sensitive_features=_rows(sensitive_features, held),
+                name="validation",
+                sample_weight=_rows(weight, held),
+            )
+        self.frontier_ = front
+        return self.use(front.choose(**rule))
+
+    def _split(
+        self, X: Any, y: NDArray[Any], sensitive_features: Any, classification: bool
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp] | None]:
+        everything = np.arange(X.shape[0])
+        if not self.validation_fraction:
+            return everything, None
+        if isinstance(sensitive_features, GroupProbabilities):
+            raise InputError("validation_fraction needs group labels, found GroupProbabilities; set it to 0.")
+        if sensitive_features is None:
+            return everything, None
+        groups = Groups(min_size=1).resolve(sensitive_features, len(y))
+        keys = np.column_stack([a.codes for a in groups if a.codes is not None] + ([y] if classification else []))
+        _, strata, sizes = np.unique(keys.astype(str), axis=0, return_inverse=True, return_counts=True)
+        strata = np.where(sizes[strata.reshape(-1)] < 2, -1, strata.reshape(-1))
+        train, held = train_test_split(
+            everything,
+            test_size=self.validation_fraction,
+            random_state=self.random_state,
+            stratify=strata if (np.unique(strata, return_counts=True)[1] > 1).all() else None,
+        )
+        return np.sort(train), np.sort(held)
+
+    def use(self, id: int) -> Any:
+        """Predict with the point of this id from now on; returns the estimator."""
+        model = self.frontier_.select(id=id)
+        coef = np.atleast_2d(model.coef_)
+        W = np.column_stack([coef, np.atleast_1d(model.intercept_)])
+        set_weights(self, W, True, self.frontier_.facts.task.kind == "regression")
+        self.chosen_id_ = int(id)
+        self.status_ = self.frontier_.status[id]
+        self.objectives_ = self.frontier_.objectives[id]
+        self.n_iter_ = max(1, len(self.frontier_))
+        return self
+
+
+def _rows(values: Any, rows: NDArray[np.intp]) -> Any:
+    """Return some rows of columns, weights or nothing."""
+    if values is None or isinstance(values, GroupProbabilities):
+        return values
+    if isinstance(values, np.ndarray) and values.ndim == 1:
+        return values[rows]
+    return {name: column[rows] for name, column in as_columns(values, "sensitive_features").items()}
+
+
+class FrontierClassifier(ClassifierMixin, WithProbabilities, _FrontierFit):  # type: ignore[misc]
+    """Trace the frontier of linear classifiers and predict with one of its points.
+
+    Parameters
+    ----------
+    preferences : None, int or array of shape (R, m)
+        Targets, as in `trace`.
+    choose : dict, optional
+        The rule of `Frontier.select` that picks the point, the knee by default, for example
+        ``{"least": "tpr_gap", "within": {"error": 0.005}}``.
+    validation_fraction : float
+        Share of the rows, stratified by label and group, that is kept from tracing and used for choosing; rules
+        on rates need it.
+    notion, loss, solver, path, n_points, favourable, surrogate, gap, ridge, fit_intercept, groups, random_state
+        As in `trace` and `ParetoFairClassifier`.
+
+    Attributes
+    ----------
+    frontier_ : Frontier
+    chosen_id_ : int
+        The point in use; ``use(id)`` changes it.
+    """
+
+    def __init__(
+        self,
+        notion: Any = "equal_opportunity",
+        loss: Any = "logistic",
+        solver: Any = "pb_pdo",
+        preferences: Any = None,
+        choose: Any = None,
+        validation_fraction: float = 0.0,
+        path: str = "worst_gap",
+        n_points: int = 100,
+        favourable: Any = None,
+        surrogate: Any = "loss",
+        gap: Any = "squared",
+        ridge: float | None = None,
+        fit_intercept: bool = True,
+        groups: Any = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.notion = notion
+        self.loss = loss
+        self.solver = solver
+        self.preferences = preferences
+        self.choose = choose
+        self.validation_fraction = validation_fraction
+        self.path = path
+        self.n_points = n_points
+        self.favourable = favourable
+        self.surrogate = surrogate
+        self.gap = gap
+        self.ridge = ridge
+        self.fit_intercept = fit_intercept
+        self.groups = groups
+        self.random_state = random_state
+
+    def fit(
+        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> FrontierClassifier:
+        """Trace the frontier and choose a point."""
+        X, y = self._validated(X, y, classification=True)
+        return self._fit_frontier(X, y, sensitive_features, sample_weight, True)  # type: ignore[no-any-return]
+
+
+class FrontierRegressor(RegressorMixin, _FrontierFit):  # type: ignore[misc]
+    """Trace the frontier of linear regressions and predict with one of its points; see `FrontierClassifier`."""
+
+    def __init__(
+        self,
+        notion: Any = "disparate_mistreatment",
+        loss: Any = "squared",
+        solver: Any = "pb_pdo",
+        preferences: Any = None,
+        choose: Any = None,
+        validation_fraction: float = 0.0,
+        path: str = "worst_gap",
+        n_points: int = 100,
+        surrogate: Any = "loss",
+        gap: Any = "squared",
+        ridge: float | None = None,
+        fit_intercept: bool = True,
+        groups: Any = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.notion = notion
+        self.loss = loss
+        self.solver = solver
+        self.preferences = preferences
+        self.choose = choose
+        self.validation_fraction = validation_fraction
+        self.path = path
+        self.n_points = n_points
+        self.surrogate = surrogate
+        self.gap = gap
+        self.ridge = ridge
+        self.fit_intercept = fit_intercept
+        self.groups = groups
+        self.random_state = random_state
+
+    def fit(
+        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> FrontierRegressor:
+        """Trace the frontier and choose a point."""
+        X, y = self._validated(X, y, classification=False)
+        return self._fit_frontier(X, y, sensitive_features, sample_weight, False)  # type: ignore[no-any-return]
+
+    def predict(self, X: Any) -> Array:
+        """Return the predicted value of every row; needs no sensitive feature."""
+        return self._linear(X)

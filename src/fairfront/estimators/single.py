@@ -1,0 +1,169 @@
+"""One point of the frontier as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+
+from ..objectives import Array
+from ..problems import Setup
+from ..solvers import Status
+from ..tracing import solve
+from .base import FairLinearModel
+from .probabilities import WithProbabilities
+
+
+class ParetoFairClassifier(ClassifierMixin, WithProbabilities):  # type: ignore[misc]
+    """A linear classifier that is Pareto efficient between loss and fairness.
+
+    Parameters
+    ----------
+    notion : str, Notion or list of them
+        What is compared between groups.
+    loss : str or Loss
+        Training loss; "logistic" becomes the softmax for more than two classes.
+    solver : str or solver
+        "pb_pdo" (default) goes to the preference or cap asked for; "pdo" to some efficient point below its start.
+    preference : array of shape (m,), optional
+        Aim at pi_1 h_1 = ... = pi_m h_m, objectives in the order loss, then pairs of groups.
+    max_loss_gap : float, optional
+        Aim at the smallest loss whose gaps are at most this, in units of the loss (a loss gap is not a rate gap).
+        Without preference and cap the gaps are made as small as they get.
+    favourable : label, optional
+        The label that is good for the person; the second of the sorted classes by default.
+    surrogate : {"loss", "rate"}
+    gap : str or Gap
+    ridge : float, optional
+        Penalty on the squared weights; 1 / (sum of weights) by default, scikit-learn's C = 1.
+    fit_intercept : bool
+    groups : Groups, optional
+        Reference group, crossing, smallest size.
+    random_state : int, optional
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_
+        The linear model.
+    objectives_ : array of shape (m,)
+        Loss with ridge, then phi of every gap, on the training data; ``objective_names_`` names them.
+    loss_gaps_ : array of shape (m - 1,)
+        Signed gaps on the training data.
+    history_ : array of shape (T, m)
+        Objectives of every accepted step.
+    status_ : Status
+        Why it stopped; ``n_iter_`` steps.
+    """
+
+    def __init__(
+        self,
+        notion: Any = "equal_opportunity",
+        loss: Any = "logistic",
+        solver: Any = "pb_pdo",
+        preference: Any = None,
+        max_loss_gap: float | None = None,
+        favourable: Any = None,
+        surrogate: Any = "loss",
+        gap: Any = "squared",
+        ridge: float | None = None,
+        fit_intercept: bool = True,
+        groups: Any = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.notion = notion
+        self.loss = loss
+        self.solver = solver
+        self.preference = preference
+        self.max_loss_gap = max_loss_gap
+        self.favourable = favourable
+        self.surrogate = surrogate
+        self.gap = gap
+        self.ridge = ridge
+        self.fit_intercept = fit_intercept
+        self.groups = groups
+        self.random_state = random_state
+
+    def fit(
+        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> ParetoFairClassifier:
+        """Fit to features, labels and the group of every row."""
+        X, y = self._validated(X, y, classification=True)
+        setup = self._setup(X, y, sensitive_features, sample_weight, classification=True)
+        return _fit_point(self, setup)
+
+
+class ParetoFairRegressor(RegressorMixin, FairLinearModel):  # type: ignore[misc]
+    """A linear regression that is Pareto efficient between squared loss and fairness.
+
+    Parameters and attributes are those of `ParetoFairClassifier`; notions for regression are
+    "disparate_mistreatment" (equal losses), "demographic_parity" (equal mean predictions) and "group_loss".
+    """
+
+    def __init__(
+        self,
+        notion: Any = "disparate_mistreatment",
+        loss: Any = "squared",
+        solver: Any = "pb_pdo",
+        preference: Any = None,
+        max_loss_gap: float | None = None,
+        surrogate: Any = "loss",
+        gap: Any = "squared",
+        ridge: float | None = None,
+        fit_intercept: bool = True,
+        groups: Any = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.notion = notion
+        self.loss = loss
+        self.solver = solver
+        self.preference = preference
+        self.max_loss_gap = max_loss_gap
+        self.surrogate = surrogate
+        self.gap = gap
+        self.ridge = ridge
+        self.fit_intercept = fit_intercept
+        self.groups = groups
+        self.random_state = random_state
+
+    def fit(
+        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> ParetoFairRegressor:
+        """Fit to features, values and the group of every row."""
+        X, y = self._validated(X, y, classification=False)
+        setup = self._setup(X, y, sensitive_features, sample_weight, classification=False)
+        return _fit_point(self, setup)
+
+    def predict(self, X: Any) -> Array:
+        """Return the predicted value of every row; needs no sensitive feature."""
+        return self._linear(X)
+
+
+def _fit_point(estimator: Any, setup: Setup) -> Any:
+    """Solve for the one point asked for and note what was found."""
+    outcome = solve(
+        setup,
+        estimator.solver,
+        preferences=estimator.preference,
+        max_gap=estimator.max_loss_gap,
+        random_state=estimator.random_state,
+    )
+    problem = setup.problem
+    W = outcome.W[0]
+    L = problem.values(outcome.W)
+    set_weights(estimator, W, problem.fit_intercept, setup.task.kind == "regression")
+    estimator.objectives_ = problem.algebra.objectives(L)[0]
+    estimator.objective_names_ = problem.algebra.names
+    estimator.loss_gaps_ = problem.algebra.gaps(L)[0]
+    estimator.history_ = outcome.history[0]
+    estimator.status_ = Status(outcome.status[0])
+    estimator.n_iter_ = max(1, int(outcome.n_iter[0]))
+    return estimator
+
+
+def set_weights(estimator: Any, W: Array, fit_intercept: bool, regression: bool) -> None:
+    """Write weights (K, d) as coef_ and intercept_, in scikit-learn's shapes."""
+    coef = W[:, :-1].copy() if fit_intercept else W.copy()
+    intercept = W[:, -1].copy() if fit_intercept else np.zeros(len(W))
+    estimator.coef_ = coef[0] if regression else coef
+    estimator.intercept_ = float(intercept[0]) if regression else intercept

@@ -1,0 +1,8 @@
+"""The models of a frontier, how they are kept, and how one is chosen."""
+
+from .archive import Archive
+from .assembling import assemble, facts_of
+from .frontier import Facts, Frontier
+from .points import LinearPoints, Points
+
+__all__ = ["Archive", "Facts", "Frontier", "LinearPoints", "Points", "assemble", "facts_of"]

@@ -1,0 +1,59 @@
+"""Archive: the non-dominated points of all trajectories, never more than a fixed number."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..objectives import Array
+from ..pareto import nondominated
+
+
+class Archive:
+    """Keep points that no other dominates on ``axes`` (loss and worst gap per notion).
+
+    When there are more than ``size``, they are thinned by a fixed rule (`spread`), so that equal input gives an
+    equal archive whatever the machine.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._axes: list[Array] = []
+        self._weights: list[Array] = []
+        self._cells: list[Array] = []
+        self._count = 0
+
+    def add(self, axes: Array, weights: Array, cells: Array) -> None:
+        """Offer points: axes (N, a), weights (N, K, d), cell values (N, k)."""
+        self._axes.append(axes)
+        self._weights.append(weights)
+        self._cells.append(cells)
+        self._count += len(axes)
+        if self._count > 20 * self.size:
+            self._set(*self.points())
+
+    def _set(self, axes: Array, weights: Array, cells: Array) -> None:
+        self._axes, self._weights, self._cells = [axes], [weights], [cells]
+        self._count = len(axes)
+
+    def points(self) -> tuple[Array, Array, Array]:
+        """Return axes, weights and cells of the points that are kept, thinned to ``size``."""
+        axes, weights, cells = (np.concatenate(part) for part in (self._axes, self._weights, self._cells))
+        kept = np.flatnonzero(nondominated(axes))
+        kept = kept[spread(axes[kept], self.size)]
+        return axes[kept], weights[kept], cells[kept]
+
+
+def spread(axes: Array, size: int) -> NDArray[np.intp]:
+    """Choose at most ``size`` points that cover the others: the ends first, then always the farthest one."""
+    if len(axes) <= size:
+        return np.arange(len(axes))
+    low, high = axes.min(axis=0), axes.max(axis=0)
+    scaled = (axes - low) / np.where(high > low, high - low, 1.0)
+    chosen = list(dict.fromkeys(int(i) for i in scaled.argmin(axis=0)))[:size]
+    distance = np.min([np.abs(scaled - scaled[i]).max(axis=1) for i in chosen], axis=0)
+    while len(chosen) < size:
+        farthest = int(np.argmax(distance))
+        chosen.append(farthest)
+        distance = np.minimum(distance, np.abs(scaled - scaled[farthest]).max(axis=1))
+    return np.sort(np.array(chosen, dtype=np.intp))

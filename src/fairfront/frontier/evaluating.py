@@ -1,0 +1,65 @@
+"""Judging all points of a frontier on data, in rates of decisions."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import GroupWarning, InputError
+from ..measures import Evaluation, evaluate_scores
+from ..objectives import Attribute, Groups, Task
+from ..validation import check_labels, check_matrix, check_weights
+from .points import Points
+
+if TYPE_CHECKING:
+    from .frontier import Facts
+
+
+def evaluate_points(
+    points: Points, facts: Facts, X: Any, y: Any, sensitive_features: Any, name: str, sample_weight: Any
+) -> Evaluation:
+    """Score all models on X and count their decisions per group."""
+    matrix = check_matrix(X)
+    labels = encode_labels(check_labels(y, matrix.shape[0]), facts.task)
+    weight = check_weights(sample_weight, matrix.shape[0])
+    attributes = _attributes(facts, sensitive_features, matrix.shape[0])
+    scores = points.scores(matrix)
+    return evaluate_scores(scores, labels, facts.task, attributes, name=name, sample_weight=weight)
+
+
+def encode_labels(labels: NDArray[Any], task: Task) -> NDArray[Any]:
+    """Return class indices of labels known from training, or the values for regression."""
+    if task.kind == "regression":
+        return labels.astype(np.float64)
+    place = {label: i for i, label in enumerate(task.classes)}
+    codes = np.array([place.get(label, -1) for label in labels.tolist()], dtype=np.intp)
+    if (codes < 0).any():
+        strange = labels[codes < 0][0]
+        raise InputError(
+            f"y has the label {strange!r}, expected those of training: {', '.join(map(repr, task.classes))}."
+        )
+    return codes
+
+
+def _attributes(facts: Facts, sensitive_features: Any, n: int) -> tuple[Attribute, ...]:
+    """Resolve groups with the reference of training; warn about groups that training did not have."""
+    crossed = len(facts.sensitive) == 1 and " & " in facts.sensitive[0][0]
+    present = Groups(cross=crossed, min_size=1).resolve(sensitive_features, n)
+    reference = {name: levels[-1] for name, levels in facts.sensitive}
+    usable = {a.name: reference[a.name] for a in present if reference.get(a.name) in a.levels}
+    found = Groups(reference=usable, cross=crossed, min_size=1).resolve(sensitive_features, n)
+    known = {name: set(levels) for name, levels in (*facts.sensitive, *facts.left_out)}
+    for name, levels in facts.left_out:
+        known[name] = set(dict(facts.sensitive).get(name, ())) | set(levels)
+    for attribute in found:
+        new = [lv for lv in attribute.levels if attribute.name in known and lv not in known[attribute.name]]
+        if new:
+            warnings.warn(
+                f"groups of {attribute.name!r} that training did not have are evaluated too: {', '.join(new)}.",
+                GroupWarning,
+                stacklevel=3,
+            )
+    return found

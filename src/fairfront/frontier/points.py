@@ -1,0 +1,102 @@
+"""Points: the models of a frontier, however they were found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
+from sklearn.svm import LinearSVC
+
+from ..objectives import Array, Task
+
+
+class Points(Protocol):
+    """N models that can be built by place and judged together."""
+
+    def __len__(self) -> int:
+        """Return N."""
+        ...
+
+    def build(self, place: int) -> Any:
+        """Return the model at a place as a stock scikit-learn estimator."""
+        ...
+
+    def scores(self, X: Any) -> Array:
+        """Return the scores of all models, (N, K, n)."""
+        ...
+
+
+@dataclass(frozen=True)
+class LinearPoints:
+    """Linear models: coefficients (N, K, d) and intercepts (N, K).
+
+    ``total`` is the sum of training weights, which turns the ridge back into scikit-learn's C or alpha.
+    """
+
+    coef: Array
+    intercept: Array
+    task: Task
+    loss: str
+    ridge: float
+    total: float
+    fit_intercept: bool = True
+    feature_names: tuple[str, ...] | None = None
+
+    @classmethod
+    def from_weights(cls, W: Array, fit_intercept: bool, **known: Any) -> LinearPoints:
+        """Split weights (N, K, d) into coefficients and intercepts."""
+        if fit_intercept:
+            return cls(W[:, :, :-1].copy(), W[:, :, -1].copy(), fit_intercept=True, **known)
+        return cls(W.copy(), np.zeros(W.shape[:2]), fit_intercept=False, **known)
+
+    def __len__(self) -> int:
+        return len(self.coef)
+
+    def scores(self, X: Any) -> Array:
+        """Return X coef^T + intercept of all models, (N, K, n)."""
+        N, K, d = self.coef.shape
+        products = np.asarray(X @ self.coef.reshape(N * K, d).T)
+        return np.ascontiguousarray(products.T).reshape(N, K, -1) + self.intercept[:, :, None]
+
+    def build(self, place: int) -> Any:
+        """Return LogisticRegression, LinearSVC, RidgeClassifier or Ridge with the weights set."""
+        model = self._blank()
+        coef, intercept = self.coef[place], self.intercept[place]
+        regression = self.task.kind == "regression"
+        model.coef_ = coef[0].copy() if regression else coef.copy()
+        model.intercept_ = float(intercept[0]) if regression else intercept.copy()
+        model.n_features_in_ = coef.shape[1]
+        if not regression:
+            _set_classes(model, np.asarray(self.task.classes))
+        if self.feature_names is not None:
+            model.feature_names_in_ = np.asarray(self.feature_names, dtype=object)
+        return model
+
+    def _blank(self) -> Any:
+        """Return the unfitted estimator whose plain fit minimises the same loss with the same ridge."""
+        strength = self.ridge * self.total
+        C = 1.0 / strength if strength > 0 else np.inf
+        if self.task.kind == "regression":
+            return Ridge(alpha=strength, fit_intercept=self.fit_intercept)
+        if self.loss == "squared":
+            return RidgeClassifier(alpha=strength, fit_intercept=self.fit_intercept)
+        if self.loss in ("logistic", "softmax"):
+            model = LogisticRegression(C=C, fit_intercept=self.fit_intercept)
+            model.n_iter_ = np.zeros(1, dtype=np.int32)
+            return model
+        squared = self.loss == "squared_hinge"
+        return LinearSVC(
+            C=C, loss="squared_hinge" if squared else "hinge", fit_intercept=self.fit_intercept
+        )
+
+
+def _set_classes(model: Any, classes: NDArray[Any]) -> None:
+    if isinstance(model, RidgeClassifier):
+        from sklearn.preprocessing import LabelBinarizer
+
+        model._label_binarizer = LabelBinarizer(pos_label=1, neg_label=-1).fit(classes)
+    else:
+        model.classes_ = classes

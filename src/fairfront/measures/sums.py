@@ -1,0 +1,69 @@
+"""Weighted sums over rows for many models at once: matrix products, in blocks of models.
+
+Axes, always in this order: model (N), row (n); membership is (n, c), one column per group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..exceptions import InputError
+from ..objectives import Array
+
+BLOCK = 1 << 20
+
+
+def as_models(values: ArrayLike, n: int, what: str) -> NDArray[Any]:
+    """Return values as (N, n), one row per model; a single model may come as (n,)."""
+    array = np.asarray(values)
+    array = array[None, :] if array.ndim == 1 else array
+    if array.ndim != 2 or array.shape[1] != n:
+        raise InputError(f"{what} has shape {np.shape(values)}, expected (N, {n}) or ({n},): models by rows.")
+    return array
+
+
+def membership(codes: ArrayLike, n: int, c: int) -> Array:
+    """Return the (n, c) shares of membership in c groups.
+
+    ``codes`` are (n,) integers, -1 for rows without a group, or already (n, c) shares.
+    """
+    array = np.asarray(codes)
+    if array.shape == (n, c) and array.dtype.kind == "f":
+        return np.asarray(array, dtype=np.float64)
+    if array.shape != (n,) or array.dtype.kind not in "iu":
+        raise InputError(
+            f"codes has shape {array.shape} and type {array.dtype}, "
+            f"expected ({n},) integers, or ({n}, {c}) shares of membership as floats."
+        )
+    if n and not -1 <= array.min() <= array.max() < c:
+        raise InputError(f"codes run from {array.min()} to {array.max()}, expected -1 (no group) to {c - 1}.")
+    return np.asarray(array[:, None] == np.arange(c), dtype=np.float64)
+
+
+def blocks(N: int, n: int) -> Iterator[slice]:
+    """Cut N models into blocks of about `BLOCK` entries, so that copies stay small."""
+    size = max(1, BLOCK // max(1, n))
+    for start in range(0, N, size):
+        yield slice(start, min(N, start + size))
+
+
+def weighted_sums(
+    values: NDArray[Any], columns: Array, transform: Callable[[Array], Array] | None = None
+) -> Array:
+    """Return transform(values) @ columns, (N, q), in double precision; values are (N, n), columns (n, q)."""
+    total = np.empty((len(values), columns.shape[1]))
+    for part in blocks(*values.shape):
+        block = values[part].astype(np.float64)
+        total[part] = (block if transform is None else transform(block)) @ columns
+    return total
+
+
+def ratio(top: Array, bottom: Array | float) -> Array:
+    """Divide, with NaN where nothing is there to divide by."""
+    shape = np.broadcast_shapes(top.shape, np.shape(bottom))
+    known = np.broadcast_to(np.asarray(bottom) > 0, shape)
+    return np.asarray(np.divide(top, bottom, out=np.full(shape, np.nan), where=known))

@@ -1,0 +1,299 @@
+"""Dominance, hypervolume and the check that a point is efficient; every objective is minimised."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import Bounds, minimize
+
+from .exceptions import InputError, MissingExtraError, require
+from .validation import Array, as_numbers, check_positive
+
+__all__ = ["Efficiency", "hypervolume", "is_efficient", "nondominated"]
+
+Mask = NDArray[np.bool_]
+HUGE = 1e8
+
+
+def nondominated(points: ArrayLike, /, *, keep_equal: bool = False) -> Mask:
+    """Mark the points that no other point dominates.
+
+    A point dominates another when it is at most as large in every objective and smaller in one.
+
+    Parameters
+    ----------
+    points : array of shape (N, m)
+        One row per point, one column per objective, all to be minimised.
+    keep_equal : bool
+        Mark all copies of an efficient point; by default the first copy only.
+
+    Returns
+    -------
+    array of bool, shape (N,)
+
+    Notes
+    -----
+    Up to two objectives take one sort. More go to moocore where it is installed (extra ``pareto``) and to a
+    comparison of all pairs, in blocks, where it is not.
+    """
+    values = _check_points(points)
+    distinct, first, copy_of = _distinct(values)
+    best = _best(distinct)
+    if keep_equal:
+        return best[copy_of]
+    mask = np.zeros(len(values), dtype=bool)
+    mask[first[best]] = True
+    return mask
+
+
+def hypervolume(points: ArrayLike, /, reference: ArrayLike) -> float:
+    """Measure the volume that the points dominate, up to a reference point.
+
+    Parameters
+    ----------
+    points : array of shape (N, m)
+        All objectives are minimised; points not below ``reference`` in every objective contribute nothing.
+    reference : array of shape (m,)
+        The corner of the box; take it tight, because a roomy box hides the differences between fronts.
+
+    Notes
+    -----
+    Three objectives or more need moocore (extra ``pareto``).
+    """
+    values = _check_points(points)
+    corner = as_numbers(reference, "reference")
+    if corner.shape != (values.shape[1],) or not np.isfinite(corner).all():
+        raise InputError(
+            f"reference is {reference!r}, expected {values.shape[1]} finite number(s), one per objective."
+        )
+    inside = values[(values < corner).all(axis=1)]
+    if len(inside) == 0:
+        return 0.0
+    if values.shape[1] > 2:
+        moocore = require("moocore", "pareto", "the hypervolume of three objectives or more")
+        return float(moocore.hypervolume(inside, ref=corner))
+    if values.shape[1] == 1:
+        return float(corner[0] - inside.min())
+    distinct, _, _ = _distinct(inside)
+    x, y = distinct[_best(distinct)].T
+    return float(((corner[0] - x) * -np.diff(y, prepend=corner[1])).sum())
+
+
+def _check_points(points: ArrayLike) -> Array:
+    values = as_numbers(points, "points")
+    if values.ndim != 2 or values.shape[1] == 0:
+        raise InputError(
+            f"points has shape {values.shape}, expected (N, m): one row per point, one column per objective."
+        )
+    bad = ~np.isfinite(values).all(axis=1)
+    if bad.any():
+        raise InputError(
+            f"points has NaN or infinity in {int(bad.sum())} row(s), first in row {int(np.argmax(bad))}, "
+            "expected finite numbers; drop those points."
+        )
+    return np.asarray(values + 0.0)  # turns -0.0 into 0.0
+
+
+def _distinct(values: Array) -> tuple[Array, NDArray[np.intp], NDArray[np.intp]]:
+    """Return the distinct rows in lexicographic order, where each is first, and which one each row equals."""
+    order = np.lexsort(values.T[::-1])
+    ranked = values[order]
+    new = np.ones(len(values), dtype=bool)
+    new[1:] = (ranked[1:] != ranked[:-1]).any(axis=1)
+    copy_of = np.empty(len(values), dtype=np.intp)
+    copy_of[order] = np.cumsum(new) - 1
+    return ranked[new], order[new], copy_of
+
+
+def _best(distinct: Array) -> Mask:
+    """Mark the nondominated ones of distinct rows in lexicographic order."""
+    if distinct.shape[1] <= 2:
+        last = distinct[:, -1]
+        lowest = np.minimum.accumulate(np.concatenate([[np.inf], last]))
+        return np.asarray(last < lowest[:-1])
+    if len(distinct) < 2:
+        return np.ones(len(distinct), dtype=bool)
+    try:
+        moocore = require("moocore", "pareto", "a fast dominance check")
+    except MissingExtraError:
+        return _best_by_pairs(distinct)
+    return np.asarray(moocore.is_nondominated(distinct), dtype=bool)
+
+
+def _best_by_pairs(distinct: Array, block: int = 1 << 22) -> Mask:
+    """Compare all pairs, in blocks: a distinct row is efficient when only itself is nowhere above it."""
+    N, m = distinct.shape
+    best = np.empty(N, dtype=bool)
+    size = max(1, block // N)
+    for start in range(0, N, size):
+        rows = distinct[start : start + size]
+        below = np.ones((len(rows), N), dtype=bool)
+        for j in range(m):
+            below &= distinct[None, :, j] <= rows[:, None, j]
+        best[start : start + size] = below.sum(axis=1) == 1
+    return best
+
+
+@dataclass(frozen=True, eq=False)
+class Efficiency:
+    """What `is_efficient` found; true when no better point was found.
+
+    ``values`` are the objectives h(x). ``improvement`` is the largest total decrease found, the sum over the
+    objectives of (h_i(x) - h_i(w)) / s_i with s_i the typical change of h_i around x; ``better`` is the w
+    that reaches it, None for an efficient point.
+    """
+
+    efficient: bool
+    improvement: float
+    better: Array | None
+    values: Array
+
+    def __bool__(self) -> bool:
+        return self.efficient
+
+
+def is_efficient(
+    functions: Any, x: ArrayLike, /, *, jac: Any = None, tol: float = 1e-6, bounds: Any = None
+) -> Efficiency:
+    """Check whether any point dominates x, by the auxiliary problem of the paper (appendix, existence).
+
+        min over w of  sum_i h_i(w) / s_i      subject to  h(w) <= h(x)
+
+    x is efficient if and only if it is a minimiser. Each h_i is divided by its typical change around x, which
+    leaves the statement as it is. The problem is solved from x and from six fixed perturbations of it.
+
+    Parameters
+    ----------
+    functions : callable or sequence of callables
+        One callable w -> m values, or m callables w -> value.
+    x : array of shape (d,)
+    jac : True, callable, sequence of callables or None
+        True: the functions return (value, gradient); callable: w -> Jacobian (m, d), or one gradient per
+        objective; None: central differences.
+    tol : float
+        Total decrease, in units of the objectives' typical change, up to which x counts as efficient.
+    bounds : sequence of (low, high) or scipy.optimize.Bounds, optional
+        The region in which better points are looked for.
+
+    Notes
+    -----
+    A better point is proof that x is not efficient. The opposite verdict is proof, up to ``tol``, for convex
+    objectives only; for others it says that a local search found nothing.
+    """
+    point = np.atleast_1d(as_numbers(x, "x"))
+    if point.ndim != 1 or not np.isfinite(point).all():
+        raise InputError(f"x has shape {point.shape}, expected (d,) with finite numbers.")
+    tol = check_positive(tol, "tol")
+    search = _Search(functions, jac, point, _as_bounds(bounds, point))
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        search.run(tol)
+    efficient = bool(search.improvement <= tol)
+    return Efficiency(efficient, search.improvement, None if efficient else search.better, search.base)
+
+
+def _as_bounds(bounds: Any, x: Array) -> Bounds:
+    if bounds is None:
+        return Bounds(np.full(len(x), -np.inf), np.full(len(x), np.inf))
+    if not isinstance(bounds, Bounds):
+        pairs = [(-np.inf if a is None else a, np.inf if b is None else b) for a, b in bounds]
+        bounds = Bounds(*np.array(pairs, dtype=np.float64).reshape(-1, 2).T)
+    lower, upper = (np.ravel(side) for side in (bounds.lb, bounds.ub))
+    if any(len(side) not in (1, len(x)) for side in (lower, upper)):
+        raise InputError(f"bounds has {len(lower)} pairs, expected {len(x)}, one per entry of x.")
+    if (x < lower).any() or (x > upper).any():
+        raise InputError("x lies outside bounds, expected low <= x <= high in every entry.")
+    return Bounds(np.broadcast_to(lower, x.shape), np.broadcast_to(upper, x.shape))
+
+
+class _Search:
+    """The auxiliary problem at x; keeps the best point that dominates x among all those evaluated."""
+
+    def __init__(self, functions: Any, jac: Any, x: Array, bounds: Bounds) -> None:
+        self.pairs = jac is True
+        self.function = _stacked(functions, self.pairs)
+        self.jac = _stacked(jac, False) if jac and not self.pairs else None
+        self.x, self.bounds = x, bounds
+        self.base = self._values(x)
+        if not np.isfinite(self.base).all():
+            raise InputError(f"functions give {self.base} at x, expected finite values.")
+        self.scale = np.ones(len(self.base))
+        self.improvement, self.better = 0.0, x
+
+    def run(self, tol: float) -> None:
+        """Solve from x, then from the perturbed starts, until the decrease found exceeds tol."""
+        starts = _starts(self.x, self.bounds)
+        self.scale = _typical(np.array([np.abs(self._values(w) - self.base) for w in starts]))
+        for start in [self.x, *starts]:
+            if self._solve(start, 0.0) < -tol:  # lower, maybe a rounding outside: ask for a margin
+                self._solve(start, 0.1 * tol / len(self.base))
+            if self.improvement > tol:
+                self._solve(self.better, 0.0)
+                return
+
+    def _solve(self, start: Array, margin: float) -> float:
+        limits: dict[str, Any] = {"type": "ineq", "fun": lambda w: -self._change(w) - margin}
+        settings: dict[str, Any] = {"jac": "3-point", "options": {"maxiter": 200, "ftol": 1e-12}}
+        if self.pairs or self.jac is not None:
+            limits["jac"] = lambda w: -self._slopes(w)
+            settings["jac"] = lambda w: self._slopes(w).sum(axis=0)
+        settings |= {"method": "SLSQP", "bounds": self.bounds, "constraints": limits}
+        return float(minimize(lambda w: self._change(w).sum(), start, **settings).fun)
+
+    def _change(self, w: Array) -> Array:
+        """Return (h(w) - h(x)) / s and remember w if it is the best so far that dominates x."""
+        change = np.nan_to_num((self._values(w) - self.base) / self.scale, nan=HUGE, posinf=HUGE, neginf=HUGE)
+        rounding = 1e-14 + 4e-16 * np.abs(self.base) / self.scale
+        if -change.sum() > self.improvement and (change <= rounding).all():
+            self.improvement, self.better = float(-change.sum()), np.array(w, dtype=np.float64)
+        return change
+
+    def _values(self, w: Array) -> Array:
+        found = self.function(w)
+        return np.ravel(np.asarray(found[0] if self.pairs else found, dtype=np.float64))
+
+    def _slopes(self, w: Array) -> Array:
+        found = self.function(w)[1] if self.jac is None else self.jac(w)
+        J = np.asarray(found, dtype=np.float64)
+        expected = (len(self.base), len(w))
+        if J.shape != expected and not (J.ndim == 1 and J.size == max(expected) and 1 in expected):
+            raise InputError(f"jac gives shape {J.shape}, expected {expected}: one gradient per objective.")
+        return np.nan_to_num(J.reshape(expected) / self.scale[:, None], posinf=HUGE, neginf=-HUGE)
+
+
+def _stacked(functions: Callable[[Array], Any] | Sequence[Any], pairs: bool) -> Callable[[Array], Any]:
+    """Make one function of several; with ``pairs`` each returns (value, gradient)."""
+    if callable(functions):
+        return functions
+    if not isinstance(functions, Sequence) or not functions or not all(map(callable, functions)):
+        raise InputError(
+            "functions and jac must be a callable or a sequence of callables, one per objective."
+        )
+
+    def evaluate(w: Array) -> Any:
+        found = [f(w) for f in functions]
+        if pairs:
+            return tuple(np.stack([np.ravel(v) for v in part]) for part in zip(*found, strict=True))
+        return np.stack([np.ravel(v) for v in found])
+
+    return evaluate
+
+
+def _starts(x: Array, bounds: Bounds) -> list[Array]:
+    """Return points around x at three distances, in opposite pairs; always the same ones."""
+    random = np.random.default_rng(0)
+    size = random.uniform(0.5, 1.0, (3, len(x))) * np.array([[0.01], [0.1], [1.0]]) * (1.0 + np.abs(x))
+    moves = size * random.choice([-1.0, 1.0], (3, len(x)))
+    return [np.clip(x + move, bounds.lb, bounds.ub) for move in [*moves, *-moves]]
+
+
+def _typical(changes: Array) -> Array:
+    """Return the median positive finite change of each objective, 1 where there is none."""
+    known = np.where(np.isfinite(changes) & (changes > 0), changes, np.nan)
+    constant = np.isnan(known).all(axis=0)
+    return np.nanmedian(np.where(constant, 1.0, known), axis=0)

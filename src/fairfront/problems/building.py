@@ -1,0 +1,157 @@
+"""From a user's data to a linear problem: validated once, then laid out in cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import narwhals.stable.v1 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InputError
+from ..objectives import (
+    GAPS,
+    LOSSES,
+    NOTIONS,
+    Array,
+    Attribute,
+    Gap,
+    Groups,
+    Loss,
+    Notion,
+    Task,
+    build,
+)
+from ..objectives.losses import Softmax, Squared
+from ..objectives.notions import Surrogate
+from ..validation import (
+    check_labels,
+    check_matrix,
+    check_positive,
+    check_weights,
+    find_classes,
+)
+from .linear import LinearProblem
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A linear problem and what is known about its data without holding a row of it."""
+
+    problem: LinearProblem
+    task: Task
+    attributes: tuple[Attribute, ...]
+    notions: tuple[Notion, ...]
+    surrogate: Surrogate
+    ridge: float
+    feature_names: tuple[str, ...] | None
+    favourable_was_given: bool
+
+    def sentences(self) -> tuple[str, ...]:
+        """Say in words what each notion compares."""
+        return tuple(notion.sentence(self.task) for notion in self.notions)
+
+
+def linear_problem(
+    X: Any,
+    y: Any,
+    *,
+    sensitive_features: Any,
+    favourable: Any = None,
+    notion: str | Notion | tuple[str | Notion, ...] | list[str | Notion] = "equal_opportunity",
+    surrogate: Surrogate = "loss",
+    loss: str | Loss = "logistic",
+    gap: str | Gap = "squared",
+    ridge: float | None = None,
+    fit_intercept: bool = True,
+    sample_weight: Any = None,
+    groups: Groups | None = None,
+    task: Literal["classification", "regression"] | None = None,
+) -> Setup:
+    """Check the data and lay out a linear model's cells.
+
+    The default ridge is 1 / (sum of weights), scikit-learn's C = 1. ``task`` is regression for the squared loss
+    and classification for all others, unless given.
+    """
+    matrix = check_matrix(X)
+    n = matrix.shape[0]
+    labels = check_labels(y, n)
+    weight = check_weights(sample_weight, n)
+    chosen = _loss(loss)
+    regression = isinstance(chosen, Squared) if task is None else task == "regression"
+    what, codes = _regression(labels) if regression else _classes(labels, favourable)
+    chosen = _fitting(chosen, what)
+    attributes = (groups or Groups()).resolve(sensitive_features, n)
+    notions = _notions(notion, what, surrogate)
+    matrix, codes, attributes, weight = _without_idle(matrix, codes, attributes, weight)
+    total = float(len(codes) if weight is None else weight.sum())
+    size = 1.0 / total if ridge is None else check_positive(ridge, "ridge", zero=True)
+    cell_labels = np.zeros(len(codes), dtype=np.intp) if regression else codes.astype(np.intp)
+    phi = GAPS[gap]() if isinstance(gap, str) else gap
+    layout, algebra = build(what, cell_labels, attributes, notions, phi, surrogate, size, weight)
+    problem = LinearProblem(matrix, what.targets(codes), what, chosen, layout, algebra, fit_intercept)
+    return Setup(
+        problem, what, attributes, notions, surrogate, size, feature_names(X), favourable is not None
+    )
+
+
+def _loss(loss: str | Loss) -> Loss:
+    return LOSSES[loss]() if isinstance(loss, str) else loss
+
+
+def _regression(labels: NDArray[Any]) -> tuple[Task, Array]:
+    if labels.dtype.kind not in "biuf":
+        raise InputError(f"y has values of type {labels.dtype}, expected numbers for regression.")
+    return Task("regression"), labels.astype(np.float64)
+
+
+def _classes(labels: NDArray[Any], favourable: Any) -> tuple[Task, NDArray[np.intp]]:
+    classes, codes = find_classes(labels)
+    if favourable is not None and favourable not in classes:
+        raise InputError(
+            f"favourable is {favourable!r}, expected one of the labels {', '.join(map(repr, classes))}."
+        )
+    good = 1 if favourable is None else classes.index(favourable)
+    return Task("binary" if len(classes) == 2 else "multiclass", tuple(classes), good), codes
+
+
+def _fitting(loss: Loss, task: Task) -> Loss:
+    """Return the loss for the task; the logistic loss of more than two classes is the softmax."""
+    if task.kind == "multiclass" and loss.name == "logistic":
+        return Softmax()
+    if task.kind not in loss.kinds:
+        fits = [name for name in LOSSES if task.kind in LOSSES[name].kinds]
+        found = f"{len(task.classes)} classes" if task.classes else "regression"
+        raise InputError(
+            f"loss {loss.name!r} is for {' or '.join(loss.kinds)} labels, found {found}; use {' or '.join(fits)}."
+        )
+    return loss
+
+
+def _notions(notion: Any, task: Task, surrogate: Surrogate) -> tuple[Notion, ...]:
+    if surrogate not in ("loss", "rate"):
+        raise InputError(f"unknown surrogate {surrogate!r}, expected 'loss' or 'rate'.")
+    given = notion if isinstance(notion, (tuple, list)) else (notion,)
+    if not given:
+        raise InputError("notion is empty, expected at least one notion.")
+    found = tuple(NOTIONS[item]() if isinstance(item, str) else item for item in given)
+    for item in found:
+        item.check(task, surrogate)
+    return found
+
+
+def _without_idle(
+    X: Any, codes: NDArray[Any], attributes: tuple[Attribute, ...], weight: Array | None
+) -> tuple[Any, NDArray[Any], tuple[Attribute, ...], Array | None]:
+    """Drop rows of weight 0, which are to count as if they were not there."""
+    if weight is None or weight.all():
+        return X, codes, attributes, weight
+    busy = weight > 0
+    return X[busy], codes[busy], tuple(a.take(busy) for a in attributes), weight[busy]
+
+
+def feature_names(X: Any) -> tuple[str, ...] | None:
+    """Return the column names of a data frame, None for arrays."""
+    native = nw.from_native(X, pass_through=True, eager_only=True)
+    return tuple(map(str, native.columns)) if isinstance(native, nw.DataFrame) else None

@@ -1,0 +1,128 @@
+"""Aiming: which problem to iterate on, where to start, and where each run should end."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from ..exceptions import InputError
+from ..objectives import Algebra, Array
+from ..problems import LinearProblem, Setup
+from ..validation import check_positive, check_preferences
+from .loop import run
+from .paper import PaperPBPDO, PaperPDO
+from .pb_pdo import PBPDO
+from .preferences import Target
+
+Path = Literal["worst_gap", "proportional"]
+
+SMOOTHING = 0.2
+"""Width over which default solvers round a loss with a kink; the values reported are those of the loss itself."""
+TARGETS = 12
+"""Targets that are placed between plain training and the smallest gap when nothing is asked for."""
+
+
+def working_problem(setup: Setup, solver: Any) -> LinearProblem:
+    """Return the problem to iterate on: as it is in paper mode, with a rounded kink otherwise."""
+    problem = setup.problem
+    if problem.loss.smooth or isinstance(solver, PaperPDO):
+        return problem
+    return problem.with_loss(problem.loss.smoothed(SMOOTHING))
+
+
+def single_target(algebra: Algebra, solver: Any, preference: Any, max_gap: float | None) -> Target | None:
+    """Return the target of one run: a preference, a cap on every gap, or the smallest gap."""
+    if not isinstance(solver, (PBPDO, PaperPBPDO)):
+        if preference is not None or max_gap is not None:
+            raise InputError(f"solver {solver.name!r} takes no preference and no cap; use solver='pb_pdo'.")
+        return None
+    if preference is not None and max_gap is not None:
+        raise InputError("a preference and a cap on the gap were given, expected at most one of them.")
+    if preference is not None:
+        return Target.from_preferences(check_preferences(preference, algebra.names))
+    if isinstance(solver, PaperPBPDO):
+        raise InputError(f"solver {solver.name!r} needs a preference, found None.")
+    cap = 0.0 if max_gap is None else check_positive(max_gap, "the largest gap", zero=True)
+    return Target.from_caps(np.full((1, len(algebra.b)), cap))
+
+
+def aim(
+    setup: Setup, solver: Any, path: Path, preferences: Any, random_state: int | None
+) -> tuple[LinearProblem, Array, Target]:
+    """Return the working problem, starting weights (1 or R, K, d) and the target of every run."""
+    work = working_problem(setup, solver)
+    if isinstance(solver, (PBPDO, PaperPBPDO)):
+        start = work.fit(work.algebra.p)
+        target = _targets(work, start, path, preferences)
+        if isinstance(solver, PaperPBPDO):
+            start = _random(work, len(target.pi), solver.start_scale, random_state)
+            target = _as_preferences(work, target, path)
+        return work, start, target
+    runs = _count(1 if preferences is None else preferences)
+    start = _random(work, runs, solver.start_scale, random_state)
+    return work, start, Target.from_preferences(np.ones((runs, work.algebra.m)))
+
+
+def _count(preferences: Any) -> int:
+    if isinstance(preferences, (int, np.integer)) and not isinstance(preferences, bool) and preferences >= 1:
+        return int(preferences)
+    raise InputError(
+        f"preferences is {preferences!r}, expected a number of starts for a solver without preferences; "
+        "use solver='pb_pdo' for preference vectors."
+    )
+
+
+def _random(problem: LinearProblem, runs: int, scale: float, random_state: int | None) -> Array:
+    rng = np.random.default_rng(random_state)
+    return rng.normal(scale=scale / np.sqrt(problem.d), size=(runs, problem.K, problem.d))
+
+
+def _targets(problem: LinearProblem, start: Array, path: Path, preferences: Any) -> Target:
+    if preferences is None or isinstance(preferences, (int, np.integer)):
+        count = TARGETS if preferences is None else _count(preferences)
+        return Target.from_caps(path_caps(problem, start, path, count))
+    return Target.from_preferences(check_preferences(preferences, problem.algebra.names))
+
+
+def path_caps(problem: LinearProblem, start: Array, path: Path, count: int) -> Array:
+    """Return caps (count, q) evenly spaced from the gaps of plain training down to the smallest reachable."""
+    algebra = problem.algebra
+    z = algebra.violation(algebra.gaps(problem.values(start[None])))[0]
+    shares = np.linspace(1.0, 0.0, count) if count > 1 else np.zeros(1)
+    top = _tops(algebra, z, path)
+    bottom = np.zeros_like(top) if algebra.two_sided.all() else _floor(problem, start, path)
+    return bottom + shares[:, None] * (top - bottom)
+
+
+def _tops(algebra: Algebra, z: Array, path: Path) -> Array:
+    """Return the caps that plain training just meets."""
+    if path == "proportional":
+        return z
+    if path != "worst_gap":
+        raise InputError(f"unknown path {path!r}, expected 'worst_gap' or 'proportional'.")
+    assert algebra.notion_of is not None
+    return np.array([z[algebra.notion_of == i].max() for i in algebra.notion_of])
+
+
+def _floor(problem: LinearProblem, start: Array, path: Path) -> Array:
+    """Return the smallest caps that can be reached, by aiming at zero and seeing where that ends.
+
+    The last target stays a hundredth of the way above: at the floor itself multipliers have no bound.
+    """
+    algebra = problem.algebra
+    aimed = Target.from_caps(np.zeros((1, len(algebra.b))))
+    ended = run(problem, PBPDO(max_iter=200), start, aimed)
+    lowest = _tops(algebra, algebra.violation(algebra.gaps(ended.L))[0], path)
+    top = _tops(algebra, algebra.violation(algebra.gaps(problem.values(start[None])))[0], path)
+    return lowest + 0.01 * np.maximum(top - lowest, 0.0)
+
+
+def _as_preferences(problem: LinearProblem, target: Target, path: Path) -> Target:
+    """Turn caps into the preferences whose lines pass through them at the plain loss."""
+    if target.by_preference.all():
+        return target
+    loss = problem.algebra.loss(problem.values(problem.fit(problem.algebra.p)[None]))[0]
+    small = 1e-3 * float(target.caps.max())
+    fair = loss / problem.algebra.gap.value(np.maximum(target.caps, max(small, 1e-9)))
+    return Target.from_preferences(np.column_stack([np.ones(len(fair)), fair]))

@@ -1,0 +1,181 @@
+"""PDO and PB-PDO as printed (Algorithms 1 and 2), every open choice a named parameter.
+
+Two readings are offered. ``raw``: g_i is the gradient of h_i, as the algorithms show. ``normalised``: g_i has unit
+length, as the text below equation (5) says ("the normalized gradient vector"). In the normalised reading the KL
+gradient is built from raw gradients (Proposition 1) and then scaled to unit length as one more row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..objectives import Algebra, Array
+from ..problems import FirstOrder, Point
+from .loop import Plan, State
+from .preferences import Balance, Target, imbalance
+from .simplex import factor, min_norm, projected_gradient
+from .status import Status
+
+Gradients = Literal["raw", "normalised"]
+Inner = Literal["projected_gradient", "exact"]
+STILL = 1e-12
+
+
+@dataclass(frozen=True)
+class PaperState(State):
+    """Per run: the inner weights to start from, and the preference (Algorithm 2)."""
+
+    alpha: Array
+    pi: Array
+
+
+@dataclass(frozen=True)
+class PaperPDO:
+    """Algorithm 1 as printed.
+
+    Parameters
+    ----------
+    T, eta : int, float
+        Outer steps and their constant length.
+    K, rho : int, float or None
+        Inner steps and their length; None takes 1 / L_Phi, which Lemma 2 allows.
+    alpha0 : array of shape (m,), optional
+        Inner start, uniform by default; ``warm_alpha`` continues from the last step's weights instead.
+    inner : {"projected_gradient", "exact"}
+    gradients : {"raw", "normalised"}
+        The two readings of the paper.
+    """
+
+    T: int = 1000
+    eta: float = 0.1
+    K: int = 20
+    rho: float | None = None
+    alpha0: tuple[float, ...] | None = None
+    warm_alpha: bool = False
+    inner: Inner = "projected_gradient"
+    gradients: Gradients = "raw"
+    start_scale: float = 0.1
+    needs: tuple[type, ...] = field(default=(FirstOrder,), init=False, repr=False)
+    name: ClassVar[str] = "paper_pdo"
+
+    @property
+    def max_iter(self) -> int:
+        """Return T."""
+        return self.T
+
+    def prepare(
+        self, problem: Any, start: Array | None, target: Target | None, rng: np.random.Generator
+    ) -> tuple[Any, Array, PaperState]:
+        """Take the start as given, or random weights; no metric, no data-dependent choice."""
+        m = problem.algebra.m
+        pi = np.ones((1, m)) if target is None else target.pi
+        if start is None:
+            start = rng.normal(scale=self.start_scale / np.sqrt(problem.d), size=(1, problem.K, problem.d))
+        W = np.array(start, dtype=np.float64)
+        W = W[None] if W.ndim == 2 else W
+        runs = max(len(W), len(pi))
+        W = np.broadcast_to(W, (runs, *W.shape[1:])).copy()
+        return problem, W, PaperState(self._alpha(runs, self._rows(m)), np.broadcast_to(pi, (runs, m)).copy())
+
+    def _rows(self, m: int) -> int:
+        return m
+
+    def _alpha(self, runs: int, rows: int) -> Array:
+        first = np.full(rows, 1.0 / rows) if self.alpha0 is None else np.asarray(self.alpha0, dtype=np.float64)
+        return np.broadcast_to(first[:rows], (runs, rows)).copy()
+
+    def plan(self, algebra: Algebra, point: Point, state: PaperState) -> tuple[Plan, PaperState]:
+        """Take K inner steps and move by eta along their direction (Algorithm 1, lines 3 to 9)."""
+        alpha, d = self.direction(algebra.jacobian(point.L), point.Q, state.alpha)
+        status = [self._status(algebra, point, r, d[r]) for r in range(point.runs)]
+        return Plan(self.eta * d, status), self._remember(state, alpha)
+
+    def _remember(self, state: PaperState, alpha: Array) -> PaperState:
+        return PaperState(alpha, state.pi) if self.warm_alpha else state
+
+    def direction(self, A: Array, Q: Array, alpha0: Array) -> tuple[Array, Array]:
+        """Return the inner weights and the direction in cell coordinates (DescentDirection of Algorithm 2)."""
+        if self.gradients == "normalised":
+            A = unit_rows(A, Q)
+        if self.inner == "exact":
+            alpha = min_norm(A @ factor(Q))
+        else:
+            M = np.einsum("rik,rkl,rjl->rij", A, Q, A)
+            alpha = projected_gradient(M, alpha0, self.rho, self.K)
+        return alpha, np.einsum("ri,rik->rk", alpha, A)
+
+    def _status(self, algebra: Algebra, point: Point, r: int, d: Array) -> Status:
+        """Stop when the direction vanishes; say weakly efficient when only the gaps' gradients made it vanish."""
+        if float(d @ point.Q[r] @ d) > STILL**2:
+            return Status.RUNNING
+        left = loss_left(algebra, point, r)
+        return Status.WEAK if left > 1e-4 else Status.EFFICIENT
+
+    def judge(
+        self, algebra: Algebra, old: Point, new: Point, plan: Plan, state: PaperState
+    ) -> tuple[NDArray[np.bool_], PaperState]:
+        """Take every step, as printed."""
+        return np.ones(old.runs, dtype=bool), state
+
+
+@dataclass(frozen=True)
+class PaperPBPDO(PaperPDO):
+    """Algorithm 2 as printed.
+
+    Parameters
+    ----------
+    epsilon_1, epsilon_2 : float
+        Thresholds of cases I and II.
+    balance : {"softmax", "ratio"}
+        The imbalance: the paper's softmax, or the scale-free ratio.
+    """
+
+    epsilon_1: float = 1e-2
+    epsilon_2: float = 1e-2
+    balance: Balance = "softmax"
+    name: ClassVar[str] = "paper_pb_pdo"
+
+    def _rows(self, m: int) -> int:
+        return m + 1
+
+    def plan(self, algebra: Algebra, point: Point, state: PaperState) -> tuple[Plan, PaperState]:
+        """Choose between h, h_PB and the KL gradient alone (Algorithm 2, lines 4 to 11)."""
+        A, Q = algebra.jacobian(point.L), point.Q
+        _, weights = imbalance(state.pi, algebra.objectives(point.L), self.balance)
+        kl = np.einsum("rm,rmk->rk", weights, A)
+        kl_norm = length(kl, Q)
+        near_line = kl_norm <= self.epsilon_1
+        m = A.shape[1]
+        first = state.alpha[:, :m] / np.maximum(state.alpha[:, :m].sum(axis=1, keepdims=True), 1e-300)
+        alpha_h, d_h = self.direction(A, Q, first)
+        alpha_pb, d_pb = self.direction(np.concatenate([A, kl[:, None]], axis=1), Q, state.alpha)
+        d = np.where(near_line[:, None], d_h, d_pb)
+        stopped_short = length(d, Q) <= self.epsilon_2 * kl_norm
+        d = np.where(stopped_short[:, None], kl, d)
+        padded = np.column_stack([alpha_h, np.zeros(len(alpha_h))])
+        alpha = np.where(near_line[:, None], padded, alpha_pb)
+        status = [self._status(algebra, point, r, d[r]) for r in range(point.runs)]
+        return Plan(self.eta * d, status), self._remember(state, alpha)
+
+
+def length(beta: Array, Q: Array) -> Array:
+    """Return the length of directions given in cell coordinates, (R,)."""
+    return np.sqrt(np.maximum(np.einsum("rk,rkl,rl->r", beta, Q, beta), 0.0))
+
+
+def unit_rows(A: Array, Q: Array) -> Array:
+    """Scale objectives' gradients to unit length; a gradient of length 0 stays 0."""
+    norms = np.sqrt(np.maximum(np.einsum("rik,rkl,ril->ri", A, Q, A), 0.0))
+    return A / np.where(norms > 1e-150, norms, 1.0)[:, :, None]
+
+
+def loss_left(algebra: Algebra, point: Point, r: int) -> float:
+    """Return the share of the loss gradient that the gaps' gradients cannot balance: 0 at an efficient point."""
+    F = factor(point.Q[r : r + 1])[0]
+    g, C = algebra.p @ F, algebra.B @ F
+    fitted = np.linalg.lstsq(C.T, g, rcond=1e-10)[0] @ C
+    return float(np.linalg.norm(g - fitted) / max(float(np.linalg.norm(g)), 1e-300)) if np.any(g) else 0.0

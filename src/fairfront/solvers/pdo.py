@@ -1,0 +1,140 @@
+"""PDO, default form: go down all objectives at once until none can fall without another rising (Algorithm 1).
+
+Differs from the paper where the printed algorithm stops far from the frontier (`PaperPDO` runs it as printed):
+gradients have unit length, the inner problem is solved exactly, the step is searched so that no objective rises,
+and a gap within a band around zero becomes a constraint while the loss goes on falling along it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..objectives import Algebra, Array
+from ..problems import FirstOrder, Point, SecondOrder
+from .loop import Plan, State
+from .simplex import factor, min_norm
+from .status import Status
+
+
+@dataclass(frozen=True)
+class DescentState(State):
+    """Per run: step size and the largest allowed, size of the loss at the start, band around zero, rejections."""
+
+    eta: Array
+    eta_max: Array
+    scale: Array
+    band: Array
+    refused: NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class PDO:
+    """Pareto descent from a start point to a point of the frontier.
+
+    Parameters
+    ----------
+    max_iter : int
+        Most steps; each is one pass over the data.
+    tol : float
+        A run ends when the loss can fall by no more than ``tol`` times itself along the common direction.
+    band : float
+        Gaps below ``band`` times the loss at the start are held there, and the loss goes on falling.
+    start_scale : float
+        Spread of the random start. Zero weights are a trap (all losses are equal there) and are never used.
+    """
+
+    max_iter: int = 1000
+    tol: float = 1e-9
+    band: float = 1e-4
+    start_scale: float = 0.1
+    needs: tuple[type, ...] = field(default=(FirstOrder,), init=False, repr=False)
+    name: ClassVar[str] = "pdo"
+
+    def prepare(
+        self, problem: Any, start: Array | None, target: Any, rng: np.random.Generator
+    ) -> tuple[Any, Array, DescentState]:
+        """Start from random weights unless told otherwise, with the loss's Hessian there as the fixed metric."""
+        if start is None:
+            shape = (1, problem.K, problem.d)
+            start = rng.normal(scale=self.start_scale / np.sqrt(problem.d), size=shape)
+        W = np.array(start, dtype=np.float64)
+        W = W[None] if W.ndim == 2 else W
+        newton = isinstance(problem, SecondOrder)
+        if newton:
+            problem = problem.with_metric(problem.metric(W[0]))
+        scale = np.maximum(np.abs(problem.algebra.objectives(problem.cells(W).L)).max(axis=1), 1e-12)
+        top = np.full(len(W), 4.0 if newton else np.inf)
+        refused = np.zeros(len(W), dtype=np.intp)
+        return problem, W, DescentState(np.ones(len(W)), top, scale, self.band * scale, refused)
+
+    def plan(self, algebra: Algebra, point: Point, state: DescentState) -> tuple[Plan, DescentState]:
+        """Find the common direction of every run."""
+        F, z = factor(point.Q), algebra.gaps(point.L)
+        A = algebra.jacobian(point.L)
+        beta, status = np.zeros_like(point.L), []
+        promise, toll = np.zeros(point.runs), np.zeros(point.runs)
+        for r in range(point.runs):
+            held = self.held(algebra, z[r], float(state.band[r]))
+            moves, back = common_direction(A[r], algebra.B, F[r], z[r], held)
+            promise[r] = float(moves @ point.Q[r] @ moves)
+            beta[r] = state.eta[r] * moves + back
+            toll[r] = max(0.0, -float(algebra.p @ point.Q[r] @ back))
+            done = promise[r] <= self.tol * state.scale[r]
+            stuck = state.refused[r] > 40
+            status.append(Status.EFFICIENT if done else Status.STALLED if stuck else Status.RUNNING)
+        return Plan(beta, status, {"promise": promise, "toll": toll}), state
+
+    def held(self, algebra: Algebra, z: Array, band: float) -> NDArray[np.bool_]:
+        """Return the mask of gaps that are held at zero."""
+        return np.asarray(algebra.gap.even & algebra.two_sided & (np.abs(z) <= band))
+
+    def judge(
+        self, algebra: Algebra, old: Point, new: Point, plan: Plan, state: DescentState
+    ) -> tuple[NDArray[np.bool_], DescentState]:
+        """Accept a step that raises no objective outside the band and lowers the loss.
+
+        The way back to zero of a held gap may cost some loss; that toll is granted.
+        """
+        h_old, h_new = algebra.objectives(old.L), algebra.objectives(new.L)
+        z_old, z_new = algebra.gaps(old.L), algebra.gaps(new.L)
+        inside = algebra.gap.even & algebra.two_sided & (np.abs(z_old) <= state.band[:, None])
+        calm = (h_new[:, 1:] <= h_old[:, 1:]) | (inside & (np.abs(z_new) <= state.band[:, None]))
+        granted = 2.0 * plan.memo["toll"] - 1e-4 * state.eta * plan.memo["promise"]
+        enough = h_new[:, 0] <= h_old[:, 0] + granted
+        taken = np.asarray(enough & calm.all(axis=1) & np.isfinite(h_new).all(axis=1))
+        fell = h_new[:, 0] < h_old[:, 0]
+        grow = np.where(taken, np.where(fell, 1.5, 0.5), 0.25)
+        eta = np.minimum(grow * state.eta, state.eta_max)
+        refused = np.where(taken, 0, state.refused + 1)
+        return taken, replace(state, eta=eta, refused=refused)
+
+
+def common_direction(
+    A: Array, B: Array, F: Array, z: Array, held: NDArray[np.bool_]
+) -> tuple[Array, Array]:
+    """Return the common descent direction and the way back to zero of held gaps, in cell coordinates.
+
+    The direction is the smallest vector in the hull of unit gradients, each with its components along the
+    gradients of held gaps taken out, times the length of the loss gradient that is left.
+    """
+    J = A @ F
+    C = B[held] @ F
+    free = np.concatenate([[True], ~held])
+    rows, coordinates = J[free], A[free]
+    back = np.zeros(A.shape[1])
+    if held.any():
+        inverse = np.linalg.pinv(C @ C.T, rcond=1e-10, hermitian=True)
+        taken_out = rows @ C.T @ inverse
+        coordinates = coordinates - taken_out @ B[held]
+        rows = rows - taken_out @ C
+        back = (inverse @ z[held]) @ B[held]
+    norms = np.linalg.norm(rows, axis=1)
+    used = norms > 1e-14 * max(float(np.linalg.norm(J[0])), 1e-300)
+    if not used[0]:
+        return np.zeros(A.shape[1]), back
+    alpha = min_norm((rows[used] / norms[used, None])[None])[0]
+    return norms[0] * (alpha / norms[used]) @ coordinates[used], back

@@ -1,0 +1,187 @@
+"""Groups: containers, missing values, small groups, crossing, references and probabilities."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairfront.exceptions import GroupWarning, InputError
+from fairfront.objectives import Attribute, GroupProbabilities, Groups
+
+VALUES = ["f", "m", None, "m", "f", "m"]
+COLUMN = {
+    "list": VALUES,
+    "tuple": tuple(VALUES),
+    "list with nan": ["f", "m", float("nan"), "m", "f", "m"],
+    "numpy": np.array(VALUES, dtype=object),
+    "numpy column": np.array(VALUES, dtype=object)[:, None],
+    "pandas series": pd.Series(VALUES),
+    "pandas string": pd.Series(VALUES, dtype="string"),
+    "pandas category": pd.Series(VALUES, dtype="category"),
+    "pandas frame": pd.DataFrame({"group": VALUES}),
+    "pandas NA": pd.Series(["f", "m", pd.NA, "m", "f", "m"], dtype=object),
+    "polars series": pl.Series("group", VALUES),
+    "polars categorical": pl.Series("group", VALUES, dtype=pl.Categorical),
+    "polars frame": pl.DataFrame({"group": VALUES}),
+    "pyarrow array": pa.array(VALUES),
+    "pyarrow chunked": pa.chunked_array([VALUES[:2], VALUES[2:]]),
+    "pyarrow table": pa.table({"group": VALUES}),
+    "dict of list": {"group": VALUES},
+    "dict of series": {"group": pd.Series(VALUES, dtype="string")},
+    "dict of polars": {"group": pl.Series(VALUES)},
+}
+NUMBERS = {
+    "list": [0, 1, None, 1, 0, 1],
+    "numpy": np.array([0, 1, np.nan, 1, 0, 1]),
+    "pandas float": pd.Series([0, 1, None, 1, 0, 1]),
+    "pandas Int64": pd.Series([0, 1, None, 1, 0, 1], dtype="Int64"),
+    "dict of Int64": {"group": pd.Series([0, 1, None, 1, 0, 1], dtype="Int64")},
+    "polars": pl.Series([0, 1, None, 1, 0, 1]),
+    "pyarrow": pa.chunked_array([[0, 1, None, 1, 0, 1]]),
+}
+
+
+def resolve(data: object, n: int = 6, **options) -> tuple[Attribute, ...]:
+    return Groups(**{"min_size": 1, **options}).resolve(data, n)
+
+
+@pytest.mark.parametrize("container", list(COLUMN))
+def test_every_container_gives_the_same_groups(container: str) -> None:
+    (attribute,) = resolve(COLUMN[container])
+    assert attribute.name == "group"
+    assert attribute.levels == ("f", "m")
+    assert attribute.reference == "m"
+    assert attribute.n_missing == 1
+    np.testing.assert_array_equal(attribute.codes, [0, 1, -1, 1, 0, 1])
+    np.testing.assert_array_equal(attribute.sizes(), [2, 3])
+    np.testing.assert_array_equal(attribute.membership()[:3], [[1, 0], [0, 1], [0, 0]])
+
+
+@pytest.mark.parametrize("container", list(NUMBERS))
+def test_numbers_are_named_without_fractions(container: str) -> None:
+    (attribute,) = resolve(NUMBERS[container])
+    assert attribute.levels == ("0", "1")
+    np.testing.assert_array_equal(attribute.codes, [0, 1, -1, 1, 0, 1])
+
+
+def test_frames_with_numbers_for_names_and_plain_tables() -> None:
+    table = np.array([["f", "x"], ["m", "y"], ["m", "y"]])
+    assert [a.name for a in resolve(pd.DataFrame(table), 3)] == ["0", "1"]
+    assert [a.name for a in resolve(table, 3)] == ["group0", "group1"]
+    assert [a.levels for a in resolve(table.tolist(), 3)] == [("f", "m"), ("x", "y")]
+
+
+def test_booleans_and_fractions() -> None:
+    assert resolve([True, False, True], 3)[0].levels == ("False", "True")
+    assert resolve(np.array([0.5, 1.5, 1.5]), 3)[0].levels == ("0.5", "1.5")
+
+
+def test_small_groups_stay_out_with_a_warning() -> None:
+    column = ["a"] * 40 + ["b"] * 35 + ["c"] * 3
+    text = r"groups of 'race' with fewer than 30 rows stay out of the gaps: c \(3 rows\); they count in the loss\."
+    with pytest.warns(GroupWarning, match=text):
+        (attribute,) = Groups().resolve({"race": column}, 78)
+    assert attribute.levels == ("b", "a")
+    assert attribute.left_out == (("c", 3),)
+    assert (attribute.codes[-3:] == -1).all()
+    assert attribute.n_missing == 0
+    shares = np.array([[c == "a", c == "b", c == "c"] for c in column], dtype=float)
+    with pytest.warns(GroupWarning, match=r"stay out of the gaps: c \(3 rows\)"):
+        (soft,) = Groups().resolve(GroupProbabilities(shares, levels=list("abc")), 78)
+    assert (soft.levels, soft.left_out) == (attribute.levels, attribute.left_out)
+    np.testing.assert_array_equal(soft.sizes(), attribute.sizes())
+
+
+def test_crossed_columns() -> None:
+    given = {"sex": ["f", "m", None, "m", "f", "m"], "old": [1, 0, 1, 0, 1, None]}
+    (attribute,) = resolve(given, cross=True)
+    assert attribute.name == "sex & old"
+    assert attribute.levels == ("m & 0", "f & 1")
+    assert attribute.n_missing == 2
+    assert resolve(given, cross=True, reference="m & 0")[0].reference == "m & 0"
+    assert [a.name for a in resolve({"sex": given["sex"]}, cross=True)] == ["sex"]
+
+
+def test_references() -> None:
+    column = {"race": list("aabbbc"), "sex": list("ffmmmm")}
+    assert [a.reference for a in resolve(column)] == ["b", "m"]
+    assert [a.levels for a in resolve(column, reference={"race": "c"})] == [("a", "b", "c"), ("f", "m")]
+    assert resolve([1, 1, 2, 2, 2, 3], reference=1)[0].reference == "1"
+    with pytest.raises(InputError, match=r"reference group 'z' of 'race' is not among its groups, expected one of a, b, c\."):
+        resolve(column, reference={"race": "z"})
+    with pytest.raises(InputError, match=r"reference names the sensitive feature 'rase', expected one of race, sex\."):
+        resolve(column, reference={"rase": "c"})
+    with pytest.raises(InputError, match=r"feature 'race', expected one of race & sex"):
+        resolve(column, reference={"race": "c"}, cross=True)
+
+
+def test_columns_that_make_no_groups() -> None:
+    with pytest.raises(InputError, match=r"'group' is constant \(all 5 rows are 'x'\), expected at least 2 groups"):
+        resolve(["x"] * 5 + [None])
+    with pytest.raises(InputError, match=r"'group' is missing in all 6 rows, expected at least 2 groups"):
+        resolve([None] * 6)
+    with pytest.raises(InputError, match=r"has 300 values in 300 rows, expected groups; .*cut into bands first"):
+        resolve(np.arange(300), 300)
+    text = r"has 1 group\(s\) of at least 30 rows, expected 2 or more \(rows per group: a 40, b 2\); merge groups"
+    with pytest.raises(InputError, match=text):
+        Groups().resolve(["a"] * 40 + ["b"] * 2, 42)
+    with pytest.raises(InputError, match="holds no single value"):
+        resolve([["a"], ["b", "c"], ["a"], ["b"], ["a"], ["b"]])
+
+
+def test_wrong_lengths() -> None:
+    with pytest.raises(InputError, match=r"sensitive_features column 'group' has 6 rows, expected 5, as many as X"):
+        resolve(VALUES, 5)
+    with pytest.raises(InputError, match=r"GroupProbabilities has 2 rows, expected 5, as many as X"):
+        resolve(GroupProbabilities(np.eye(2)), 5)
+    with pytest.raises(InputError, match=r"GroupProbabilities column 'b' has 1 rows, expected 2, as many as the first"):
+        GroupProbabilities({"a": [1.0, 0.0], "b": [0.0]})
+
+
+FRAME = {"p": [0.2, 0.5, 1.0], "q": [0.8, 0.5, 0.0]}
+
+
+@pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame, pa.table], ids=["dict", "pandas", "polars", "arrow"])
+def test_probabilities_from_every_frame(make) -> None:
+    given = GroupProbabilities(make(FRAME), name="race")
+    (attribute,) = resolve(given, 3, reference="q")
+    assert (attribute.name, attribute.levels, attribute.codes) == ("race", ("p", "q"), None)
+    np.testing.assert_allclose(attribute.membership(), [[0.2, 0.8], [0.5, 0.5], [1.0, 0.0]])
+    np.testing.assert_allclose(attribute.sizes(), [1.7, 1.3])
+    assert resolve(given, 3)[0].reference == "p"
+
+
+@pytest.mark.parametrize(
+    ("table", "text"),
+    [
+        ([[0.5, 0.5], [0.6, 0.3]], r"must sum to 1 in every row, found 0\.9 in row 1 \(1 such rows\); divide each row"),
+        ([[1.5, -0.5]], "has negative, missing or infinite entries, expected numbers between 0 and 1"),
+        ([[np.nan, 1.0]], "has negative, missing or infinite entries"),
+        ([[1.0], [1.0]], r"has 1 column, expected one per group \(2 or more\)"),
+        ([["x", "y"]], "has entries that are not numbers"),
+    ],
+)
+def test_probabilities_that_cannot_be(table: list, text: str) -> None:
+    with pytest.raises(InputError, match="GroupProbabilities " + text):
+        GroupProbabilities(np.array(table))
+
+
+def test_probability_levels_must_fit() -> None:
+    with pytest.raises(InputError, match=r"has 2 columns, expected 3, one per name"):
+        GroupProbabilities(np.eye(2), levels=["a", "b", "c"])
+    assert GroupProbabilities(np.eye(2), levels=["a", "b"]).levels == ("a", "b")
+
+
+@settings(deadline=None, max_examples=50)
+@given(values=st.lists(st.sampled_from(["a", "b", "c", None, float("nan")]), min_size=1, max_size=30))
+def test_codes_point_at_their_levels(values: list) -> None:
+    values = [*values, "a", "b"]
+    (attribute,) = resolve(values, len(values))
+    for value, code in zip(values, attribute.codes, strict=True):
+        assert code == -1 if value not in ("a", "b", "c") else attribute.levels[code] == value
+    assert attribute.sizes().max() == attribute.sizes()[-1]
