@@ -28,12 +28,21 @@ CASES: dict[str, dict[str, Any]] = {
     "two groups": {},
     "no intercept": {"intercept": False, "loss": "squared_hinge"},
     "five groups": {"sensitive": ("race",), "notions": ("equalized_odds",)},
-    "missing groups": {"sensitive": ("region",), "notions": ("predictive_equality", "disparate_mistreatment")},
+    "missing groups": {
+        "sensitive": ("region",),
+        "notions": ("predictive_equality", "disparate_mistreatment"),
+    },
     "several attributes": {"sensitive": ("sex", "race", "region")},
     "several notions": {"notions": ("equal_opportunity", "demographic_parity", "group_loss")},
     "weights": {"sensitive": ("sex", "race"), "notions": ("demographic_parity",), "weighted": True},
-    "rates": {"notions": ("equalized_odds", "disparate_mistreatment", "demographic_parity"), "surrogate": "rate"},
-    "classes": {"kind": "multiclass", "notions": ("equal_opportunity", "demographic_parity", "predictive_equality")},
+    "rates": {
+        "notions": ("equalized_odds", "disparate_mistreatment", "demographic_parity"),
+        "surrogate": "rate",
+    },
+    "classes": {
+        "kind": "multiclass",
+        "notions": ("equal_opportunity", "demographic_parity", "predictive_equality"),
+    },
     "class rates": {
         "kind": "multiclass",
         "notions": ("equalized_odds", "disparate_mistreatment", "demographic_parity", "predictive_equality"),
@@ -50,12 +59,18 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
-def draw(kind: str = "binary", n: int = 260, d: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray, dict]:
+def draw(
+    kind: str = "binary", n: int = 260, d: int = 3, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray, dict]:
     """Return features, labels (codes, or values) and sensitive columns."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
     latent = X[:, 0] - 0.5 * X[:, 1] + rng.normal(size=n)
-    y = {"binary": (latent > 0).astype(int), "multiclass": np.digitize(latent, [-0.6, 0.6]), "regression": latent}
+    y = {
+        "binary": (latent > 0).astype(int),
+        "multiclass": np.digitize(latent, [-0.6, 0.6]),
+        "regression": latent,
+    }
     columns = {
         "sex": rng.choice(np.array(["Female", "Male"], dtype=object), n, p=[0.35, 0.65]),
         "race": rng.choice(np.array(list("abcde"), dtype=object), n, p=[0.2, 0.35, 0.15, 0.15, 0.15]),

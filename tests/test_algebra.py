@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import TASKS, Case, assemble, case_of, central, draw
 
+from conftest import TASKS, Case, assemble, case_of, central, draw
 from fairfront.exceptions import InputError
 from fairfront.objectives import GAPS, Groups, build
 from fairfront.objectives.gaps import Identity, SquaredGap
@@ -171,5 +171,7 @@ def test_groups_without_rows_are_named_with_counts() -> None:
     with pytest.raises(InputError, match=text):
         build(TASKS["binary"], y, attributes, (EqualOpportunity(),), SquaredGap(), "loss", 0.1)
     weight = (group == "a").astype(float)
-    with pytest.raises(InputError, match=r"'disparate_mistreatment' needs rows in every group of 'g', found none in 'b'"):
+    with pytest.raises(
+        InputError, match=r"'disparate_mistreatment' needs rows in every group of 'g', found none in 'b'"
+    ):
         build(TASKS["binary"], y, attributes, (DisparateMistreatment(),), SquaredGap(), "loss", 0.1, weight)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import Case, assemble, central, draw
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from conftest import Case, assemble, central, draw
 from fairfront.exceptions import GroupWarning
 from fairfront.objectives import GroupProbabilities, Groups, find_atoms
 from fairfront.problems import design, gram
@@ -66,7 +66,9 @@ class TestEveryCase:
         for run in range(5):
             single = case.problem.cells(W[run : run + 1])
             for name in ("L", "D", "Q"):
-                np.testing.assert_allclose(getattr(batch, name)[run], getattr(single, name)[0], rtol=1e-12, atol=1e-12)
+                np.testing.assert_allclose(
+                    getattr(batch, name)[run], getattr(single, name)[0], rtol=1e-12, atol=1e-12
+                )
 
 
 @pytest.mark.parametrize("kind", ["binary", "multiclass", "regression"])
@@ -108,9 +110,13 @@ def test_weights_are_repeated_rows(times: list[int]) -> None:
     repeat = np.concatenate([times, np.ones(120, dtype=int)])
     options = {"notions": ("equalized_odds", "demographic_parity")}
     group = columns["sex"]
-    weighted = assemble(X, y, {"g": group}, weight=repeat.astype(float), groups=Groups("Male", min_size=1), **options)
+    weighted = assemble(
+        X, y, {"g": group}, weight=repeat.astype(float), groups=Groups("Male", min_size=1), **options
+    )
     longer = np.repeat(np.arange(160), repeat)
-    repeated = assemble(X[longer], y[longer], {"g": group[longer]}, groups=Groups("Male", min_size=1), **options)
+    repeated = assemble(
+        X[longer], y[longer], {"g": group[longer]}, groups=Groups("Male", min_size=1), **options
+    )
     W = np.random.default_rng(1).normal(size=(2, 1, 4))
     one, two = weighted.cells(W), repeated.cells(W)
     for name in ("L", "D", "Q"):
@@ -127,7 +133,11 @@ def test_certain_probabilities_are_hard_groups(weights: str | None, min_size: in
     levels = list("abcde")
     shares = (columns["race"][:, None] == np.array(levels, dtype=object)).astype(float)
     weight = None if weights is None else np.random.default_rng(0).uniform(0.5, 2.0, len(y))
-    options = {"notions": ("equalized_odds", "demographic_parity"), "weight": weight, "groups": Groups(min_size=min_size)}
+    options = {
+        "notions": ("equalized_odds", "demographic_parity"),
+        "weight": weight,
+        "groups": Groups(min_size=min_size),
+    }
     small = min_size > shares.sum(axis=0).min()
     built = []
     for form in ({"race": columns["race"]}, GroupProbabilities(shares, levels=levels)):
@@ -141,7 +151,9 @@ def test_certain_probabilities_are_hard_groups(weights: str | None, min_size: in
     assert hard.algebra.names == soft.algebra.names
     np.testing.assert_allclose(hard.algebra.B, soft.algebra.B, atol=1e-12)
     for name in ("L", "D", "Q"):
-        np.testing.assert_allclose(getattr(hard.cells(W), name), getattr(soft.cells(W), name), rtol=1e-11, atol=1e-12)
+        np.testing.assert_allclose(
+            getattr(hard.cells(W), name), getattr(soft.cells(W), name), rtol=1e-11, atol=1e-12
+        )
     omega = np.random.default_rng(2).normal(size=hard.layout.k)
     np.testing.assert_allclose(hard.hessian(W[0], omega), soft.hessian(W[0], omega), rtol=1e-11, atol=1e-12)
 
@@ -162,9 +174,13 @@ def test_cells_without_weight_do_no_harm(dead: int) -> None:
 
 
 @settings(deadline=None, max_examples=40)
-@given(codes=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 3)), min_size=8, max_size=40))
+@given(
+    codes=st.lists(
+        st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 3)), min_size=8, max_size=40
+    )
+)
 def test_atoms_partition_the_rows(codes: list[tuple[int, int, int]]) -> None:
-    table = np.array(codes + [(0, 0, 0), (0, 1, 1)])
+    table = np.array([*codes, (0, 0, 0), (0, 1, 1)])
     first, second = SIX[table[:, 1]], SIX[table[:, 2]]
     attributes = Groups(min_size=1).resolve({"one": first, "two": second}, len(table))
     weight = np.random.default_rng(0).uniform(size=len(table))

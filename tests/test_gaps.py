@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import central
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import central
 from fairfront.exceptions import InputError
 from fairfront.objectives import GAPS, Gap
 from fairfront.objectives.gaps import ExponentialGap, Identity, PaperExponential

@@ -83,7 +83,7 @@ def test_booleans_and_fractions() -> None:
 
 def test_small_groups_stay_out_with_a_warning() -> None:
     column = ["a"] * 40 + ["b"] * 35 + ["c"] * 3
-    text = r"groups of 'race' with fewer than 30 rows stay out of the gaps: c \(3 rows\); they count in the loss\."
+    text = r"groups of 'race' with fewer than 30 rows stay out of the gaps: c \(3 rows\); they count in"
     with pytest.warns(GroupWarning, match=text):
         (attribute,) = Groups().resolve({"race": column}, 78)
     assert attribute.levels == ("b", "a")
@@ -112,41 +112,55 @@ def test_references() -> None:
     assert [a.reference for a in resolve(column)] == ["b", "m"]
     assert [a.levels for a in resolve(column, reference={"race": "c"})] == [("a", "b", "c"), ("f", "m")]
     assert resolve([1, 1, 2, 2, 2, 3], reference=1)[0].reference == "1"
-    with pytest.raises(InputError, match=r"reference group 'z' of 'race' is not among its groups, expected one of a, b, c\."):
+    with pytest.raises(
+        InputError, match=r"reference group 'z' of 'race' is not among its groups, expected one of a, b, c\."
+    ):
         resolve(column, reference={"race": "z"})
-    with pytest.raises(InputError, match=r"reference names the sensitive feature 'rase', expected one of race, sex\."):
+    with pytest.raises(
+        InputError, match=r"reference names the sensitive feature 'rase', expected one of race, sex\."
+    ):
         resolve(column, reference={"rase": "c"})
     with pytest.raises(InputError, match=r"feature 'race', expected one of race & sex"):
         resolve(column, reference={"race": "c"}, cross=True)
 
 
 def test_columns_that_make_no_groups() -> None:
-    with pytest.raises(InputError, match=r"'group' is constant \(all 5 rows are 'x'\), expected at least 2 groups"):
+    with pytest.raises(
+        InputError, match=r"'group' is constant \(all 5 rows are 'x'\), expected at least 2 groups"
+    ):
         resolve(["x"] * 5 + [None])
     with pytest.raises(InputError, match=r"'group' is missing in all 6 rows, expected at least 2 groups"):
         resolve([None] * 6)
-    with pytest.raises(InputError, match=r"has 300 values in 300 rows, expected groups; .*cut into bands first"):
+    with pytest.raises(
+        InputError, match=r"has 300 values in 300 rows, expected groups; .*cut into bands first"
+    ):
         resolve(np.arange(300), 300)
-    text = r"has 1 group\(s\) of at least 30 rows, expected 2 or more \(rows per group: a 40, b 2\); merge groups"
+    text = r"has 1 group\(s\) of at least 30 rows, expected 2 or more \(rows per group: a 40, b 2\); merge"
     with pytest.raises(InputError, match=text):
         Groups().resolve(["a"] * 40 + ["b"] * 2, 42)
-    with pytest.raises(InputError, match="holds no single value"):
+    with pytest.raises(InputError, match="with no single value"):
         resolve([["a"], ["b", "c"], ["a"], ["b"], ["a"], ["b"]])
 
 
 def test_wrong_lengths() -> None:
-    with pytest.raises(InputError, match=r"sensitive_features column 'group' has 6 rows, expected 5, as many as X"):
+    with pytest.raises(
+        InputError, match=r"sensitive_features column 'group' has 6 rows, expected 5, as many as X"
+    ):
         resolve(VALUES, 5)
     with pytest.raises(InputError, match=r"GroupProbabilities has 2 rows, expected 5, as many as X"):
         resolve(GroupProbabilities(np.eye(2)), 5)
-    with pytest.raises(InputError, match=r"GroupProbabilities column 'b' has 1 rows, expected 2, as many as the first"):
+    with pytest.raises(
+        InputError, match=r"GroupProbabilities column 'b' has 1 rows, expected 2, as many as the first"
+    ):
         GroupProbabilities({"a": [1.0, 0.0], "b": [0.0]})
 
 
 FRAME = {"p": [0.2, 0.5, 1.0], "q": [0.8, 0.5, 0.0]}
 
 
-@pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame, pa.table], ids=["dict", "pandas", "polars", "arrow"])
+@pytest.mark.parametrize(
+    "make", [dict, pd.DataFrame, pl.DataFrame, pa.table], ids=["dict", "pandas", "polars", "arrow"]
+)
 def test_probabilities_from_every_frame(make) -> None:
     given = GroupProbabilities(make(FRAME), name="race")
     (attribute,) = resolve(given, 3, reference="q")
@@ -159,7 +173,10 @@ def test_probabilities_from_every_frame(make) -> None:
 @pytest.mark.parametrize(
     ("table", "text"),
     [
-        ([[0.5, 0.5], [0.6, 0.3]], r"must sum to 1 in every row, found 0\.9 in row 1 \(1 such rows\); divide each row"),
+        (
+            [[0.5, 0.5], [0.6, 0.3]],
+            r"must sum to 1 in every row, found 0\.9 in row 1 \(1 such rows\); divide each row",
+        ),
         ([[1.5, -0.5]], "has negative, missing or infinite entries, expected numbers between 0 and 1"),
         ([[np.nan, 1.0]], "has negative, missing or infinite entries"),
         ([[1.0], [1.0]], r"has 1 column, expected one per group \(2 or more\)"),

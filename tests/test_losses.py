@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import TASKS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import TASKS
 from fairfront.exceptions import InputError
 from fairfront.objectives import LOSSES, Measure, Quantity, measure
 from fairfront.objectives.losses import Hinge, Logistic, Loss, SmoothedHinge, Softmax, softmax
@@ -28,7 +28,10 @@ def loss_measures() -> list[tuple[str, Measure, str]]:
 
 
 def other_measures() -> list[tuple[str, Measure, str]]:
-    binary = [(f"rate {c}", measure(Quantity("rate", c), Logistic(), TASKS["binary"]), "binary") for c in (None, 0, 1)]
+    binary = [
+        (f"rate {c}", measure(Quantity("rate", c), Logistic(), TASKS["binary"]), "binary")
+        for c in (None, 0, 1)
+    ]
     several = [
         (f"class rate {c}", measure(Quantity("rate", c), Softmax(), TASKS["multiclass"]), "multiclass")
         for c in (None, 0, 1, 2)
@@ -121,7 +124,9 @@ def test_smoothed_is_smooth_and_near(name: str, kind: str) -> None:
 
 
 def test_unknown_loss_names_the_nearest() -> None:
-    with pytest.raises(InputError, match=r"unknown loss 'logitsic', expected one of .*did you mean 'logistic'\?"):
+    with pytest.raises(
+        InputError, match=r"unknown loss 'logitsic', expected one of .*did you mean 'logistic'\?"
+    ):
         LOSSES["logitsic"]
     with pytest.raises(InputError, match=r"unknown loss 3, expected one of logistic, .*squared\.$"):
         LOSSES[3]  # type: ignore[index]

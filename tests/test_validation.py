@@ -27,37 +27,52 @@ from fairfront.validation import (
 
 NAMES = ["loss", "Female - Male | y=1"]
 REFUSED = [
-    (lambda: as_columns(None, "sensitive_features"), r"sensitive_features is None, .*enable_metadata_routing=True"),
+    (
+        lambda: as_columns(None, "sensitive_features"),
+        r"sensitive_features is None, .*enable_metadata_routing=True",
+    ),
     (lambda: as_columns({}, "s"), "s has no columns, expected at least one"),
     (lambda: as_columns(pd.DataFrame(index=range(3)), "s"), "s has no columns"),
     (lambda: as_columns([1, 2], "s", n=3), "s column 'group' has 2 rows, expected 3, as many as X"),
-    (lambda: as_columns({"a": [1, 2], "b": [1]}, "s"), "s column 'b' has 1 rows, expected 2, as many as the first column"),
-    (lambda: as_columns(np.zeros((2, 2, 2)), "s"), r"s has shape \(2, 2, 2\), expected \(n,\) or \(n, columns\)"),
+    (
+        lambda: as_columns({"a": [1, 2], "b": [1]}, "s"),
+        "s column 'b' has 1 rows, expected 2, as many as the first",
+    ),
+    (lambda: as_columns(np.zeros((2, 2, 2)), "s"), r"s has shape \(2, 2, 2\), expected \(n,\) or \("),
     (lambda: as_columns("abc", "s"), r"s has shape \(\), expected \(n,\) or \(n, columns\)"),
     (lambda: as_columns(np.eye(2), "s", names=["a"]), "s has 2 columns, expected 1, one per name"),
     (lambda: as_columns({"a": np.eye(2)}, "s"), r"s\['a'\] has shape \(2, 2\), expected one value per row"),
-    (lambda: as_columns([np.eye(2), np.zeros((2, 3))], "s"), r"s cannot be read as an array \(.*\), expected one value per"),
-    (lambda: factorize(np.array([[1], [2, 3]], dtype=object)), r"found a row that holds no single value \(unhashable"),
+    (
+        lambda: as_columns([np.eye(2), np.zeros((2, 3))], "s"),
+        r"s cannot be read as an array \(.*\), expected",
+    ),
+    (
+        lambda: factorize(np.array([[1], [2, 3]], dtype=object)),
+        r"found a row with no single value \(unhashable",
+    ),
     (lambda: check_matrix([1.0, 2.0]), r"X has shape \(2,\), expected \(n, d\): one row per sample"),
     (lambda: check_matrix(None), r"X has shape \(\), expected \(n, d\)"),
     (lambda: check_matrix(np.zeros((0, 2))), "X has 0 rows, expected at least one sample"),
     (lambda: check_matrix(np.zeros((2, 0))), "X has 0 columns, expected at least one feature"),
     (lambda: check_matrix(sparse.csr_array((0, 2))), "X has 0 rows"),
-    (lambda: check_matrix([["a", "b"]]), r"X has entries that are not numbers \(.*'a'.*\); encode categories first"),
+    (lambda: check_matrix([["a", "b"]]), r"X has entries that are not numbers \(.*'a'.*\); encode cat"),
     (lambda: check_matrix(pd.DataFrame({"a": ["x", "y"]})), "X has entries that are not numbers"),
     (lambda: check_matrix(np.array([[1j]])), r"X has entries that are not numbers \(found complex numbers\)"),
     (lambda: check_matrix([[1.0], [1.0, 2.0]]), "X cannot be read as an array"),
-    (lambda: check_matrix([[1.0, np.nan]]), r"X contains NaN or infinity \(first in column 1\), expected finite numbers"),
-    (lambda: check_matrix([[np.inf, 1.0], [-np.inf, 1.0]]), r"X contains NaN or infinity \(first in column 0\)"),
-    (lambda: check_matrix(sparse.csr_array([[np.nan, 0.0]])), "X contains NaN or infinity, expected finite numbers"),
+    (lambda: check_matrix([[1.0, np.nan]]), r"X contains NaN or infinity \(first in column 1\), expected"),
+    (
+        lambda: check_matrix([[np.inf, 1.0], [-np.inf, 1.0]]),
+        r"X contains NaN or infinity \(first in column 0\)",
+    ),
+    (lambda: check_matrix(sparse.csr_array([[np.nan, 0.0]])), "X contains NaN or infinity, exp"),
     (lambda: check_labels([0, 1], 3), "y has 2 rows, expected 3, as many as X"),
     (lambda: check_labels(np.eye(2), 2), r"y has shape \(2, 2\), expected one value per row"),
     (lambda: check_labels(None, 2), r"y has shape \(\), expected one value per row"),
-    (lambda: check_labels([0.0, np.nan], 2), "y contains NaN or infinity, expected a label or a finite value"),
-    (lambda: check_labels(["a", None], 2), "y has missing labels, expected a label in every row; drop those rows"),
-    (lambda: find_classes(np.array([0.5, 1.25])), r"y has values that are not classes \(found fractions\).*loss='squared'"),
+    (lambda: check_labels([0.0, np.nan], 2), "y contains NaN or infinity, expected a label or a"),
+    (lambda: check_labels(["a", None], 2), "y has missing labels, expected a label in every row"),
+    (lambda: find_classes(np.array([0.5, 1.25])), r"y has values that are not classes .*loss='squared'"),
     (lambda: find_classes(np.array(["a", "a"])), r"y has one class only \('a'\), expected 2 or more"),
-    (lambda: check_weights([1.0, 2.0], 3), r"sample_weight has shape \(2,\), expected \(3,\), as many as X has rows"),
+    (lambda: check_weights([1.0, 2.0], 3), r"sample_weight has shape \(2,\), expected \(3,\), as"),
     (lambda: check_weights([1.0, -1.0], 2), "sample_weight has negative, missing or infinite entries"),
     (lambda: check_weights([1.0, None], 2), "sample_weight has negative, missing or infinite entries"),
     (lambda: check_weights([0.0, 0.0], 2), "sample_weight is zero in every row, expected a positive total"),
@@ -68,11 +83,20 @@ REFUSED = [
         r"\(loss, Female - Male \| y=1\)\.",
     ),
     (lambda: check_preferences(np.ones((2, 2, 2)), NAMES), r"preferences has shape \(2, 2, 2\)"),
-    (lambda: check_preferences([1.0, 0.0], NAMES), "preferences must be positive and finite, found 0 to 1; expected"),
-    (lambda: check_preferences([1.0, np.inf], NAMES), "preferences must be positive and finite, found 1 to inf"),
+    (
+        lambda: check_preferences([1.0, 0.0], NAMES),
+        "preferences must be positive and finite, found 0 to 1; expected",
+    ),
+    (
+        lambda: check_preferences([1.0, np.inf], NAMES),
+        "preferences must be positive and finite, found 1 to inf",
+    ),
     (lambda: check_preferences(["a", "b"], NAMES), "preferences has entries that are not numbers"),
     (lambda: check_positive(0.0, "tol"), r"tol is 0\.0, expected a finite number above 0\."),
-    (lambda: check_positive(-1, "ridge", zero=True), r"ridge is -1, expected a finite number of at least 0\."),
+    (
+        lambda: check_positive(-1, "ridge", zero=True),
+        r"ridge is -1, expected a finite number of at least 0\.",
+    ),
     (lambda: check_positive(np.inf, "ridge"), "ridge is inf, expected a finite number above 0"),
     (lambda: check_positive(None, "ridge"), "ridge is None, expected a finite number above 0"),
     (lambda: check_positive("many", "ridge"), r"ridge has entries that are not numbers \(.*many.*\)"),
@@ -166,7 +190,11 @@ def test_missing_values() -> None:
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.lists(st.one_of(st.none(), st.integers(-5, 5), st.sampled_from("xyz"), st.just(float("nan"))), max_size=20))
+@given(
+    st.lists(
+        st.one_of(st.none(), st.integers(-5, 5), st.sampled_from("xyz"), st.just(float("nan"))), max_size=20
+    )
+)
 def test_factorize_round_trip(values: list) -> None:
     column = as_columns({"c": np.array([*values, None], dtype=object)}, "s")["c"]
     codes, distinct = factorize(column)

@@ -21,9 +21,11 @@ HUGE = 1e8
 
 
 def nondominated(points: ArrayLike, /, *, keep_equal: bool = False) -> Mask:
-    """Mark the points that no other point dominates.
+    """Mark the points that no other point dominates, (N,) booleans.
 
-    A point dominates another when it is at most as large in every objective and smaller in one.
+    A point dominates another when it is at most as large in every objective and smaller in one. Up to two
+    objectives take one sort. More go to moocore where it is installed (extra ``pareto``) and to a comparison
+    of all pairs, in blocks, where it is not.
 
     Parameters
     ----------
@@ -31,15 +33,6 @@ def nondominated(points: ArrayLike, /, *, keep_equal: bool = False) -> Mask:
         One row per point, one column per objective, all to be minimised.
     keep_equal : bool
         Mark all copies of an efficient point; by default the first copy only.
-
-    Returns
-    -------
-    array of bool, shape (N,)
-
-    Notes
-    -----
-    Up to two objectives take one sort. More go to moocore where it is installed (extra ``pareto``) and to a
-    comparison of all pairs, in blocks, where it is not.
     """
     values = _check_points(points)
     distinct, first, copy_of = _distinct(values)
@@ -54,16 +47,14 @@ def nondominated(points: ArrayLike, /, *, keep_equal: bool = False) -> Mask:
 def hypervolume(points: ArrayLike, /, reference: ArrayLike) -> float:
     """Measure the volume that the points dominate, up to a reference point.
 
+    Three objectives or more need moocore (extra ``pareto``).
+
     Parameters
     ----------
     points : array of shape (N, m)
         All objectives are minimised; points not below ``reference`` in every objective contribute nothing.
     reference : array of shape (m,)
         The corner of the box; take it tight, because a roomy box hides the differences between fronts.
-
-    Notes
-    -----
-    Three objectives or more need moocore (extra ``pareto``).
     """
     values = _check_points(points)
     corner = as_numbers(reference, "reference")
@@ -182,12 +173,12 @@ def is_efficient(
 
     Notes
     -----
-    A better point is proof that x is not efficient. The opposite verdict is proof, up to ``tol``, for convex
-    objectives only; for others it says that a local search found nothing.
+    A better point shows that x is not efficient. The opposite verdict says that a local search found nothing;
+    it can be relied on, up to ``tol``, for smooth convex objectives.
     """
     point = np.atleast_1d(as_numbers(x, "x"))
     if point.ndim != 1 or not np.isfinite(point).all():
-        raise InputError(f"x has shape {point.shape}, expected (d,) with finite numbers.")
+        raise InputError(f"x is {x!r}, expected d finite numbers, one per parameter.")
     tol = check_positive(tol, "tol")
     search = _Search(functions, jac, point, _as_bounds(bounds, point))
     with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -219,6 +210,7 @@ class _Search:
         self.function = _stacked(functions, self.pairs)
         self.jac = _stacked(jac, False) if jac and not self.pairs else None
         self.x, self.bounds = x, bounds
+        self.seen, self.found = np.full(len(x), np.nan), None
         self.base = self._values(x)
         if not np.isfinite(self.base).all():
             raise InputError(f"functions give {self.base} at x, expected finite values.")
@@ -253,12 +245,18 @@ class _Search:
             self.improvement, self.better = float(-change.sum()), np.array(w, dtype=np.float64)
         return change
 
+    def _evaluate(self, w: Array) -> Any:
+        """Call the functions, once for questions in a row about the same point."""
+        if not np.array_equal(w, self.seen):
+            self.seen, self.found = np.array(w), self.function(w)
+        return self.found
+
     def _values(self, w: Array) -> Array:
-        found = self.function(w)
-        return np.ravel(np.asarray(found[0] if self.pairs else found, dtype=np.float64))
+        found = self._evaluate(w)
+        return np.ravel(np.array(found[0] if self.pairs else found, dtype=np.float64))
 
     def _slopes(self, w: Array) -> Array:
-        found = self.function(w)[1] if self.jac is None else self.jac(w)
+        found = self._evaluate(w)[1] if self.jac is None else self.jac(w)
         J = np.asarray(found, dtype=np.float64)
         expected = (len(self.base), len(w))
         if J.shape != expected and not (J.ndim == 1 and J.size == max(expected) and 1 in expected):
@@ -271,9 +269,7 @@ def _stacked(functions: Callable[[Array], Any] | Sequence[Any], pairs: bool) -> 
     if callable(functions):
         return functions
     if not isinstance(functions, Sequence) or not functions or not all(map(callable, functions)):
-        raise InputError(
-            "functions and jac must be a callable or a sequence of callables, one per objective."
-        )
+        raise InputError("functions and jac: expected a callable or one callable per objective in a list.")
 
     def evaluate(w: Array) -> Any:
         found = [f(w) for f in functions]

@@ -31,7 +31,8 @@ def as_columns(
     rows, like = (n, "X") if n is not None else (len(next(iter(columns.values()))), "the first column")
     for name, values in columns.items():
         if len(values) != rows:
-            raise InputError(f"{what} column {name!r} has {len(values)} rows, expected {rows}, as many as {like}.")
+            found = f"{what} column {name!r} has {len(values)} rows"
+            raise InputError(f"{found}, expected {rows}, as many as {like}.")
     return columns
 
 
@@ -96,7 +97,7 @@ def factorize(values: NDArray[Any]) -> tuple[NDArray[np.intp], list[Any]]:
     try:
         distinct = [v for v in dict.fromkeys(items) if not is_missing(v)]
     except TypeError as error:
-        raise InputError(f"found a row that holds no single value ({error}), expected one label per row.") from error
+        raise InputError(f"found a row with no single value ({error}), expected one label per row.") from error
     distinct.sort(key=lambda v: (str(type(v)), v) if isinstance(v, (str, int, float)) else ("", str(v)))
     place: dict[Any, int] = {v: i for i, v in enumerate(distinct)}
     return np.fromiter((place.get(v, -1) for v in items), dtype=np.intp, count=len(items)), distinct

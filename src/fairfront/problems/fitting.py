@@ -21,7 +21,10 @@ of at most 0.01."""
 def fit_cells(problem: LinearProblem, omega: Array, start: Array, second_order: bool) -> Array:
     """Return the minimiser of omega.L; hinges are rounded widely first, ever more narrowly then."""
     W = start
-    for loss in dict.fromkeys(problem.loss.smoothed(width) for width in WIDTHS):
+    path = [problem.loss.smoothed(width) for width in WIDTHS]
+    if problem.loss.smooth:
+        path.append(problem.loss)
+    for loss in dict.fromkeys(path):
         twin = problem.with_loss(loss)
         W = newton(twin, omega, W) if second_order else lbfgs(twin, omega, W)
     return W
@@ -34,7 +37,7 @@ def value_gradient(problem: LinearProblem, omega: Array, W: Array) -> tuple[floa
 
 
 def newton(problem: LinearProblem, omega: Array, W: Array, tol: float = 1e-13, max_iter: int = 100) -> Array:
-    """Damped Newton with exact Hessians; where they lack curvature, L-BFGS brings the weights nearer first."""
+    """Damped Newton with exact Hessians; where they lack curvature, L-BFGS brings W nearer first."""
     plain = problem.without_metric()
     W, done = _descend(plain, omega, W, tol, max_iter)
     if not done:

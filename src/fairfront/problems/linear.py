@@ -186,7 +186,7 @@ class LinearProblem:
         return fit_cells(self, omega, first, second_order=self.K * self.d <= DENSE_LIMIT)
 
     def metric(self, W: Array) -> Array:
-        """Return the Hessian of the loss at weights (K, d), or the whitening matrix where it has no curvature.
+        """Return the Hessian of the loss at weights (K, d), or the whitening matrix if the loss has kinks.
 
         Above the limit for second-order quantities it is the diagonal of the identity, (K d,).
         """
@@ -199,4 +199,4 @@ class LinearProblem:
         twin = self.with_loss(Squared())
         twin.K = 1
         block = twin.hessian(np.zeros((1, self.d)), self.algebra.p)
-        return np.kron(np.eye(self.K), block)
+        return np.asarray(np.kron(np.eye(self.K), block), dtype=np.float64)

@@ -42,12 +42,14 @@ def projected_gradient(M: Array, alpha: Array, rho: float | None, steps: int) ->
 def factor(Q: Array) -> Array:
     """Return F (R, k, k) with Q = F F^T, for a positive semi-definite Q that may be singular.
 
-    Q is scaled to a unit diagonal first, so that small cells keep their digits.
+    Q is scaled to a unit diagonal first, so that small cells keep their digits. Eigenvalues that are rounding are
+    set to 0: their roots, 1e-8, would look like directions in which gaps can be moved.
     """
     scale = np.sqrt(np.maximum(np.einsum("rii->ri", Q), 0.0))
     safe = np.where(scale > 0, scale, 1.0)
     values, vectors = np.linalg.eigh(Q / (safe[:, :, None] * safe[:, None, :]))
-    return np.asarray(safe[:, :, None] * vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :])
+    real = values > 1e-13 * np.maximum(values[:, -1:], 0.0)
+    return np.asarray(safe[:, :, None] * vectors * np.sqrt(np.where(real, values, 0.0))[:, None, :])
 
 
 def min_norm(J: Array) -> Array:

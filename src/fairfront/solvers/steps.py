@@ -67,7 +67,7 @@ def _relaxed(C: Array, r: Array, z: Array, caps: Array, two_sided: NDArray[np.bo
         x = least_distance(C, r, caps + share * np.maximum(size - caps, 0.0), two_sided)
         if x is not None:
             return x
-    return np.zeros_like(r)
+    return np.asarray(np.linalg.pinv(C @ C.T, rcond=1e-12, hermitian=True) @ (r - z))  # gaps stay as they are
 
 
 def least_distance(C: Array, r: Array, caps: Array, two_sided: NDArray[np.bool_]) -> Array | None:
@@ -87,8 +87,10 @@ def least_distance(C: Array, r: Array, caps: Array, two_sided: NDArray[np.bool_]
     target = np.zeros(len(system))
     target[-1] = 1.0
     u, _ = nnls(system, target, maxiter=50 * system.shape[1])
-    slack = 1.0 - float(system[-1] @ u)
-    if slack < 1e-12:
+    missed = target - system @ u
+    slack = float(missed @ missed)
+    y = -scale * missed[:-1] / max(slack, 1e-300)
+    if slack < 1e-12 or (h - rows @ y).max() > 1e-6 * scale:
         return None
     multipliers = scale * u / slack
     x = multipliers[: len(r)].copy()

@@ -1,0 +1,45 @@
+"""The command ``fairfront``: one file per command."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from .. import __version__
+from ..exceptions import FairfrontError
+from .demo import demo
+
+app = typer.Typer(
+    name="fairfront",
+    help="Models that are Pareto efficient between accuracy and fairness.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command()(demo)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"fairfront {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Models that are Pareto efficient between accuracy and fairness."""
+
+
+def main() -> None:
+    """Run the command; an error that fairfront foresaw is one sentence and exit code 2."""
+    try:
+        app()
+    except FairfrontError as error:
+        typer.echo(f"fairfront: {error}", err=True)
+        sys.exit(2)

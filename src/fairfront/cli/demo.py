@@ -1,0 +1,134 @@
+"""``fairfront demo``: the main job on embedded data, from rows to a chosen model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.table import Table
+from sklearn.model_selection import train_test_split
+
+from ..datasets import Dataset, load_loans
+from ..exceptions import InputError, MissingExtraError
+from ..frontier import Frontier
+from ..tracing import trace
+
+GAP = "tpr_gap"
+TOLERANCE = 0.005
+
+
+def demo(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the picture.")] = Path("demo-output"),
+    rows: Annotated[int, typer.Option(help="Number of synthetic loan applications.", min=600)] = 6000,
+    seed: Annotated[int, typer.Option(help="Seed of the data and of the split.", min=0)] = 0,
+) -> None:
+    """Trace the frontier of loan decisions, show it, choose a model, and report it on held-out people.
+
+    Example: fairfront demo --rows 20000 --output pictures
+    """
+    console = Console()
+    data = load_loans(n=rows, seed=seed)
+    train, validation, test = _split(data, seed)
+    X, _ = data.matrix("one_hot", fit_on=train)
+    y, groups = data.y, data.sensitive_features()
+    console.print(f"[bold]Synthetic loans[/bold]: {rows} applications; 60 % train, 20 % validation, 20 % test.")
+
+    front = trace(
+        X[train],
+        y[train],
+        sensitive_features=_rows(groups, train),
+        favourable=data.favourable,
+        progress=True if console.is_terminal else "auto",
+    )
+    front = front.evaluate(X[validation], y[validation], sensitive_features=_rows(groups, validation))
+    _say_what_is_compared(console, front)
+    chosen = front.choose(least=GAP, within={"error": TOLERANCE})
+    console.print(_table(front, chosen))
+    _report(console, front, chosen, X[test], y[test], _rows(groups, test))
+    _draw(console, front, chosen, output)
+    console.print("Next: [cyan]python examples/quick_start.py[/cyan], or ff.trace(X, y, sensitive_features=...) on your data.")
+
+
+def _split(data: Dataset, seed: int) -> tuple[Any, Any, Any]:
+    """Split 60 / 20 / 20, stratified by label and group."""
+    group = np.array([str(g) for g in data.sensitive_features()[data.sensitive[0]]])
+    strata = np.char.add(data.y.astype(str), group)
+    everything = np.arange(len(data.y))
+    train, rest = train_test_split(everything, test_size=0.4, random_state=seed, stratify=strata)
+    validation, test = train_test_split(rest, test_size=0.5, random_state=seed, stratify=strata[rest])
+    return train, validation, test
+
+
+def _rows(columns: dict[str, Any], rows: Any) -> dict[str, Any]:
+    return {name: values[rows] for name, values in columns.items()}
+
+
+def _say_what_is_compared(console: Console, front: Frontier) -> None:
+    facts = front.facts
+    for name, levels in facts.sensitive:
+        console.print(f"Compared between groups {', '.join(levels)} of {name!r} (reference {levels[-1]}):")
+    for sentence in facts.sentences:
+        console.print(f"  {sentence}")
+    console.print(f"The sensitive attribute is used for {facts.used_for}.\n")
+
+
+def _table(front: Frontier, chosen: int) -> Table:
+    """Return the solved points, plain model first."""
+    table = Table(title="The frontier: choosing happens on validation")
+    for head in ("id", "loss (train)", "loss gap (train)", "error", "TPR gap", "approval ratio", ""):
+        table.add_column(head, justify="right" if head else "left")
+    loss, gap = front.loss, front.gaps.max(axis=1)
+    columns = {name: front.column(name) for name in ("error", GAP, "selection_ratio")}
+    plain = int(np.argmin(loss))
+    for i, status in enumerate(front.status):
+        if not (status.solved or i in (chosen, plain)):
+            continue
+        mark = "plain model" if i == plain else f"least TPR gap within {TOLERANCE} of the best error" if i == chosen else ""
+        table.add_row(
+            str(i),
+            f"{loss[i]:.4f}",
+            f"{gap[i]:.4f}",
+            *(f"{values[i]:.3f}" for values in columns.values()),
+            mark,
+            style="bold" if mark else None,
+        )
+    return table
+
+
+def _report(console: Console, front: Frontier, chosen: int, X: Any, y: Any, groups: Any) -> None:
+    """Report the plain and the chosen model on test, which nothing was chosen on."""
+    tested = front.evaluate(X, y, sensitive_features=groups, name="test")
+    plain = int(np.argmin(front.loss))
+    rates = next(iter(tested.evaluations["test"].groups.values()))
+    table = Table(title="On test: share of those who repaid that is approved")
+    for head in ("group", "repaid on test", "plain model", f"chosen (id {chosen})"):
+        table.add_column(head, justify="right")
+    for j, level in enumerate(rates.levels):
+        shown = [f"{rates.tpr[i, j]:.3f}" for i in (plain, chosen)]
+        table.add_row(level, f"{rates.positives[j]:.0f}", *shown)
+    console.print(table)
+    error = tested.column("error", "test")
+    console.print(
+        f"Error on test: plain {error[plain]:.3f}, chosen {error[chosen]:.3f}. "
+        "Small groups give uncertain rates: read the counts next to them.\n"
+    )
+
+
+def _draw(console: Console, front: Frontier, chosen: int, output: Path) -> None:
+    """Write the picture, or say which extra is missing."""
+    try:
+        from ..plots import plot_overview
+
+        figure = plot_overview(front, gap=GAP, chosen=chosen)
+    except MissingExtraError as error:
+        console.print(f"No picture: {error}")
+        return
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        figure.savefig(output / "frontier.png", dpi=130)
+    except OSError as error:
+        raise InputError(f"the picture cannot be written to {output} ({error.strerror}); give another --output.") from error
+    console.print(f"Picture: {output / 'frontier.png'}")
