@@ -65,12 +65,19 @@ class Reference:
         """Return the smallest loss with |first group - second group| <= cap, by SLSQP."""
         memo = _Memo(self)
         rows = [
-            {"type": "ineq", "fun": lambda v, s=s: cap - s * (memo(v)[0][1] - memo(v)[0][2]),
-             "jac": lambda v, s=s: -s * (memo(v)[1][1] - memo(v)[1][2])}
+            {
+                "type": "ineq",
+                "fun": lambda v, s=s: cap - s * (memo(v)[0][1] - memo(v)[0][2]),
+                "jac": lambda v, s=s: -s * (memo(v)[1][1] - memo(v)[1][2]),
+            }
             for s in (1.0, -1.0)
         ]
         found = minimize(
-            lambda v: memo(v)[0][0], start, jac=lambda v: memo(v)[1][0], constraints=rows, method="SLSQP",
+            lambda v: memo(v)[0][0],
+            start,
+            jac=lambda v: memo(v)[1][0],
+            constraints=rows,
+            method="SLSQP",
             options={"maxiter": 400, "ftol": 1e-13},
         )
         return float(found.fun)
@@ -97,7 +104,10 @@ class Reference:
         first = np.append(start, max(pi[0] * L[0], (pi[1:] * z**2 / 2).max()))
         unit = np.append(np.zeros(len(start)), 1.0)
         found = minimize(
-            lambda x: x[-1], first, jac=lambda x: unit, method="SLSQP",
+            lambda x: x[-1],
+            first,
+            jac=lambda x: unit,
+            method="SLSQP",
             constraints=[{"type": "ineq", "fun": slack, "jac": slopes}],
             options={"maxiter": 600, "ftol": 1e-13},
         )

@@ -403,7 +403,7 @@ def test_communities_crime():
     assert len(data.features) == 95
     assert len(data.columns) == 122 + 2
     assert not {"racepctblack", "racePctWhite", "racePctAsian", "racePctHisp"} & set(data.features)
-    above = data.columns["black_share"] == "above 6%"
+    above = data.columns["black_share"] == "above 0.06"
     assert (above.sum(), (~above).sum()) == (970, 1024)
 
 
@@ -414,7 +414,7 @@ def test_communities_crime_plain_ridge_has_the_known_fit():
     X, _ = data.matrix(include=shares, fit_on=train)
     model = Ridge().fit(X[train], data.y[train])
     squares = (model.predict(X[test]) - data.y[test]) ** 2
-    above = data.columns["black_share"][test] == "above 6%"
+    above = data.columns["black_share"][test] == "above 0.06"
     assert model.score(X[test], data.y[test]) == pytest.approx(0.64, abs=0.005)
     assert squares[above].mean() == pytest.approx(0.030, abs=0.001)
     assert squares[~above].mean() == pytest.approx(0.009, abs=0.001)

@@ -54,6 +54,8 @@ class TestEveryNotion:
     def test_contrasts_are_differences_of_averages(self, name: str, kind: str, gap: str) -> None:
         X, y, columns = draw(kind)
         notion = NOTIONS[name]()
+        if not GAPS[gap].even and not notion.two_sided:
+            pytest.skip("an uneven gap is refused for one-sided notions")
         for surrogate in surrogates(notion, TASKS[kind]):
             given = {c: columns[c] for c in ("sex", "race", "region")}
             problem = assemble(X, y, given, kind, (notion,), surrogate=surrogate, gap=gap)
@@ -91,13 +93,9 @@ def test_group_loss_refuses_rates() -> None:
 
 
 def test_unknown_notion_names_the_nearest() -> None:
-    with pytest.raises(
-        InputError, match=r"unknown notion 'equal_oportunity', .*did you mean 'equal_opportunity'\?"
-    ):
+    with pytest.raises(InputError, match=r"unknown notion 'equal_oportunity', .*did you mean 'equal_opportunity'\?"):
         NOTIONS["equal_oportunity"]
-    with pytest.raises(
-        InputError, match=r"unknown notion 'xyz', expected one of equal_opportunity, .*group_loss\.$"
-    ):
+    with pytest.raises(InputError, match=r"unknown notion 'xyz', expected one of equal_opportunity, .*group_loss\.$"):
         NOTIONS["xyz"]
 
 

@@ -59,9 +59,7 @@ def hypervolume(points: ArrayLike, /, reference: ArrayLike) -> float:
     values = _check_points(points)
     corner = as_numbers(reference, "reference")
     if corner.shape != (values.shape[1],) or not np.isfinite(corner).all():
-        raise InputError(
-            f"reference is {reference!r}, expected {values.shape[1]} finite number(s), one per objective."
-        )
+        raise InputError(f"reference is {reference!r}, expected {values.shape[1]} finite number(s), one per objective.")
     inside = values[(values < corner).all(axis=1)]
     if len(inside) == 0:
         return 0.0

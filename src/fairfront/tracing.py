@@ -13,9 +13,9 @@ from .objectives import Array, Gap, Groups, Loss, Notion
 from .objectives.notions import Surrogate
 from .problems import FunctionProblem, LinearProblem, Setup, linear_problem
 from .progress import Progress, progress_bar
-from .solvers import PBPDO, SOLVERS, Outcome, PaperPBPDO, PaperPDO, Solver, Status, Target, run
+from .solvers import PBPDO, SOLVERS, Outcome, PaperPBPDO, PaperPDO, Solver, Status, run
 from .solvers.aiming import Path, aim, single_target, working_problem
-from .validation import check_positive, check_preferences
+from .validation import check_positive
 
 
 def trace(
@@ -113,7 +113,7 @@ def trace_setup(
 
 def resolve_solver(solver: str | Solver, setup: Setup) -> Any:
     """Return the solver by name or as given, checked against what was asked of it."""
-    chosen = SOLVERS[solver]() if isinstance(solver, str) else solver
+    chosen: Any = SOLVERS[solver]() if isinstance(solver, str) else solver
     algebra = setup.problem.algebra
     if not algebra.gap.even and not isinstance(chosen, PaperPDO):
         raise InputError(

@@ -216,7 +216,9 @@ def check_preferences(preferences: Any, names: Sequence[str]) -> Array:
     if array.ndim != 2 or array.shape[1] != len(names):
         raise InputError(f"preferences has shape {np.shape(preferences)}, {expected}")
     if not np.isfinite(array).all() or (array <= 0).any():
-        raise InputError(f"preferences must be positive and finite, found {array.min():g} to {array.max():g}; {expected}")
+        raise InputError(
+            f"preferences must be positive and finite, found {array.min():g} to {array.max():g}; {expected}"
+        )
     return array
 
 

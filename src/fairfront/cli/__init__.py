@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+import warnings
+from typing import Annotated, Any
 
 import typer
 
@@ -36,8 +37,14 @@ def options(
     """Models that are Pareto efficient between accuracy and fairness."""
 
 
+def _note(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+    """Show a warning as one line, without the place in the code."""
+    typer.echo(f"note: {message}", err=True)
+
+
 def main() -> None:
     """Run the command; an error that fairfront foresaw is one sentence and exit code 2."""
+    warnings.showwarning = _note
     try:
         app()
     except FairfrontError as error:

@@ -14,6 +14,7 @@ from sklearn.model_selection import train_test_split
 from ..datasets import Dataset, load_loans
 from ..exceptions import InputError, MissingExtraError
 from ..frontier import Frontier
+from ..measures import GroupRates
 from ..tracing import trace
 
 GAP = "tpr_gap"
@@ -30,6 +31,7 @@ def demo(
     Example: fairfront demo --rows 20000 --output pictures
     """
     console = Console()
+    _make_folder(output)
     data = load_loans(n=rows, seed=seed)
     train, validation, test = _split(data, seed)
     X, _ = data.matrix("one_hot", fit_on=train)
@@ -49,7 +51,9 @@ def demo(
     console.print(_table(front, chosen))
     _report(console, front, chosen, X[test], y[test], _rows(groups, test))
     _draw(console, front, chosen, output)
-    console.print("Next: [cyan]python examples/quick_start.py[/cyan], or ff.trace(X, y, sensitive_features=...) on your data.")
+    console.print(
+        "Next: [cyan]python examples/quick_start.py[/cyan], or ff.trace(X, y, sensitive_features=...) on your data."
+    )
 
 
 def _split(data: Dataset, seed: int) -> tuple[Any, Any, Any]:
@@ -77,7 +81,8 @@ def _say_what_is_compared(console: Console, front: Frontier) -> None:
 
 def _table(front: Frontier, chosen: int) -> Table:
     """Return the solved points, plain model first."""
-    table = Table(title="The frontier: choosing happens on validation")
+    caption = f"chosen: the least TPR gap within {TOLERANCE} of the smallest error"
+    table = Table(title="The frontier (rates on validation)", caption=caption)
     for head in ("id", "loss (train)", "loss gap (train)", "error", "TPR gap", "approval ratio", ""):
         table.add_column(head, justify="right" if head else "left")
     loss, gap = front.loss, front.gaps.max(axis=1)
@@ -86,7 +91,7 @@ def _table(front: Frontier, chosen: int) -> Table:
     for i, status in enumerate(front.status):
         if not (status.solved or i in (chosen, plain)):
             continue
-        mark = "plain model" if i == plain else f"least TPR gap within {TOLERANCE} of the best error" if i == chosen else ""
+        mark = "plain" if i == plain else "chosen" if i == chosen else ""
         table.add_row(
             str(i),
             f"{loss[i]:.4f}",
@@ -103,12 +108,14 @@ def _report(console: Console, front: Frontier, chosen: int, X: Any, y: Any, grou
     tested = front.evaluate(X, y, sensitive_features=groups, name="test")
     plain = int(np.argmin(front.loss))
     rates = next(iter(tested.evaluations["test"].groups.values()))
+    assert isinstance(rates, GroupRates)
+    repaid = rates.positives
     table = Table(title="On test: share of those who repaid that is approved")
     for head in ("group", "repaid on test", "plain model", f"chosen (id {chosen})"):
         table.add_column(head, justify="right")
     for j, level in enumerate(rates.levels):
-        shown = [f"{rates.tpr[i, j]:.3f}" for i in (plain, chosen)]
-        table.add_row(level, f"{rates.positives[j]:.0f}", *shown)
+        shown = [f"{rates.rate('tpr')[i, j]:.3f}" for i in (plain, chosen)]
+        table.add_row(level, f"{repaid[j]:.0f}", *shown)
     console.print(table)
     error = tested.column("error", "test")
     console.print(
@@ -126,9 +133,15 @@ def _draw(console: Console, front: Frontier, chosen: int, output: Path) -> None:
     except MissingExtraError as error:
         console.print(f"No picture: {error}")
         return
+    figure.savefig(output / "frontier.png", dpi=130)
+    console.print(f"Picture: {output / 'frontier.png'}")
+
+
+def _make_folder(output: Path) -> None:
+    """Make the folder before any work is done, or say why it cannot be."""
     try:
         output.mkdir(parents=True, exist_ok=True)
-        figure.savefig(output / "frontier.png", dpi=130)
     except OSError as error:
-        raise InputError(f"the picture cannot be written to {output} ({error.strerror}); give another --output.") from error
-    console.print(f"Picture: {output / 'frontier.png'}")
+        raise InputError(
+            f"the picture cannot be written to {output} ({error.strerror}); give another --output."
+        ) from error

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairfront.exceptions import InputError
+from ..exceptions import InputError
 
 from .base import DATASETS, Dataset
 from .encoding import encode
@@ -119,10 +119,7 @@ def _columns(rows: list[list[str]]) -> dict[str, NDArray[Any]]:
     columns = dict(zip(NAMES, zip(*rows, strict=True), strict=True))
     # Labels of the test file end with a dot.
     columns["income"] = tuple(label.rstrip(".") for label in columns["income"])
-    return {
-        name: number_column(values) if name in NUMBERS else text_column(values)
-        for name, values in columns.items()
-    }
+    return {name: number_column(values) if name in NUMBERS else text_column(values) for name, values in columns.items()}
 
 
 DATASETS.add("adult", load_adult)

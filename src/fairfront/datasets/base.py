@@ -10,8 +10,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairfront.exceptions import InputError, require
-from fairfront.registry import Registry
+from ..exceptions import InputError, require
+from ..registry import Registry
 
 from .encoding import Encoding, encode, row_index
 

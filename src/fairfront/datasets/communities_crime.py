@@ -23,7 +23,7 @@ IDENTIFIERS = ("state", "county", "community", "communityname", "fold")
 TARGET = "ViolentCrimesPerPop"
 GROUP = "black_share"
 RACE_SHARES = ("racepctblack", "racePctWhite", "racePctAsian", "racePctHisp")
-CUT, ABOVE, BELOW = 0.06, "above 6%", "at most 6%"
+CUT, ABOVE, BELOW = 0.06, "above 0.06", "at most 0.06"
 CARD = (
     "Communities and Crime (normalised), Redmond 2002, UCI Machine Learning Repository, doi "
     "10.24432/C53W3X, CC BY 4.0. Task: predict violent crimes per head, scaled to [0, 1], of 1 994 "
@@ -51,7 +51,7 @@ def load_communities_crime(folder: Folder = None) -> Dataset:
     Returns
     -------
     Dataset
-        Target ``ViolentCrimesPerPop``, sensitive ``black_share`` ("above 6%", "at most 6%", on the file's
+        Target ``ViolentCrimesPerPop``, sensitive ``black_share`` ("above 0.06", "at most 0.06", on the file's
         normalised scale). Of the 99 predictors without missing values 95 are features: ``racepctblack``,
         ``racePctWhite``, ``racePctAsian`` and ``racePctHisp`` are columns and not features. The 23
         predictors with missing values are columns too, with NaN.

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fairfront.exceptions import InputError
+from ..exceptions import InputError
 
 from .base import DATASETS, Dataset
 from .reading import Folder, Source, number_column, table, text_column

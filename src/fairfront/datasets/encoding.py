@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairfront.exceptions import InputError
+from ..exceptions import InputError
 
 Encoding = Literal["one_hot", "integer"]
 Block = tuple[list[NDArray[np.float64]], list[str]]
@@ -81,9 +81,7 @@ def row_index(rows: ArrayLike, n: int) -> NDArray[np.intp]:
 def _fit_rows(fit_on: ArrayLike | None, n: int) -> NDArray[np.intp]:
     rows = np.arange(n) if fit_on is None else row_index(fit_on, n)
     if rows.size == 0:
-        raise InputError(
-            "fit_on selects 0 rows, expected at least 1: give the training rows, or None for all."
-        )
+        raise InputError("fit_on selects 0 rows, expected at least 1: give the training rows, or None for all.")
     return rows
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairfront.exceptions import InputError
+from ..exceptions import InputError
 
 from .base import DATASETS, Dataset
 
@@ -71,9 +71,7 @@ def load_loans(n: int = 6000, seed: int = 0, bias: float = 1.0) -> Dataset:
     closes most of the gap at about the same error.
     """
     if n < 1 or not 0 <= bias <= 1:
-        raise InputError(
-            f"n={n} and bias={bias} were given, expected n >= 1 and 0 <= bias <= 1: change them."
-        )
+        raise InputError(f"n={n} and bias={bias} were given, expected n >= 1 and 0 <= bias <= 1: change them.")
     rng = np.random.Generator(np.random.PCG64(seed))
     people = _people(rng, n)
     truth = _truth(rng, people)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairfront.exceptions import InputError
+from ..exceptions import InputError
 
 ENVIRONMENT = "FAIRFRONT_DATA"
 Folder = str | os.PathLike[str] | None

@@ -45,14 +45,11 @@ class FairLinearModel(BaseEstimator):  # type: ignore[misc]
             self.classes_ = np.unique(y)
         return X, y
 
-    def _setup(
-        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, classification: bool
-    ) -> Setup:
+    def _setup(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, classification: bool) -> Setup:
         """Lay out the problem from the estimator's parameters."""
         if sensitive_features is None:
             raise InputError(
-                f"{type(self).__name__} needs sensitive_features to fit, found None; "
-                f"{pass_hint('sensitive_features')}"
+                f"{type(self).__name__} needs sensitive_features to fit, found None; {pass_hint('sensitive_features')}"
             )
         parameters = self.get_params(deep=False)
         return linear_problem(
@@ -93,4 +90,4 @@ class ClassifierPredictions(FairLinearModel):
         """Return the decided label of every row; needs no sensitive feature."""
         scores = self._linear(X)
         chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[chosen]
+        return np.asarray(self.classes_[chosen])

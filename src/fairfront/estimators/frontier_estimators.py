@@ -27,7 +27,7 @@ class _FrontierFit(FairLinearModel):
     def _fit_frontier(
         self, X: Any, y: NDArray[Any], sensitive_features: Any, sample_weight: Any, classification: bool
     ) -> Any:
-        rule = {"knee": True} if self.choose is None else dict(self.choose)
+        rule: dict[str, Any] = {"knee": True} if self.choose is None else dict(self.choose)
         weight = check_weights(sample_weight, X.shape[0])
         train, held = self._split(X, y, sensitive_features, classification)
         parts = (X[train], y[train], _rows(sensitive_features, train), _rows(weight, train))
@@ -153,9 +153,7 @@ class FrontierClassifier(ClassifierMixin, WithProbabilities, _FrontierFit):  # t
         self.groups = groups
         self.random_state = random_state
 
-    def fit(
-        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
-    ) -> FrontierClassifier:
+    def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> FrontierClassifier:
         """Trace the frontier and choose a point."""
         X, y = self._validated(X, y, classification=True)
         return self._fit_frontier(X, y, sensitive_features, sample_weight, True)  # type: ignore[no-any-return]
@@ -196,9 +194,7 @@ class FrontierRegressor(RegressorMixin, _FrontierFit):  # type: ignore[misc]
         self.groups = groups
         self.random_state = random_state
 
-    def fit(
-        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
-    ) -> FrontierRegressor:
+    def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> FrontierRegressor:
         """Trace the frontier and choose a point."""
         X, y = self._validated(X, y, classification=False)
         return self._fit_frontier(X, y, sensitive_features, sample_weight, False)  # type: ignore[no-any-return]

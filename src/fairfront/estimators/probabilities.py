@@ -16,14 +16,9 @@ from .base import ClassifierPredictions
 def _is_likelihood(estimator: Any) -> bool:
     """Tell whether the loss is a likelihood; hinges are not, and their scores are no probabilities."""
     loss = estimator.loss
-    if isinstance(loss, str):
-        likelihood = loss in LOSSES and LOSSES[loss].likelihood
-    else:
-        likelihood = loss.likelihood
-    if not likelihood:
-        raise AttributeError(
-            f"predict_proba needs a loss that is a likelihood (logistic or softmax), found {loss!r}."
-        )
+    kind = LOSSES[loss] if isinstance(loss, str) and loss in LOSSES else loss
+    if not getattr(kind, "likelihood", False):
+        raise AttributeError(f"predict_proba needs a loss that is a likelihood (logistic or softmax), found {loss!r}.")
     return True
 
 

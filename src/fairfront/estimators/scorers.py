@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,16 @@ from ..validation import check_labels, check_weights, factorize, pass_hint
 
 GAIN = frozenset({"selection_ratio"})
 SCORES: Registry[str] = Registry("score")
-for _name in ("tpr_gap", "fpr_gap", "selection_gap", "error_gap", "selection_ratio", "mse_gap", "mean_gap"):
+for _name in (
+    "tpr_gap",
+    "fpr_gap",
+    "selection_gap",
+    "error_gap",
+    "selection_ratio",
+    "recall_gap",
+    "mse_gap",
+    "prediction_gap",
+):
     SCORES.add(_name, _name)
 
 
@@ -27,15 +36,13 @@ class GroupScore:
 
     name: str
     favourable: Any = None
-    groups: Groups = Groups(min_size=1)
+    groups: Groups = field(default_factory=lambda: Groups(min_size=1))
 
     @property
     def __name__(self) -> str:
         return self.name
 
-    def __call__(
-        self, y_true: Any, y_pred: Any, *, sensitive_features: Any = None, sample_weight: Any = None
-    ) -> float:
+    def __call__(self, y_true: Any, y_pred: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> float:
         """Return the figure on these labels and predictions."""
         if sensitive_features is None:
             raise InputError(f"scorer {self.name!r} needs sensitive_features; {pass_hint('sensitive_features')}")
@@ -51,11 +58,11 @@ class GroupScore:
         return float(np.nanmin(found) if self.name in GAIN else np.nanmax(found))
 
     def _encoded(self, truth: Any, decided: Any) -> tuple[Task, Any, Any]:
-        if self.name in ("mse_gap", "mean_gap"):
+        if self.name in ("mse_gap", "prediction_gap"):
             return Task("regression"), decided.astype(np.float64)[None, None], truth.astype(np.float64)
         codes, classes = factorize(np.concatenate([truth, decided]))
-        if len(classes) == 1:
-            classes, codes = [*classes, None], codes
+        if len(classes) < 2:
+            raise InputError(f"score {self.name!r} needs two labels, found {classes[0]!r} alone in these rows.")
         good = 1 if self.favourable is None else self._place(classes)
         task = Task("binary" if len(classes) == 2 else "multiclass", tuple(classes), good)
         chosen = codes[len(truth) :]
@@ -66,9 +73,7 @@ class GroupScore:
 
     def _place(self, classes: list[Any]) -> int:
         if self.favourable not in classes:
-            raise InputError(
-                f"favourable is {self.favourable!r}, expected one of {', '.join(map(repr, classes))}."
-            )
+            raise InputError(f"favourable is {self.favourable!r}, expected one of {', '.join(map(repr, classes))}.")
         return classes.index(self.favourable)
 
 

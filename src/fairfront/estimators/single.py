@@ -84,13 +84,12 @@ class ParetoFairClassifier(ClassifierMixin, WithProbabilities):  # type: ignore[
         self.groups = groups
         self.random_state = random_state
 
-    def fit(
-        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
-    ) -> ParetoFairClassifier:
+    def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> ParetoFairClassifier:
         """Fit to features, labels and the group of every row."""
         X, y = self._validated(X, y, classification=True)
         setup = self._setup(X, y, sensitive_features, sample_weight, classification=True)
-        return _fit_point(self, setup)
+        _fit_point(self, setup)
+        return self
 
 
 class ParetoFairRegressor(RegressorMixin, FairLinearModel):  # type: ignore[misc]
@@ -126,20 +125,19 @@ class ParetoFairRegressor(RegressorMixin, FairLinearModel):  # type: ignore[misc
         self.groups = groups
         self.random_state = random_state
 
-    def fit(
-        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
-    ) -> ParetoFairRegressor:
+    def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> ParetoFairRegressor:
         """Fit to features, values and the group of every row."""
         X, y = self._validated(X, y, classification=False)
         setup = self._setup(X, y, sensitive_features, sample_weight, classification=False)
-        return _fit_point(self, setup)
+        _fit_point(self, setup)
+        return self
 
     def predict(self, X: Any) -> Array:
         """Return the predicted value of every row; needs no sensitive feature."""
         return self._linear(X)
 
 
-def _fit_point(estimator: Any, setup: Setup) -> Any:
+def _fit_point(estimator: Any, setup: Setup) -> None:
     """Solve for the one point asked for and note what was found."""
     outcome = solve(
         setup,
@@ -158,7 +156,6 @@ def _fit_point(estimator: Any, setup: Setup) -> Any:
     estimator.history_ = outcome.history[0]
     estimator.status_ = Status(outcome.status[0])
     estimator.n_iter_ = max(1, int(outcome.n_iter[0]))
-    return estimator
 
 
 def set_weights(estimator: Any, W: Array, fit_intercept: bool, regression: bool) -> None:

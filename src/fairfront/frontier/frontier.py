@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import narwhals.stable.v1 as nw
 import numpy as np
@@ -86,7 +86,7 @@ class Frontier:
     @property
     def loss(self) -> Array:
         """Return the training loss with its ridge, (N,)."""
-        return self.objectives[:, 0]
+        return np.asarray(self.objectives[:, 0])
 
     def __len__(self) -> int:
         return len(self.objectives)
@@ -114,7 +114,7 @@ class Frontier:
         if name == "loss":
             return self.loss
         if name == "loss_gap":
-            return self.gaps.max(axis=1)
+            return np.asarray(self.gaps.max(axis=1))
         record = self._record(on)
         if name not in record.columns:
             known = ", ".join(["loss", "loss_gap", *record.columns])
@@ -189,7 +189,7 @@ class Frontier:
             columns.update({f"{name}.{key}": values for key, values in record.columns.items()})
         return columns
 
-    def to_frame(self, backend: str = "pandas") -> Any:
+    def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
         """Return `table` as a data frame of the backend asked for (pandas, polars or pyarrow)."""
         require(backend, backend, f"to_frame(backend={backend!r})")
         return nw.from_dict(self.table(), backend=backend).to_native()

@@ -88,9 +88,7 @@ class LinearPoints:
             model.n_iter_ = np.zeros(1, dtype=np.int32)
             return model
         squared = self.loss == "squared_hinge"
-        return LinearSVC(
-            C=C, loss="squared_hinge" if squared else "hinge", fit_intercept=self.fit_intercept
-        )
+        return LinearSVC(C=C, loss="squared_hinge" if squared else "hinge", fit_intercept=self.fit_intercept)
 
 
 def _set_classes(model: Any, classes: NDArray[Any]) -> None:

@@ -68,7 +68,5 @@ def one_rule(rules: Mapping[str, Any]) -> str:
     """Return the name of the single rule that was given."""
     given = [name for name, value in rules.items() if value is not None and value is not False]
     if len(given) != 1:
-        raise InputError(
-            f"select takes exactly one rule of {', '.join(rules)}, found {', '.join(given) or 'none'}."
-        )
+        raise InputError(f"select takes exactly one rule of {', '.join(rules)}, found {', '.join(given) or 'none'}.")
     return given[0]

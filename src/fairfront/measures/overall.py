@@ -20,9 +20,7 @@ def error_rate(decided: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike |
     return np.asarray(np.clip(weighted_sums(wrong, weight[:, None])[:, 0] / weight.sum(), 0.0, 1.0))
 
 
-def mean_squared_error(
-    predictions: ArrayLike, values: ArrayLike, sample_weight: ArrayLike | None = None
-) -> Array:
+def mean_squared_error(predictions: ArrayLike, values: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
     """Return the weighted mean of (value - prediction)^2, (N,)."""
     truth = np.asarray(values, dtype=np.float64)
     predicted = as_models(predictions, len(truth), "predictions")

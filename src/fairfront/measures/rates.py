@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array
@@ -86,9 +86,7 @@ def group_rates(
     sample_weight : array of shape (n,), optional
     """
     favourable = _as_flags(is_favourable, "is_favourable")
-    decided = as_models(
-        _as_flags(decided_favourable, "decided_favourable"), len(favourable), "decided_favourable"
-    )
+    decided = as_models(_as_flags(decided_favourable, "decided_favourable"), len(favourable), "decided_favourable")
     member = membership(codes, len(favourable), len(levels))
     weighted = _weighted(member, sample_weight)
     columns = np.hstack([weighted * favourable[:, None], weighted * ~favourable[:, None]])
@@ -135,12 +133,10 @@ def class_rates(
     return ClassRates(**fields, class_weight=class_weight, recall=_share(hits, class_weight))
 
 
-def _as_flags(values: ArrayLike, what: str) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+def _as_flags(values: ArrayLike, what: str) -> NDArray[np.bool_]:
     array = np.asarray(values)
     if array.dtype != np.bool_:
-        raise InputError(
-            f"{what} has type {array.dtype}, expected bool; compare labels with the favourable one."
-        )
+        raise InputError(f"{what} has type {array.dtype}, expected bool; compare labels with the favourable one.")
     return array
 
 

@@ -51,9 +51,7 @@ def blocks(N: int, n: int) -> Iterator[slice]:
         yield slice(start, min(N, start + size))
 
 
-def weighted_sums(
-    values: NDArray[Any], columns: Array, transform: Callable[[Array], Array] | None = None
-) -> Array:
+def weighted_sums(values: NDArray[Any], columns: Array, transform: Callable[[Array], Array] | None = None) -> Array:
     """Return transform(values) @ columns, (N, q), in double precision; values are (N, n), columns (n, q)."""
     total = np.empty((len(values), columns.shape[1]))
     for part in blocks(*values.shape):

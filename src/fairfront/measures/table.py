@@ -62,8 +62,7 @@ class Evaluation:
         near = difflib.get_close_matches(str(column), self.columns, n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]!r}?" if near else "."
         raise InputError(
-            f"evaluation {self.name!r} has no column {column!r}, "
-            f"expected one of {', '.join(self.columns)}{hint}"
+            f"evaluation {self.name!r} has no column {column!r}, expected one of {', '.join(self.columns)}{hint}"
         )
 
 
@@ -164,9 +163,7 @@ def _check_scores(scores: ArrayLike, task: Task) -> NDArray[Any]:
     array = np.asarray(scores)
     K = len(task.classes) if task.kind == "multiclass" else 1
     if array.ndim != 3 or array.shape[1] != K or array.shape[2] == 0:
-        raise InputError(
-            f"scores has shape {array.shape}, expected (N, {K}, n): models, score(s) per row, rows."
-        )
+        raise InputError(f"scores has shape {array.shape}, expected (N, {K}, n): models, score(s) per row, rows.")
     bad = ~np.isfinite(array) if task.kind == "regression" else np.isnan(array)
     if bad.any():
         raise InputError(
@@ -180,7 +177,5 @@ def _check_truth(labels: ArrayLike, task: Task, n: int) -> NDArray[Any]:
     if array.shape != (n,):
         raise InputError(f"labels has shape {array.shape}, expected ({n},), as many as scores has rows.")
     if task.kind != "regression" and not np.isin(array, np.arange(len(task.classes))).all():
-        raise InputError(
-            f"labels must be class indices from 0 to {len(task.classes) - 1}; encode them first."
-        )
+        raise InputError(f"labels must be class indices from 0 to {len(task.classes) - 1}; encode them first.")
     return array

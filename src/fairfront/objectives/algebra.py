@@ -73,7 +73,7 @@ class Algebra:
         """Return the worst gap of each notion, (R, notions)."""
         size = self.violation(self.gaps(L))
         if self.notion_of is None:
-            return size.max(axis=1, keepdims=True)
+            return np.asarray(size.max(axis=1, keepdims=True))
         return np.stack([size[:, self.notion_of == i].max(axis=1) for i in range(len(self.notions))], axis=1)
 
 
@@ -109,13 +109,21 @@ def build(
     sample_weight: Array | None = None,
 ) -> tuple[Layout, Algebra]:
     """Lay out the cells that the notions need and the algebra on them."""
+    for notion in notions:
+        notion.check(task, surrogate)
+        if not gap.even and not notion.two_sided:
+            raise InputError(
+                f"gap {gap.name!r} would reward a larger value of {notion.name!r}, which counts on one side only; "
+                "use gap='squared'."
+            )
     atoms = find_atoms(labels, attributes, sample_weight)
     quantities: list[Quantity] = []
     masks: list[NDArray[np.bool_]] = []
     rows: list[_Row] = []
     for index, notion in enumerate(notions):
         for place, attribute in enumerate(attributes):
-            prefix = f"{attribute.name}: " if len(attributes) > 1 else ""
+            named = [notion.name] * (len(notions) > 1) + [attribute.name] * (len(attributes) > 1)
+            prefix = "".join(f"{part}: " for part in named)
             for comparison in notion.comparisons(task, surrogate):
                 first = len(masks)
                 masks += _events(atoms, place, attribute, comparison, notion, task)
@@ -145,7 +153,13 @@ def _events(
 
 
 def _contrasts(
-    first: int, attribute: Attribute, comparison: Comparison, notion: Notion, index: int, prefix: str, gap: Gap
+    first: int,
+    attribute: Attribute,
+    comparison: Comparison,
+    notion: Notion,
+    index: int,
+    prefix: str,
+    gap: Gap,
 ) -> list[_Row]:
     """Return the contrasts of one comparison: all pairs (group minus reference), or each group by itself."""
     levels = attribute.levels
@@ -156,14 +170,10 @@ def _contrasts(
     pairs = [(i, j) for i in range(len(levels)) for j in range(i + 1, len(levels))]
     if not gap.even:
         pairs = [pair for i, j in pairs for pair in ((i, j), (j, i))]
-    return [
-        _Row(first + i, first + j, f"{prefix}{levels[i]} - {levels[j]}{suffix}", *common) for i, j in pairs
-    ]
+    return [_Row(first + i, first + j, f"{prefix}{levels[i]} - {levels[j]}{suffix}", *common) for i, j in pairs]
 
 
-def _layout(
-    cells: Cells, into: NDArray[np.intp], quantities: list[Quantity], masks: list[NDArray[np.bool_]]
-) -> Layout:
+def _layout(cells: Cells, into: NDArray[np.intp], quantities: list[Quantity], masks: list[NDArray[np.bool_]]) -> Layout:
     """Give every (quantity, cell) that is needed its index in L; the training loss needs all cells."""
     own = Quantity("loss")
     used = {own: np.ones(cells.count, dtype=bool)}

@@ -32,7 +32,7 @@ class Atoms:
     def belongs(self, attribute: int, level: int, labels: tuple[int, ...] | None) -> NDArray[np.bool_]:
         """Return the mask of atoms with weight of one group whose label is among ``labels`` (None: any)."""
         mask = (self.keys[:, 1 + attribute] == level) & (self.weights > 0.0)
-        return mask if labels is None else mask & np.isin(self.keys[:, 0], labels)
+        return np.asarray(mask if labels is None else mask & np.isin(self.keys[:, 0], labels))
 
 
 def find_atoms(labels: Ints, attributes: tuple[Attribute, ...], sample_weight: Array | None) -> Atoms:
@@ -43,17 +43,19 @@ def find_atoms(labels: Ints, attributes: tuple[Attribute, ...], sample_weight: A
     base = table.max(axis=0) + 2
     flat = np.zeros(len(table), dtype=np.intp)
     for column, size in zip(table.T, base, strict=True):
+        if flat.max(initial=0) > np.iinfo(np.intp).max // (2 * int(size)):
+            flat = np.unique(flat, return_inverse=True)[1].astype(np.intp)
         flat = flat * size + (column + 1)
     _, first, index = np.unique(flat, return_index=True, return_inverse=True)
     rows = np.bincount(index, minlength=len(first)).astype(np.float64)
     weights = rows if sample_weight is None else np.bincount(index, sample_weight, minlength=len(first))
-    return Atoms(table[first], weights, rows, index.astype(np.intp), None)
+    return Atoms(table[first], np.asarray(weights, dtype=np.float64), rows, index.astype(np.intp), None)
 
 
 def _soft_atoms(labels: Ints, attributes: tuple[Attribute, ...], sample_weight: Array | None) -> Atoms:
     """Cross labels and all attributes' memberships; what a row's kept groups leave over goes to no group."""
     codes = np.unique(labels)
-    keys = [(int(c),) for c in codes]
+    keys: list[tuple[int, ...]] = [(int(c),) for c in codes]
     shares = (labels[:, None] == codes).astype(np.float64)
     for attribute in attributes:
         member = attribute.membership()
@@ -118,7 +120,7 @@ def merge(atoms: Atoms, signatures: NDArray[np.bool_], sample_weight: Array | No
     _, into = np.unique(signatures, axis=0, return_inverse=True)
     into = into.reshape(-1).astype(np.intp)
     count = int(into.max()) + 1
-    weight = np.bincount(into, atoms.weights, minlength=count)
+    weight = np.bincount(into, atoms.weights, minlength=count).astype(np.float64)
     if atoms.shares is not None:
         shares = np.stack([atoms.shares[:, into == j].sum(axis=1) for j in range(count)])
         n = shares.shape[1]

@@ -43,7 +43,7 @@ class Attribute:
         if self.shares is not None:
             return self.shares
         assert self.codes is not None
-        return (self.codes[:, None] == np.arange(len(self.levels))).astype(np.float64)
+        return np.asarray(self.codes[:, None] == np.arange(len(self.levels)), dtype=np.float64)
 
     def take(self, rows: NDArray[Any]) -> Attribute:
         """Return the attribute of some of the rows."""
@@ -139,18 +139,19 @@ class Groups:
     def _hard(self, name: str, values: NDArray[Any]) -> Attribute:
         codes, found = factorize(values)
         levels = [str(v) for v in found]
+        if len(set(levels)) < len(levels):  # 1 and "1" are one group, as they have one name
+            distinct, again = np.unique(levels, return_inverse=True)
+            codes, levels = np.where(codes < 0, MISSING, again[codes]), [str(v) for v in distinct]
         n_missing = int((codes < 0).sum())
-        sizes = np.bincount(codes[codes >= 0], minlength=len(levels))
+        sizes = np.bincount(codes[codes >= 0], minlength=len(levels)).astype(np.float64)
         _check_levels(name, levels, sizes, n_missing)
         kept = np.flatnonzero(sizes >= self.min_size)
         left_out = tuple((levels[i], int(sizes[i])) for i in range(len(levels)) if sizes[i] < self.min_size)
         self._check_kept(name, levels, sizes, kept, left_out)
-        order = self._reference_last(name, [levels[i] for i in kept], sizes[kept].astype(np.float64))
+        order = self._reference_last(name, [levels[i] for i in kept], sizes[kept])
         renumber = np.full(len(levels) + 1, MISSING, dtype=np.intp)
         renumber[kept[order]] = np.arange(len(kept))
-        return Attribute(
-            name, tuple(levels[i] for i in kept[order]), renumber[codes], None, n_missing, left_out
-        )
+        return Attribute(name, tuple(levels[i] for i in kept[order]), renumber[codes], None, n_missing, left_out)
 
     def _soft(self, given: GroupProbabilities, n: int) -> Attribute:
         if len(given) != n:
@@ -191,23 +192,22 @@ class Groups:
     def _reference_last(self, name: str, levels: list[str], sizes: Array) -> NDArray[np.intp]:
         """Return the order of levels with the reference group at the end."""
         wanted = self.reference.get(name) if isinstance(self.reference, Mapping) else self.reference
+        if isinstance(wanted, float) and wanted.is_integer():
+            wanted = int(wanted)
         if wanted is None:
             chosen = int(np.argmax(sizes))
         elif str(wanted) in levels:
             chosen = levels.index(str(wanted))
         else:
             raise InputError(
-                f"reference group {wanted!r} of {name!r} is not among its groups, "
-                f"expected one of {', '.join(levels)}."
+                f"reference group {wanted!r} of {name!r} is not among its groups, expected one of {', '.join(levels)}."
             )
         return np.array([i for i in range(len(levels)) if i != chosen] + [chosen], dtype=np.intp)
 
 
 def _check_levels(name: str, levels: list[str], sizes: NDArray[Any], n_missing: int) -> None:
     if not levels:
-        raise InputError(
-            f"sensitive feature {name!r} is missing in all {n_missing} rows, expected at least 2 groups."
-        )
+        raise InputError(f"sensitive feature {name!r} is missing in all {n_missing} rows, expected at least 2 groups.")
     if len(levels) == 1:
         raise InputError(
             f"sensitive feature {name!r} is constant (all {int(sizes[0])} rows are {levels[0]!r}), "

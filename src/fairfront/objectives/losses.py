@@ -219,7 +219,7 @@ def softmax(score: Array) -> Array:
 
 def one_hot(target: Array, width: int) -> Array:
     """Return the (width, n) indicator of class indices."""
-    return (np.arange(width)[:, None] == target).astype(np.float64)
+    return np.asarray(np.arange(width)[:, None] == target, dtype=np.float64)
 
 
 LOSSES: Registry[type[Loss]] = Registry("loss")

@@ -47,7 +47,15 @@ def plot_frontier(
     plain = int(np.argmin(front.loss))
     axes.scatter(across[plain], up[plain], marker="s", s=60, color=PLAIN, label="plain model", zorder=4)
     if chosen is not None:
-        axes.scatter(across[chosen], up[chosen], marker="D", s=60, color=CHOSEN, label=f"chosen (id {chosen})", zorder=5)
+        axes.scatter(
+            across[chosen],
+            up[chosen],
+            marker="D",
+            s=60,
+            color=CHOSEN,
+            label=f"chosen (id {chosen})",
+            zorder=5,
+        )
     axes.set_xlabel(_label(front, x, on))
     axes.set_ylabel(_label(front, y, on))
     axes.legend(frameon=False, fontsize=8)
@@ -64,9 +72,7 @@ def _label(front: Frontier, name: str, on: str | None) -> str:
     return f"{name.replace('_', ' ')} ({where})"
 
 
-def plot_overview(
-    front: Frontier, *, on: str | None = None, gap: str = "tpr_gap", chosen: int | None = None
-) -> Any:
+def plot_overview(front: Frontier, *, on: str | None = None, gap: str = "tpr_gap", chosen: int | None = None) -> Any:
     """Draw two panels, loss against loss gap and error against a rate gap, and return the figure."""
     pyplot = require("matplotlib.pyplot", "plot", "plot_overview")
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(10.0, 4.2), layout="constrained")

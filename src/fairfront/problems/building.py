@@ -83,7 +83,7 @@ def linear_problem(
     what, codes = _regression(labels) if regression else _classes(labels, favourable)
     chosen = _fitting(chosen, what)
     attributes = (groups or Groups()).resolve(sensitive_features, n)
-    notions = _notions(notion, what, surrogate)
+    notions = _notions(notion, surrogate)
     matrix, codes, attributes, weight = _without_idle(matrix, codes, attributes, weight)
     total = float(len(codes) if weight is None else weight.sum())
     size = 1.0 / total if ridge is None else check_positive(ridge, "ridge", zero=True)
@@ -91,9 +91,8 @@ def linear_problem(
     phi = GAPS[gap]() if isinstance(gap, str) else gap
     layout, algebra = build(what, cell_labels, attributes, notions, phi, surrogate, size, weight)
     problem = LinearProblem(matrix, what.targets(codes), what, chosen, layout, algebra, fit_intercept)
-    return Setup(
-        problem, what, attributes, notions, surrogate, size, feature_names(X), favourable is not None
-    )
+    described = tuple(attribute.take(np.arange(0)) for attribute in attributes)
+    return Setup(problem, what, described, notions, surrogate, size, feature_names(X), favourable is not None)
 
 
 def _loss(loss: str | Loss) -> Loss:
@@ -109,9 +108,7 @@ def _regression(labels: NDArray[Any]) -> tuple[Task, Array]:
 def _classes(labels: NDArray[Any], favourable: Any) -> tuple[Task, NDArray[np.intp]]:
     classes, codes = find_classes(labels)
     if favourable is not None and favourable not in classes:
-        raise InputError(
-            f"favourable is {favourable!r}, expected one of the labels {', '.join(map(repr, classes))}."
-        )
+        raise InputError(f"favourable is {favourable!r}, expected one of the labels {', '.join(map(repr, classes))}.")
     good = 1 if favourable is None else classes.index(favourable)
     return Task("binary" if len(classes) == 2 else "multiclass", tuple(classes), good), codes
 
@@ -129,16 +126,13 @@ def _fitting(loss: Loss, task: Task) -> Loss:
     return loss
 
 
-def _notions(notion: Any, task: Task, surrogate: Surrogate) -> tuple[Notion, ...]:
+def _notions(notion: Any, surrogate: Surrogate) -> tuple[Notion, ...]:
     if surrogate not in ("loss", "rate"):
         raise InputError(f"unknown surrogate {surrogate!r}, expected 'loss' or 'rate'.")
     given = notion if isinstance(notion, (tuple, list)) else (notion,)
     if not given:
         raise InputError("notion is empty, expected at least one notion.")
-    found = tuple(NOTIONS[item]() if isinstance(item, str) else item for item in given)
-    for item in found:
-        item.check(task, surrogate)
-    return found
+    return tuple(NOTIONS[item]() if isinstance(item, str) else item for item in given)
 
 
 def _without_idle(

@@ -43,7 +43,7 @@ class DenseDesign:
     """A sorted copy of a dense matrix, in double precision; the only large array fairfront makes."""
 
     def __init__(self, X: NDArray[Any], order: NDArray[np.intp], intercept: bool) -> None:
-        self.n, columns = X.shape
+        self.n, columns = int(X.shape[0]), int(X.shape[1])
         self.d = columns + int(intercept)
         self.X = np.empty((self.n, self.d))
         if intercept:

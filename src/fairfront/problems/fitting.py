@@ -73,7 +73,13 @@ def _newton_step(H: Array, gradient: Array) -> Array:
 
 
 def _backtrack(
-    problem: LinearProblem, omega: Array, W: Array, step: Array, value: float, gradient: Array, decrement: float
+    problem: LinearProblem,
+    omega: Array,
+    W: Array,
+    step: Array,
+    value: float,
+    gradient: Array,
+    decrement: float,
 ) -> tuple[Array, float, Array, bool]:
     """Halve the step until the value falls enough (Armijo); give up on steps far too long."""
     length = 1.0

@@ -82,53 +82,55 @@ class LinearProblem:
     def cells(self, W: Array) -> Point:
         """Evaluate cell values and gradients of R runs in one pass."""
         R = len(W)
-        flat = np.ascontiguousarray(W.reshape(R * self.K, self.d))
         L = np.zeros((R, self.layout.k))
         G = np.zeros((self.layout.k, R * self.K, self.d))
+        self._accumulate(W, L, G)
+        G[-1] = (W * self.penalised).reshape(R * self.K, self.d)
+        return self._point(W, L, G.reshape(self.layout.k, R, self.K * self.d).transpose(1, 0, 2))
+
+    def values(self, W: Array) -> Array:
+        """Return the cell values alone, (R, k), for the price of one product."""
+        L = np.zeros((len(W), self.layout.k))
+        self._accumulate(W, L, None)
+        return L
+
+    def _accumulate(self, W: Array, L: Array, G: Array | None) -> None:
+        """Add up cells over chunks of rows and turn sums into weighted means; G None skips the gradients."""
+        R = len(W)
+        flat = np.ascontiguousarray(W.reshape(R * self.K, self.d))
         for start, stop, cell in self.layout.cells.chunks(self.design.rows_per_chunk(R * self.K)):
             scores = self.design.scores(start, stop, flat).reshape(R, self.K, -1)
             for bound, where in self.measures:
-                if cell < 0:
-                    self._add_shares(bound, where, scores, start, stop, L, G)
-                elif where[cell] >= 0:
-                    self._add_block(bound, int(where[cell]), scores, start, stop, L, G)
-        self._divide(L, G)
-        penalised = W * self.penalised
-        L[:, -1] = 0.5 * (W * penalised).sum(axis=(1, 2))
-        G[-1] = penalised.reshape(R * self.K, self.d)
-        return self._point(W, L, G.reshape(self.layout.k, R, self.K * self.d).transpose(1, 0, 2))
-
-    def _add_block(
-        self, bound: Measure, index: int, scores: Array, start: int, stop: int, L: Array, G: Array
-    ) -> None:
-        """Add rows that all belong to one cell."""
-        value, slope = bound.value_slope(scores, self.targets[start:stop])
-        weight = self.layout.cells.row_weight
-        if weight is not None:
-            value = value * weight[start:stop]
-            slope = slope * weight[start:stop]
-        L[:, index] += value.sum(axis=-1)
-        G[index] += self.design.pull(start, stop, slope.reshape(-1, stop - start))
-
-    def _add_shares(
-        self, bound: Measure, where: NDArray[np.intp], scores: Array, start: int, stop: int, L: Array, G: Array
-    ) -> None:
-        """Add rows that belong to cells by shares."""
-        assert self.layout.cells.shares is not None
-        value, slope = bound.value_slope(scores, self.targets[start:stop])
-        slope = slope.reshape(-1, stop - start)
-        for cell in np.flatnonzero(where >= 0):
-            share = self.layout.cells.shares[cell, start:stop]
-            L[:, where[cell]] += value @ share
-            G[where[cell]] += self.design.pull(start, stop, slope * share)
-
-    def _divide(self, L: Array, G: Array) -> None:
-        """Turn sums over cells into weighted means."""
+                if cell < 0 or where[cell] >= 0:
+                    value, slope = bound.value_slope(scores, self.targets[start:stop])
+                    self._add(where, cell, start, stop, value, slope, L, G)
         for _, where in self.measures:
             need = where >= 0
-            weight = self.layout.cells.weight[need]
-            L[:, where[need]] /= weight
-            G[where[need]] /= weight[:, None, None]
+            L[:, where[need]] /= self.layout.cells.weight[need]
+            if G is not None:
+                G[where[need]] /= self.layout.cells.weight[need][:, None, None]
+        L[:, -1] = 0.5 * (W * W * self.penalised).sum(axis=(1, 2))
+
+    def _add(
+        self,
+        where: NDArray[np.intp],
+        cell: int,
+        start: int,
+        stop: int,
+        value: Array,
+        slope: Array,
+        L: Array,
+        G: Array | None,
+    ) -> None:
+        """Add rows to the one cell that they belong to, or to every cell by their shares."""
+        cells = self.layout.cells
+        for j in np.flatnonzero(where >= 0) if cell < 0 else (cell,):
+            weight = cells.row_weight if cells.shares is None else cells.shares[j]
+            part = None if weight is None else weight[start:stop]
+            L[:, where[j]] += value.sum(axis=-1) if part is None else value @ part
+            if G is not None:
+                pulled = slope if part is None else slope * part
+                G[where[j]] += self.design.pull(start, stop, pulled.reshape(-1, stop - start))
 
     def _point(self, W: Array, L: Array, G: Array) -> Point:
         inverse = self.inverse_metric
@@ -140,11 +142,7 @@ class LinearProblem:
     def move(self, point: Point, beta: Array) -> Array:
         """Return w - D^T beta."""
         step = np.einsum("rk,rkd->rd", beta, point.D)
-        return point.W - step.reshape(point.W.shape)
-
-    def values(self, W: Array) -> Array:
-        """Return the cell values alone, (R, k)."""
-        return self.cells(W).L
+        return np.asarray(point.W - step.reshape(point.W.shape))
 
     def hessian(self, W: Array, omega: Array) -> Array:
         """Return the Hessian of omega.L at weights (K, d): products X^T diag(v) X per pair of classes."""

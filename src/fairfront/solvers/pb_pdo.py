@@ -18,12 +18,15 @@ from ..problems import FirstOrder, Point, SecondOrder, WeightedFit
 from .loop import Plan, State
 from .preferences import Target
 from .status import Status
-from .steps import Step, capped_step
+from .steps import Step, capped_step, first_step
 
 
 @dataclass(frozen=True)
 class SlideState(State):
-    """Per run: where it goes, its level pi_1 loss, its step size and slide, and the largest allowed of both."""
+    """Per run: where it goes, its level pi_1 loss, its step size and slide, and the largest allowed of both.
+
+    ``steady`` tells whether the last move was taken: a step size that is being cut says nothing about slopes.
+    """
 
     target: Target
     level: Array
@@ -31,6 +34,7 @@ class SlideState(State):
     slide: Array
     eta_max: Array
     slide_max: Array
+    steady: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ class PBPDO:
     """
 
     max_iter: int = 400
-    tol: float = 1e-10
+    tol: float = 1e-12
     slide: float = 0.05
     line_tol: float = 5e-3
     needs: tuple[type, ...] = field(default=(FirstOrder,), init=False, repr=False)
@@ -70,12 +74,14 @@ class PBPDO:
             start = best if start is None else start
         assert start is not None
         W = np.broadcast_to(start, (runs, *start.shape[-2:])).copy()
-        L = problem.cells(W[:1]).L
+        first = problem.cells(W[:1])
+        L = first.L
         widest = self.slide * _range(problem.algebra, L)
         eta_max = np.full(runs, 1.0 if newton else np.inf)
         level = np.where(target.by_preference, target.pi[:, 0] * problem.algebra.loss(L)[0], np.nan)
         ones = np.ones(runs)
-        return problem, W, SlideState(target, level, ones, widest * ones, eta_max, widest * ones)
+        eta = ones if newton else first_step(problem.algebra, first)[0] * ones
+        return problem, W, SlideState(target, level, eta, widest * ones, eta_max, widest * ones, ones > 0)
 
     def plan(self, algebra: Algebra, point: Point, state: SlideState) -> tuple[Plan, SlideState]:
         """Slide by at most ``slide`` towards the caps, going down the loss as well."""
@@ -85,7 +91,8 @@ class PBPDO:
         near = caps + np.maximum(worst_excess(algebra, size - caps) - state.slide[:, None], 0.0)
         step = capped_step(algebra, point.Q, z, near, state.eta)
         price = step.x / state.eta[:, None]
-        level = state.target.next_level(algebra, state.level, loss, caps, price)
+        at_caps = loss - (np.abs(price) * (caps - size)).sum(axis=1)
+        level = state.target.next_level(algebra, state.level, at_caps, caps, price)
         status = self._status(algebra, point, state, step, caps, size)
         plan = Plan(step.beta, status, {"near": near, "price": price, "decrease": step.decrease})
         return plan, replace(state, level=level)
@@ -102,7 +109,7 @@ class PBPDO:
             np.abs(state.target.pi[:, 0] * loss - state.level) <= 1e-6 * np.abs(state.level),
             True,
         )
-        done = flat & settled & (over <= np.sqrt(self.tol) * scale)
+        done = flat & settled & state.steady & (over <= np.sqrt(self.tol) * scale)
         stuck = (state.slide < 1e-9 * state.slide_max) | (state.eta < 1e-14)
         h = algebra.objectives(point.L)
         return [
@@ -132,10 +139,10 @@ class PBPDO:
         promised = plan.memo["decrease"] - (before - algebra.loss(old.L))
         rounding = 1e-13 * np.maximum(np.abs(before), 1e-300)
         taken = after <= before + 1e-4 * np.minimum(promised, 0.0) + rounding
-        grow = np.where(taken, 2.0, 0.25)
-        eta = np.minimum(state.eta * grow, state.eta_max)
-        slide = np.minimum(state.slide * grow, state.slide_max)
-        return taken, replace(state, eta=eta, slide=slide)
+        along = _mostly_along(algebra, old, plan.beta, price)
+        eta = np.minimum(state.eta * np.where(taken, 2.0, 0.25), state.eta_max)
+        slide = np.minimum(state.slide * np.where(taken, 2.0, np.where(along, 0.25, 1.0)), state.slide_max)
+        return taken, replace(state, eta=eta, slide=slide, steady=taken)
 
     def _merit(self, algebra: Algebra, point: Point, caps: Array, mu: Array) -> Array:
         z = algebra.gaps(point.L)
@@ -150,6 +157,18 @@ def worst_excess(algebra: Algebra, over: Array) -> Array:
         return np.broadcast_to(over.max(axis=1, keepdims=True), over.shape)
     worst = np.stack([over[:, algebra.notion_of == i].max(axis=1) for i in range(len(algebra.notions))], axis=1)
     return np.asarray(worst[:, algebra.notion_of])
+
+
+def _mostly_along(algebra: Algebra, point: Point, beta: Array, price: Array) -> NDArray[np.bool_]:
+    """Tell which moves change gaps more than they go down the loss: a refusal is then the slide's fault."""
+    moved = np.einsum("rkl,rl->rk", point.Q, beta)
+    length2 = np.einsum("rk,rk->r", beta, moved)
+    along2 = np.zeros(point.runs)
+    for r in range(point.runs):
+        active = algebra.B[price[r] != 0.0]
+        change = active @ moved[r]
+        along2[r] = change @ np.linalg.pinv(active @ point.Q[r] @ active.T, rcond=1e-12, hermitian=True) @ change
+    return np.asarray(along2 > 0.5 * length2)
 
 
 def _range(algebra: Algebra, L: Array) -> float:

@@ -18,6 +18,7 @@ from ..problems import FirstOrder, Point, SecondOrder
 from .loop import Plan, State
 from .simplex import factor, min_norm
 from .status import Status
+from .steps import first_step
 
 
 @dataclass(frozen=True)
@@ -66,27 +67,33 @@ class PDO:
         newton = isinstance(problem, SecondOrder)
         if newton:
             problem = problem.with_metric(problem.metric(W[0]))
-        scale = np.maximum(np.abs(problem.algebra.objectives(problem.cells(W).L)).max(axis=1), 1e-12)
+        first = problem.cells(W)
+        scale = np.maximum(np.abs(problem.algebra.objectives(first.L)).max(axis=1), 1e-12)
+        eta = np.ones(len(W)) if newton else first_step(problem.algebra, first)
         top = np.full(len(W), 4.0 if newton else np.inf)
         refused = np.zeros(len(W), dtype=np.intp)
-        return problem, W, DescentState(np.ones(len(W)), top, scale, self.band * scale, refused)
+        return problem, W, DescentState(eta, top, scale, self.band * scale, refused)
 
     def plan(self, algebra: Algebra, point: Point, state: DescentState) -> tuple[Plan, DescentState]:
         """Find the common direction of every run."""
         F, z = factor(point.Q), algebra.gaps(point.L)
         A = algebra.jacobian(point.L)
         beta, status = np.zeros_like(point.L), []
-        promise, toll = np.zeros(point.runs), np.zeros(point.runs)
+        promise, toll, returns = np.zeros(point.runs), np.zeros(point.runs), np.zeros(point.runs, dtype=bool)
         for r in range(point.runs):
             held = self.held(algebra, z[r], float(state.band[r]))
             moves, back = common_direction(A[r], algebra.B, F[r], z[r], held)
             promise[r] = float(moves @ point.Q[r] @ moves)
+            returns[r] = held.any() and not held.all() and not state.refused[r] % 2
+            if state.refused[r] % 2 and not held.all():  # the way back may raise a gap that is not held
+                back = np.zeros_like(back)
             beta[r] = state.eta[r] * moves + back
             toll[r] = max(0.0, -float(algebra.p @ point.Q[r] @ back))
-            done = promise[r] <= self.tol * state.scale[r]
+            reach = state.eta[r] if np.isinf(state.eta_max[r]) else 1.0
+            done = promise[r] == 0.0 or (not state.refused[r] and reach * promise[r] <= self.tol * state.scale[r])
             stuck = state.refused[r] > 40
             status.append(Status.EFFICIENT if done else Status.STALLED if stuck else Status.RUNNING)
-        return Plan(beta, status, {"promise": promise, "toll": toll}), state
+        return Plan(beta, status, {"promise": promise, "toll": toll, "returns": returns}), state
 
     def held(self, algebra: Algebra, z: Array, band: float) -> NDArray[np.bool_]:
         """Return the mask of gaps that are held at zero."""
@@ -107,7 +114,7 @@ class PDO:
         enough = h_new[:, 0] <= h_old[:, 0] + granted
         taken = np.asarray(enough & calm.all(axis=1) & np.isfinite(h_new).all(axis=1))
         fell = h_new[:, 0] < h_old[:, 0]
-        grow = np.where(taken, np.where(fell, 1.5, 0.5), 0.25)
+        grow = np.where(taken, np.where(fell, 1.5, 0.5), np.where(plan.memo["returns"], 1.0, 0.25))
         eta = np.minimum(grow * state.eta, state.eta_max)
         refused = np.where(taken, 0, state.refused + 1)
         return taken, replace(state, eta=eta, refused=refused)

@@ -65,10 +65,9 @@ def min_norm(J: Array) -> Array:
 
 def _min_norm_two(J: Array) -> Array:
     apart = J[:, 0] - J[:, 1]
-    length = np.einsum("rd,rd->r", apart, apart)
-    toward = -np.einsum("rd,rd->r", apart, J[:, 1])
-    first = np.clip(np.divide(toward, length, out=np.full(len(J), 0.5), where=length > 0), 0.0, 1.0)
-    return np.column_stack([first, 1.0 - first])
+    length = np.einsum("rd,rd->r", apart, apart)[:, None]
+    toward = np.einsum("rd,rid->ri", apart, J[:, ::-1] * [[-1.0], [1.0]])  # both, so that a small weight has digits
+    return np.clip(np.divide(toward, length, out=np.full(J.shape[:2], 0.5), where=length > 0), 0.0, 1.0)
 
 
 def _min_norm_many(rows: Array) -> Array:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from ..objectives import Algebra, Array
+from ..problems import Point
 from .simplex import factor
 
 
@@ -34,6 +35,13 @@ class Step:
     x: Array
     decrease: Array
     length2: Array
+
+
+def first_step(algebra: Algebra, point: Point) -> Array:
+    """Return the step sizes (R,) at which the loss gradient promises the size of the objectives: scale free."""
+    slope2 = np.einsum("k,rkl,l->r", algebra.p, point.Q, algebra.p)
+    size = np.abs(algebra.objectives(point.L)).max(axis=1)
+    return np.divide(size, slope2, out=np.ones_like(size), where=(slope2 > 0) & (size > 0))
 
 
 def capped_step(algebra: Algebra, Q: Array, z: Array, caps: Array, eta: Array) -> Step:

@@ -1,0 +1,40 @@
+"""The installed command, run as a user runs it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import fairfront as ff
+
+RUN = [sys.executable, "-c", "from fairfront.cli import main; main()"]
+
+
+def fairfront(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*RUN, *words], capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_version_and_help() -> None:
+    assert fairfront("--version").stdout.strip() == f"fairfront {ff.__version__}"
+    assert "demo" in fairfront("--help").stdout
+
+
+def test_demo_shows_the_frontier_and_draws_it(tmp_path: Path) -> None:
+    done = fairfront("demo", "--rows", "1500", "--output", str(tmp_path / "new" / "folder"))
+    assert done.returncode == 0, done.stderr
+    for words in ("Among people whose label is 'repaid'", "plain", "chosen", "TPR gap", "On test"):
+        assert words in done.stdout
+    picture = tmp_path / "new" / "folder" / "frontier.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_bad_input_is_one_sentence_and_exit_code_2(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    done = fairfront("demo", "--rows", "1500", "--output", str(blocked / "inside"))
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.strip().startswith("fairfront: the picture cannot be written")
+    assert fairfront("demo", "--rows", "10").returncode == 2
+    assert fairfront("nonsense").returncode == 2

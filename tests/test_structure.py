@@ -1,0 +1,92 @@
+"""The house holds: imports go downward, files stay small, nothing is left to do, public names exist."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import fairfront as ff
+
+SOURCE = Path(ff.__file__).parent
+ORDER = [
+    "exceptions",
+    "registry",
+    "validation",
+    "progress",
+    "objectives",
+    "problems",
+    "solvers",
+    "pareto",
+    "measures",
+    "frontier",
+    "tracing",
+    "estimators",
+    "torch",
+    "plots",
+    "explorer",
+    "datasets",
+    "cli",
+]
+LATE = {("frontier", "plots")}
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+def room(path: Path) -> str:
+    first = path.relative_to(SOURCE).parts[0]
+    return first.removesuffix(".py")
+
+
+def imported_rooms(path: Path) -> set[str]:
+    found = set()
+    depth = len(path.relative_to(SOURCE).parts)
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level == depth:
+            names = [node.module.split(".")[0]] if node.module else [alias.name for alias in node.names]
+            found.update(names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and (node.module or "").startswith("fairfront"):
+            pytest.fail(f"{path.name} imports fairfront absolutely")
+    return found - {"__version__"}
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if p.parent != SOURCE or p.name != "__init__.py"], ids=str)
+def test_imports_go_downward(path: Path) -> None:
+    here = room(path)
+    for there in imported_rooms(path):
+        assert there in ORDER, f"{there} has no place in the order of rooms"
+        if there != here and (here, there) not in LATE:
+            below = ORDER.index(there) < ORDER.index(here)
+            typing_only = f"if TYPE_CHECKING:\n    from ..{there}" in path.read_text()
+            assert below or typing_only, f"{here} imports {there}, which stands above it"
+
+
+@pytest.mark.parametrize("path", FILES, ids=str)
+def test_files_are_small_and_finished(path: Path) -> None:
+    text = path.read_text()
+    assert len(text.splitlines()) <= 300
+    assert not re.search(r"TODO|FIXME|XXX", text)
+    assert ast.get_docstring(ast.parse(text)), "a module says what it is"
+
+
+@pytest.mark.parametrize("heavy", ["torch", "dask", "matplotlib", "pandas", "polars", "moocore", "fairlearn"])
+def test_optional_packages_are_imported_late(heavy: str) -> None:
+    for path in FILES:
+        for node in ast.parse(path.read_text()).body:
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.level == 0:
+                names = [node.module or ""]
+            assert not any(name.split(".")[0] == heavy for name in names), f"{path.name} needs {heavy} at import"
+
+
+def test_public_names_are_all_there() -> None:
+    for name in ff.__all__:
+        assert getattr(ff, name).__doc__, name
+
+
+def test_private_names_stay_at_home() -> None:
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                assert not [a.name for a in node.names if a.name.startswith("_") and a.name != "__version__"], path
