@@ -1,18 +1,20 @@
-"""Small problems for the solvers' tests, each written out a second time in plain numpy, and SciPy's answers to them."""
+"""Small problems for the solvers' tests, written out a second time in plain numpy, and each theorem as one assert."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize as scipy_minimize
+from scipy.optimize import nnls
 
 import fairfront as ff
 from fairfront.problems import Setup
 
+Function = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 PHI = {
     "squared": (lambda z: 0.5 * z**2, lambda z: z),
     "absolute": (np.abs, np.sign),
@@ -20,9 +22,9 @@ PHI = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Plain:
-    """Logistic regression on groups, in plain numpy: the loss, signed gaps (or group losses) and their gradients."""
+    """Logistic regression on groups, in plain numpy: the loss, its signed gaps (or group losses), their gradients."""
 
     X: np.ndarray
     sign: np.ndarray
@@ -57,72 +59,69 @@ class Plain:
         masks = [self.group == g for g in np.unique(self.group)]
         if self.notion == "group_loss":
             return np.array([values[m].mean() for m in masks]), np.array([slopes[m].mean(axis=0) for m in masks])
-        masks = [m & (self.sign > 0) for m in masks]
-        z = [values[a].mean() - values[b].mean() for a, b in combinations(masks, 2)]
-        return np.array(z), np.array(
-            [slopes[a].mean(axis=0) - slopes[b].mean(axis=0) for a, b in combinations(masks, 2)]
-        )
+        pairs = list(combinations([m & (self.sign > 0) for m in masks], 2))
+        z = np.array([values[a].mean() - values[b].mean() for a, b in pairs])
+        return z, np.array([slopes[a].mean(axis=0) - slopes[b].mean(axis=0) for a, b in pairs])
 
     def objectives(self, w: np.ndarray, gap: str = "squared") -> tuple[np.ndarray, np.ndarray]:
-        loss, g = self.loss(w)
-        z, J = self.gaps(w)
+        (loss, g), (z, J) = self.loss(w), self.gaps(w)
         value, slope = PHI[gap]
         return np.append(loss, value(z)), np.vstack([g, slope(z)[:, None] * J])
 
+    def capped(self, caps: np.ndarray) -> Function:
+        """Return w -> caps minus gaps, on both sides unless the gaps are group losses, with its Jacobian."""
+
+        def room(w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            z, J = self.gaps(w)
+            if self.notion == "group_loss":
+                return caps - z, -J
+            return np.concatenate([caps - z, caps + z]), np.vstack([-J, J])
+
+        return room
+
     def best(self, caps: np.ndarray, *starts: np.ndarray) -> np.ndarray:
-        """Return SLSQP's minimiser of the loss subject to |z| <= caps (z <= caps for group losses)."""
+        """Return SLSQP's minimiser of the loss within caps on the gaps."""
+        return slsqp(self.loss, self.capped(caps), starts or (self.plain_fit, np.zeros(self.d)))
 
-        def room(w: np.ndarray) -> np.ndarray:
-            z = self.gaps(w)[0]
-            return caps - z if self.notion == "group_loss" else np.concatenate([caps - z, caps + z])
+    def chebyshev(self, pi: np.ndarray, *starts: np.ndarray) -> float:
+        """Return SLSQP's smallest max_i pi_i h_i, with t = that maximum as one more unknown."""
+        last = np.eye(self.d + 1)[-1]
 
-        def room_slope(w: np.ndarray) -> np.ndarray:
-            J = self.gaps(w)[1]
-            return -J if self.notion == "group_loss" else np.vstack([-J, J])
+        def room(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            h, J = self.objectives(v[:-1])
+            return v[-1] - pi * h, np.column_stack([-pi[:, None] * J, np.ones(len(pi))])
 
-        return _least(self.loss, room, room_slope, starts or (self.plain_fit,))
-
-    def chebyshev(self, pi: np.ndarray, *starts: np.ndarray) -> np.ndarray:
-        """Return SLSQP's minimiser of max_i pi_i h_i, with t = that maximum as one more unknown."""
         lifted = [np.append(w, (pi * self.objectives(w)[0]).max()) for w in starts or (self.plain_fit,)]
-        found = _least(
-            lambda v: (v[-1], np.eye(len(v))[-1]),
-            lambda v: v[-1] - pi * self.objectives(v[:-1])[0],
-            lambda v: np.column_stack([-pi[:, None] * self.objectives(v[:-1])[1], np.ones(len(pi))]),
-            lifted,
-        )
-        return found[:-1]
+        return float(slsqp(lambda v: (v[-1], last), room, lifted)[-1])
 
     @cached_property
     def plain_fit(self) -> np.ndarray:
-        return scipy_minimize(self.loss, np.zeros(self.d), jac=True, options={"gtol": 1e-10}).x
+        return scipy_minimize(self.loss, np.zeros(self.d), jac=True, options={"gtol": 1e-8}).x
 
     @cached_property
     def span(self) -> float:
         """Return the loss range of the front: least loss with all gaps zero, minus least loss."""
-        return self.loss(self.best(np.zeros(len(self.gaps(self.plain_fit)[0]))))[0] - self.loss(self.plain_fit)[0]
+        none = np.zeros(len(self.gaps(self.plain_fit)[0]))
+        return self.loss(self.best(none))[0] - self.loss(self.plain_fit)[0]
 
 
-def _least(function: Any, room: Any, room_slope: Any, starts: Any) -> np.ndarray:
-    limits = {"type": "ineq", "fun": room, "jac": room_slope}
-    options = {"maxiter": 500, "ftol": 1e-14}
-    found = [
-        scipy_minimize(function, x, jac=True, method="SLSQP", constraints=limits, options=options).x
-        for x in starts
-    ]
-    feasible = [x for x in found if room(x).min() >= -1e-8]
-    assert feasible, "SLSQP found no point within the caps"
-    return min(feasible, key=lambda x: function(x)[0])
+def slsqp(function: Function, room: Function, starts: tuple[np.ndarray, ...] | list[np.ndarray]) -> np.ndarray:
+    """Return the best of SciPy's answers to: minimise function subject to room >= 0."""
+    limits = {"type": "ineq", "fun": lambda x: room(x)[0], "jac": lambda x: room(x)[1]}
+    settings = {"jac": True, "method": "SLSQP", "constraints": limits, "options": {"maxiter": 500, "ftol": 1e-14}}
+    found = [scipy_minimize(function, x, **settings).x for x in starts]
+    return min((x for x in found if room(x)[0].min() >= -1e-8), key=lambda x: function(x)[0])
 
 
-def cohort(seed: int, groups: int = 2, n: int = 240, d: int = 4, ridge: float = 1e-2, **kind: str) -> Plain:
+@cache
+def cohort(seed: int, groups: int = 2, notion: str = "equal_opportunity", surrogate: str = "loss") -> Plain:
     """Draw features, labels and groups; the groups' labels depend on the features in different ways."""
-    rng = np.random.default_rng(seed)
+    rng, n, d = np.random.default_rng(seed), 240, 4
     group = rng.permutation(np.arange(n) % groups)
     X = rng.normal(size=(n, d)) + 0.3 * rng.normal(size=(groups, d))[group]
     slopes = rng.normal(size=d) + 0.8 * rng.normal(size=(groups, d))
     score = (X * slopes[group]).sum(axis=1) + 0.7 * rng.normal(size=groups)[group]
-    return Plain(X, np.where(score + rng.logistic(size=n) > 0, 1.0, -1.0), group, ridge, **kind)
+    return Plain(X, np.where(score + rng.logistic(size=n) > 0, 1.0, -1.0), group, 1e-2, notion, surrogate)
 
 
 def laid_out(plain: Plain, gap: str = "squared") -> Setup:
@@ -137,3 +136,64 @@ def laid_out(plain: Plain, gap: str = "squared") -> Setup:
         ridge=plain.ridge,
         groups=ff.Groups(reference=str(plain.group.max())),
     )
+
+
+def fair_rows(rng: np.random.Generator, groups: int, d: int) -> np.ndarray:
+    """Return raw gradients as fairness makes them: the total, then (L_i - L_j)(g_i - g_j) for all pairs."""
+    L, G = rng.uniform(0.1, 1.0, groups), rng.normal(size=(groups, d))
+    pairs = [(L[i] - L[j]) * (G[i] - G[j]) for i, j in combinations(range(groups), 2)]
+    return np.array([rng.dirichlet(np.ones(groups)) @ G, *pairs])
+
+
+def smallest_in_hull(J: np.ndarray) -> np.ndarray:
+    """Return the smallest vector in the hull of the rows by trying all faces (Caratheodory: rank + 1 rows at most)."""
+    norms = np.linalg.norm(J, axis=1)
+    unit, share = J / norms[:, None], norms.min() / norms
+    best = J[norms.argmin()]
+    for size in range(2, min(len(J), np.linalg.matrix_rank(unit) + 1) + 1):
+        faces = np.array(list(combinations(range(len(J)), size)))
+        kkt = np.zeros((len(faces), size + 1, size + 1))
+        kkt[:, :-1, :-1] = unit[faces] @ unit[faces].transpose(0, 2, 1)
+        kkt[:, :-1, -1] = kkt[:, -1, :-1] = share[faces]
+        weights = np.linalg.pinv(kkt, rcond=1e-14, hermitian=True)[:, :-1, -1]
+        inside = (weights >= -1e-12).all(axis=1) & ((weights * share[faces]).sum(axis=1) > 0)
+        weights, faces = np.maximum(weights[inside], 0.0), faces[inside]
+        alpha = weights * share[faces]
+        found = np.einsum("fs,fsd->fd", alpha / alpha.sum(axis=1, keepdims=True), J[faces])
+        best = min([best, *found], key=np.linalg.norm)
+    return best
+
+
+def assert_common_descent(J: np.ndarray, d: np.ndarray) -> None:
+    """Lemma 1: d is zero, or -d raises no objective to first order."""
+    norms, length = np.linalg.norm(J, axis=1), np.linalg.norm(d)
+    assert length <= 1e-13 * norms.max() or (J @ d >= -1e-9 * norms * length).all()
+
+
+def assert_smallest(J: np.ndarray, alpha: np.ndarray) -> None:
+    """alpha solves the inner problem: in the simplex, with |d|^2 <= <d, g_i> for all i, which proves it."""
+    d, norms = alpha @ J, np.linalg.norm(J, axis=1)
+    assert alpha.min() >= 0.0
+    np.testing.assert_allclose(alpha.sum(), 1.0, rtol=1e-12)
+    assert (d @ d - J @ d <= 1e-13 * norms * norms.min()).all()
+
+
+def assert_kkt(plain: Plain, w: np.ndarray, caps: np.ndarray, tol: float = 2e-5) -> None:
+    """w minimises the loss within caps to first order: multipliers >= 0 on active caps balance its gradient."""
+    room, slopes = plain.capped(caps)(w)
+    assert room.min() >= -tol
+    active = np.vstack([slopes[room <= tol], np.zeros(plain.d)])
+    assert nnls(active.T, plain.loss(w)[1])[1] <= tol
+
+
+def assert_on_line(pi: np.ndarray, h: np.ndarray, tol: float = 5e-3) -> None:
+    """The paper's aim: pi_1 h_1 = ... = pi_m h_m."""
+    assert (pi * h).min() >= (1.0 - tol) * (pi * h).max()
+
+
+def assert_never_rises(history: np.ndarray, band: float = 0.0) -> None:
+    """Every step lowers all objectives; gaps within the band around 0 stay there, and may cost a little loss."""
+    old, new, inside = history[:-1], history[1:], 0.5 * band**2 * (1.0 + 1e-9)
+    held = old[:, 1:] <= inside
+    assert ((new[:, 1:] <= old[:, 1:]) | (held & (new[:, 1:] <= inside))).all()
+    assert (new[:, 0] <= old[:, 0] + np.where(held.any(axis=1), 10.0 * band, 0.0)).all()

@@ -135,6 +135,8 @@ def test_hinges_trace_too(data, loss) -> None:
 @pytest.mark.parametrize("path", ["worst_gap", "proportional"])
 def test_notions_trace(data, notion, path) -> None:
     X, y, group = data
+    if (notion, path) == ("group_loss", "proportional"):
+        pytest.skip("all groups' losses cannot fall in proportion below plain training")
     front = ff.trace(X, y, sensitive_features=group, notion=notion, path=path, preferences=4)
     assert front.gaps[-1].max() < front.gaps[0].max()
     assert all(status.solved or status is ff.Status.VISITED for status in front.status)

@@ -19,7 +19,7 @@ from .exceptions import (
 from .frontier import Frontier
 from .objectives import GroupProbabilities, Groups
 from .problems import linear_problem
-from .solvers import PBPDO, PDO, PaperPBPDO, PaperPDO, Status
+from .solvers import PBPDO, PDO, Newton, PaperPBPDO, PaperPDO, Status
 from .tracing import MinimizeResult, minimize, solve, trace
 
 __version__ = "0.1.0"
@@ -38,6 +38,7 @@ __all__ = [
     "InputError",
     "MinimizeResult",
     "MissingExtraError",
+    "Newton",
     "PaperPBPDO",
     "PaperPDO",
     "ParetoFairClassifier",

@@ -8,14 +8,16 @@ from typing import Any, Literal
 import numpy as np
 
 from .exceptions import InputError
-from .frontier import Archive, Frontier, assemble
+from .frontier import Archive, Frontier, assemble, assemble_knots
 from .objectives import Array, Gap, Groups, Loss, Notion
 from .objectives.notions import Surrogate
 from .problems import FunctionProblem, LinearProblem, Setup, linear_problem
 from .progress import Progress, progress_bar
-from .solvers import PBPDO, SOLVERS, Outcome, PaperPBPDO, PaperPDO, Solver, Status, run
+from .solvers import PBPDO, SOLVERS, Knot, Newton, Outcome, PaperPBPDO, PaperPDO, Solver, Status, run
 from .solvers.aiming import Path, aim, single_target, working_problem
-from .validation import check_positive
+from .solvers.loop import check_needs
+from .solvers.path import FIRST, newton_outcome, newton_path
+from .validation import check_positive, check_preferences
 
 
 def trace(
@@ -28,10 +30,10 @@ def trace(
     surrogate: Surrogate = "loss",
     loss: str | Loss = "logistic",
     gap: str | Gap = "squared",
-    solver: str | Solver = "pb_pdo",
+    solver: str | Solver = "newton",
     path: Path = "worst_gap",
     preferences: Any = None,
-    n_points: int = 100,
+    n_points: int | None = None,
     ridge: float | None = None,
     fit_intercept: bool = True,
     sample_weight: Any = None,
@@ -54,13 +56,15 @@ def trace(
     notion, surrogate, loss, gap
         What is compared, by loss or by smooth rate, the training loss, and the gap function.
     solver : str or solver
-        ``"pb_pdo"`` (default), ``"pdo"``, or the printed algorithms ``"paper_pdo"``, ``"paper_pb_pdo"``.
+        ``"newton"`` (default: every point solved exactly), ``"pb_pdo"``, ``"pdo"``, or the printed algorithms
+        ``"paper_pdo"``, ``"paper_pb_pdo"``; or an instance with other parameters.
     path : {"worst_gap", "proportional"}
         How automatic targets shrink: one cap on the worst gap of each notion, or all gaps in proportion.
     preferences : None, int or array of shape (R, m)
         Preference vectors, or how many targets to place evenly between plain training and the smallest gap.
-    n_points : int
-        Most points to keep; solved points are always kept.
+    n_points : int, optional
+        Newton: how many points to solve, evenly between plain training and the smallest gap; by default as many as the
+        curve bends. First-order solvers: most points to keep (100), those that runs ended at always.
 
     Returns
     -------
@@ -97,18 +101,43 @@ def trace_setup(
     *,
     path: Path = "worst_gap",
     preferences: Any = None,
-    n_points: int = 100,
+    n_points: int | None = None,
     random_state: int | None = None,
     progress: bool | Literal["auto"] = "auto",
 ) -> Frontier:
     """Trace the frontier of a problem that is laid out already; parameters as in `trace`."""
-    archive = Archive(int(check_positive(n_points, "n_points")))
+    count = None if n_points is None else int(check_positive(n_points, "n_points"))
     chosen = resolve_solver(solver, setup)
+    if isinstance(chosen, Newton):
+        return _trace_newton(setup, chosen, path, preferences, count, progress)
+    archive = Archive(count or 100)
     work, start, target = aim(setup, chosen, path, preferences, random_state)
     runs = len(target.pi)
     with progress_bar(progress, "tracing", runs) as bar:
         outcome = run(work, chosen, start, target, _recorder(work, archive, bar, runs), random_state)
     return assemble(setup, chosen, outcome, target, archive)
+
+
+def _trace_newton(
+    setup: Setup, newton: Newton, path: Path, preferences: Any, n_points: int | None, progress: bool | Literal["auto"]
+) -> Frontier:
+    """Trace by Newton: even points, points where it bends, or one per preference."""
+    check_needs(setup.problem, newton.needs, newton)
+    pi = None
+    if isinstance(preferences, (int, np.integer)):
+        n_points = int(check_positive(int(preferences), "preferences"))
+    elif preferences is not None:
+        pi = check_preferences(preferences, setup.problem.algebra.names)
+    total = len(pi) if pi is not None else (n_points or FIRST)
+    with progress_bar(progress, "tracing", total) as bar:
+        done = [0]
+
+        def on_knot(knot: Knot) -> None:
+            done[0] += 1
+            bar.update(min(done[0], total), f"{done[0]} points solved")
+
+        knots = newton_path(working_problem(setup, newton), newton, path, n_points, pi, on_knot)
+    return assemble_knots(setup, newton, knots)
 
 
 def resolve_solver(solver: str | Solver, setup: Setup) -> Any:
@@ -139,7 +168,7 @@ def _recorder(problem: LinearProblem, archive: Archive, bar: Progress, runs: int
 
 def solve(
     problem: Any,
-    solver: str | Solver = "pb_pdo",
+    solver: str | Solver = "newton",
     start: Any = None,
     *,
     preferences: Any = None,
@@ -149,7 +178,7 @@ def solve(
 ) -> Outcome:
     """Run a solver on a problem (or `linear_problem`'s setup) and return where its runs ended.
 
-    ``preferences`` (R, m), or ``max_gap``, a cap on every gap, say where the runs of ``PBPDO`` should end; without
+    ``preferences`` (R, m), or ``max_gap``, a cap on every gap, say where the runs of ``Newton`` and ``PBPDO`` should end; without
     either it goes to the smallest gap.
     """
     chosen = SOLVERS[solver]() if isinstance(solver, str) else solver
@@ -160,6 +189,9 @@ def solve(
     else:
         work = problem
     target = single_target(work.algebra, chosen, preferences, max_gap)
+    if isinstance(chosen, Newton):
+        check_needs(work, chosen.needs, chosen)
+        return newton_outcome(work, chosen, target, first)
     return run(work, chosen, first, target, on_iterate, random_state)
 
 

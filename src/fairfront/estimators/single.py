@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from ..frontier.points import centred
 from ..objectives import Array
 from ..problems import Setup
 from ..solvers import Status
@@ -25,7 +26,8 @@ class ParetoFairClassifier(ClassifierMixin, WithProbabilities):  # type: ignore[
     loss : str or Loss
         Training loss; "logistic" becomes the softmax for more than two classes.
     solver : str or solver
-        "pb_pdo" (default) goes to the preference or cap asked for; "pdo" to some efficient point below its start.
+        "newton" (default) and "pb_pdo" go to the preference or cap asked for; "pdo" to some efficient point below its
+        start.
     preference : array of shape (m,), optional
         Aim at pi_1 h_1 = ... = pi_m h_m, objectives in the order loss, then pairs of groups.
     max_loss_gap : float, optional
@@ -60,7 +62,7 @@ class ParetoFairClassifier(ClassifierMixin, WithProbabilities):  # type: ignore[
         self,
         notion: Any = "equal_opportunity",
         loss: Any = "logistic",
-        solver: Any = "pb_pdo",
+        solver: Any = "newton",
         preference: Any = None,
         max_loss_gap: float | None = None,
         favourable: Any = None,
@@ -103,7 +105,7 @@ class ParetoFairRegressor(RegressorMixin, FairLinearModel):  # type: ignore[misc
         self,
         notion: Any = "disparate_mistreatment",
         loss: Any = "squared",
-        solver: Any = "pb_pdo",
+        solver: Any = "newton",
         preference: Any = None,
         max_loss_gap: float | None = None,
         surrogate: Any = "loss",
@@ -161,6 +163,6 @@ def _fit_point(estimator: Any, setup: Setup) -> None:
 def set_weights(estimator: Any, W: Array, fit_intercept: bool, regression: bool) -> None:
     """Write weights (K, d) as coef_ and intercept_, in scikit-learn's shapes."""
     coef = W[:, :-1].copy() if fit_intercept else W.copy()
-    intercept = W[:, -1].copy() if fit_intercept else np.zeros(len(W))
+    intercept = centred(W[:, -1]) if fit_intercept else np.zeros(len(W))
     estimator.coef_ = coef[0] if regression else coef
     estimator.intercept_ = float(intercept[0]) if regression else intercept

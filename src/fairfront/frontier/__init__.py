@@ -1,8 +1,8 @@
 """The models of a frontier, how they are kept, and how one is chosen."""
 
 from .archive import Archive
-from .assembling import assemble, facts_of
+from .assembling import assemble, assemble_knots, facts_of
 from .frontier import Facts, Frontier
 from .points import LinearPoints, Points
 
-__all__ = ["Archive", "Facts", "Frontier", "LinearPoints", "Points", "assemble", "facts_of"]
+__all__ = ["Archive", "Facts", "Frontier", "LinearPoints", "Points", "assemble", "assemble_knots", "facts_of"]

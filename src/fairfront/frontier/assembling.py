@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..objectives import Array
+from ..objectives import Algebra, Array
 from ..pareto import nondominated
 from ..problems import Setup
-from ..solvers import Outcome, Status, Target
+from ..solvers import Knot, Newton, Outcome, Status, Target
 from .archive import Archive
 from .frontier import Facts, Frontier
 from .points import LinearPoints
@@ -28,9 +28,60 @@ def assemble(setup: Setup, solver: Any, outcome: Outcome, target: Target, archiv
     kept = kept[np.lexsort((kept, axes[kept, 0]))]
     status = [outcome.status[i] if ended[i] else Status.VISITED for i in kept]
     pi = np.concatenate([target.pi, np.full((len(seen), algebra.m), np.nan)])[kept]
-    problem = setup.problem
-    points = LinearPoints.from_weights(
+    none = np.full(len(kept), np.nan)
+    return _frontier(setup, solver, W[kept], L[kept], tuple(status), pi, none, none > 0, np.zeros((len(kept), 0)), ())
+
+
+def assemble_knots(setup: Setup, solver: Newton, knots: list[Knot]) -> Frontier:
+    """Make a frontier of solved points, sorted by loss; what lies past zero keeps its place at the end."""
+    algebra = setup.problem.algebra
+    W = np.stack([knot.at.W for knot in knots])
+    L = setup.problem.values(W)
+    past = np.array([knot.status is Status.PAST for knot in knots])
+    axes = np.column_stack([algebra.loss(L), algebra.worst(L), past])
+    kept = _distinct(axes, np.ones(len(W), dtype=bool), len(W))
+    kept = kept[np.lexsort((kept, axes[kept, 0], past[kept]))]
+    pi = np.array([np.full(algebra.m, np.nan) if knot.pi is None else knot.pi for knot in knots])[kept]
+    raw = np.stack([knot.at.multipliers[: len(algebra.b)] for knot in knots])[kept]
+    multipliers, names = _named(algebra, raw)
+    return _frontier(
+        setup,
+        solver,
         W[kept],
+        L[kept],
+        tuple(knots[i].status for i in kept),
+        pi,
+        np.array([knots[i].at.kkt for i in kept]),
+        np.array([knots[i].certified for i in kept]),
+        multipliers,
+        names,
+    )
+
+
+def _named(algebra: Algebra, pairs: Array) -> tuple[Array, tuple[str, ...]]:
+    """Return multipliers per pair for two groups, per group for more, where pairs are not unique."""
+    assert algebra.signs is not None
+    if (np.abs(algebra.signs).sum(axis=1) <= 1).all():
+        return pairs, algebra.names[1:]
+    return pairs @ algebra.signs.T, algebra.mean_names
+
+
+def _frontier(
+    setup: Setup,
+    solver: Any,
+    W: Array,
+    L: Array,
+    status: tuple[Status, ...],
+    pi: Array,
+    kkt: Array,
+    certified: NDArray[np.bool_],
+    multipliers: Array,
+    names: tuple[str, ...],
+) -> Frontier:
+    """Put weights, cells and what is known of them into a frontier."""
+    problem, algebra = setup.problem, setup.problem.algebra
+    points = LinearPoints.from_weights(
+        W,
         problem.fit_intercept,
         task=setup.task,
         loss=problem.loss.name,
@@ -40,13 +91,17 @@ def assemble(setup: Setup, solver: Any, outcome: Outcome, target: Target, archiv
     )
     return Frontier(
         points=points,
-        objectives=algebra.objectives(L[kept]),
-        gaps=algebra.worst(L[kept]),
-        signed_gaps=algebra.gaps(L[kept]),
+        objectives=algebra.objectives(L),
+        gaps=algebra.worst(L),
+        signed_gaps=algebra.gaps(L),
         objective_names=algebra.names,
-        status=tuple(status),
+        status=status,
         preferences=pi,
         facts=facts_of(setup, solver),
+        kkt=kkt,
+        certified=certified,
+        multipliers=multipliers,
+        multiplier_names=names,
     )
 
 

@@ -66,6 +66,13 @@ class Frontier:
         Why each point stopped where it is.
     preferences : array of shape (N, m)
         The preference that led to the point, NaN where none did.
+    kkt : array of shape (N,)
+        KKT residual of points solved by Newton, NaN for others.
+    certified : array of bool, shape (N,)
+        Whether the point is known to be the global optimum at its gap; otherwise it is a local one.
+    multipliers : array of shape (N, ...)
+        Loss per unit of gap, on training data: how much the loss would fall if the gap were allowed to grow. Signed,
+        per pair for two groups and per group for more (``multiplier_names``). They are no prices in accuracy.
     """
 
     points: Points
@@ -76,6 +83,10 @@ class Frontier:
     status: tuple[Status, ...]
     preferences: Array
     facts: Facts
+    kkt: Array
+    certified: NDArray[np.bool_]
+    multipliers: Array
+    multiplier_names: tuple[str, ...]
     evaluations: Mapping[str, Evaluation] = field(default_factory=dict)
 
     @property

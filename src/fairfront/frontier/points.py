@@ -29,6 +29,13 @@ class Points(Protocol):
         ...
 
 
+def centred(intercepts: Array) -> Array:
+    """Return intercepts (..., K) with mean 0 over several classes: the softmax does not see a common shift."""
+    if intercepts.shape[-1] == 1:
+        return intercepts.copy()
+    return np.asarray(intercepts - intercepts.mean(axis=-1, keepdims=True))
+
+
 @dataclass(frozen=True)
 class LinearPoints:
     """Linear models: coefficients (N, K, d) and intercepts (N, K).
@@ -49,7 +56,7 @@ class LinearPoints:
     def from_weights(cls, W: Array, fit_intercept: bool, **known: Any) -> LinearPoints:
         """Split weights (N, K, d) into coefficients and intercepts."""
         if fit_intercept:
-            return cls(W[:, :, :-1].copy(), W[:, :, -1].copy(), fit_intercept=True, **known)
+            return cls(W[:, :, :-1].copy(), centred(W[:, :, -1]), fit_intercept=True, **known)
         return cls(W.copy(), np.zeros(W.shape[:2]), fit_intercept=False, **known)
 
     def __len__(self) -> int:

@@ -1,10 +1,11 @@
 """From data to objectives: groups, cells, losses, gaps, notions and the algebra on them."""
 
-from .algebra import Algebra, Layout, build
+from .algebra import Algebra
 from .cells import Atoms, Cells, find_atoms
 from .gaps import GAPS, Gap
 from .groups import Attribute, GroupProbabilities, Groups
 from .labels import Array, Task
+from .layout import Layout, build
 from .losses import LOSSES, Loss
 from .notions import NOTIONS, Comparison, Notion
 from .surrogates import Measure, Quantity, measure

@@ -32,6 +32,7 @@ class Measure(ABC):
     """A per-sample function of (score, own target)."""
 
     convex: bool = True
+    linear: bool = False
 
     @abstractmethod
     def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
@@ -120,6 +121,8 @@ class ClassRate(Measure):
 @dataclass(frozen=True)
 class Score(Measure):
     """The prediction itself (regression): equal means are demographic parity."""
+
+    linear: bool = True
 
     def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
         """Return the score and 1."""

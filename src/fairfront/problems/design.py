@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.linalg.blas import dsyrk, ssyrk
 
 from ..objectives import Array
 
@@ -34,8 +35,12 @@ class Design(Protocol):
         """Return S X on the rows, for S (r, rows): shape (r, d)."""
         ...
 
-    def weighted(self, start: int, stop: int, v: Array) -> Array:
-        """Return X^T diag(v) X on the rows: shape (d, d)."""
+    def weighted(self, start: int, stop: int, v: Array, half: bool = False) -> Array:
+        """Return X^T diag(v) X on the rows, (d, d), right in its upper triangle; ``half`` allows single precision."""
+        ...
+
+    def squares(self, start: int, stop: int, v: Array) -> Array:
+        """Return the diagonal of X^T diag(v) X on the rows: shape (d,)."""
         ...
 
 
@@ -63,10 +68,20 @@ class DenseDesign:
         """Return S X on the rows."""
         return np.asarray(S @ self.X[start:stop])
 
-    def weighted(self, start: int, stop: int, v: Array) -> Array:
-        """Return X^T diag(v) X on the rows."""
+    def weighted(self, start: int, stop: int, v: Array, half: bool = False) -> Array:
+        """Return X^T diag(v) X on the rows: a rank-k update where v has one sign, a product otherwise."""
         rows = self.X[start:stop]
-        return np.asarray((rows * v[:, None]).T @ rows)
+        sign = 1.0 if v.min(initial=0.0) >= 0 else -1.0
+        if (sign * v).min(initial=0.0) < 0:
+            return np.asarray((rows * v[:, None]).T @ rows)
+        scaled = np.empty(rows.shape, dtype=np.float32 if half else np.float64)
+        np.multiply(rows, np.sqrt(sign * v)[:, None], out=scaled, casting="unsafe")
+        update = ssyrk if half else dsyrk
+        return np.asarray(update(sign, scaled.T), dtype=np.float64)
+
+    def squares(self, start: int, stop: int, v: Array) -> Array:
+        """Return the diagonal of X^T diag(v) X on the rows."""
+        return np.asarray(v @ self.X[start:stop] ** 2)
 
 
 class SparseDesign:
@@ -91,10 +106,14 @@ class SparseDesign:
         """Return S X on the rows."""
         return np.ascontiguousarray((self.X[start:stop].T @ S.T).T)
 
-    def weighted(self, start: int, stop: int, v: Array) -> Array:
+    def weighted(self, start: int, stop: int, v: Array, half: bool = False) -> Array:
         """Return X^T diag(v) X on the rows."""
         rows = self.X[start:stop]
         return np.asarray((rows.T @ sparse.diags_array(v) @ rows).toarray())
+
+    def squares(self, start: int, stop: int, v: Array) -> Array:
+        """Return the diagonal of X^T diag(v) X on the rows."""
+        return np.asarray(self.X[start:stop].power(2).T @ v)
 
 
 def sorted_design(X: Any, order: NDArray[np.intp], intercept: bool) -> Design:

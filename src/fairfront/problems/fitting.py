@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError
 from scipy.optimize import minimize as scipy_minimize
 
 from ..objectives import Array
+from .curvature import Factor, Shifted
 
 if TYPE_CHECKING:
     from .linear import LinearProblem
@@ -60,16 +61,12 @@ def _descend(problem: LinearProblem, omega: Array, W: Array, tol: float, max_ite
 
 
 def _newton_step(H: Array, gradient: Array) -> Array:
-    """Solve H s = g, adding jitter until H is positive definite."""
-    scale = max(float(np.trace(H)) / len(H), 1e-12)
-    jitter = 1e-12 * scale
-    flat = gradient.reshape(-1)
-    while True:
-        try:
-            solved = cho_solve(cho_factor(H + jitter * np.eye(len(H))), flat)
-            return np.asarray(solved).reshape(gradient.shape)
-        except LinAlgError:
-            jitter *= 100.0
+    """Solve H s = g; a Hessian without enough curvature is made positive definite."""
+    try:
+        factor = Factor(H)
+    except LinAlgError:
+        factor = Shifted(H)
+    return factor.solve(gradient.reshape(1, -1)).reshape(gradient.shape)
 
 
 def _backtrack(

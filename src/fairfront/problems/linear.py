@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.linalg import cho_factor, cho_solve
 from ..objectives import Algebra, Array, Layout, Loss, Measure, Task, measure
 from ..objectives.losses import Squared
 from .base import Point, gram
+from .curvature import Conjugate
 from .design import sorted_design
 from .fitting import fit_cells
 
@@ -144,10 +146,28 @@ class LinearProblem:
         step = np.einsum("rk,rkd->rd", beta, point.D)
         return np.asarray(point.W - step.reshape(point.W.shape))
 
-    def hessian(self, W: Array, omega: Array) -> Array:
-        """Return the Hessian of omega.L at weights (K, d): products X^T diag(v) X per pair of classes."""
+    def hessian(self, W: Array, omega: Array, half: bool = False) -> Array:
+        """Return the Hessian of omega.L at weights (K, d): products X^T diag(v) X per pair of classes.
+
+        ``half`` allows single precision in the products, which is enough for a Newton step.
+        """
         K, d = self.K, self.d
         H = np.zeros((K, K, d, d))
+        for start, stop, v in self.curvatures(W, omega):
+            for a in range(K):
+                for b in range(a, K):
+                    H[a, b] += self.design.weighted(start, stop, v[a, b], half)
+        for a in range(K):
+            for b in range(a, K):
+                upper = np.triu(H[a, b])
+                H[a, b] = upper + np.triu(upper, 1).T
+                H[b, a] = H[a, b]
+            H[a, a] += omega[-1] * np.diag(self.penalised)
+        return H.transpose(0, 2, 1, 3).reshape(K * d, K * d)
+
+    def curvatures(self, W: Array, omega: Array) -> Iterator[tuple[int, int, Array]]:
+        """Yield (start, stop, v): curvature of omega.L in the scores of the rows, v (K, K, rows)."""
+        K = self.K
         for start, stop, cell in self.layout.cells.chunks(self.design.rows_per_chunk(K * K)):
             scores = self.design.scores(start, stop, W)
             v = np.zeros((K, K, stop - start))
@@ -155,14 +175,26 @@ class LinearProblem:
                 factor = self._row_factor(omega, where, cell, start, stop)
                 if factor is not None:
                     v += bound.curvature(scores, self.targets[start:stop]) * factor
-            for a in range(K):
-                for b in range(a, K):
-                    H[a, b] += self.design.weighted(start, stop, v[a, b])
-        for a in range(K):
-            H[a, a] += omega[-1] * np.diag(self.penalised)
-            for b in range(a):
-                H[a, b] = H[b, a].T
-        return H.transpose(0, 2, 1, 3).reshape(K * d, K * d)
+            yield start, stop, v
+
+    def conjugate(self, W: Array, omega: Array) -> Conjugate:
+        """Return a solver with the Hessian of omega.L that never forms it: n K^2 numbers instead of (K d)^2."""
+        parts = list(self.curvatures(W, omega))
+        ridge = omega[-1] * np.tile(self.penalised, self.K)
+        diagonal = ridge + sum(
+            np.concatenate([self.design.squares(a, b, v[c, c]) for c in range(self.K)]) for a, b, v in parts
+        )
+
+        def product(V: Array) -> Array:
+            out = V * ridge
+            rows = V.reshape(-1, self.d)
+            for start, stop, v in parts:
+                scores = self.design.scores(start, stop, rows).reshape(len(V), self.K, -1)
+                bent = np.einsum("abn,rbn->ran", v, scores).reshape(len(rows), -1)
+                out += self.design.pull(start, stop, bent).reshape(V.shape)
+            return out
+
+        return Conjugate(product, np.maximum(diagonal, 1e-12 * float(diagonal.max())))
 
     def _row_factor(
         self, omega: Array, where: NDArray[np.intp], cell: int, start: int, stop: int

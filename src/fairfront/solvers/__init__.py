@@ -4,6 +4,7 @@ from typing import Any
 
 from ..registry import Registry
 from .loop import Outcome, Solver, run
+from .newton import Knot, Newton
 from .paper import PaperPBPDO, PaperPDO
 from .pb_pdo import PBPDO
 from .pdo import PDO
@@ -11,13 +12,15 @@ from .preferences import Target
 from .status import Status
 
 SOLVERS: Registry[Any] = Registry("solver")
-for _solver in (PBPDO, PDO, PaperPDO, PaperPBPDO):
+for _solver in (Newton, PBPDO, PDO, PaperPDO, PaperPBPDO):
     SOLVERS.add(_solver.name, _solver)
 
 __all__ = [
     "PBPDO",
     "PDO",
     "SOLVERS",
+    "Knot",
+    "Newton",
     "Outcome",
     "PaperPBPDO",
     "PaperPDO",

@@ -11,6 +11,7 @@ from ..objectives import Algebra, Array
 from ..problems import LinearProblem, Setup
 from ..validation import check_positive, check_preferences
 from .loop import run
+from .newton import Newton
 from .paper import PaperPBPDO, PaperPDO
 from .pb_pdo import PBPDO
 from .preferences import Target
@@ -33,7 +34,7 @@ def working_problem(setup: Setup, solver: Any) -> LinearProblem:
 
 def single_target(algebra: Algebra, solver: Any, preference: Any, max_gap: float | None) -> Target | None:
     """Return the target of one run: a preference, a cap on every gap, or the smallest gap."""
-    if not isinstance(solver, (PBPDO, PaperPBPDO)):
+    if not isinstance(solver, (Newton, PBPDO, PaperPBPDO)):
         if preference is not None or max_gap is not None:
             raise InputError(f"solver {solver.name!r} takes no preference and no cap; use solver='pb_pdo'.")
         return None
@@ -90,12 +91,12 @@ def path_caps(problem: LinearProblem, start: Array, path: Path, count: int) -> A
     algebra = problem.algebra
     z = algebra.violation(algebra.gaps(problem.values(start[None])))[0]
     shares = np.linspace(1.0, 0.0, count) if count > 1 else np.zeros(1)
-    top = _tops(algebra, z, path)
+    top = tops(algebra, z, path)
     bottom = np.zeros_like(top) if algebra.two_sided.all() else _floor(problem, start, path)
     return bottom + shares[:, None] * (top - bottom)
 
 
-def _tops(algebra: Algebra, z: Array, path: Path) -> Array:
+def tops(algebra: Algebra, z: Array, path: Path) -> Array:
     """Return the caps that plain training just meets."""
     if path == "proportional":
         return z
@@ -113,8 +114,8 @@ def _floor(problem: LinearProblem, start: Array, path: Path) -> Array:
     algebra = problem.algebra
     aimed = Target.from_caps(np.zeros((1, len(algebra.b))))
     ended = run(problem, PBPDO(max_iter=200), start, aimed)
-    lowest = _tops(algebra, algebra.violation(algebra.gaps(ended.L))[0], path)
-    top = _tops(algebra, algebra.violation(algebra.gaps(problem.values(start[None])))[0], path)
+    lowest = tops(algebra, algebra.violation(algebra.gaps(ended.L))[0], path)
+    top = tops(algebra, algebra.violation(algebra.gaps(problem.values(start[None])))[0], path)
     return lowest + 0.01 * np.maximum(top - lowest, 0.0)
 
 

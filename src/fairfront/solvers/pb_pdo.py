@@ -26,6 +26,7 @@ class SlideState(State):
     """Per run: where it goes, its level pi_1 loss, its step size and slide, and the largest allowed of both.
 
     ``steady`` tells whether the last move was taken: a step size that is being cut says nothing about slopes.
+    ``mu`` is what a gap above its cap counts in the merit; it fades slowly, or runs near a floor go in circles.
     """
 
     target: Target
@@ -35,6 +36,7 @@ class SlideState(State):
     eta_max: Array
     slide_max: Array
     steady: NDArray[np.bool_]
+    mu: Array
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class PBPDO:
         A run ends when the loss can fall by no more than ``tol`` times itself (squared metric length of the
         step) with every gap within ``tol ** 0.5`` of its cap, relative to the caps' scale.
     slide : float
-        Longest move of a gap in one step, as a share of the largest gap at the start; short slides leave many
+        Longest move of a gap in one step, as a share of the largest gap so far; short slides leave many
         points on the way.
     line_tol : float
         A preference counts as met when all pi_i h_i agree to this share.
@@ -62,9 +64,7 @@ class PBPDO:
     needs: tuple[type, ...] = field(default=(FirstOrder,), init=False, repr=False)
     name: ClassVar[str] = "pb_pdo"
 
-    def prepare(
-        self, problem: Any, start: Array | None, target: Target, rng: Any
-    ) -> tuple[Any, Array, SlideState]:
+    def prepare(self, problem: Any, start: Array | None, target: Target, rng: Any) -> tuple[Any, Array, SlideState]:
         """Start all runs from the plain fit, with the Hessian there as the fixed metric."""
         runs = len(target.pi)
         newton = isinstance(problem, WeightedFit) and isinstance(problem, SecondOrder)
@@ -76,19 +76,19 @@ class PBPDO:
         W = np.broadcast_to(start, (runs, *start.shape[-2:])).copy()
         first = problem.cells(W[:1])
         L = first.L
-        widest = self.slide * _range(problem.algebra, L)
+        widest = self.slide * _range(problem.algebra, L)[0]
         eta_max = np.full(runs, 1.0 if newton else np.inf)
         level = np.where(target.by_preference, target.pi[:, 0] * problem.algebra.loss(L)[0], np.nan)
         ones = np.ones(runs)
         eta = ones if newton else first_step(problem.algebra, first)[0] * ones
-        return problem, W, SlideState(target, level, eta, widest * ones, eta_max, widest * ones, ones > 0)
+        return problem, W, SlideState(target, level, eta, widest * ones, eta_max, widest * ones, ones > 0, 0.0 * ones)
 
     def plan(self, algebra: Algebra, point: Point, state: SlideState) -> tuple[Plan, SlideState]:
         """Slide by at most ``slide`` towards the caps, going down the loss as well."""
         loss, z = algebra.loss(point.L), algebra.gaps(point.L)
         caps = state.target.caps_at(algebra, state.level)
         size = np.where(algebra.two_sided, np.abs(z), z)
-        near = caps + np.maximum(worst_excess(algebra, size - caps) - state.slide[:, None], 0.0)
+        near = self._near(algebra, state, size, caps)
         step = capped_step(algebra, point.Q, z, near, state.eta)
         price = step.x / state.eta[:, None]
         at_caps = loss - (np.abs(price) * (caps - size)).sum(axis=1)
@@ -96,6 +96,14 @@ class PBPDO:
         status = self._status(algebra, point, state, step, caps, size)
         plan = Plan(step.beta, status, {"near": near, "price": price, "decrease": step.decrease})
         return plan, replace(state, level=level)
+
+    def _near(self, algebra: Algebra, state: SlideState, size: Array, caps: Array) -> Array:
+        """Return caps within a slide of the gaps: on the way along the preference's ray, or at equal excess."""
+        shifted = caps + np.maximum(worst_excess(algebra, size - caps) - state.slide[:, None], 0.0)
+        short = np.maximum(size - state.slide[:, None], 0.0 if algebra.gap.even else -np.inf)
+        reached = (state.target.pi[:, 1:] * algebra.gap.value(short)).max(axis=1)
+        on_ray = state.target.caps_at(algebra, np.fmax(state.level, reached))
+        return np.where(state.target.by_preference[:, None], on_ray, shifted)
 
     def _status(
         self, algebra: Algebra, point: Point, state: SlideState, step: Step, caps: Array, size: Array
@@ -122,18 +130,17 @@ class PBPDO:
             return (Status.OUT_OF_REACH if over > 0 else Status.STALLED) if stuck else Status.RUNNING
         if np.isnan(pi[0]):
             return Status.EFFICIENT
-        if not np.any(x):
-            return Status.NEAREST
         levels = pi * h
-        met = levels.min() >= (1.0 - self.line_tol) * levels.max()
-        return Status.LINE if met else Status.CHEBYSHEV
+        if levels.min() >= (1.0 - self.line_tol) * levels.max():
+            return Status.LINE
+        return Status.CHEBYSHEV if np.any(x) else Status.NEAREST
 
     def judge(
         self, algebra: Algebra, old: Point, new: Point, plan: Plan, state: SlideState
     ) -> tuple[NDArray[np.bool_], SlideState]:
         """Accept a step that lowers loss + mu * (gaps above their caps); adapt step size and slide."""
         price, near = plan.memo["price"], plan.memo["near"]
-        mu = 2.0 * np.abs(price).max(axis=1) + 1e-6
+        mu = np.maximum(2.0 * np.abs(price).max(axis=1) + 1e-6, state.mu)
         before = self._merit(algebra, old, near, mu)
         after = self._merit(algebra, new, near, mu)
         promised = plan.memo["decrease"] - (before - algebra.loss(old.L))
@@ -141,8 +148,10 @@ class PBPDO:
         taken = after <= before + 1e-4 * np.minimum(promised, 0.0) + rounding
         along = _mostly_along(algebra, old, plan.beta, price)
         eta = np.minimum(state.eta * np.where(taken, 2.0, 0.25), state.eta_max)
-        slide = np.minimum(state.slide * np.where(taken, 2.0, np.where(along, 0.25, 1.0)), state.slide_max)
-        return taken, replace(state, eta=eta, slide=slide, steady=taken)
+        widest = np.where(taken, np.fmax(state.slide_max, self.slide * _range(algebra, new.L)), state.slide_max)
+        slide = np.minimum(state.slide * np.where(taken, 2.0, np.where(along, 0.25, 1.0)), widest)
+        faded = np.where(taken, 0.5 * mu, mu)
+        return taken, replace(state, eta=eta, slide=slide, slide_max=widest, steady=taken, mu=faded)
 
     def _merit(self, algebra: Algebra, point: Point, caps: Array, mu: Array) -> Array:
         z = algebra.gaps(point.L)
@@ -171,7 +180,7 @@ def _mostly_along(algebra: Algebra, point: Point, beta: Array, price: Array) -> 
     return np.asarray(along2 > 0.5 * length2)
 
 
-def _range(algebra: Algebra, L: Array) -> float:
-    """Return the size of the gaps at the start, or of all objectives where the gap function is the identity."""
-    size = algebra.violation(algebra.gaps(L)) if algebra.gap.even else algebra.objectives(L)
-    return max(float(np.abs(size).max()), 1e-8)
+def _range(algebra: Algebra, L: Array) -> Array:
+    """Return the size of the gaps, (R,), or of all objectives where the gap function is the identity."""
+    size = algebra.violation(algebra.gaps(L)) if algebra.gap.even else np.abs(algebra.objectives(L))
+    return np.asarray(np.maximum(size.max(axis=1), 1e-8))

@@ -68,7 +68,8 @@ class PDO:
         if newton:
             problem = problem.with_metric(problem.metric(W[0]))
         first = problem.cells(W)
-        scale = np.maximum(np.abs(problem.algebra.objectives(first.L)).max(axis=1), 1e-12)
+        size = np.abs(problem.algebra.objectives(first.L))
+        scale = np.maximum(np.maximum(size[:, 0], 1e-6 * size.max(axis=1)), 1e-12)
         eta = np.ones(len(W)) if newton else first_step(problem.algebra, first)
         top = np.full(len(W), 4.0 if newton else np.inf)
         refused = np.zeros(len(W), dtype=np.intp)
@@ -120,9 +121,7 @@ class PDO:
         return taken, replace(state, eta=eta, refused=refused)
 
 
-def common_direction(
-    A: Array, B: Array, F: Array, z: Array, held: NDArray[np.bool_]
-) -> tuple[Array, Array]:
+def common_direction(A: Array, B: Array, F: Array, z: Array, held: NDArray[np.bool_]) -> tuple[Array, Array]:
     """Return the common descent direction and the way back to zero of held gaps, in cell coordinates.
 
     The direction is the smallest vector in the hull of unit gradients, each with its components along the

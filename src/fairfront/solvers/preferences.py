@@ -26,7 +26,8 @@ def imbalance(pi: Array, h: Array, balance: Balance) -> tuple[Array, Array]:
         sigma /= sigma.sum(axis=1, keepdims=True)
         outer = pi * sigma
     else:
-        total = np.maximum(y.sum(axis=1, keepdims=True), 1e-300)
+        total = y.sum(axis=1, keepdims=True)
+        total = np.where(total > 0, total, np.inf)  # all objectives 0: on the line
         sigma = y / total
         outer = pi / total
     logs = np.log(np.maximum(m * sigma, 1e-300))

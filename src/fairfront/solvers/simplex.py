@@ -20,7 +20,7 @@ def project(v: Array) -> Array:
     size = np.arange(1, v.shape[1] + 1)
     keep = (ordered - excess / size > 0).sum(axis=1)
     threshold = excess[np.arange(len(v)), keep - 1] / keep
-    return np.maximum(v - threshold[:, None], 0.0)
+    return np.asarray(np.maximum(v - threshold[:, None], 0.0))
 
 
 def projected_gradient(M: Array, alpha: Array, rho: float | None, steps: int) -> Array:
@@ -67,13 +67,14 @@ def _min_norm_two(J: Array) -> Array:
     apart = J[:, 0] - J[:, 1]
     length = np.einsum("rd,rd->r", apart, apart)[:, None]
     toward = np.einsum("rd,rid->ri", apart, J[:, ::-1] * [[-1.0], [1.0]])  # both, so that a small weight has digits
-    return np.clip(np.divide(toward, length, out=np.full(J.shape[:2], 0.5), where=length > 0), 0.0, 1.0)
+    share = np.divide(toward, length, out=np.full(J.shape[:2], 0.5), where=length > 0)
+    return np.asarray(np.clip(share, 0.0, 1.0))
 
 
 def _min_norm_many(rows: Array) -> Array:
     norms = np.linalg.norm(rows, axis=1)
     if norms.min() <= 1e-300:
-        return (norms <= 1e-300) / float((norms <= 1e-300).sum())
+        return np.asarray((norms <= 1e-300) / float((norms <= 1e-300).sum()))
     unit = rows / norms[:, None]
     system = np.vstack([unit.T, norms.min() / norms])
     target = np.zeros(len(system))
@@ -87,4 +88,4 @@ def _min_norm_many(rows: Array) -> Array:
 def certificate(M: Array, alpha: Array) -> Array:
     """Return |d|^2 - min_i <d, g_i>, (R,): at most 0 up to rounding when alpha is optimal (Lemma 1)."""
     products = np.einsum("rij,rj->ri", M, alpha)
-    return np.einsum("ri,ri->r", alpha, products) - products.min(axis=1)
+    return np.asarray(np.einsum("ri,ri->r", alpha, products) - products.min(axis=1))

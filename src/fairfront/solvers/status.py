@@ -19,6 +19,8 @@ class Status(StrEnum):
         "preference not reachable: nearest point (the gaps are below what the preference asks without any effort)"
     )
     OUT_OF_REACH = "preference not reachable: nearest point (the gaps cannot be made as small as asked)"
+    FLOOR = "efficient: the smallest gap that these models can reach on these data"
+    PAST = "solved with the gaps past zero, on the other side of what plain training has"
     WEAK = (
         "weakly efficient: the gaps are at their smallest but the loss could still fall; "
         "use normalised gradients or another start"
@@ -33,4 +35,4 @@ class Status(StrEnum):
         return self in SOLVED
 
 
-SOLVED = frozenset({Status.EFFICIENT, Status.LINE, Status.CHEBYSHEV, Status.NEAREST})
+SOLVED = frozenset({Status.EFFICIENT, Status.LINE, Status.CHEBYSHEV, Status.NEAREST, Status.FLOOR, Status.PAST})

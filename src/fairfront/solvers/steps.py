@@ -38,10 +38,11 @@ class Step:
 
 
 def first_step(algebra: Algebra, point: Point) -> Array:
-    """Return the step sizes (R,) at which the loss gradient promises the size of the objectives: scale free."""
-    slope2 = np.einsum("k,rkl,l->r", algebra.p, point.Q, algebra.p)
+    """Return step sizes (R,) with which the steepest objective promises to fall by its whole size: scale free."""
+    A = algebra.jacobian(point.L)
+    slope2 = np.einsum("rik,rkl,ril->ri", A, point.Q, A).max(axis=1)
     size = np.abs(algebra.objectives(point.L)).max(axis=1)
-    return np.divide(size, slope2, out=np.ones_like(size), where=(slope2 > 0) & (size > 0))
+    return np.asarray(np.divide(size, slope2, out=np.ones_like(size), where=(slope2 > 0) & (size > 0)))
 
 
 def capped_step(algebra: Algebra, Q: Array, z: Array, caps: Array, eta: Array) -> Step:
@@ -49,12 +50,16 @@ def capped_step(algebra: Algebra, Q: Array, z: Array, caps: Array, eta: Array) -
     p, B = algebra.p, algebra.B
     r = z - eta[:, None] * np.einsum("qk,rkl,l->rq", B, Q, p)
     if len(B) == 1:
-        x = _one_gap(np.einsum("qk,rkl,pl->rqp", B, Q, B)[:, :, 0], r, caps, algebra.two_sided)
+        slope2 = np.einsum("k,rkl,l->r", B[0], Q, B[0])
+        rounding = 1e-14 * np.einsum("k,rkl,l->r", np.abs(B[0]), np.abs(Q), np.abs(B[0]))
+        x = _one_gap(np.where(slope2 > rounding, slope2, 0.0)[:, None], r, caps, algebra.two_sided)
     else:
         x = np.zeros_like(r)
         outside = (np.where(algebra.two_sided, np.abs(r), r) > caps).any(axis=1)
         for run in np.flatnonzero(outside):
-            C = B @ factor(Q[run : run + 1])[0]
+            F = factor(Q[run : run + 1])[0]
+            C = B @ F
+            C[np.linalg.norm(C, axis=1) <= 1e-9 * np.abs(B) @ np.linalg.norm(F, axis=1)] = 0.0  # rounding
             x[run] = _relaxed(C, r[run], z[run], caps[run], algebra.two_sided)
     beta = eta[:, None] * p + x @ B
     moved = np.einsum("rkl,rl->rk", Q, beta)
@@ -62,14 +67,14 @@ def capped_step(algebra: Algebra, Q: Array, z: Array, caps: Array, eta: Array) -
 
 
 def _one_gap(M: Array, r: Array, caps: Array, two_sided: NDArray[np.bool_]) -> Array:
-    """Soft-threshold: x = (|r| - cap)+ sign(r) / M."""
+    """Soft-threshold: x = (|r| - cap)+ sign(r) / M, and 0 where the gap has no gradient."""
     over = np.maximum(np.where(two_sided, np.abs(r), r) - caps, 0.0)
-    x = np.divide(over, M, out=np.zeros_like(r), where=M > 1e-300)
-    return np.asarray(np.sign(r) * x)
+    x = np.divide(over, M, out=np.zeros_like(r), where=M > 0.0)
+    return np.asarray(np.where(two_sided, np.sign(r), 1.0) * x)
 
 
 def _relaxed(C: Array, r: Array, z: Array, caps: Array, two_sided: NDArray[np.bool_]) -> Array:
-    """Solve with the caps; where the linearised caps contradict each other, with caps nearer to the gaps as they are."""
+    """Solve with the caps; where the linearised caps contradict each other, with caps nearer to the present gaps."""
     size = np.where(two_sided, np.abs(z), z)
     for share in (0.0, 0.5, 0.9, 1.0):
         x = least_distance(C, r, caps + share * np.maximum(size - caps, 0.0), two_sided)

@@ -1,0 +1,116 @@
+"""Who gains and who loses when one model takes the place of another: decisions that change, by group.
+
+A smaller gap can come from favourable decisions given or from favourable decisions taken away. Rates alone do
+not tell the two apart; these counts do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..exceptions import InputError
+from ..objectives import Array
+from ..validation import check_weights
+from .contrasts import PerGroup
+from .sums import as_models, membership, ratio, weighted_sums
+
+OVERALL = "overall"
+
+
+@dataclass(frozen=True, eq=False)
+class Moves(PerGroup):
+    """Decisions that change from one model to each of N others, per group and, as the last level, overall.
+
+    ``overall`` has every row, those without a group too; it stands in the place of the reference, so that
+    `gaps` compares each group with everyone. Shapes (N, c + 1):
+
+    - ``gained``    weight of rows refused before and decided favourably after
+    - ``lost``      weight of rows decided favourably before and refused after
+    - ``n_gained``, ``n_lost``  the same in rows
+    """
+
+    names: ClassVar[tuple[str, ...]] = ("gained", "lost", "n_gained", "n_lost", "net_per_1000", "changed_per_1000")
+
+    gained: Array
+    lost: Array
+    n_gained: Array
+    n_lost: Array
+
+    @property
+    def net_per_1000(self) -> Array:
+        """Return favourable decisions won less those lost, per 1000 of the group's weight; NaN without any."""
+        return 1000.0 * ratio(self.gained - self.lost, self.weight)
+
+    @property
+    def changed_per_1000(self) -> Array:
+        """Return decisions that change in either direction, per 1000 of the group's weight; NaN without any."""
+        return 1000.0 * ratio(self.gained + self.lost, self.weight)
+
+
+@dataclass(frozen=True, eq=False)
+class Flips:
+    """Changed decisions among all people and among those whose own label is the favourable one."""
+
+    among_all: Moves
+    among_favourable: Moves
+
+
+def flips(
+    before: ArrayLike,
+    after: ArrayLike,
+    is_favourable: ArrayLike,
+    codes: ArrayLike,
+    levels: Sequence[str],
+    sample_weight: ArrayLike | None = None,
+) -> Flips:
+    """Count who gains and who loses a favourable decision between one model and each of N others.
+
+    Parameters
+    ----------
+    before : array of bool, shape (n,)
+        Whether the first model decides for the favourable label.
+    after : array of bool, shape (N, n) or (n,)
+        The same for the models that may take its place.
+    is_favourable : array of bool, shape (n,)
+        Whether the row's own label is the favourable one.
+    codes, levels, sample_weight
+        As in `group_rates`; rows without a group count in the overall column only.
+    """
+    label = _flags(is_favourable, "is_favourable")
+    held = _flags(before, "before")
+    given = as_models(_flags(after, "after"), len(label), "after")
+    if held.shape != label.shape:
+        raise InputError(f"before has shape {held.shape}, expected {label.shape}: one decision per row.")
+    rows = np.column_stack([membership(codes, len(label), len(levels)), np.ones(len(label))])
+    weight = check_weights(sample_weight, len(label))
+    weighted = rows if weight is None else rows * weight[:, None]
+    columns = np.hstack([weighted, rows, weighted * label[:, None], rows * label[:, None]])
+    gained = np.split(weighted_sums(given & ~held, columns), 4, axis=1)
+    lost = np.split(weighted_sums(~given & held, columns), 4, axis=1)
+    totals = np.split(columns.sum(axis=0), 4)
+    names = (*levels, OVERALL)
+    among = [
+        Moves(
+            names,
+            n=totals[k + 1],
+            weight=totals[k],
+            gained=gained[k],
+            lost=lost[k],
+            n_gained=gained[k + 1],
+            n_lost=lost[k + 1],
+        )
+        for k in (0, 2)
+    ]
+    return Flips(*among)
+
+
+def _flags(values: ArrayLike, what: str) -> NDArray[np.bool_]:
+    array = np.asarray(values)
+    if array.dtype != np.bool_:
+        raise InputError(f"{what} has type {array.dtype}, expected bool; compare labels with the favourable one.")
+    return array

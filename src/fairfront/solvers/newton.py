@@ -1,0 +1,159 @@
+"""Newton: the exact frontier as a path of solved points, from plain training to the smallest gap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..exceptions import InputError
+from ..objectives import Algebra, Array
+from ..problems import FirstOrder, LinearProblem, SecondOrder, WeightedFit
+from .preferences import Target
+from .sqp import Iterate, KnotSolver
+from .status import Status
+
+
+@dataclass(frozen=True)
+class Newton:
+    """Sequential quadratic programming along the cap on the gaps, warm started from point to point.
+
+    Parameters
+    ----------
+    tol : float
+        Largest KKT residual of a solved point (stationarity with columns at unit scale, violation,
+        complementarity).
+    max_iter : int
+        Most steps per point.
+    restarts : int
+        For surrogates that are not convex: further starts of every point, of which the best is kept.
+    overshoot : float
+        How far to go on past a zero gap, as a share of the gap of plain training: a zero loss gap is not a zero rate
+        gap.
+    no_group_worse : float, optional
+        Forbid any compared group a loss (or rate) worse than under plain training by more than this.
+    one_sided : bool
+        Count only gaps of a group above the one it is compared with (group minus reference).
+    """
+
+    tol: float = 1e-9
+    max_iter: int = 60
+    restarts: int = 0
+    overshoot: float = 0.0
+    no_group_worse: float | None = None
+    one_sided: bool = False
+    needs: tuple[type, ...] = field(default=(FirstOrder, SecondOrder, WeightedFit), init=False, repr=False)
+    name: ClassVar[str] = "newton"
+
+    def solver(self, problem: LinearProblem, plain: Array) -> KnotSolver:
+        """Return the solver of single points, with the constraints that the options ask for."""
+        rows = problem.algebra
+        if self.one_sided:
+            rows = replace(rows, two_sided=np.zeros(len(rows.b), dtype=bool))
+        if self.no_group_worse is not None:
+            rows = with_guards(problem, rows, plain, self.no_group_worse)
+        return KnotSolver(problem, rows, self.tol, self.max_iter)
+
+
+def with_guards(problem: LinearProblem, rows: Algebra, plain: Array, allowed: float) -> Algebra:
+    """Add one row per compared average: it may not get worse than under plain training by more than ``allowed``."""
+    averages = problem.layout.averages
+    if any(average.quantity.kind == "score" for average in averages):
+        raise InputError(
+            "no_group_worse has no meaning for mean predictions, which have no better side; "
+            "use notion='disparate_mistreatment'."
+        )
+    assert rows.means is not None
+    better_high = [a.quantity.kind == "rate" and a.quantity.label is not None for a in averages]
+    signed = np.where(better_high, -1.0, 1.0)[:, None] * rows.means
+    now = signed @ problem.values(plain[None])[0]
+    return replace(
+        rows,
+        B=np.vstack([rows.B, signed]),
+        b=np.concatenate([rows.b, now + allowed]),
+        two_sided=np.concatenate([rows.two_sided, np.zeros(len(signed), dtype=bool)]),
+    )
+
+
+@dataclass(frozen=True)
+class Knot:
+    """A solved point of the path and the caps it was solved for."""
+
+    at: Iterate
+    caps: Array
+    status: Status
+    certified: bool
+    pi: Array | None = None
+
+
+def first_knot(solver: KnotSolver, plain: Array) -> Knot:
+    """Return plain training as the first point; its caps are the gaps it has."""
+    at = solver.evaluate(plain, np.zeros(len(solver.rows.b)))
+    caps = np.maximum(solver.sizes(at), 0.0)[: len(solver.rows_of_gaps.b)]
+    top = Target.from_caps(caps[None] + 1e-12)
+    solved = solver.solve(at, top)
+    return Knot(solved, caps, Status.EFFICIENT, solver.certified(solved))
+
+
+def follow(solver: KnotSolver, start: Knot, caps: Array, on_knot: Any = None) -> list[Knot]:
+    """Solve for every row of ``caps`` (N, q) in turn; end where they can be met no more."""
+    knots = [start]
+    for row in caps:
+        knot = solve_knot(solver, knots[-1], Target.from_caps(row[None]))
+        if not knot.status.solved:
+            knot = _approach(solver, knots[-1], row)
+        if knot.status is Status.FLOOR:
+            return [*knots[1:], knot]
+        knots[-1] = _light(knots[-1])
+        knots.append(knot)
+        if on_knot is not None:
+            on_knot(knot)
+    return knots[1:]
+
+
+def _approach(solver: KnotSolver, inside: Knot, row: Array) -> Knot:
+    """Go from caps that are met to caps that are hard to meet in ever shorter steps; the last one met is the floor."""
+    done, step, last = 0.0, 0.5, inside
+    while step > 5e-3:
+        share = min(done + step, 1.0)
+        caps = (1.0 - share) * inside.caps + share * row
+        knot = solve_knot(solver, last, Target.from_caps(caps[None]))
+        if not knot.status.solved:
+            step *= 0.5
+            continue
+        done, last, step = share, knot, 1.5 * step
+        if done >= 1.0:
+            return knot
+    return replace(last, status=Status.FLOOR)
+
+
+def _light(knot: Knot) -> Knot:
+    """Return the knot without the factor of its Hessian, which only the next knot needs."""
+    return replace(knot, at=replace(knot.at, factor=None))
+
+
+def solve_knot(solver: KnotSolver, start: Knot, target: Target) -> Knot:
+    """Solve one point from a neighbour."""
+    at = solver.solve(start.at, target)
+    if at.kkt > 1e3 * solver.tol and start.at.factor is not None:
+        again = solver.solve(replace(start.at, factor=None), target)
+        at = again if again.kkt < at.kkt else at
+    status = _status(solver, at, target)
+    caps = target.caps_at(solver.rows_of_gaps, np.array([at.level]))[0]
+    pi = target.pi[0] if target.by_preference[0] else None
+    return Knot(at, caps, status, solver.certified(at), pi)
+
+
+def _status(solver: KnotSolver, at: Iterate, target: Target) -> Status:
+    scale = max(float(np.abs(solver.gaps(at)).max()), 1e-6)
+    if at.violation > max(1e-6 * scale, 10 * solver.tol):
+        return Status.OUT_OF_REACH
+    if at.kkt > 1e3 * solver.tol:
+        return Status.STALLED
+    if not target.by_preference[0]:
+        return Status.EFFICIENT
+    if not np.any(at.multipliers):
+        return Status.NEAREST
+    levels = target.pi[0] * solver.rows_of_gaps.objectives(at.L[None])[0]
+    return Status.LINE if levels.min() >= 0.995 * levels.max() else Status.CHEBYSHEV

@@ -1,0 +1,189 @@
+"""Paths: which caps to solve for, where to put more of them, and one point per preference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..objectives import Array
+from ..problems import LinearProblem
+from .aiming import Path, tops
+from .loop import Outcome
+from .newton import Knot, Newton, first_knot, follow, solve_knot
+from .preferences import Target
+from .sqp import KnotSolver
+from .status import Status
+
+FIRST = 12
+MOST = 64
+BEND = 1e-3
+"""Points to begin with, most points, and how far (share of the loss range) interpolation may leave the front."""
+
+OnKnot = Callable[[Knot], None]
+
+
+def newton_path(
+    problem: LinearProblem,
+    newton: Newton,
+    path: Path = "worst_gap",
+    n_points: int | None = None,
+    preferences: Array | None = None,
+    on_knot: OnKnot | None = None,
+    plain: Array | None = None,
+) -> list[Knot]:
+    """Solve plain training and the points after it: one per preference, ``n_points`` evenly, or as many as it bends."""
+    weights = problem.fit(problem.algebra.p) if plain is None else plain
+    solver = newton.solver(problem, weights)
+    start = first_knot(solver, weights)
+    if preferences is not None:
+        return [*preferred(solver, start, preferences, on_knot), start]
+    top = tops(problem.algebra, start.caps, path)
+    start = replace(start, caps=top)
+    shares = np.linspace(1.0, 0.0, max(n_points or FIRST, 2))[1:]
+    knots = [start, *_spread(solver, start, shares, top, on_knot)]
+    if n_points is None:
+        knots = refine(solver, knots, top, on_knot)
+    if newton.restarts:
+        knots = [knots[0], *(_restarted(solver, knot, newton.restarts) for knot in knots[1:])]
+    if newton.overshoot > 0:
+        knots += _past_zero(problem, newton, weights, knots[-1], start, len(shares))
+    return knots
+
+
+def _spread(solver: KnotSolver, start: Knot, shares: Array, top: Array, on_knot: OnKnot | None) -> list[Knot]:
+    """Follow even caps to zero; if they end at a floor above it, space them evenly down to the floor instead."""
+    knots = follow(solver, start, shares[:, None] * top, on_knot)
+    if not knots or knots[-1].status is not Status.FLOOR:
+        return knots
+    floor = knots[-1]
+    caps = floor.caps + shares[:-1, None] * (top - floor.caps)
+    return [*follow(solver, start, caps, on_knot), floor]
+
+
+def preferred(solver: KnotSolver, start: Knot, preferences: Array, on_knot: OnKnot | None) -> list[Knot]:
+    """Solve one point per preference, from the least to the most demanding, each from the last."""
+    order = np.argsort((preferences[:, 1:] / preferences[:, :1]).max(axis=1), kind="stable")
+    found: dict[int, Knot] = {}
+    last = start
+    for i in order:
+        at = replace(last.at, level=np.nan)
+        knot = solve_knot(solver, replace(last, at=at), Target.from_preferences(preferences[i : i + 1]))
+        if knot.status is Status.STALLED:
+            fresh = replace(start.at, factor=None)
+            knot = solve_knot(solver, replace(start, at=fresh), Target.from_preferences(preferences[i : i + 1]))
+        found[int(i)] = knot
+        last = knot if knot.status.solved else last
+        if on_knot is not None:
+            on_knot(knot)
+    return [found[i] for i in range(len(preferences))]
+
+
+def refine(solver: KnotSolver, knots: list[Knot], top: Array, on_knot: OnKnot | None, rounds: int = 3) -> list[Knot]:
+    """Add points where interpolated weights would leave the front, and where another gap becomes active."""
+    for _ in range(rounds):
+        bends = np.flatnonzero(_bends(solver, knots, top) | _switches(knots))[: max(MOST - len(knots), 0)]
+        if not len(bends):
+            break
+        added: dict[int, Knot] = {}
+        for i in bends:
+            middle = 0.5 * (knots[i].caps + knots[i + 1].caps)
+            knot = solve_knot(solver, knots[i], Target.from_caps(middle[None]))
+            if knot.status.solved:
+                added[int(i)] = knot
+            if on_knot is not None:
+                on_knot(knot)
+        knots = [k for i, knot in enumerate(knots) for k in ([knot, added[i]] if i in added else [knot])]
+    return knots
+
+
+def _bends(solver: KnotSolver, knots: list[Knot], top: Array) -> NDArray[np.bool_]:
+    """Tell between which neighbours the half-way weights lie above the curve through both ends and their slopes."""
+    algebra, q = solver.rows_of_gaps, len(top)
+    scale = np.where(top > 0, top, 1.0)
+    share = np.array([(knot.caps / scale).max() for knot in knots])
+    loss = np.array([float(algebra.p @ knot.at.L) for knot in knots])
+    slope = np.array([-float((np.abs(knot.at.multipliers[:q]) * top).sum()) for knot in knots])
+    middle = np.stack([0.5 * (a.at.W + b.at.W) for a, b in zip(knots[:-1], knots[1:], strict=True)])
+    L = solver.problem.values(middle)
+    where = (algebra.violation(algebra.gaps(L)) / scale).max(axis=1)
+    width = np.minimum(share[1:] - share[:-1], -1e-12)
+    t = np.clip((where - share[:-1]) / width, 0.0, 1.0)
+    curve = _hermite(t, loss[:-1], loss[1:], slope[:-1] * width, slope[1:] * width)
+    return np.asarray((L @ algebra.p - curve) > BEND * max(float(loss.max() - loss.min()), 1e-12))
+
+
+def _hermite(t: Array, a: Array, b: Array, da: Array, db: Array) -> Array:
+    """Return the cubic with values a, b and slopes da, db at the ends of [0, 1]."""
+    s = 1.0 - t
+    return a * (1 + 2 * t) * s**2 + da * t * s**2 + b * t**2 * (3 - 2 * t) - db * t**2 * s
+
+
+def _switches(knots: list[Knot]) -> NDArray[np.bool_]:
+    """Tell between which neighbours the set of active gaps changes, while they are still far apart."""
+    active = [np.abs(knot.at.multipliers) > 1e-9 for knot in knots]
+    far = [
+        np.abs(a.caps - b.caps).max() > knots[0].caps.max() / MOST for a, b in zip(knots[:-1], knots[1:], strict=True)
+    ]
+    changed = [bool((a != b).any()) for a, b in zip(active[:-1], active[1:], strict=True)]
+    return np.array([c and f and i > 0 for i, (c, f) in enumerate(zip(changed, far, strict=True))])
+
+
+def _restarted(solver: KnotSolver, knot: Knot, restarts: int) -> Knot:
+    """Solve the point again from perturbed weights and keep the smallest loss that meets the caps."""
+    rng = np.random.default_rng(restarts)
+    best = knot
+    for _ in range(restarts):
+        spread = 0.5 * float(np.abs(knot.at.W).max()) + 0.1
+        moved = solver.evaluate(knot.at.W + rng.normal(scale=spread, size=knot.at.W.shape), knot.at.multipliers)
+        found = solve_knot(solver, replace(knot, at=moved), Target.from_caps(knot.caps[None]))
+        better = float(solver.rows.p @ found.at.L) < float(solver.rows.p @ best.at.L) - 1e-10
+        if found.status.solved and better:
+            best = found
+    return best
+
+
+def _past_zero(problem: LinearProblem, newton: Newton, plain: Array, last: Knot, start: Knot, count: int) -> list[Knot]:
+    """Go on past zero: every gap at minus a growing share of what it was under plain training."""
+    solver = newton.solver(problem, plain)
+    z = problem.algebra.gaps(start.at.L[None])[0]
+    base, q = solver.rows, len(z)
+    knots, at = [], replace(last.at, factor=None)
+    for share in np.linspace(0.0, newton.overshoot, max(3, int(np.ceil(count * newton.overshoot)) + 1))[1:]:
+        shifted = base.b.copy()
+        shifted[:q] -= share * z
+        solver.rows = replace(base, b=shifted)
+        at = solver.solve(at, Target.from_caps(np.zeros((1, q))))
+        if at.violation > 1e-6:
+            break
+        knots.append(Knot(at, np.zeros(q), Status.PAST, solver.certified(at)))
+    return knots
+
+
+def newton_outcome(problem: LinearProblem, newton: Newton, target: Target, start: Array | None) -> Outcome:
+    """Solve the points of a target from plain training and return them as a solver's outcome."""
+    plain = problem.fit(problem.algebra.p, None if start is None else start.reshape(-1, problem.K, problem.d)[0])
+    solver = newton.solver(problem, plain)
+    first = first_knot(solver, plain)
+    if target.by_preference.all():
+        knots = preferred(solver, first, target.pi, None)
+    else:
+        knots = [_one_cap(solver, first, caps) for caps in target.caps]
+    W, L = np.stack([k.at.W for k in knots]), np.stack([k.at.L for k in knots])
+    objectives = problem.algebra.objectives(L)
+    begun = problem.algebra.objectives(first.at.L[None])
+    history = tuple(np.vstack([begun, h[None]]) for h in objectives)
+    n_iter = np.array([k.at.n_iter for k in knots], dtype=np.intp)
+    status = tuple(k.status for k in knots)
+    return Outcome(W, L, objectives, status, n_iter, history, int(n_iter.sum()) + 1)
+
+
+def _one_cap(solver: KnotSolver, first: Knot, caps: Array) -> Knot:
+    """Solve for one row of caps, or end at the smallest gaps that can be reached."""
+    if (first.caps <= caps).all():
+        return first
+    begun = replace(first, caps=np.maximum(tops(solver.rows_of_gaps, first.caps, "worst_gap"), caps))
+    found = follow(solver, begun, caps[None])[-1]
+    return replace(found, status=Status.OUT_OF_REACH) if found.status is Status.FLOOR else found
