@@ -68,7 +68,7 @@ def gender() -> None:
         )
     body = (
         f"Adult (the paper's split, {data.X.shape[0]} x {data.X.shape[1]} one-hot without sex and race), gender, equal "
-        f"opportunity, logistic. Ten preferences pi_2 / pi_1 from 5 to 20 000, {int(reachable.sum())} of them reachable. "
+        f"opportunity, logistic. Ten preferences pi_2 / pi_1 from 5 to 20 000, {int(reachable.sum())} reachable. "
         "Imbalance is the difference between pi_1 h_1 and pi_2 h_2; loss excess is (loss - SLSQP's optimum at the "
         "point's own gap) / (loss range of the front). The printed algorithm had 400 steps and the best of five step "
         "sizes.\n\n"

@@ -106,7 +106,7 @@ def test_selected_models_are_stock(front, data) -> None:
         held.select(at_most={"tpr_gap": -1.0})
     with pytest.raises(ff.InputError, match="exactly one rule"):
         held.select(knee=True, id=1)
-    with pytest.raises(ff.InputError, match="call front = front.evaluate"):
+    with pytest.raises(ff.InputError, match=r"call front = front\.evaluate"):
         front.select(at_most={"tpr_gap": 0.05})
     with pytest.raises(ff.InputError, match="expected 0 to"):
         front.select(id=10_000)

@@ -178,8 +178,8 @@ def solve(
 ) -> Outcome:
     """Run a solver on a problem (or `linear_problem`'s setup) and return where its runs ended.
 
-    ``preferences`` (R, m), or ``max_gap``, a cap on every gap, say where the runs of ``Newton`` and ``PBPDO`` should end; without
-    either it goes to the smallest gap.
+    ``preferences`` (R, m), or ``max_gap``, a cap on every gap, say where the runs of ``Newton`` and ``PBPDO`` end;
+    without either they go to the smallest gap.
     """
     chosen = SOLVERS[solver]() if isinstance(solver, str) else solver
     first = None if start is None else np.asarray(start, dtype=np.float64)
@@ -191,6 +191,7 @@ def solve(
     target = single_target(work.algebra, chosen, preferences, max_gap)
     if isinstance(chosen, Newton):
         check_needs(work, chosen.needs, chosen)
+        assert target is not None
         return newton_outcome(work, chosen, target, first)
     return run(work, chosen, first, target, on_iterate, random_state)
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-
 from .base import DATASETS, Dataset
 from .encoding import encode
 from .reading import Folder, Source, number_column, table, text_column

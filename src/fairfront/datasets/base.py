@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InputError, require
 from ..registry import Registry
-
 from .encoding import Encoding, encode, row_index
 
 Column = NDArray[Any]

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-
 from .base import DATASETS, Dataset
 from .reading import Folder, Source, number_column, table, text_column
 

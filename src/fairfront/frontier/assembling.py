@@ -123,6 +123,7 @@ def _distinct(axes: Array, mask: NDArray[np.bool_], ended: int) -> NDArray[np.in
 
 
 def facts_of(setup: Setup, solver: Any) -> Facts:
+    """Say in names and words what a frontier was made from."""
     problem = setup.problem
     return Facts(
         task=setup.task,

@@ -163,7 +163,7 @@ class LinearProblem:
                 H[a, b] = upper + np.triu(upper, 1).T
                 H[b, a] = H[a, b]
             H[a, a] += omega[-1] * np.diag(self.penalised)
-        return H.transpose(0, 2, 1, 3).reshape(K * d, K * d)
+        return np.asarray(H.transpose(0, 2, 1, 3).reshape(K * d, K * d))
 
     def curvatures(self, W: Array, omega: Array) -> Iterator[tuple[int, int, Array]]:
         """Yield (start, stop, v): curvature of omega.L in the scores of the rows, v (K, K, rows)."""
@@ -186,7 +186,7 @@ class LinearProblem:
         )
 
         def product(V: Array) -> Array:
-            out = V * ridge
+            out: Array = V * ridge
             rows = V.reshape(-1, self.d)
             for start, stop, v in parts:
                 scores = self.design.scores(start, stop, rows).reshape(len(V), self.K, -1)

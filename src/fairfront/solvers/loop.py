@@ -44,8 +44,15 @@ class Plan:
 class Solver(Protocol):
     """Frozen hyper-parameters and pure functions of (algebra, point, state)."""
 
-    max_iter: int
-    needs: tuple[type, ...]
+    @property
+    def max_iter(self) -> int:
+        """Return the largest number of steps."""
+        ...
+
+    @property
+    def needs(self) -> tuple[type, ...]:
+        """Return the capabilities that the problem must have."""
+        ...
 
     def prepare(self, problem: Any, start: Array | None, target: Any, rng: Any) -> tuple[Any, Array, State]:
         """Return the problem to iterate on, the starting weights (R, K, d) and the first state."""
@@ -131,8 +138,8 @@ def _evaluate(problem: FirstOrder, point: Point, plan: Plan) -> Point:
     fallen = problem.algebra.objectives(new.L).min(axis=1) < -1e15
     if fallen.any():
         raise UnboundedError(
-            "objectives fall without bound (below -1e15 after ever longer steps), expected functions that are bounded "
-            "below; no efficient point exists: add a penalty or bounds."
+            "objectives fall without bound (below -1e15 after ever longer steps), expected functions that are "
+            "bounded below; no efficient point exists: add a penalty or bounds."
         )
     return new
 
@@ -166,4 +173,6 @@ class _Log:
 
     def outcome(self) -> Outcome:
         history = tuple(np.array(h) for h in self.history)
-        return Outcome(self.W, self.L, self.algebra.objectives(self.L), tuple(self.status), self.n_iter, history, self.passes)
+        return Outcome(
+            self.W, self.L, self.algebra.objectives(self.L), tuple(self.status), self.n_iter, history, self.passes
+        )

@@ -164,7 +164,7 @@ class PaperPBPDO(PaperPDO):
 
 def length(beta: Array, Q: Array) -> Array:
     """Return the length of directions given in cell coordinates, (R,)."""
-    return np.sqrt(np.maximum(np.einsum("rk,rkl,rl->r", beta, Q, beta), 0.0))
+    return np.asarray(np.sqrt(np.maximum(np.einsum("rk,rkl,rl->r", beta, Q, beta), 0.0)))
 
 
 def unit_rows(A: Array, Q: Array) -> Array:

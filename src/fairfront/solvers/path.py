@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,7 +107,7 @@ def _bends(solver: KnotSolver, knots: list[Knot], top: Array) -> NDArray[np.bool
     share = np.array([(knot.caps / scale).max() for knot in knots])
     loss = np.array([float(algebra.p @ knot.at.L) for knot in knots])
     slope = np.array([-float((np.abs(knot.at.multipliers[:q]) * top).sum()) for knot in knots])
-    middle = np.stack([0.5 * (a.at.W + b.at.W) for a, b in zip(knots[:-1], knots[1:], strict=True)])
+    middle = np.stack([0.5 * (a.at.W + b.at.W) for a, b in pairwise(knots)])
     L = solver.problem.values(middle)
     where = (algebra.violation(algebra.gaps(L)) / scale).max(axis=1)
     width = np.minimum(share[1:] - share[:-1], -1e-12)
@@ -124,10 +125,9 @@ def _hermite(t: Array, a: Array, b: Array, da: Array, db: Array) -> Array:
 def _switches(knots: list[Knot]) -> NDArray[np.bool_]:
     """Tell between which neighbours the set of active gaps changes, while they are still far apart."""
     active = [np.abs(knot.at.multipliers) > 1e-9 for knot in knots]
-    far = [
-        np.abs(a.caps - b.caps).max() > knots[0].caps.max() / MOST for a, b in zip(knots[:-1], knots[1:], strict=True)
-    ]
-    changed = [bool((a != b).any()) for a, b in zip(active[:-1], active[1:], strict=True)]
+    near = knots[0].caps.max() / MOST
+    far = [np.abs(a.caps - b.caps).max() > near for a, b in pairwise(knots)]
+    changed = [bool((a != b).any()) for a, b in pairwise(active)]
     return np.array([c and f and i > 0 for i, (c, f) in enumerate(zip(changed, far, strict=True))])
 
 

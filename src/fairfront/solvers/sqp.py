@@ -84,7 +84,7 @@ class KnotSolver:
         return replace(at, kkt=kkt, violation=violation)
 
     def solve(self, start: Iterate, target: Target) -> Iterate:
-        """Iterate from ``start`` until the KKT residual is below ``tol``, no step helps, or the caps seem out of reach."""
+        """Iterate from ``start`` until the KKT residual is below ``tol``, no step helps, or caps seem out of reach."""
         level = start.level
         if target.by_preference[0] and np.isnan(level):
             level = float(target.pi[0, 0] * self.rows.loss(start.L[None])[0])
@@ -213,4 +213,5 @@ def _stagnant(trail: list[float], tol: float, window: int = 6) -> bool:
     """Tell whether the residual has hardly moved: stuck above the tolerance, or at its rounding floor."""
     if len(trail) <= window:
         return False
-    return min(trail[-window:]) > 0.5 * min(trail[:-window]) or trail[-1] <= 10 * tol and trail[-1] >= trail[-2]
+    floored = trail[-1] <= 10 * tol and trail[-1] >= trail[-2]
+    return floored or min(trail[-window:]) > 0.5 * min(trail[:-window])

@@ -15,9 +15,7 @@ class Status(StrEnum):
         "efficient: weighted Chebyshev point, the smallest largest pi_i h_i "
         "(the preference line does not meet the frontier)"
     )
-    NEAREST = (
-        "preference not reachable: nearest point (the gaps are below what the preference asks without any effort)"
-    )
+    NEAREST = "preference not reachable: nearest point (the gaps are below what the preference asks without any effort)"
     OUT_OF_REACH = "preference not reachable: nearest point (the gaps cannot be made as small as asked)"
     FLOOR = "efficient: the smallest gap that these models can reach on these data"
     PAST = "solved with the gaps past zero, on the other side of what plain training has"

@@ -1,0 +1,128 @@
+"""PB-PDO: preferences met, missed and replaced by Chebyshev points, caps met at the least loss; SciPy has the word."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fairfront as ff
+from fairfront.solvers import Outcome, Target, run
+from fairfront.solvers.loop import State
+from problems_for_tests import Plain, assert_kkt, assert_on_line, cohort, laid_out
+
+Status = ff.Status
+
+
+def at_fit(plain: Plain) -> np.ndarray:
+    """Return the objectives of plain training."""
+    return plain.objectives(plain.plain_fit)[0]
+
+
+def to_caps(plain: Plain, caps: np.ndarray, gap: str = "squared", **settings: float) -> Outcome:
+    return run(laid_out(plain, gap).problem, ff.PBPDO(**settings), target=Target.from_caps(np.atleast_2d(caps)))
+
+
+def assert_least_loss(plain: Plain, w: np.ndarray, caps: np.ndarray) -> None:
+    """Within the caps, balanced by multipliers, and no better than SLSQP from there nor from plain training."""
+    assert_kkt(plain, w, caps)
+    best = plain.best(caps, w, plain.plain_fit)
+    np.testing.assert_allclose(plain.loss(w)[0], plain.loss(best)[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 5])
+def test_reachable_preferences_end_on_their_line(seed: int) -> None:
+    """The front runs from plain training to gap 0: every ratio above that of plain training is met on it."""
+    plain = cohort(seed)
+    h = at_fit(plain)
+    pi = np.column_stack([np.ones(5), np.array([1.2, 2.0, 8.0, 60.0, 1e4]) * h[0] / h[1]])
+    outcome = ff.solve(laid_out(plain), "pb_pdo", preferences=pi)
+    assert outcome.status == (Status.LINE,) * 5
+    for W, p, found in zip(outcome.W, pi, outcome.objectives, strict=True):
+        assert_on_line(p, found)
+        assert_least_loss(plain, W[0], np.abs(plain.gaps(W[0])[0]))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3])
+def test_preferences_beyond_plain_training_stay_there(seed: int) -> None:
+    plain = cohort(seed)
+    h = at_fit(plain)
+    pi = np.column_stack([np.ones(2), np.array([0.01, 0.9]) * h[0] / h[1]])
+    outcome = ff.solve(laid_out(plain), "pb_pdo", preferences=pi)
+    assert outcome.status == (Status.NEAREST, Status.NEAREST)
+    assert all(status.solved for status in outcome.status)
+    np.testing.assert_allclose(outcome.W[:, 0], np.tile(plain.plain_fit, (2, 1)), atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_three_groups_end_at_the_chebyshev_point(seed: int) -> None:
+    """z_13 = z_12 + z_23, so that a generic line does not meet the front (design, item 10)."""
+    plain = cohort(seed, 3)
+    h, rng = at_fit(plain), np.random.default_rng(seed)
+    pi = np.column_stack([np.ones(3), 10.0 ** rng.uniform(-0.3, 1.5, (3, 3)) * h[0] / h[1:].max()])
+    outcome = ff.solve(laid_out(plain), "pb_pdo", preferences=pi)
+    for W, p, found, status in zip(outcome.W, pi, outcome.objectives, outcome.status, strict=True):
+        assert status in (Status.CHEBYSHEV, Status.NEAREST)
+        assert (status is Status.NEAREST) == (p[0] * h[0] >= (p * h)[1:].max())
+        np.testing.assert_allclose((p * found).max(), plain.chebyshev(p, plain.plain_fit, W[0]), rtol=1e-5)
+
+
+def test_three_groups_on_a_line_that_meets_the_front() -> None:
+    plain = cohort(3, 3)
+    caps = 0.5 * np.abs(plain.gaps(plain.plain_fit)[0])
+    there = plain.objectives(to_caps(plain, caps).W[0, 0])[0]
+    outcome = ff.solve(laid_out(plain), "pb_pdo", preferences=there[0] / there)
+    assert outcome.status == (Status.LINE,)
+    np.testing.assert_allclose(outcome.objectives[0], there, rtol=5e-3)
+
+
+@pytest.mark.parametrize("groups", [2, 3])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_group_losses_that_no_weights_reach(seed: int, groups: int) -> None:
+    """Where group losses have a floor above what is asked, the end is the Chebyshev point all the same."""
+    plain = cohort(seed, groups, "group_loss")
+    h, rng = at_fit(plain), np.random.default_rng(seed)
+    for factor in (1.5, 30.0):
+        pi = np.append(1.0, factor * h[0] / h[1:].max() * np.exp(0.5 * rng.normal(size=groups)))
+        outcome = ff.solve(laid_out(plain), "pb_pdo", preferences=pi)
+        found = (pi * outcome.objectives[0]).max()
+        np.testing.assert_allclose(found, plain.chebyshev(pi, plain.plain_fit, outcome.W[0, 0]), rtol=1e-3)
+        assert outcome.status[0] in (Status.OUT_OF_REACH, Status.CHEBYSHEV, Status.LINE)
+
+
+@pytest.mark.parametrize("surrogate", ["loss", "rate"])
+@pytest.mark.parametrize(("seed", "groups"), [(0, 2), (3, 2), (5, 2), (1, 3), (3, 3), (4, 3), (2, 5)])
+def test_caps_are_met_at_the_least_loss(seed: int, groups: int, surrogate: str) -> None:
+    plain = cohort(seed, groups, surrogate=surrogate)
+    size = np.abs(plain.gaps(plain.plain_fit)[0])
+    caps = np.outer([0.8, 0.4, 0.0], np.full(len(size), size.max()))
+    outcome = to_caps(plain, caps)
+    assert outcome.status == (Status.EFFICIENT,) * 3
+    for W, cap in zip(outcome.W, caps, strict=True):
+        assert_least_loss(plain, W[0], cap)
+    assert outcome.objectives[0, 0] <= outcome.objectives[1, 0] <= outcome.objectives[2, 0]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+def test_one_sided_caps_on_group_losses(seed: int) -> None:
+    plain = cohort(seed, 3, "group_loss")
+    losses = plain.gaps(plain.plain_fit)[0]
+    floor = plain.chebyshev(np.array([1e-6, 1.0, 1.0, 1.0]) ** 2, *_starts(plain))
+    worst = np.array([1.01, 0.5]) * (losses.max() - _minimax(plain)) + _minimax(plain)
+    outcome = to_caps(plain, np.tile(worst[:, None], 3))
+    assert floor > 0.0
+    assert outcome.status == (Status.EFFICIENT, Status.EFFICIENT)
+    for W, cap in zip(outcome.W, worst, strict=True):
+        assert_least_loss(plain, W[0], np.full(3, cap))
+    beyond = to_caps(plain, np.full(3, 0.9 * _minimax(plain)))
+    assert beyond.status == (Status.OUT_OF_REACH,)
+    np.testing.assert_allclose(plain.gaps(beyond.W[0, 0])[0].max(), _minimax(plain), rtol=1e-3)
+
+
+@pytest.mark.parametrize(("seed", "groups"), [(0, 2), (3, 3)])
+def test_gap_functions_change_the_path_and_not_the_points(seed: int, groups: int) -> None:
+    plain = cohort(seed, groups)
+    size = np.abs(plain.gaps(plain.plain_fit)[0])
+    caps = np.outer([0.7, 0.3, 0.0], np.full(len(size), size.max()))
+    ends = [to_caps(plain, caps, gap).W for gap in ("squared", "absolute", "exponential")]
+    np.testing.assert_allclose(ends[1], ends[0], atol=1e-5)
+    np.testing.assert_allclose(ends[2], ends[0], atol=1e-5)
