@@ -10,6 +10,7 @@ from itertools import combinations
 import numpy as np
 from scipy.optimize import minimize as scipy_minimize
 from scipy.optimize import nnls
+from scipy.special import expit
 
 import fairfront as ff
 from fairfront.problems import Setup
@@ -43,10 +44,10 @@ class Plain:
 
     def losses(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         u = self.sign * (self.design @ w)
-        return np.logaddexp(0.0, -u), (-self.sign / (1.0 + np.exp(u)))[:, None] * self.design
+        return np.logaddexp(0.0, -u), (-self.sign * expit(-u))[:, None] * self.design
 
     def rates(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        share = 1.0 / (1.0 + np.exp(-self.design @ w))
+        share = expit(self.design @ w)
         return share, (share * (1.0 - share))[:, None] * self.design
 
     def loss(self, w: np.ndarray) -> tuple[float, np.ndarray]:

@@ -2,7 +2,8 @@
 
 from .archive import Archive
 from .assembling import assemble, assemble_knots, facts_of
-from .frontier import Facts, Frontier
+from .facts import Facts
+from .frontier import Frontier
 from .points import LinearPoints, Points
 
 __all__ = ["Archive", "Facts", "Frontier", "LinearPoints", "Points", "assemble", "assemble_knots", "facts_of"]

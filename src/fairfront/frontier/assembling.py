@@ -12,7 +12,8 @@ from ..pareto import nondominated
 from ..problems import Setup
 from ..solvers import Knot, Newton, Outcome, Status, Target
 from .archive import Archive
-from .frontier import Facts, Frontier
+from .facts import Facts
+from .frontier import Frontier
 from .points import LinearPoints
 
 
@@ -102,6 +103,7 @@ def _frontier(
         certified=certified,
         multipliers=multipliers,
         multiplier_names=names,
+        ids=np.arange(len(W)),
     )
 
 
@@ -137,4 +139,5 @@ def facts_of(setup: Setup, solver: Any) -> Facts:
         left_out=tuple((a.name, tuple(level for level, _ in a.left_out)) for a in setup.attributes if a.left_out),
         solver=repr(solver),
         favourable_was_given=setup.favourable_was_given,
+        recipe=setup.recipe,
     )

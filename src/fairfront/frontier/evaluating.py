@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import GroupWarning, InputError
-from ..measures import Evaluation, evaluate_scores
-from ..objectives import Attribute, Groups, Task
+from ..measures import Evaluation, GroupRates, evaluate_scores
+from ..measures.intervals import error_interval, smallest_verifiable_gap, worst_gap_upper
+from ..objectives import Array, Attribute, Groups, Task
 from ..validation import check_labels, check_matrix, check_weights
 from .points import Points
 
 if TYPE_CHECKING:
-    from .frontier import Facts
+    from .facts import Facts
 
 
 def evaluate_points(
@@ -25,9 +26,43 @@ def evaluate_points(
     matrix = check_matrix(X)
     labels = encode_labels(check_labels(y, matrix.shape[0]), facts.task)
     weight = check_weights(sample_weight, matrix.shape[0])
-    attributes = _attributes(facts, sensitive_features, matrix.shape[0])
+    attributes = resolve_attributes(facts, sensitive_features, matrix.shape[0])
     scores = points.scores(matrix)
     return evaluate_scores(scores, labels, facts.task, attributes, name=name, sample_weight=weight)
+
+
+GAPS = {"tpr_gap": "tpr", "fpr_gap": "fpr", "selection_gap": "selection", "error_gap": "error"}
+
+
+def figures(record: Evaluation, name: str, confidence: float | None) -> Array:
+    """Return a column of an evaluation, as the upper end of its interval when a confidence is given."""
+    values = record[name]
+    if confidence is None:
+        return values
+    kind = name.split(".")[-1]
+    if name == "error":
+        return error_interval(values, np.full(len(values), record.n), confidence)[1]
+    if kind in GAPS:
+        attribute = name.rpartition(".")[0] or next(iter(record.groups))
+        rates = record.groups[attribute]
+        if isinstance(rates, GroupRates):
+            return worst_gap_upper(rates, GAPS[kind], confidence)
+    return values
+
+
+def least_claim(record: Evaluation, name: str, confidence: float | None) -> str:
+    """Say the smallest gap that these rows could vouch for if none were observed, or nothing where it is no gap."""
+    kind = name.split(".")[-1]
+    if confidence is None or kind not in GAPS or name not in record.columns:
+        return ""
+    rates = record.groups[name.rpartition(".")[0] or next(iter(record.groups))]
+    if not isinstance(rates, GroupRates):
+        return ""
+    sizes = {"tpr": rates.positives, "fpr": rates.negatives}.get(GAPS[kind], rates.weight)
+    two = np.sort(sizes)[:2]
+    level = float(np.nanmean(rates.rate(GAPS[kind])))
+    claim = float(smallest_verifiable_gap(two[0], two[1], level, confidence))
+    return f"{two[0]:.0f} and {two[1]:.0f} rows in the smallest groups cannot vouch for less than about {claim:.2g}"
 
 
 def encode_labels(labels: NDArray[Any], task: Task) -> NDArray[Any]:
@@ -44,7 +79,7 @@ def encode_labels(labels: NDArray[Any], task: Task) -> NDArray[Any]:
     return codes
 
 
-def _attributes(facts: Facts, sensitive_features: Any, n: int) -> tuple[Attribute, ...]:
+def resolve_attributes(facts: Facts, sensitive_features: Any, n: int) -> tuple[Attribute, ...]:
     """Resolve groups with the reference of training; warn about groups that training did not have."""
     crossed = len(facts.sensitive) == 1 and " & " in facts.sensitive[0][0]
     present = Groups(cross=crossed, min_size=1).resolve(sensitive_features, n)

@@ -12,39 +12,17 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, require
 from ..measures import Evaluation
-from ..objectives import Array, Task
+from ..objectives import Array
 from ..solvers import Status
 from ..validation import check_preferences
 from . import selection
-from .evaluating import evaluate_points
+from .calibrating import recalibrated
+from .evaluating import evaluate_points, figures, least_claim
+from .explaining import Explanation, explain_pair
+from .facts import Facts
 from .points import Points
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What a frontier was made from, in words and names; no rows, labels or counts of small groups.
-
-    ``sensitive`` maps each attribute to its groups, the reference last; ``left_out`` names the groups that
-    were too small for the gaps.
-    """
-
-    task: Task
-    notions: tuple[str, ...]
-    sentences: tuple[str, ...]
-    surrogate: str
-    loss: str
-    gap: str
-    ridge: float
-    sensitive: tuple[tuple[str, tuple[str, ...]], ...]
-    left_out: tuple[tuple[str, tuple[str, ...]], ...]
-    solver: str
-    favourable_was_given: bool = True
-    used_for: str = "training weights and evaluation; predictions need no sensitive feature"
-
-    @property
-    def unit(self) -> str:
-        """Name the unit of ``Frontier.gaps``."""
-        return "loss gap" if self.surrogate == "loss" else "smooth rate gap"
+from .refining import refine_between
+from .stability import Stability, bootstrap_frontier
 
 
 @dataclass(frozen=True)
@@ -87,12 +65,8 @@ class Frontier:
     certified: NDArray[np.bool_]
     multipliers: Array
     multiplier_names: tuple[str, ...]
+    ids: NDArray[np.intp]
     evaluations: Mapping[str, Evaluation] = field(default_factory=dict)
-
-    @property
-    def ids(self) -> NDArray[np.intp]:
-        """Return the points' ids."""
-        return np.arange(len(self.objectives))
 
     @property
     def loss(self) -> Array:
@@ -120,17 +94,16 @@ class Frontier:
         record = evaluate_points(self.points, self.facts, X, y, sensitive_features, name, sample_weight)
         return replace(self, evaluations={**self.evaluations, name: record})
 
-    def column(self, name: str, on: str | None = None) -> Array:
-        """Return a column by name: ``loss``, ``loss_gap`` (training), or a figure of an evaluation."""
+    def column(self, name: str, on: str | None = None, confidence: float | None = None) -> Array:
+        """Return a column by name: ``loss``, ``loss_gap`` (training), or a figure of an evaluation.
+
+        With ``confidence`` a gap or an error is the upper end of its interval: what these rows can vouch for.
+        """
         if name == "loss":
             return self.loss
         if name == "loss_gap":
             return np.asarray(self.gaps.max(axis=1))
-        record = self._record(on)
-        if name not in record.columns:
-            known = ", ".join(["loss", "loss_gap", *record.columns])
-            raise InputError(f"unknown column {name!r} on {record.name!r}, expected one of {known}.")
-        return record.columns[name]
+        return figures(self._record(on), name, confidence)
 
     def _record(self, on: str | None) -> Evaluation:
         if not self.evaluations:
@@ -143,6 +116,21 @@ class Frontier:
             raise InputError(f"no evaluation {chosen!r}, expected one of {', '.join(self.evaluations)}.")
         return self.evaluations[chosen]
 
+    def column_names(self, on: str | None = None) -> tuple[str, ...]:
+        """Return the names of an evaluation's figures."""
+        return tuple(self._record(on).columns)
+
+    def least_claim(self, name: str, on: str | None, confidence: float | None) -> str:
+        """Say the smallest gap that the evaluation's rows could vouch for, even if none were observed."""
+        return least_claim(self._record(on), name, confidence)
+
+    def place(self, id: int) -> int:
+        """Return the row of the point with this id."""
+        found = np.flatnonzero(self.ids == id)
+        if not len(found):
+            raise InputError(f"id {id} is not on this frontier, expected one of {self.ids.min()} to {self.ids.max()}.")
+        return int(found[0])
+
     def choose(
         self,
         *,
@@ -153,41 +141,75 @@ class Frontier:
         preference: Any = None,
         knee: bool = False,
         on: str | None = None,
+        confidence: float | None = 0.95,
     ) -> int:
         """Return the id of the point that a rule picks; see `select`."""
-        rules = {"id": id, "at_most": at_most, "least": least, "preference": preference, "knee": knee}
-        rule = selection.one_rule(rules)
-
-        def column(name: str) -> Array:
-            return self.column(name, on)
-
+        rule = selection.one_rule(
+            {"id": id, "at_most": at_most, "least": least, "preference": preference, "knee": knee}
+        )
         if rule == "id":
-            return self._checked(id)
+            assert id is not None
+            return int(self.ids[self.place(id)])
         if rule == "knee":
-            return selection.knee(self.loss, self.gaps.max(axis=1))
-        if rule == "preference":
+            found = selection.knee(self.loss, self.gaps.max(axis=1))
+        elif rule == "preference":
             pi = check_preferences(preference, self.objective_names)
-            return selection.nearest_preference(self.objectives, pi[0])
-        if rule == "least":
-            assert least is not None
-            return selection.least(column, least, within or {})
-        assert at_most is not None
-        best = column("error") if self.evaluations and "error" in self._record(on).columns else self.loss
-        return selection.at_most(column, at_most, best)
-
-    def _checked(self, id: Any) -> int:
-        if not 0 <= int(id) < len(self):
-            raise InputError(f"id {id} is not on this frontier, expected 0 to {len(self) - 1}.")
-        return int(id)
+            found = selection.nearest_preference(self.objectives, pi[0])
+        else:
+            found = selection.by_rates(self, at_most, least, within, on, confidence)
+        return int(self.ids[found])
 
     def select(self, **rule: Any) -> Any:
         """Return the chosen model as a stock scikit-learn estimator that needs no fairfront.
 
         Give exactly one rule: ``id=17``; ``knee=True``; ``preference=[1, 50]``; ``at_most={"tpr_gap": 0.02}``
         (smallest error among those); ``least="tpr_gap", within={"error": 0.005}``. Rates are those of the
-        evaluation named by ``on``, by default "validation".
+        evaluation named by ``on``, by default "validation"; gaps are the upper ends of intervals that hold for all
+        pairs of groups at once, unless ``confidence=None``.
         """
-        return self.points.build(self.choose(**rule))
+        return self.points.build(self.place(self.choose(**rule)))
+
+    def refine(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any,
+        between: tuple[int, int],
+        n: int = 5,
+        sample_weight: Any = None,
+    ) -> Frontier:
+        """Return this frontier with n more solved points between two ids; the data must be those of training."""
+        return refine_between(self, X, y, sensitive_features, between, n, sample_weight)
+
+    def stability(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any,
+        n: int = 100,
+        confidence: float = 0.95,
+        sample_weight: Any = None,
+        random_state: int | None = 0,
+        progress: bool | Literal["auto"] = "auto",
+    ) -> Stability:
+        """Solve every point again on n bootstrap samples of the training data: bands, and decisions that flip."""
+        return bootstrap_frontier(self, X, y, sensitive_features, n, confidence, sample_weight, random_state, progress)
+
+    def explain(
+        self, before: int, after: int, X: Any = None, y: Any = None, *, sensitive_features: Any = None
+    ) -> Explanation:
+        """Say how two points differ: coefficients that moved and, with data, who gains and who loses."""
+        return explain_pair(self, before, after, X, y, sensitive_features)
+
+    def recalibrate(self, X: Any, y: Any, *, sample_weight: Any = None) -> Frontier:
+        """Return this frontier with probabilities fitted to held-out rows, the same map for every group.
+
+        Every model's scores are scaled and shifted (Platt); decisions at one half move with them, so evaluations are
+        dropped and have to be made again.
+        """
+        return recalibrated(self, X, y, sample_weight)
 
     def table(self) -> dict[str, Any]:
         """Return all columns as arrays: id, status, loss, loss gaps, and every evaluation's figures."""

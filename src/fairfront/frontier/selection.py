@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..exceptions import InputError
 from ..objectives import Array
+
+if TYPE_CHECKING:
+    from .frontier import Frontier
 
 Column = Callable[[str], Array]
 
@@ -29,23 +32,48 @@ def nearest_preference(objectives: Array, pi: Array) -> int:
     return int(np.argmin((objectives * pi).max(axis=1)))
 
 
-def at_most(column: Column, caps: Mapping[str, float], best: Array) -> int:
+def by_rates(
+    front: Frontier,
+    at_most: Mapping[str, float] | None,
+    least: str | None,
+    within: Mapping[str, float] | None,
+    on: str | None,
+    confidence: float | None,
+) -> int:
+    """Return the point that a rule on columns picks; caps and gaps are upper ends, tolerances plain differences."""
+
+    def vouched(name: str) -> Array:
+        return front.column(name, on, confidence)
+
+    def plain(name: str) -> Array:
+        return front.column(name, on)
+
+    if least is not None:
+        return smallest(vouched, plain, least, within or {})
+    assert at_most is not None
+    best = "error" if front.evaluations and "error" in front.column_names(on) else "loss"
+    return capped(front, vouched, at_most, plain(best), on, confidence)
+
+
+def capped(
+    front: Frontier, column: Column, caps: Mapping[str, float], best: Array, on: str | None, confidence: float | None
+) -> int:
     """Return the point with the smallest ``best`` among those whose columns are within their caps."""
     allowed = np.ones(len(best), dtype=bool)
     for name, cap in caps.items():
         allowed &= _finite(column(name), name) <= cap
     if not allowed.any():
-        raise InputError(_nothing(column, caps))
+        raise InputError(_nothing(front, column, caps, on, confidence))
     return int(np.flatnonzero(allowed)[np.argmin(best[allowed])])
 
 
-def least(column: Column, name: str, within: Mapping[str, float]) -> int:
+def smallest(vouched: Column, plain: Column, name: str, within: Mapping[str, float]) -> int:
     """Return the smallest ``name`` among points at most ``within`` above the smallest of those columns."""
-    allowed = np.ones(len(column(name)), dtype=bool)
+    allowed = np.ones(len(plain(name)), dtype=bool)
     for other, tolerance in within.items():
-        values = _finite(column(other), other)
+        values = _finite(plain(other), other)
         allowed &= values <= values.min() + tolerance
-    values = np.where(allowed, _finite(column(name), name), np.inf)
+    values = np.where(allowed, _finite(vouched(name), name), np.inf)
     return int(np.argmin(values))
 
 
@@ -55,13 +83,21 @@ def _finite(values: Array, name: str) -> Array:
     return np.where(np.isnan(values), np.inf, values)
 
 
-def _nothing(column: Column, caps: Mapping[str, float]) -> str:
-    """Say that nothing meets the caps, and which point comes nearest."""
-    over = sum(np.maximum(_finite(column(n), n) / max(c, 1e-12) - 1.0, 0.0) for n, c in caps.items())
+def _nothing(
+    front: Frontier, column: Column, caps: Mapping[str, float], on: str | None, confidence: float | None
+) -> str:
+    """Say that nothing meets the caps, which point comes nearest, and what these rows could vouch for at best."""
+    over = sum(np.maximum(_finite(column(n), n) - c, 0.0) for n, c in caps.items())
     place = int(np.argmin(over))
     asked = ", ".join(f"{n} <= {c:g}" for n, c in caps.items())
     found = ", ".join(f"{n} = {column(n)[place]:.4g}" for n in caps)
-    return f"no point has {asked}; the nearest is at place {place} with {found}; allow more, or trace more points."
+    surely = "" if confidence is None else f" at {confidence:.0%} confidence"
+    least = [text for n in caps if (text := front.least_claim(n, on, confidence))]
+    return (
+        f"no point has {asked}{surely}; the nearest is id {front.ids[place]} with {found}; "
+        + "".join(f"{text}; " for text in least)
+        + "allow more, evaluate on more rows, trace further, or pass confidence=None."
+    )
 
 
 def one_rule(rules: Mapping[str, Any]) -> str:

@@ -1,25 +1,60 @@
-"""Any model in people's units: rates per group on decisions, their gaps, and tables of many models."""
+"""Any model in people's units: rates per group on decisions, their gaps, how sure they are, and who changes sides."""
 
+from .calibration import Calibration, Platt, calibration_table, fit_platt
 from .contrasts import PerGroup, gaps, selection_ratio, worst_gap
+from .flips import Flips, Moves, flips
+from .intervals import (
+    bootstrap_gap,
+    effective_sizes,
+    error_interval,
+    katz,
+    newcombe,
+    paired_difference,
+    rate_gap_intervals,
+    selection_test,
+    smallest_detectable_gap,
+    smallest_verifiable_gap,
+    wilson,
+    worst_gap_upper,
+)
 from .overall import auc, error_rate, mean_squared_error
 from .rates import ClassRates, GroupRates, class_rates, group_rates
 from .table import Evaluation, evaluate_scores
 from .values import GroupMeans, group_means
 
 __all__ = [
+    "Calibration",
     "ClassRates",
     "Evaluation",
+    "Flips",
     "GroupMeans",
     "GroupRates",
+    "Moves",
     "PerGroup",
+    "Platt",
     "auc",
+    "bootstrap_gap",
+    "calibration_table",
     "class_rates",
+    "effective_sizes",
+    "error_interval",
     "error_rate",
     "evaluate_scores",
+    "fit_platt",
+    "flips",
     "gaps",
     "group_means",
     "group_rates",
+    "katz",
     "mean_squared_error",
+    "newcombe",
+    "paired_difference",
+    "rate_gap_intervals",
     "selection_ratio",
+    "selection_test",
+    "smallest_detectable_gap",
+    "smallest_verifiable_gap",
+    "wilson",
     "worst_gap",
+    "worst_gap_upper",
 ]

@@ -61,15 +61,7 @@ class Calibration(PerGroup):
     `gaps` and `worst_gap` compare any of them between groups.
     """
 
-    names: ClassVar[tuple[str, ...]] = (
-        "predicted",
-        "observed",
-        "in_the_large",
-        "slope",
-        "intercept",
-        "brier",
-        "ece",
-    )
+    names: ClassVar[tuple[str, ...]] = ("predicted", "observed", "in_the_large", "slope", "intercept", "brier", "ece")
 
     predicted: Array
     observed: Array
@@ -199,7 +191,8 @@ def _newton(x: Array, targets: Array, share: Array) -> tuple[Array, Array, NDArr
     settled = np.zeros(len(x), dtype=bool)
     for _ in range(MAX_ITER):
         score = slope[:, None] * x + offset[:, None]
-        along, up, gain, curvature = _direction(x, targets - expit(score), expit(score) * expit(-score), share)
+        probability = expit(score)
+        along, up, gain, curvature = _direction(x, targets - probability, probability * (1.0 - probability), share)
         move = along[:, None] * x + up[:, None]
         change = np.abs(move).max(axis=1)
         settled = change < 1e-9

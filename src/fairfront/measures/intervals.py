@@ -64,7 +64,7 @@ def katz(s1: ArrayLike, n1: ArrayLike, s2: ArrayLike, n2: ArrayLike, confidence:
     """Return Katz's log interval of the ratio (s1/n1) / (s2/n2); (0, infinity) where either n is 0.
 
     The variance of the log ratio is 1/s1 - 1/n1 + 1/s2 - 1/n2. Where one of the four counts (successes or
-    failures) is 0, half a row is added to each of them.
+    failures) is 0, half a row is added to each of them. Too short for small groups with rates near 1.
     """
     (a, size1), (b, size2) = _counts(s1, n1), _counts(s2, n2)
     empty = np.minimum(np.minimum(a, size1 - a), np.minimum(b, size2 - b)) < 1e-9
@@ -134,7 +134,7 @@ def worst_gap_upper(rates: GroupRates, name: str, confidence: float = 0.95, size
 
 def error_interval(error: ArrayLike, n: ArrayLike, confidence: float = 0.95) -> Interval:
     """Return Wilson's interval of an error rate, or of any other share, measured on n rows."""
-    return wilson(np.asarray(error, dtype=np.float64) * np.asarray(n), n, confidence)
+    return wilson(np.multiply(error, n), n, confidence)
 
 
 def paired_difference(a_correct: ArrayLike, b_correct: ArrayLike, confidence: float = 0.95) -> Interval:
@@ -185,8 +185,7 @@ def smallest_detectable_gap(
 
 def smallest_verifiable_gap(n1: ArrayLike, n2: ArrayLike, p: ArrayLike, confidence: float = 0.95) -> Array:
     """Return the least upper end that n1 and n2 rows support: that of an observed gap of exactly 0 at rate p."""
-    share, size1, size2 = (np.asarray(value, dtype=np.float64) for value in (p, n1, n2))
-    low, high = newcombe(share * size1, size1, share * size2, size2, confidence)
+    low, high = newcombe(np.multiply(p, n1), n1, np.multiply(p, n2), n2, confidence)
     return np.maximum(-low, high)
 
 
@@ -269,17 +268,18 @@ def _percentiles(values: Array, confidence: float) -> Interval:
 
 
 def _sizes(rates: GroupRates, name: str, sizes: Sizes | None) -> Array:
-    rates.rate(name)
     if sizes is not None and name in sizes:
         return np.asarray(sizes[name], dtype=np.float64)
-    weight = np.asarray(getattr(rates, DENOMINATORS.get(name, "class_weight")))
+    field = DENOMINATORS.get(name, "class_weight")
+    if not hasattr(rates, field):
+        raise InputError(f"{name} is not a share of rows, expected one of {', '.join(DENOMINATORS)}, recall.")
+    weight = np.asarray(getattr(rates, field))
     per_weight = np.nan_to_num(ratio(rates.n, rates.weight))
     return np.asarray(weight * per_weight.reshape(-1, *[1] * (weight.ndim - 1)))
 
 
 def _share(s: ArrayLike, n: ArrayLike) -> Array:
-    size = np.asarray(n, dtype=np.float64)
-    return np.asarray(np.asarray(s) / np.where(size > 0, size, 1.0))
+    return np.asarray(np.asarray(s) / np.where(np.asarray(n) > 0, n, 1.0))
 
 
 def _quantile(confidence: float) -> float:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import narwhals.stable.v1 as nw
@@ -37,7 +38,7 @@ from .linear import LinearProblem
 
 @dataclass(frozen=True)
 class Setup:
-    """A linear problem and what is known about its data without holding a row of it."""
+    """A linear problem and what is known about its data; ``recipe`` lays out the same problem on other rows."""
 
     problem: LinearProblem
     task: Task
@@ -47,6 +48,7 @@ class Setup:
     ridge: float
     feature_names: tuple[str, ...] | None
     favourable_was_given: bool
+    recipe: Mapping[str, Any]
 
     def sentences(self) -> tuple[str, ...]:
         """Say in words what each notion compares."""
@@ -91,8 +93,21 @@ def linear_problem(
     phi = GAPS[gap]() if isinstance(gap, str) else gap
     layout, algebra = build(what, cell_labels, attributes, notions, phi, surrogate, size, weight)
     problem = LinearProblem(matrix, what.targets(codes), what, chosen, layout, algebra, fit_intercept)
+    reference = {attribute.name: attribute.reference for attribute in attributes}
+    recipe = {
+        "favourable": what.favourable_label,
+        "notion": notions,
+        "surrogate": surrogate,
+        "loss": chosen,
+        "gap": phi,
+        "ridge": size,
+        "fit_intercept": fit_intercept,
+        "groups": replace(groups or Groups(), reference=reference),
+        "task": "regression" if regression else "classification",
+    }
     described = tuple(attribute.take(np.arange(0)) for attribute in attributes)
-    return Setup(problem, what, described, notions, surrogate, size, feature_names(X), favourable is not None)
+    given = favourable is not None
+    return Setup(problem, what, described, notions, surrogate, size, feature_names(X), given, recipe)
 
 
 def _loss(loss: str | Loss) -> Loss:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,13 @@ class LinearProblem:
         size = len(M)
         ridge = 1e-10 * max(float(np.trace(M)) / size, 1e-300)
         other.inverse_metric = cho_solve(cho_factor(M + ridge * np.eye(size)), np.eye(size))
+        return other
+
+    def with_row_weights(self, weight: Array) -> LinearProblem:
+        """Return the same problem with other weights of the (sorted) rows that leave every cell's total as it is."""
+        other = copy.copy(self)
+        cells = replace(self.layout.cells, row_weight=weight)
+        other.layout = replace(self.layout, cells=cells)
         return other
 
     def without_metric(self) -> LinearProblem:

@@ -1,0 +1,37 @@
+"""Facts: what a frontier was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..objectives import Task
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a frontier was made from, in words and names; no rows, labels or counts of small groups.
+
+    ``sensitive`` maps each attribute to its groups, the reference last; ``left_out`` names the groups that
+    were too small for the gaps; ``recipe`` holds the settings that lay out the same problem again.
+    """
+
+    task: Task
+    notions: tuple[str, ...]
+    sentences: tuple[str, ...]
+    surrogate: str
+    loss: str
+    gap: str
+    ridge: float
+    sensitive: tuple[tuple[str, tuple[str, ...]], ...]
+    left_out: tuple[tuple[str, tuple[str, ...]], ...]
+    solver: str
+    favourable_was_given: bool = True
+    recipe: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    used_for: str = "training weights and evaluation; predictions need no sensitive feature"
+
+    @property
+    def unit(self) -> str:
+        """Name the unit of ``Frontier.gaps``."""
+        return "loss gap" if self.surrogate == "loss" else "smooth rate gap"

@@ -1,0 +1,98 @@
+"""More points between two, solved on the training data, which must be the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..exceptions import InputError
+from ..objectives import Array
+from ..problems import Setup, linear_problem
+from ..solvers import Newton, Status, Target
+from ..solvers.aiming import working_problem
+from ..solvers.newton import first_knot, solve_knot
+from .points import LinearPoints
+
+if TYPE_CHECKING:
+    from .frontier import Frontier
+
+
+def same_problem(front: Frontier, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Setup:
+    """Lay out the frontier's problem on these data, and refuse data that give its first point other objectives."""
+    setup = linear_problem(
+        X, y, sensitive_features=sensitive_features, sample_weight=sample_weight, **front.facts.recipe
+    )
+    W = weights_of(front)
+    found = setup.problem.algebra.objectives(setup.problem.values(W[:1]))[0] if W.shape[2] == setup.problem.d else None
+    if found is None or found.shape != front.objectives[0].shape or not np.allclose(found, front.objectives[0], 1e-7):
+        raise InputError(
+            "these are not the data that the frontier was traced on (its first point has other objectives here), "
+            "expected the same rows, features, labels, groups and weights; trace a new frontier on them."
+        )
+    return setup
+
+
+def weights_of(front: Frontier) -> Array:
+    """Return the weights (N, K, d) of a frontier of linear models, the intercept last."""
+    points = front.points
+    if not isinstance(points, LinearPoints):
+        raise InputError("this needs a frontier of linear models that was traced by fairfront.")
+    if not points.fit_intercept:
+        return points.coef
+    return np.concatenate([points.coef, points.intercept[:, :, None]], axis=2)
+
+
+def refine_between(
+    front: Frontier, X: Any, y: Any, sensitive_features: Any, between: tuple[int, int], n: int, sample_weight: Any
+) -> Frontier:
+    """Solve n points with caps between those of two points; new points get new ids."""
+    setup = same_problem(front, X, y, sensitive_features, sample_weight)
+    problem = working_problem(setup, Newton())
+    first, second = (front.place(i) for i in between)
+    violation = problem.algebra.violation(front.signed_gaps)
+    solver = Newton().solver(problem, weights_of(front)[0])
+    knot = first_knot(solver, weights_of(front)[first])
+    knots = []
+    for share in np.linspace(0.0, 1.0, n + 2)[1:-1]:
+        caps = (1.0 - share) * violation[first] + share * violation[second]
+        knot = solve_knot(solver, knot, Target.from_caps(caps[None]))
+        if knot.status.solved:
+            knots.append(knot)
+    return _joined(front, setup, knots)
+
+
+def _joined(front: Frontier, setup: Setup, knots: list[Any]) -> Frontier:
+    """Return the frontier with the new points in their places; evaluations cover the old points only and go."""
+    from .assembling import assemble_knots
+
+    if not knots:
+        return front
+    more = assemble_knots(setup, Newton(), knots)
+    order = np.argsort(np.concatenate([front.loss, more.loss]), kind="stable")
+    mine, its = front.points, more.points
+    assert isinstance(mine, LinearPoints)
+    assert isinstance(its, LinearPoints)
+    points = replace(
+        mine,
+        coef=np.concatenate([mine.coef, its.coef])[order],
+        intercept=np.concatenate([mine.intercept, its.intercept])[order],
+    )
+    status: list[Status] = [*front.status, *more.status]
+    arrays: dict[str, Any] = {
+        name: np.concatenate([getattr(front, name), getattr(more, name)])[order]
+        for name in ("objectives", "gaps", "signed_gaps", "preferences", "kkt", "certified")
+    }
+    same = front.multipliers.shape[1] == more.multipliers.shape[1]
+    multipliers = np.concatenate([front.multipliers, more.multipliers])[order] if same else np.zeros((len(order), 0))
+    ids = np.concatenate([front.ids, front.ids.max() + 1 + np.arange(len(more))])[order]
+    return replace(
+        front,
+        points=points,
+        status=tuple(status[i] for i in order),
+        multipliers=multipliers,
+        ids=ids,
+        evaluations={},
+        **arrays,
+    )

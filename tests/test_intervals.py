@@ -1,0 +1,389 @@
+"""Intervals against published worked examples, SciPy and simulation, for many models at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binomtest, fisher_exact
+
+from fairfront.exceptions import InputError
+from fairfront.measures import (
+    GroupRates,
+    bootstrap_gap,
+    class_rates,
+    effective_sizes,
+    error_interval,
+    gaps,
+    group_means,
+    group_rates,
+    katz,
+    newcombe,
+    paired_difference,
+    rate_gap_intervals,
+    selection_test,
+    smallest_detectable_gap,
+    smallest_verifiable_gap,
+    wilson,
+    worst_gap,
+    worst_gap_upper,
+)
+
+NAMES = ("selection", "error", "accuracy", "tpr", "fpr")
+LEVELS = ("Green", "Purple", "Blue")
+# Newcombe (1998), Statistics in Medicine 17:873-890, Table II, method 10.
+NEWCOMBE = [
+    ((56, 70, 48, 80), (0.0524, 0.3339)),
+    ((9, 10, 3, 10), (0.1705, 0.8090)),
+    ((6, 7, 2, 7), (0.0582, 0.8062)),
+    ((5, 56, 0, 29), (-0.0381, 0.1926)),
+    ((0, 10, 0, 20), (-0.1611, 0.2775)),
+    ((0, 10, 0, 10), (-0.2775, 0.2775)),
+    ((10, 10, 0, 20), (0.6791, 1.0)),
+    ((10, 10, 0, 10), (0.6075, 1.0)),
+]
+# Both wrong, only a, only b, neither; Fagerland, Lydersen and Laake (2014), Statistics in Medicine 33:2850-2875.
+PAIRED = [((1, 1, 7, 12), (-0.507, -0.026), 5.1e-4), ((59, 6, 16, 80), (-0.1186, -0.0046), 5.1e-5)]
+
+
+def sample(seed: int, n: int = 200, N: int = 4, c: int = 3) -> dict[str, Any]:
+    random = np.random.default_rng(seed)
+    return {
+        "decided": random.random((N, n)) < random.random((N, 1)),
+        "favourable": np.concatenate([np.tile([True, False], c), random.random(n - 2 * c) < 0.4]),
+        "codes": np.concatenate([np.repeat(np.arange(c), 2), random.integers(0, c, n - 2 * c)]),
+        "weight": random.integers(1, 5, n) * 0.37,
+    }
+
+
+def rates_of(data: dict[str, Any], weight: np.ndarray | None = None) -> GroupRates:
+    return group_rates(data["decided"], data["favourable"], data["codes"], LEVELS, weight)
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999])
+def test_wilson_equals_scipy(confidence: float) -> None:
+    n = np.array([1, 2, 7, 30, 400])
+    for share in (0.0, 0.1, 0.5, 1.0):
+        successes = np.round(share * n)
+        low, high = wilson(successes, n, confidence)
+        for k in range(len(n)):
+            by_scipy = binomtest(int(successes[k]), int(n[k])).proportion_ci(confidence, method="wilson")
+            assert (low[k], high[k]) == pytest.approx((by_scipy.low, by_scipy.high), abs=1e-12)
+
+
+def test_no_rows_say_nothing() -> None:
+    assert wilson(0, 0) == (0.0, 1.0)
+    assert newcombe(0, 0, 3, 10) == (-1.0, 1.0)
+    assert katz(3, 10, 0, 0) == (0.0, np.inf)
+    np.testing.assert_array_equal(error_interval([0.0, 0.0], [0, 10]), wilson([0, 0], [0, 10]))
+    assert error_interval(0.25, 40.5)[1] == pytest.approx(wilson(0.25 * 40.5, 40.5)[1])
+
+
+@pytest.mark.parametrize(("counts", "published"), NEWCOMBE)
+def test_newcombe_as_published(counts: tuple[int, ...], published: tuple[float, float]) -> None:
+    np.testing.assert_allclose(newcombe(*counts), published, atol=5.1e-5)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(0, 60), min_size=4, max_size=4), st.floats(0.5, 0.99))
+def test_intervals_turn_round_with_their_groups_and_grow_with_confidence(counts: list[int], level: float) -> None:
+    s1, more1, s2, more2 = counts
+    one, other = (s1, s1 + more1), (s2, s2 + more2)
+    low, high = newcombe(*one, *other, level)
+    np.testing.assert_allclose(newcombe(*other, *one, level), (-high, -low), atol=1e-12)
+    below, above = newcombe(*one, *other, 0.5 + level / 2)
+    assert below <= low + 1e-12
+    assert above >= high - 1e-12
+    assert -1 <= low <= high <= 1
+    narrow, wide = katz(*one, *other, level), katz(*one, *other, 0.5 + level / 2)
+    assert wide[0] <= narrow[0] <= narrow[1] <= wide[1]
+
+
+def test_katz_by_hand() -> None:
+    half = 1.959964 * np.sqrt(1 / 15 - 1 / 50 + 1 / 10 - 1 / 40)
+    np.testing.assert_allclose(katz(15, 50, 10, 40), (1.2 * np.exp(-half), 1.2 * np.exp(half)), rtol=1e-6)
+    half = 1.959964 * np.sqrt(1 / 0.5 - 1 / 51 + 1 / 10.5 - 1 / 41)
+    middle = (0.5 / 51) / (10.5 / 41)
+    np.testing.assert_allclose(katz(0, 50, 10, 40), (middle * np.exp(-half), middle * np.exp(half)), rtol=1e-6)
+    assert np.diff(katz(10, 10, 10, 10)) > 0.3
+
+
+@pytest.mark.parametrize(("p1", "n1", "p2", "n2"), [(0.5, 40, 0.3, 60), (0.05, 200, 0.02, 300), (0.9, 30, 0.9, 400)])
+def test_coverage_by_simulation(p1: float, n1: int, p2: float, n2: int) -> None:
+    random = np.random.default_rng(0)
+    s1, s2 = random.binomial(n1, p1, 20_000), random.binomial(n2, p2, 20_000)
+    low, high = newcombe(s1, n1, s2, n2, 0.95)
+    assert 0.93 < np.mean((low <= p1 - p2) & (p1 - p2 <= high)) < 0.99
+    low, high = wilson(s1, n1, 0.9)
+    assert 0.86 < np.mean((low <= p1) & (p1 <= high)) < 0.97
+    if max(p1, p2) <= 0.5:  # Katz's interval is too short for small groups with rates near 1
+        low, high = katz(s1, n1, s2, n2, 0.95)
+        assert 0.93 < np.mean((low <= p1 / p2) & (p1 / p2 <= high)) < 1.0
+
+
+def simulated(truth: np.ndarray, size: np.ndarray, N: int, seed: int) -> GroupRates:
+    """Rates of N independent samples, as if they were N models."""
+    rate = np.random.default_rng(seed).binomial(size.astype(int), truth, (N, len(truth))) / size
+    fields = dict.fromkeys(("selection", "tpr", "fpr", "error"), rate)
+    return GroupRates(tuple("abcd"), size, size, positives=size, negatives=size, **fields)
+
+
+@pytest.mark.parametrize("truth", [[0.3, 0.3, 0.3, 0.3], [0.2, 0.5, 0.4, 0.3], [0.02, 0.01, 0.05, 0.02]])
+def test_claims_about_the_worst_gap_hold(truth: list[float]) -> None:
+    size = np.array([60.0, 90.0, 300.0, 1000.0])
+    rates = simulated(np.array(truth), size, 4000, seed=1)
+    upper = worst_gap_upper(rates, "tpr", 0.9)
+    assert np.mean(upper >= max(truth) - min(truth)) > 0.89
+    assert (upper >= worst_gap(rates, "tpr")).all()
+    assert (upper < worst_gap_upper(rates, "tpr", 0.99)).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_intervals_of_gaps_use_the_rows_behind_the_rate(name: str) -> None:
+    data = sample(0)
+    rates = rates_of(data)
+    low, high = rate_gap_intervals(rates, name, 0.9)
+    assert low.shape == high.shape == (4, 2)
+    assert ((low <= gaps(rates, name)) & (gaps(rates, name) <= high)).all()
+    rows = {"tpr": data["favourable"], "fpr": ~data["favourable"]}.get(name, np.ones(200, dtype=bool))
+    size = np.bincount(data["codes"][rows])
+    for model in range(4):
+        for g in range(2):
+            counts = [(rates.rate(name)[model, k] * size[k], size[k]) for k in (g, 2)]
+            expected = newcombe(*counts[0], *counts[1], 0.9)
+            np.testing.assert_allclose((low[model, g], high[model, g]), expected, atol=1e-12)
+
+
+def test_the_worst_gap_is_bonferroni_over_pairs() -> None:
+    rates = rates_of(sample(1))
+    ends = []
+    for a, b in ((0, 1), (0, 2), (1, 2)):
+        s1, s2 = rates.selection[:, a] * rates.n[a], rates.selection[:, b] * rates.n[b]
+        ends += list(np.abs(newcombe(s1, rates.n[a], s2, rates.n[b], 1 - 0.05 / 3)))
+    np.testing.assert_allclose(worst_gap_upper(rates, "selection"), np.max(ends, axis=0))
+    data = sample(1)
+    data["codes"] = data["codes"] - 1
+    pair = group_rates(data["decided"], data["favourable"], data["codes"], LEVELS[1:])
+    low, high = rate_gap_intervals(pair, "fpr")
+    np.testing.assert_allclose(worst_gap_upper(pair, "fpr"), np.maximum(-low, high)[:, 0])
+
+
+def test_groups_without_the_rate_stay_out() -> None:
+    codes = np.repeat([0, 1, 2], 20)
+    favourable = np.tile([True, False], 30) & (codes != 0)
+    rates = group_rates(np.tile([True, True, False], 20), favourable, codes, (*LEVELS, "absent"))
+    assert np.isnan(rate_gap_intervals(rates, "tpr")).all()
+    low, high = newcombe(*(rates.tpr[0, 1] * 10, 10), *(rates.tpr[0, 2] * 10, 10))
+    np.testing.assert_allclose(worst_gap_upper(rates, "tpr"), max(-low, high))
+    alone = group_rates(favourable, favourable, np.zeros(60, dtype=int), ("only",))
+    assert np.isnan(worst_gap_upper(alone, "tpr")).all()
+    assert rate_gap_intervals(alone, "tpr")[0].shape == (1, 0)
+    nobody = group_rates(np.empty((0, 60), dtype=bool), favourable, codes, LEVELS)
+    assert worst_gap_upper(nobody, "selection").shape == (0,)
+
+
+def test_recall_of_classes_has_intervals() -> None:
+    random = np.random.default_rng(5)
+    labels, codes = random.integers(0, 3, 300), random.integers(0, 2, 300)
+    rates = class_rates(random.integers(0, 3, (4, 300)), labels, 3, 1, codes, ("a", "b"))
+    low, high = rate_gap_intervals(rates, "recall")
+    assert low.shape == (4, 1, 3)
+    np.testing.assert_allclose(low[:, :, 1], rate_gap_intervals(rates, "tpr")[0])
+    low, high = rate_gap_intervals(rates, "recall", 1 - 0.05 / 3)
+    np.testing.assert_allclose(worst_gap_upper(rates, "recall"), np.maximum(-low, high)[:, 0].max(axis=1))
+
+
+def test_effective_sizes() -> None:
+    data = sample(2)
+    args = [data["favourable"], data["codes"], LEVELS]
+    plain, even = effective_sizes(*args), effective_sizes(*args, np.full(200, 7.5))
+    kish = effective_sizes(*args, data["weight"])
+    rates = rates_of(data)
+    for name, field in (("selection", "weight"), ("tpr", "positives"), ("fpr", "negatives")):
+        np.testing.assert_allclose(plain[name], getattr(rates, field))
+        np.testing.assert_allclose(even[name], plain[name])
+        assert (kish[name] < plain[name]).all()
+    weight = data["weight"][data["favourable"] & (data["codes"] == 1)]
+    assert kish["tpr"][1] == pytest.approx(weight.sum() ** 2 / (weight**2).sum())
+    assert effective_sizes(*args[:2], (*LEVELS, "absent"))["tpr"][3] == 0
+    weighted = rates_of(data, data["weight"])
+    assert (worst_gap_upper(weighted, "tpr", sizes=kish) > worst_gap_upper(weighted, "tpr")).all()
+
+
+def test_equal_weights_of_any_scale_change_nothing() -> None:
+    data = sample(3)
+    plain, scaled = rates_of(data), rates_of(data, np.full(200, 1e4))
+    for name in NAMES:
+        np.testing.assert_allclose(rate_gap_intervals(plain, name), rate_gap_intervals(scaled, name), atol=1e-9)
+    np.testing.assert_allclose(selection_test(plain), selection_test(scaled), atol=1e-9)
+
+
+def both(e: int, f: int, g: int, h: int) -> tuple[np.ndarray, np.ndarray]:
+    wrong_a = np.repeat([True, True, False, False], [e, f, g, h])
+    return ~wrong_a, ~np.repeat([True, False, True, False], [e, f, g, h])
+
+
+@pytest.mark.parametrize(("cells", "published", "rounding"), PAIRED)
+def test_paired_difference_as_published(cells: tuple[int, ...], published: tuple[float, ...], rounding: float) -> None:
+    np.testing.assert_allclose(np.ravel(paired_difference(*both(*cells))), published, atol=rounding)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(0, 30), min_size=4, max_size=4).filter(any))
+def test_paired_difference_step_by_step(cells: list[int]) -> None:
+    e, f, g, h = cells
+    n = sum(cells)
+    phi = 0.0
+    if (margins := (e + f) * (g + h) * (e + g) * (f + h)) > 0:
+        product = e * h - f * g
+        phi = (max(product - n / 2, 0) if product > 0 else product) / margins**0.5
+    p1, p2 = (e + f) / n, (e + g) / n
+    (l1, u1), (l2, u2) = wilson(e + f, n), wilson(e + g, n)
+    delta = np.sqrt((p1 - l1) ** 2 - 2 * phi * (p1 - l1) * (u2 - p2) + (u2 - p2) ** 2)
+    epsilon = np.sqrt((u1 - p1) ** 2 - 2 * phi * (u1 - p1) * (p2 - l2) + (p2 - l2) ** 2)
+    expected = (p1 - p2 - delta, p1 - p2 + epsilon)
+    np.testing.assert_allclose(np.ravel(paired_difference(*both(*cells))), expected, atol=1e-12)
+
+
+def test_paired_difference_of_many_models() -> None:
+    random = np.random.default_rng(4)
+    b = random.random(500) < 0.8
+    a = np.where(random.random((6, 500)) < 0.1, random.random((6, 500)) < 0.5, b)
+    low, high = paired_difference(a, b)
+    difference = b.mean() - a.mean(axis=1)
+    assert ((low < difference) & (difference < high)).all()
+    for model in range(6):
+        np.testing.assert_allclose(np.ravel(paired_difference(a[model], b)), (low[model], high[model]))
+    wrong = (500 * (1 - a.mean(axis=1)), 500, 500 * (1 - b.mean()), 500)
+    unpaired = newcombe(*wrong)
+    assert (high - low < 0.75 * (unpaired[1] - unpaired[0])).all()
+    assert (paired_difference(a, b, 0.99)[1] > high).all()
+    same = paired_difference(b, b)
+    assert -0.01 < same[0][0] < 0 < same[1][0] < 0.01
+
+
+def test_paired_coverage_by_simulation() -> None:
+    random = np.random.default_rng(6)
+    cells = random.multinomial(150, [0.1, 0.08, 0.03, 0.79], 2000)
+    covered = 0
+    for e, f, g, h in cells:
+        low, high = paired_difference(*both(e, f, g, h))
+        covered += (low[0] <= 0.05 <= high[0]) / 2000
+    assert 0.93 < covered < 0.985
+
+
+def test_smallest_detectable_gap() -> None:
+    # Sample sizes of the two-proportion test: .50 and .75 with power .9 need 76.7 rows each, .6 and .7 need 356.
+    assert smallest_detectable_gap(76.7, 76.7, 0.5, power=0.9) == pytest.approx(0.25, abs=2e-4)
+    assert smallest_detectable_gap(356, 356, 0.7) == pytest.approx(0.1, abs=2e-4)
+    assert smallest_detectable_gap(356, 356, 0.3) == pytest.approx(0.1, abs=2e-4)
+    found = smallest_detectable_gap([10, 100, 1000, 1000], [1000, 1000, 1000, 10_000], 0.0)
+    assert (np.diff(found) < 0).all()
+    assert (found > 0).all()
+    assert np.isnan(smallest_detectable_gap([0, 2], [50, 2], 0.5)).all()
+
+
+def test_detectable_gaps_are_detected_with_that_power() -> None:
+    gap = float(smallest_detectable_gap(300, 800, 0.2))
+    random = np.random.default_rng(8)
+    s1, s2 = random.binomial(300, 0.2, 20_000), random.binomial(800, 0.2 + gap, 20_000)
+    m = (s1 + s2) / 1100
+    z = (s2 / 800 - s1 / 300) / np.sqrt(m * (1 - m) * (1 / 300 + 1 / 800))
+    assert np.mean(np.abs(z) > 1.96) == pytest.approx(0.8, abs=0.02)
+
+
+def test_smallest_verifiable_gap_is_the_claim_at_an_observed_gap_of_zero() -> None:
+    least = smallest_verifiable_gap([50, 50, 5000], [80, 8000, 8000], 0.3)
+    assert least[0] == pytest.approx(np.abs(newcombe(15, 50, 24, 80)).max())
+    assert (np.diff(least) < 0).all()
+    rates = simulated(np.array([0.4, 0.4]), np.array([50.0, 80.0]), 3000, seed=2)
+    claims = worst_gap_upper(rates, "tpr")
+    near = np.abs(rates.tpr.mean(axis=1) - 0.4) < 0.005
+    assert (claims[near] > 0.98 * smallest_verifiable_gap(50, 80, 0.4)).all()
+
+
+def test_bootstrap_agrees_with_resampled_rows() -> None:
+    data = sample(9, n=150)
+    args = (data["decided"][0], data["favourable"], data["codes"], LEVELS)
+    random = np.random.default_rng(1)
+    for name in NAMES:
+        drawn = []
+        for _ in range(1500):
+            rows = random.integers(0, 150, 150)
+            drawn.append(gaps(group_rates(*(a[rows] for a in args[:3]), LEVELS), name)[0])
+        low, high = bootstrap_gap(*args, name, n_resamples=4000, random_state=0)
+        np.testing.assert_allclose((low, high), np.quantile(drawn, [0.025, 0.975], axis=0), atol=0.03)
+
+
+def test_bootstrap_is_near_newcombe_and_repeats() -> None:
+    data = sample(10, n=6000)
+    args = (data["decided"][1], data["favourable"], data["codes"], LEVELS, "tpr")
+    found = bootstrap_gap(*args, random_state=3)
+    rates = group_rates(*args[:4])
+    np.testing.assert_allclose(found, np.array(rate_gap_intervals(rates, "tpr"))[:, 0], atol=0.01)
+    np.testing.assert_array_equal(found, bootstrap_gap(*args, random_state=np.random.default_rng(3)))
+    wide = bootstrap_gap(*args, confidence=0.99, random_state=3)
+    assert (wide[0] < found[0]).all()
+    assert (wide[1] > found[1]).all()
+
+
+def test_bootstrap_without_the_rate() -> None:
+    codes = np.array([0, 0, 1, 1, -1])
+    favourable = np.array([False, False, True, True, True])
+    low, high = bootstrap_gap(favourable, favourable, codes, ("a", "b"), "tpr", random_state=0)
+    assert np.isnan([low, high]).all()
+    low, high = bootstrap_gap(favourable, favourable, codes, ("a", "b"), "selection", random_state=0)
+    np.testing.assert_array_equal([low, high], [[-1.0], [-1.0]])
+
+
+def test_selection_test_equals_scipy() -> None:
+    data = sample(11)
+    p, deviations = selection_test(rates_of(data))
+    for model in range(4):
+        chosen = np.bincount(data["codes"], data["decided"][model])
+        size = np.bincount(data["codes"])
+        for g in range(2):
+            table = [[chosen[k], size[k] - chosen[k]] for k in (g, 2)]
+            assert p[model, g] == pytest.approx(fisher_exact(table)[1])
+            mean = (chosen[g] + chosen[2]) / (size[g] + size[2])
+            spread = np.sqrt(mean * (1 - mean) * (1 / size[g] + 1 / size[2]))
+            assert deviations[model, g] == pytest.approx((chosen[g] / size[g] - chosen[2] / size[2]) / spread)
+
+
+def test_selection_test_of_special_cases() -> None:
+    codes = np.array([0, 0, 1, 1])
+    none, absent = np.zeros(4, dtype=bool), ("a", "absent", "b")
+    p, deviations = selection_test(group_rates(none, none, 2 * codes, absent))
+    np.testing.assert_array_equal(p, [[1.0, np.nan]])
+    np.testing.assert_array_equal(deviations, [[0.0, np.nan]])
+
+
+def test_inputs_that_cannot_be_used() -> None:
+    yes, codes = np.array([True, False, True]), np.array([0, 1, 1])
+    with pytest.raises(InputError, match=r"confidence is 95, expected a number between 0 and 1"):
+        wilson(1, 2, 95)
+    with pytest.raises(InputError, match=r"successes run from 3 to 3, expected 0 to n \(2 or more\)"):
+        newcombe(1, 2, 3, 2)
+    rates = group_rates(yes, yes, codes, ("a", "b"))
+    with pytest.raises(InputError, match="unknown rate 'ppv'"):
+        rate_gap_intervals(rates, "ppv")
+    means = group_means([1.0, 2.0, 3.0], [1.0, 2.0, 3.0], codes, ("a", "b"))
+    with pytest.raises(InputError, match="mse is not a share of rows"):
+        worst_gap_upper(means, "mse")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="unknown rate 'ppv'"):
+        bootstrap_gap(yes, yes, codes, ("a", "b"), "ppv")
+    with pytest.raises(InputError, match="bootstrap_gap got 2 models"):
+        bootstrap_gap([yes, yes], yes, codes, ("a", "b"), "tpr")
+    with pytest.raises(InputError, match="0 resamples"):
+        bootstrap_gap(yes, yes, codes, ("a", "b"), "tpr", n_resamples=0)
+    with pytest.raises(InputError, match="confidence is 0"):
+        bootstrap_gap(yes, yes, codes, ("a", "b"), "tpr", confidence=0)
+    with pytest.raises(InputError, match="have types int64 and bool on 3 rows, expected bool"):
+        paired_difference(np.array([1, 0, 1]), yes)
+    with pytest.raises(InputError, match=r"a_correct has shape \(2,\), expected \(N, 3\)"):
+        paired_difference(yes[:2], yes)
+    with pytest.raises(InputError, match="favourable has type int64, expected bool"):
+        effective_sizes([1, 0, 1], codes, ("a", "b"))
