@@ -181,9 +181,27 @@ def newton_outcome(problem: LinearProblem, newton: Newton, target: Target, start
 
 
 def _one_cap(solver: KnotSolver, first: Knot, caps: Array) -> Knot:
-    """Solve for one row of caps, or end at the smallest gaps that can be reached."""
+    """Solve for one row of caps, or end at the smallest gaps that can be reached.
+
+    A certified point is the answer. Otherwise a jump may have ended in a worse local optimum than the path from plain
+    training leads to, so the path is followed as well and the smaller loss kept.
+    """
     if (first.caps <= caps).all():
         return first
     begun = replace(first, caps=np.maximum(tops(solver.rows_of_gaps, first.caps, "worst_gap"), caps))
     found = follow(solver, begun, caps[None])[-1]
+    if not found.certified and found.status is not Status.FLOOR:
+        found = _smaller(solver, found, _walked(solver, begun, caps))
     return replace(found, status=Status.OUT_OF_REACH) if found.status is Status.FLOOR else found
+
+
+def _walked(solver: KnotSolver, begun: Knot, caps: Array, steps: int = 8) -> Knot:
+    """Follow the path from plain training to these caps in short steps."""
+    shares = np.linspace(0.0, 1.0, steps + 1)[1:, None]
+    return follow(solver, begun, (1.0 - shares) * begun.caps + shares * caps)[-1]
+
+
+def _smaller(solver: KnotSolver, one: Knot, other: Knot) -> Knot:
+    """Return the solved point with the smaller loss."""
+    better = float(solver.rows.p @ other.at.L) < float(solver.rows.p @ one.at.L)
+    return other if other.status.solved and other.status is not Status.FLOOR and better else one

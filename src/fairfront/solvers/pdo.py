@@ -49,7 +49,7 @@ class PDO:
     """
 
     max_iter: int = 1000
-    tol: float = 1e-9
+    tol: float = 1e-11
     band: float = 1e-4
     start_scale: float = 0.1
     needs: tuple[type, ...] = field(default=(FirstOrder,), init=False, repr=False)
