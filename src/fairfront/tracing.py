@@ -16,7 +16,8 @@ from .progress import Progress, progress_bar
 from .solvers import PBPDO, SOLVERS, Knot, Newton, Outcome, PaperPBPDO, PaperPDO, Solver, Status, run
 from .solvers.aiming import Path, aim, single_target, working_problem
 from .solvers.loop import check_needs
-from .solvers.path import FIRST, newton_outcome, newton_path
+from .solvers.path import FIRST, newton_path
+from .solvers.singles import newton_outcome, polished
 from .validation import check_positive, check_preferences
 
 
@@ -115,6 +116,8 @@ def trace_setup(
     runs = len(target.pi)
     with progress_bar(progress, "tracing", runs) as bar:
         outcome = run(work, chosen, start, target, _recorder(work, archive, bar, runs), random_state)
+    if getattr(chosen, "polish", False):
+        outcome = polished(work, outcome, target)
     return assemble(setup, chosen, outcome, target, archive)
 
 
@@ -193,7 +196,8 @@ def solve(
         check_needs(work, chosen.needs, chosen)
         assert target is not None
         return newton_outcome(work, chosen, target, first)
-    return run(work, chosen, first, target, on_iterate, random_state)
+    outcome = run(work, chosen, first, target, on_iterate, random_state)
+    return polished(work, outcome, target) if getattr(chosen, "polish", False) and target is not None else outcome
 
 
 @dataclass(frozen=True)

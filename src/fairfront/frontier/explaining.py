@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..measures import auc
-from ..measures.flips import Flips, flips
+from ..measures.changes import Flips, flips
 from ..objectives import Array, Attribute
 from ..validation import check_labels, check_matrix
 from .evaluating import encode_labels, resolve_attributes

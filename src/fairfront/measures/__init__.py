@@ -1,8 +1,8 @@
 """Any model in people's units: rates per group on decisions, their gaps, how sure they are, and who changes sides."""
 
 from .calibration import Calibration, Platt, calibration_table, fit_platt
+from .changes import Flips, Moves, flips
 from .contrasts import PerGroup, gaps, selection_ratio, worst_gap
-from .flips import Flips, Moves, flips
 from .intervals import (
     bootstrap_gap,
     effective_sizes,

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from ..objectives import Array
 from ..problems import LinearProblem
 from .aiming import Path, tops
-from .loop import Outcome
 from .newton import Knot, Newton, first_knot, follow, solve_knot
 from .preferences import Target
 from .sqp import KnotSolver
@@ -160,48 +159,3 @@ def _past_zero(problem: LinearProblem, newton: Newton, plain: Array, last: Knot,
             break
         knots.append(Knot(at, np.zeros(q), Status.PAST, solver.certified(at)))
     return knots
-
-
-def newton_outcome(problem: LinearProblem, newton: Newton, target: Target, start: Array | None) -> Outcome:
-    """Solve the points of a target from plain training and return them as a solver's outcome."""
-    plain = problem.fit(problem.algebra.p, None if start is None else start.reshape(-1, problem.K, problem.d)[0])
-    solver = newton.solver(problem, plain)
-    first = first_knot(solver, plain)
-    if target.by_preference.all():
-        knots = preferred(solver, first, target.pi, None)
-    else:
-        knots = [_one_cap(solver, first, caps) for caps in target.caps]
-    W, L = np.stack([k.at.W for k in knots]), np.stack([k.at.L for k in knots])
-    objectives = problem.algebra.objectives(L)
-    begun = problem.algebra.objectives(first.at.L[None])
-    history = tuple(np.vstack([begun, h[None]]) for h in objectives)
-    n_iter = np.array([k.at.n_iter for k in knots], dtype=np.intp)
-    status = tuple(k.status for k in knots)
-    return Outcome(W, L, objectives, status, n_iter, history, int(n_iter.sum()) + 1)
-
-
-def _one_cap(solver: KnotSolver, first: Knot, caps: Array) -> Knot:
-    """Solve for one row of caps, or end at the smallest gaps that can be reached.
-
-    A certified point is the answer. Otherwise a jump may have ended in a worse local optimum than the path from plain
-    training leads to, so the path is followed as well and the smaller loss kept.
-    """
-    if (first.caps <= caps).all():
-        return first
-    begun = replace(first, caps=np.maximum(tops(solver.rows_of_gaps, first.caps, "worst_gap"), caps))
-    found = follow(solver, begun, caps[None])[-1]
-    if not found.certified and found.status is not Status.FLOOR:
-        found = _smaller(solver, found, _walked(solver, begun, caps))
-    return replace(found, status=Status.OUT_OF_REACH) if found.status is Status.FLOOR else found
-
-
-def _walked(solver: KnotSolver, begun: Knot, caps: Array, steps: int = 8) -> Knot:
-    """Follow the path from plain training to these caps in short steps."""
-    shares = np.linspace(0.0, 1.0, steps + 1)[1:, None]
-    return follow(solver, begun, (1.0 - shares) * begun.caps + shares * caps)[-1]
-
-
-def _smaller(solver: KnotSolver, one: Knot, other: Knot) -> Knot:
-    """Return the solved point with the smaller loss."""
-    better = float(solver.rows.p @ other.at.L) < float(solver.rows.p @ one.at.L)
-    return other if other.status.solved and other.status is not Status.FLOOR and better else one

@@ -55,12 +55,15 @@ class PBPDO:
         points on the way.
     line_tol : float
         A preference counts as met when all pi_i h_i agree to this share.
+    polish : bool
+        Solve the end of every run to Newton's precision (linear models).
     """
 
     max_iter: int = 400
     tol: float = 1e-12
     slide: float = 0.05
     line_tol: float = 5e-3
+    polish: bool = False
     needs: tuple[type, ...] = field(default=(FirstOrder,), init=False, repr=False)
     name: ClassVar[str] = "pb_pdo"
 

@@ -69,7 +69,7 @@ class PDO:
             problem = problem.with_metric(problem.metric(W[0]))
         first = problem.cells(W)
         size = np.abs(problem.algebra.objectives(first.L))
-        scale = np.maximum(np.maximum(size[:, 0], 1e-6 * size.max(axis=1)), 1e-12)
+        scale = np.maximum(np.maximum(size[:, 0], 1e-3 * size.max(axis=1)), 1e-12)
         eta = np.ones(len(W)) if newton else first_step(problem.algebra, first)
         top = np.full(len(W), 4.0 if newton else np.inf)
         refused = np.zeros(len(W), dtype=np.intp)
