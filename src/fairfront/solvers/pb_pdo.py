@@ -149,7 +149,7 @@ class PBPDO:
         promised = plan.memo["decrease"] - (before - algebra.loss(old.L))
         rounding = 1e-13 * np.maximum(np.abs(before), 1e-300)
         taken = after <= before + 1e-4 * np.minimum(promised, 0.0) + rounding
-        along = _mostly_along(algebra, old, plan.beta, price)
+        along = _mostly_along(algebra, old, plan.beta, price, ~taken)
         eta = np.minimum(state.eta * np.where(taken, 2.0, 0.25), state.eta_max)
         widest = np.where(taken, np.fmax(state.slide_max, self.slide * _range(algebra, new.L)), state.slide_max)
         slide = np.minimum(state.slide * np.where(taken, 2.0, np.where(along, 0.25, 1.0)), widest)
@@ -171,16 +171,18 @@ def worst_excess(algebra: Algebra, over: Array) -> Array:
     return np.asarray(worst[:, algebra.notion_of])
 
 
-def _mostly_along(algebra: Algebra, point: Point, beta: Array, price: Array) -> NDArray[np.bool_]:
-    """Tell which moves change gaps more than they go down the loss: a refusal is then the slide's fault."""
+def _mostly_along(
+    algebra: Algebra, point: Point, beta: Array, price: Array, which: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Tell which of the refused moves change gaps more than they go down the loss: it is the slide's fault then."""
     moved = np.einsum("rkl,rl->rk", point.Q, beta)
-    length2 = np.einsum("rk,rk->r", beta, moved)
-    along2 = np.zeros(point.runs)
-    for r in range(point.runs):
+    share = np.zeros(point.runs)
+    for r in np.flatnonzero(which):
         active = algebra.B[price[r] != 0.0]
         change = active @ moved[r]
-        along2[r] = change @ np.linalg.pinv(active @ point.Q[r] @ active.T, rcond=1e-12, hermitian=True) @ change
-    return np.asarray(along2 > 0.5 * length2)
+        inverse = np.linalg.pinv(active @ point.Q[r] @ active.T, rcond=1e-12, hermitian=True)
+        share[r] = change @ inverse @ change / max(float(beta[r] @ moved[r]), 1e-300)
+    return np.asarray(share > 0.5)
 
 
 def _range(algebra: Algebra, L: Array) -> Array:
