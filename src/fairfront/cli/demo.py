@@ -81,12 +81,17 @@ def _say_what_is_compared(console: Console, front: Frontier) -> None:
 
 def _table(front: Frontier, chosen: int) -> Table:
     """Return the solved points, plain model first."""
-    caption = f"chosen: the least TPR gap within {TOLERANCE} of the smallest error"
+    caption = f"chosen: the least upper end of the TPR gap within {TOLERANCE} of the smallest error"
     table = Table(title="The frontier (rates on validation)", caption=caption)
-    for head in ("id", "loss (train)", "loss gap (train)", "error", "TPR gap", "approval ratio", ""):
+    for head in ("id", "loss (train)", "loss gap (train)", "error", "TPR gap", "at most (95 %)", "approval ratio", ""):
         table.add_column(head, justify="right" if head else "left")
     loss, gap = front.loss, front.gaps.max(axis=1)
-    columns = {name: front.column(name) for name in ("error", GAP, "selection_ratio")}
+    figures = [
+        front.column("error"),
+        front.column(GAP),
+        front.column(GAP, confidence=0.95),
+        front.column("selection_ratio"),
+    ]
     plain = int(np.argmin(loss))
     for i, status in enumerate(front.status):
         if not (status.solved or i in (chosen, plain)):
@@ -96,7 +101,7 @@ def _table(front: Frontier, chosen: int) -> Table:
             str(i),
             f"{loss[i]:.4f}",
             f"{gap[i]:.4f}",
-            *(f"{values[i]:.3f}" for values in columns.values()),
+            *(f"{values[i]:.3f}" for values in figures),
             mark,
             style="bold" if mark else None,
         )
