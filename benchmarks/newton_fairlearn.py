@@ -15,7 +15,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
 import fairfront as ff
-from fairfront.pareto import nondominated
 
 from .adult import adult
 from .report import table, write_section

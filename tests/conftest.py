@@ -59,9 +59,7 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
-def draw(
-    kind: str = "binary", n: int = 260, d: int = 3, seed: int = 0
-) -> tuple[np.ndarray, np.ndarray, dict]:
+def draw(kind: str = "binary", n: int = 260, d: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray, dict]:
     """Return features, labels (codes, or values) and sensitive columns."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))

@@ -66,9 +66,7 @@ class TestEveryCase:
         for run in range(5):
             single = case.problem.cells(W[run : run + 1])
             for name in ("L", "D", "Q"):
-                np.testing.assert_allclose(
-                    getattr(batch, name)[run], getattr(single, name)[0], rtol=1e-12, atol=1e-12
-                )
+                np.testing.assert_allclose(getattr(batch, name)[run], getattr(single, name)[0], rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["binary", "multiclass", "regression"])
@@ -110,13 +108,9 @@ def test_weights_are_repeated_rows(times: list[int]) -> None:
     repeat = np.concatenate([times, np.ones(120, dtype=int)])
     options = {"notions": ("equalized_odds", "demographic_parity")}
     group = columns["sex"]
-    weighted = assemble(
-        X, y, {"g": group}, weight=repeat.astype(float), groups=Groups("Male", min_size=1), **options
-    )
+    weighted = assemble(X, y, {"g": group}, weight=repeat.astype(float), groups=Groups("Male", min_size=1), **options)
     longer = np.repeat(np.arange(160), repeat)
-    repeated = assemble(
-        X[longer], y[longer], {"g": group[longer]}, groups=Groups("Male", min_size=1), **options
-    )
+    repeated = assemble(X[longer], y[longer], {"g": group[longer]}, groups=Groups("Male", min_size=1), **options)
     W = np.random.default_rng(1).normal(size=(2, 1, 4))
     one, two = weighted.cells(W), repeated.cells(W)
     for name in ("L", "D", "Q"):
@@ -151,9 +145,7 @@ def test_certain_probabilities_are_hard_groups(weights: str | None, min_size: in
     assert hard.algebra.names == soft.algebra.names
     np.testing.assert_allclose(hard.algebra.B, soft.algebra.B, atol=1e-12)
     for name in ("L", "D", "Q"):
-        np.testing.assert_allclose(
-            getattr(hard.cells(W), name), getattr(soft.cells(W), name), rtol=1e-11, atol=1e-12
-        )
+        np.testing.assert_allclose(getattr(hard.cells(W), name), getattr(soft.cells(W), name), rtol=1e-11, atol=1e-12)
     omega = np.random.default_rng(2).normal(size=hard.layout.k)
     np.testing.assert_allclose(hard.hessian(W[0], omega), soft.hessian(W[0], omega), rtol=1e-11, atol=1e-12)
 
@@ -174,11 +166,7 @@ def test_cells_without_weight_do_no_harm(dead: int) -> None:
 
 
 @settings(deadline=None, max_examples=40)
-@given(
-    codes=st.lists(
-        st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 3)), min_size=8, max_size=40
-    )
-)
+@given(codes=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 3)), min_size=8, max_size=40))
 def test_atoms_partition_the_rows(codes: list[tuple[int, int, int]]) -> None:
     table = np.array([*codes, (0, 0, 0), (0, 1, 1)])
     first, second = SIX[table[:, 1]], SIX[table[:, 2]]

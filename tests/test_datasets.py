@@ -230,9 +230,7 @@ def test_scaling_is_fitted_on_the_fit_rows_only():
 
 def test_no_folder(monkeypatch):
     monkeypatch.delenv(ENVIRONMENT, raising=False)
-    with pytest.raises(
-        InputError, match=r"pass folder=\.\.\. or set the environment variable FAIRFRONT_DATA"
-    ):
+    with pytest.raises(InputError, match=r"pass folder=\.\.\. or set the environment variable FAIRFRONT_DATA"):
         load_adult()
 
 

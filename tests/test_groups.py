@@ -116,24 +116,18 @@ def test_references() -> None:
         InputError, match=r"reference group 'z' of 'race' is not among its groups, expected one of a, b, c\."
     ):
         resolve(column, reference={"race": "z"})
-    with pytest.raises(
-        InputError, match=r"reference names the sensitive feature 'rase', expected one of race, sex\."
-    ):
+    with pytest.raises(InputError, match=r"reference names the sensitive feature 'rase', expected one of race, sex\."):
         resolve(column, reference={"rase": "c"})
     with pytest.raises(InputError, match=r"feature 'race', expected one of race & sex"):
         resolve(column, reference={"race": "c"}, cross=True)
 
 
 def test_columns_that_make_no_groups() -> None:
-    with pytest.raises(
-        InputError, match=r"'group' is constant \(all 5 rows are 'x'\), expected at least 2 groups"
-    ):
+    with pytest.raises(InputError, match=r"'group' is constant \(all 5 rows are 'x'\), expected at least 2 groups"):
         resolve(["x"] * 5 + [None])
     with pytest.raises(InputError, match=r"'group' is missing in all 6 rows, expected at least 2 groups"):
         resolve([None] * 6)
-    with pytest.raises(
-        InputError, match=r"has 300 values in 300 rows, expected groups; .*cut into bands first"
-    ):
+    with pytest.raises(InputError, match=r"has 300 values in 300 rows, expected groups; .*cut into bands first"):
         resolve(np.arange(300), 300)
     text = r"has 1 group\(s\) of at least 30 rows, expected 2 or more \(rows per group: a 40, b 2\); merge"
     with pytest.raises(InputError, match=text):
@@ -143,15 +137,11 @@ def test_columns_that_make_no_groups() -> None:
 
 
 def test_wrong_lengths() -> None:
-    with pytest.raises(
-        InputError, match=r"sensitive_features column 'group' has 6 rows, expected 5, as many as X"
-    ):
+    with pytest.raises(InputError, match=r"sensitive_features column 'group' has 6 rows, expected 5, as many as X"):
         resolve(VALUES, 5)
     with pytest.raises(InputError, match=r"GroupProbabilities has 2 rows, expected 5, as many as X"):
         resolve(GroupProbabilities(np.eye(2)), 5)
-    with pytest.raises(
-        InputError, match=r"GroupProbabilities column 'b' has 1 rows, expected 2, as many as the first"
-    ):
+    with pytest.raises(InputError, match=r"GroupProbabilities column 'b' has 1 rows, expected 2, as many as the first"):
         GroupProbabilities({"a": [1.0, 0.0], "b": [0.0]})
 
 

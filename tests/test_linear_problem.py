@@ -18,9 +18,7 @@ SMOOTH = [name for name in LOSSES if LOSSES[name].smooth]
 def plain(kind: str = "binary", loss: str | None = None, scale: float = 1.0, **options) -> LinearProblem:
     """Return a problem with scikit-learn's default ridge, C = 1."""
     X, y, columns = draw(kind)
-    return assemble(
-        X * scale, y, columns["sex"], kind, ("disparate_mistreatment",), loss, ridge=1 / len(y), **options
-    )
+    return assemble(X * scale, y, columns["sex"], kind, ("disparate_mistreatment",), loss, ridge=1 / len(y), **options)
 
 
 def objective(problem: LinearProblem, W: np.ndarray, omega: np.ndarray | None = None) -> float:
@@ -47,9 +45,7 @@ class TestEveryCase:
         root = np.random.default_rng(5).normal(size=(G.shape[2], G.shape[2]))
         M = root @ root.T + np.eye(len(root))
         point = problem.with_metric(M).cells(W)
-        np.testing.assert_allclose(
-            point.D, np.linalg.solve(M, G.transpose(0, 2, 1)).transpose(0, 2, 1), atol=1e-8
-        )
+        np.testing.assert_allclose(point.D, np.linalg.solve(M, G.transpose(0, 2, 1)).transpose(0, 2, 1), atol=1e-8)
         np.testing.assert_allclose(point.Q, G @ np.linalg.inv(M) @ G.transpose(0, 2, 1), atol=1e-8)
         np.testing.assert_array_equal(problem.with_metric(M).without_metric().cells(W).D, G)
         diagonal = problem.with_metric(np.diag(M)).cells(W)
@@ -113,9 +109,7 @@ def test_hinges_reach_linear_svc(loss: str, slack: float) -> None:
     """Times n C, with ridge = 1 / (n C): C sum hinge + |w|^2 / 2. LinearSVC would penalise its intercept."""
     X, y, _ = draw()
     problem = plain(loss=loss, intercept=False)
-    model = LinearSVC(
-        loss=loss, tol=1e-10, max_iter=2_000_000, fit_intercept=False, dual=True, random_state=0
-    )
+    model = LinearSVC(loss=loss, tol=1e-10, max_iter=2_000_000, fit_intercept=False, dual=True, random_state=0)
     theirs = objective(problem, model.fit(X, y).coef_)
     ours = objective(problem, problem.fit(problem.algebra.p))
     assert theirs - 1e-8 < ours < theirs + slack
@@ -154,12 +148,8 @@ def test_fit_weighs_cells_as_repeated_rows() -> None:
     omega = problem.algebra.p * np.array([0.3, 1.4, 1.0])
     factor, cells = np.zeros(len(y)), problem.layout.cells
     for cell in range(cells.count):
-        factor[cells.order[cells.offsets[cell] : cells.offsets[cell + 1]]] = (
-            omega[cell] / problem.algebra.p[cell]
-        )
-    model = LogisticRegression(tol=1e-12, max_iter=10_000, solver="newton-cholesky").fit(
-        X, y, sample_weight=factor
-    )
+        factor[cells.order[cells.offsets[cell] : cells.offsets[cell + 1]]] = omega[cell] / problem.algebra.p[cell]
+    model = LogisticRegression(tol=1e-12, max_iter=10_000, solver="newton-cholesky").fit(X, y, sample_weight=factor)
     np.testing.assert_allclose(problem.fit(omega), stacked(model), atol=1e-6)
 
 
@@ -174,9 +164,7 @@ def test_metric_is_a_hessian_a_whitening_or_a_diagonal(monkeypatch: pytest.Monke
     assert np.abs(kinked.with_metric(kinked.metric(W)).cells(W[None]).D).max() < 10.0
     monkeypatch.setattr(linear, "DENSE_LIMIT", 3)
     np.testing.assert_array_equal(smooth.metric(W), np.ones(4))
-    np.testing.assert_array_equal(
-        smooth.with_metric(smooth.metric(W)).cells(W[None]).Q, smooth.cells(W[None]).Q
-    )
+    np.testing.assert_array_equal(smooth.with_metric(smooth.metric(W)).cells(W[None]).Q, smooth.cells(W[None]).Q)
 
 
 @pytest.mark.parametrize("loss", SMOOTH)

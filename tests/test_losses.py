@@ -28,10 +28,7 @@ def loss_measures() -> list[tuple[str, Measure, str]]:
 
 
 def other_measures() -> list[tuple[str, Measure, str]]:
-    binary = [
-        (f"rate {c}", measure(Quantity("rate", c), Logistic(), TASKS["binary"]), "binary")
-        for c in (None, 0, 1)
-    ]
+    binary = [(f"rate {c}", measure(Quantity("rate", c), Logistic(), TASKS["binary"]), "binary") for c in (None, 0, 1)]
     several = [
         (f"class rate {c}", measure(Quantity("rate", c), Softmax(), TASKS["multiclass"]), "multiclass")
         for c in (None, 0, 1, 2)
@@ -124,9 +121,7 @@ def test_smoothed_is_smooth_and_near(name: str, kind: str) -> None:
 
 
 def test_unknown_loss_names_the_nearest() -> None:
-    with pytest.raises(
-        InputError, match=r"unknown loss 'logitsic', expected one of .*did you mean 'logistic'\?"
-    ):
+    with pytest.raises(InputError, match=r"unknown loss 'logitsic', expected one of .*did you mean 'logistic'\?"):
         LOSSES["logitsic"]
     with pytest.raises(InputError, match=r"unknown loss 3, expected one of logistic, .*squared\.$"):
         LOSSES[3]  # type: ignore[index]

@@ -116,9 +116,7 @@ def test_hypervolume_small_cases(monkeypatch: pytest.MonkeyPatch) -> None:
         hypervolume([[0.0, 0.0, 0.0]], [1.0, 1.0, 1.0])
 
 
-@pytest.mark.parametrize(
-    "bad", [[[0.0, np.nan]], [[np.inf, 1.0]], [1.0, 2.0], np.empty((3, 0)), [["a", "b"]]]
-)
+@pytest.mark.parametrize("bad", [[[0.0, np.nan]], [[np.inf, 1.0]], [1.0, 2.0], np.empty((3, 0)), [["a", "b"]]])
 def test_points_that_cannot_be_used(bad: object) -> None:
     with pytest.raises(InputError, match="points"):
         nondominated(bad)  # type: ignore[arg-type]

@@ -190,11 +190,7 @@ def test_missing_values() -> None:
 
 
 @settings(deadline=None, max_examples=60)
-@given(
-    st.lists(
-        st.one_of(st.none(), st.integers(-5, 5), st.sampled_from("xyz"), st.just(float("nan"))), max_size=20
-    )
-)
+@given(st.lists(st.one_of(st.none(), st.integers(-5, 5), st.sampled_from("xyz"), st.just(float("nan"))), max_size=20))
 def test_factorize_round_trip(values: list) -> None:
     column = as_columns({"c": np.array([*values, None], dtype=object)}, "s")["c"]
     codes, distinct = factorize(column)

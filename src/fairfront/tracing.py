@@ -18,7 +18,7 @@ from .solvers.aiming import Path, aim, single_target, working_problem
 from .solvers.loop import check_needs
 from .solvers.path import FIRST, newton_path
 from .solvers.singles import newton_outcome, polished
-from .validation import check_positive, check_preferences
+from .validation import as_numbers, check_positive, check_preferences
 
 
 def trace(
@@ -241,7 +241,7 @@ def minimize(
         As in SciPy: True when functions return (value, gradient), a callable for the Jacobian, None for finite
         differences.
     """
-    x = np.atleast_1d(np.asarray(x0, dtype=np.float64)).reshape(-1)
+    x = as_numbers(x0, "x0").reshape(-1)
     if not x.size or not np.isfinite(x).all():
         raise InputError(f"x0 has shape {np.shape(x0)} or is not finite, expected at least one finite number.")
     problem = FunctionProblem(functions, x, jac)
@@ -249,6 +249,10 @@ def minimize(
     chosen = SOLVERS[name]() if isinstance(name, str) else name
     if preference is None and isinstance(chosen, (PBPDO, PaperPBPDO)):
         raise InputError(f"solver {chosen.name!r} needs a preference, found None; give one, or use solver='pdo'.")
+    if preference is not None and np.ndim(preference) != 1:
+        raise InputError(
+            f"preference has shape {np.shape(preference)}, expected ({problem.algebra.m},): one number per objective."
+        )
     target = single_target(problem.algebra, chosen, preference, None)
     outcome = run(problem, chosen, x.reshape(1, 1, -1), target, None, random_state)
     status = outcome.status[0]

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from ..exceptions import GroupWarning, InputError
 from ..measures import Evaluation, GroupRates, evaluate_scores
-from ..measures.intervals import error_interval, smallest_verifiable_gap, worst_gap_upper
+from ..measures.intervals import error_interval, worst_gap_upper
+from ..measures.significance import smallest_verifiable_gap
 from ..objectives import Array, Attribute, Groups, Task
 from ..validation import check_labels, check_matrix, check_weights
 from .points import Points

@@ -4,21 +4,18 @@ from .calibration import Calibration, Platt, calibration_table, fit_platt
 from .changes import Flips, Moves, flips
 from .contrasts import PerGroup, gaps, selection_ratio, worst_gap
 from .intervals import (
-    bootstrap_gap,
     effective_sizes,
     error_interval,
     katz,
     newcombe,
     paired_difference,
     rate_gap_intervals,
-    selection_test,
-    smallest_detectable_gap,
-    smallest_verifiable_gap,
     wilson,
     worst_gap_upper,
 )
 from .overall import auc, error_rate, mean_squared_error
 from .rates import ClassRates, GroupRates, class_rates, group_rates
+from .significance import bootstrap_gap, selection_test, smallest_detectable_gap, smallest_verifiable_gap
 from .table import Evaluation, evaluate_scores
 from .values import GroupMeans, group_means
 

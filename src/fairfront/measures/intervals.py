@@ -1,4 +1,4 @@
-"""How sure a sample lets one be of rates and their gaps: intervals, tests and the least gap that sizes support.
+"""How sure a sample lets one be of rates and their gaps: intervals.
 
 Numbers only, vectorised over N models. An absolute gap is never below 0, so its interval would never be
 either: intervals are for signed gaps, and a claim about an absolute gap is the upper end, `worst_gap_upper`.
@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
-from scipy.stats import fisher_exact
 
 from ..exceptions import InputError
 from ..objectives import Array
@@ -24,14 +23,6 @@ Interval = tuple[Array, Array]
 Sizes = Mapping[str, Array]
 
 DENOMINATORS = {"selection": "weight", "error": "weight", "accuracy": "weight", "tpr": "positives", "fpr": "negatives"}
-# Rates as sums over the cells (favourable label, chosen), (favourable, not), (other, chosen), (other, not).
-PARTS = {
-    "selection": ([1, 0, 1, 0], [1, 1, 1, 1]),
-    "error": ([0, 1, 1, 0], [1, 1, 1, 1]),
-    "accuracy": ([1, 0, 0, 1], [1, 1, 1, 1]),
-    "tpr": ([1, 0, 0, 0], [1, 1, 0, 0]),
-    "fpr": ([0, 0, 1, 0], [0, 0, 1, 1]),
-}
 
 
 def wilson(successes: ArrayLike, n: ArrayLike, confidence: float = 0.95) -> Interval:
@@ -42,7 +33,7 @@ def wilson(successes: ArrayLike, n: ArrayLike, confidence: float = 0.95) -> Inte
     ``n`` may be effective sizes, so neither count needs to be whole. Shapes broadcast.
     """
     s, size = _counts(successes, n)
-    z = _quantile(confidence)
+    z = normal_quantile(confidence)
     centre = (s + z**2 / 2) / (size + z**2)
     half = z * np.sqrt(s * (size - s) / np.where(size > 0, size, 1.0) + z**2 / 4) / (size + z**2)
     low, high = np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
@@ -55,7 +46,7 @@ def newcombe(s1: ArrayLike, n1: ArrayLike, s2: ArrayLike, n2: ArrayLike, confide
     Statistics in Medicine 17 (1998) 873-890, method 10: the two Wilson intervals, squared and added.
     """
     first, second = wilson(s1, n1, confidence), wilson(s2, n2, confidence)
-    low, high = _squared_and_added(_share(s1, n1), first, _share(s2, n2), second)
+    low, high = _squared_and_added(share_of(s1, n1), first, share_of(s2, n2), second)
     unknown = (np.asarray(n1) == 0) | (np.asarray(n2) == 0)
     return np.where(unknown, -1.0, low), np.where(unknown, 1.0, high)
 
@@ -69,7 +60,7 @@ def katz(s1: ArrayLike, n1: ArrayLike, s2: ArrayLike, n2: ArrayLike, confidence:
     (a, size1), (b, size2) = _counts(s1, n1), _counts(s2, n2)
     empty = np.minimum(np.minimum(a, size1 - a), np.minimum(b, size2 - b)) < 1e-9
     a, b, size1, size2 = a + 0.5 * empty, b + 0.5 * empty, size1 + empty, size2 + empty
-    half = _quantile(confidence) * np.sqrt(1 / a - 1 / size1 + 1 / b - 1 / size2)
+    half = normal_quantile(confidence) * np.sqrt(1 / a - 1 / size1 + 1 / b - 1 / size2)
     middle = np.log(a / size1) - np.log(b / size2)
     unknown = (np.asarray(n1) == 0) | (np.asarray(n2) == 0)
     return np.where(unknown, 0.0, np.exp(middle - half)), np.where(unknown, np.inf, np.exp(middle + half))
@@ -110,7 +101,7 @@ def rate_gap_intervals(rates: GroupRates, name: str, confidence: float = 0.95, s
     -----
     NaN where the gap is: a group without the rows that the rate is about.
     """
-    values, size = rates.rate(name), _sizes(rates, name, sizes)
+    values, size = rates.rate(name), rows_behind(rates, name, sizes)
     return _gaps_between(values[:, :-1], size[:-1], values[:, -1:], size[-1:], confidence)
 
 
@@ -123,10 +114,10 @@ def worst_gap_upper(rates: GroupRates, name: str, confidence: float = 0.95, size
     correct for choosing among N models. Groups without the rate are left out, as by `worst_gap`; NaN when
     fewer than two have it. ``sizes`` as in `rate_gap_intervals`.
     """
-    values, size = rates.rate(name), _sizes(rates, name, sizes)
+    values, size = rates.rate(name), rows_behind(rates, name, sizes)
     one, other = np.triu_indices(len(size), 1)
     pairs = int(np.count_nonzero((size[one] > 0) & (size[other] > 0)))
-    level = 1.0 - (1.0 - _checked(confidence)) / max(1, pairs)
+    level = 1.0 - (1.0 - check_confidence(confidence)) / max(1, pairs)
     low, high = _gaps_between(values[:, one], size[one], values[:, other], size[other], level)
     largest = np.maximum(np.abs(low), np.abs(high)).reshape(len(values), low[:1].size)
     return np.asarray(np.fmax.reduce(largest, axis=1, initial=np.nan))
@@ -157,85 +148,6 @@ def paired_difference(a_correct: ArrayLike, b_correct: ArrayLike, confidence: fl
     return _squared_and_added(of_a / n, first, of_b / n, second, _correlation(of_a, of_b, both, n))
 
 
-def smallest_detectable_gap(
-    n1: ArrayLike, n2: ArrayLike, p: ArrayLike, confidence: float = 0.95, power: float = 0.8
-) -> Array:
-    """Return the least gap between two groups that a two-sided test on n1 and n2 rows finds with this power.
-
-        gap = z sqrt(m (1 - m) (1/n1 + 1/n2)) + z' sqrt(p (1 - p) / n1 + q (1 - q) / n2)
-
-    The normal approximation: the first group has rate p, the second q, farther by the gap on the side of 1/2,
-    where rates are less sure; m is their mean over all rows. NaN where even the largest gap is too small.
-    """
-    p, n1, n2 = np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in (p, n1, n2)))
-    n1, n2 = np.where(n1 > 0, n1, np.nan), np.where(n2 > 0, n2, np.nan)
-    z, side, room = _quantile(confidence), np.where(p > 0.5, -1.0, 1.0), np.maximum(p, 1.0 - p)
-
-    def needed(gap: Array) -> Array:
-        q = np.clip(p + side * gap, 0.0, 1.0)
-        m = (n1 * p + n2 * q) / (n1 + n2)
-        chance = z * np.sqrt(m * (1.0 - m) * (1.0 / n1 + 1.0 / n2))
-        return np.asarray(chance + ndtri(power) * np.sqrt(p * (1.0 - p) / n1 + q * (1.0 - q) / n2))
-
-    gap = room
-    for _ in range(60):  # needed is concave with a slope of at most 1/2 at the root: each round halves the distance
-        gap = np.minimum(needed(gap), room)
-    return np.where(needed(room) <= room, gap, np.nan)
-
-
-def smallest_verifiable_gap(n1: ArrayLike, n2: ArrayLike, p: ArrayLike, confidence: float = 0.95) -> Array:
-    """Return the least upper end that n1 and n2 rows support: that of an observed gap of exactly 0 at rate p."""
-    low, high = newcombe(np.multiply(p, n1), n1, np.multiply(p, n2), n2, confidence)
-    return np.maximum(-low, high)
-
-
-def bootstrap_gap(
-    decided_favourable: ArrayLike,
-    is_favourable: ArrayLike,
-    codes: ArrayLike,
-    levels: Sequence[str],
-    name: str,
-    n_resamples: int = 1000,
-    confidence: float = 0.95,
-    random_state: int | np.random.Generator | None = None,
-) -> Interval:
-    """Return bootstrap percentile intervals of one model's signed gaps, group minus reference, each (c - 1,).
-
-    Drawing n rows with replacement is drawing the counts of (group, label, decision) once from a multinomial,
-    so a resample costs as much as there are cells, not rows. Arguments as in `group_rates`, of one model and
-    without weights; rows without a group are left out. Resamples without the rate in a group do not count.
-    """
-    rates = group_rates(decided_favourable, is_favourable, codes, levels)
-    rates.rate(name)
-    if len(rates.tpr) != 1 or np.ndim(codes) != 1 or n_resamples < 1 or not rates.n.any():
-        found = f"{len(rates.tpr)} models, codes {np.shape(codes)}, {rates.n.sum():g} rows, {n_resamples} resamples"
-        raise InputError(f"bootstrap_gap got {found}; expected one model, codes (n,), and 1 or more of the others.")
-    hits, alarms = np.nan_to_num(rates.tpr[0]) * rates.positives, np.nan_to_num(rates.fpr[0]) * rates.negatives
-    cells = np.rint(np.column_stack([hits, rates.positives - hits, alarms, rates.negatives - alarms]))
-    random = np.random.default_rng(random_state)
-    draws = random.multinomial(int(cells.sum()), cells.ravel() / cells.sum(), size=n_resamples)
-    parts = draws.reshape(-1, *cells.shape) @ np.array(PARTS[name], dtype=np.float64).T
-    values = ratio(parts[..., 0], parts[..., 1])
-    return _percentiles(values[:, :-1] - values[:, -1:], confidence)
-
-
-def selection_test(rates: GroupRates, sizes: Sizes | None = None) -> tuple[Array, Array]:
-    """Test whether selection rates differ from the reference group's: p-values and deviations, each (N, c - 1).
-
-    The p-value is that of Fisher's exact test, two-sided, on counts rounded to whole rows. The second array is
-    the difference in standard deviations, (p1 - p2) / sqrt(m (1 - m) (1/n1 + 1/n2)) with m the mean rate.
-    NaN where a group has no rows. ``sizes`` as in `rate_gap_intervals`; one call of SciPy per model and group.
-    """
-    size = np.rint(_sizes(rates, "selection", sizes))
-    chosen = np.rint(np.nan_to_num(rates.selection) * size)
-    s1, n1, s2, n2 = np.broadcast_arrays(chosen[:, :-1], size[:-1], chosen[:, -1:], size[-1:])
-    known, mean = (n1 > 0) & (n2 > 0), _share(s1 + s2, n1 + n2)
-    spread = np.sqrt(mean * (1.0 - mean) * (_share(1.0, n1) + _share(1.0, n2)))
-    deviations = np.nan_to_num(ratio(_share(s1, n1) - _share(s2, n2), spread))
-    exact = np.vectorize(lambda a, n, b, m: fisher_exact([[a, n - a], [b, m - b]])[1], otypes=[np.float64])
-    return np.where(known, exact(s1, n1, s2, n2), np.nan), np.where(known, deviations, np.nan)
-
-
 def _gaps_between(p1: Array, n1: Array, p2: Array, n2: Array, confidence: float) -> Interval:
     low, high = newcombe(np.nan_to_num(p1) * n1, n1, np.nan_to_num(p2) * n2, n2, confidence)
     unknown = np.isnan(p1 - p2)
@@ -258,16 +170,8 @@ def _correlation(of_a: Array, of_b: Array, both: Array, n: int) -> Array:
     return np.nan_to_num(ratio(product, np.sqrt(of_a * (n - of_a) * of_b * (n - of_b))))
 
 
-def _percentiles(values: Array, confidence: float) -> Interval:
-    """Return the central quantiles of each column, leaving NaN out; NaN for columns with nothing else."""
-    tail = (1.0 - _checked(confidence)) / 2.0
-    some = ~np.isnan(values).all(axis=0)
-    ends = np.full((2, values.shape[1]), np.nan)
-    ends[:, some] = np.nanquantile(values[:, some], [tail, 1.0 - tail], axis=0)
-    return ends[0], ends[1]
-
-
-def _sizes(rates: GroupRates, name: str, sizes: Sizes | None) -> Array:
+def rows_behind(rates: GroupRates, name: str, sizes: Sizes | None) -> Array:
+    """Return the rows behind a rate in each group, (c,) or (c, classes): ``sizes`` where given, else scaled weights."""
     if sizes is not None and name in sizes:
         return np.asarray(sizes[name], dtype=np.float64)
     field = DENOMINATORS.get(name, "class_weight")
@@ -278,15 +182,18 @@ def _sizes(rates: GroupRates, name: str, sizes: Sizes | None) -> Array:
     return np.asarray(weight * per_weight.reshape(-1, *[1] * (weight.ndim - 1)))
 
 
-def _share(s: ArrayLike, n: ArrayLike) -> Array:
+def share_of(s: ArrayLike, n: ArrayLike) -> Array:
+    """Return s / n, and s where n is 0."""
     return np.asarray(np.asarray(s) / np.where(np.asarray(n) > 0, n, 1.0))
 
 
-def _quantile(confidence: float) -> float:
-    return float(ndtri(0.5 + _checked(confidence) / 2.0))
+def normal_quantile(confidence: float) -> float:
+    """Return z with P(|normal| < z) = confidence."""
+    return float(ndtri(0.5 + check_confidence(confidence) / 2.0))
 
 
-def _checked(confidence: float) -> float:
+def check_confidence(confidence: float) -> float:
+    """Return a confidence between 0 and 1, or say what was found instead."""
     if not 0.0 < confidence < 1.0:
         raise InputError(f"confidence is {confidence!r}, expected a number between 0 and 1, such as 0.95.")
     return confidence

@@ -1,0 +1,114 @@
+"""Operating points: from scores to decisions by one cut-off per model, the same for every group.
+
+A cut-off may be fixed, may follow from the share of people to be decided favourably, or from what the two kinds
+of mistakes cost. Many models at once: scores are (N, n) and cut-offs (N,).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..exceptions import InputError
+from ..objectives import Array
+from ..validation import check_positive, check_weights
+from .sums import as_models, blocks
+
+Side = Literal["above", "below"]
+
+
+def decide(scores: ArrayLike, cutoffs: ArrayLike, side: Side = "above") -> NDArray[np.bool_]:
+    """Return who is decided favourably: scores at or above the cut-off, or below it; shapes (N, n) and (N,)."""
+    values, limit = np.asarray(scores), np.asarray(cutoffs, dtype=np.float64)[..., None]
+    return np.asarray(values >= limit if check_side(side) == "above" else values < limit)
+
+
+def cutoffs_for_rate(
+    scores: ArrayLike, approval_rate: float, sample_weight: ArrayLike | None = None, side: Side = "above"
+) -> Array:
+    """Return the cut-off of each model, (N,), whose share of favourable decisions is nearest to a rate.
+
+    Rows with equal scores are decided alike, so the share may differ from the rate asked for; of two that are
+    equally near the smaller share is taken.
+    """
+    if not 0.0 <= approval_rate <= 1.0:
+        raise InputError(f"approval_rate is {approval_rate!r}, expected a share of people between 0 and 1.")
+    values, weight = _scores_and_weights(scores, sample_weight)
+
+    def distance(approved: Array) -> Array:
+        return np.asarray(np.abs(approved[0] - approval_rate * approved[0][:, -1:]))
+
+    return _best(values, weight[None], side, distance)
+
+
+def cutoffs_for_costs(
+    scores: ArrayLike,
+    is_favourable: ArrayLike,
+    costs: Mapping[str, float],
+    sample_weight: ArrayLike | None = None,
+    side: Side = "above",
+) -> Array:
+    """Return the cut-off of each model, (N,), with the least total cost of mistakes on these rows.
+
+    ``costs`` has the cost of a ``false_positive`` (a favourable decision for a row with another label) and of a
+    ``false_negative`` (the reverse). The cost at a cut-off chosen on the same rows is smaller than it will be on
+    others.
+    """
+    false_positive, false_negative = check_costs(costs)
+    good = np.asarray(is_favourable, dtype=bool)
+    values, weight = _scores_and_weights(scores, sample_weight)
+
+    def cost(approved: Array) -> Array:
+        right, wrong = approved
+        return np.asarray(false_positive * wrong + false_negative * (right[:, -1:] - right))
+
+    return _best(values, np.stack([weight * good, weight * ~good]), side, cost)
+
+
+def check_side(side: Any) -> Side:
+    """Return the side of the cut-off that is favourable."""
+    if side not in ("above", "below"):
+        raise InputError(f"favourable_side is {side!r}, expected 'above' or 'below' the cut-off.")
+    return "above" if side == "above" else "below"
+
+
+def check_costs(costs: Mapping[str, float]) -> tuple[float, float]:
+    """Return the costs of a false positive and of a false negative."""
+    names = ("false_positive", "false_negative")
+    if not isinstance(costs, Mapping) or set(costs) != set(names):
+        raise InputError(f"costs is {costs!r}, expected a mapping with {names[0]!r} and {names[1]!r}.")
+    found = [check_positive(costs[name], f"costs[{name!r}]", zero=True) for name in names]
+    if not any(found):
+        raise InputError("costs are both 0, expected at least one above 0.")
+    return found[0], found[1]
+
+
+def _scores_and_weights(scores: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Array, Array]:
+    values = np.atleast_2d(np.asarray(scores, dtype=np.float64))
+    values = as_models(values, values.shape[-1], "scores")
+    weight = check_weights(sample_weight, values.shape[1])
+    return values, np.ones(values.shape[1]) if weight is None else weight
+
+
+def _best(values: Array, weights: Array, side: Side, judged: Any) -> Array:
+    """Return the cut-off at which ``judged`` of the approved weights (q, N, n + 1) is least."""
+    sign = 1.0 if check_side(side) == "above" else -1.0
+    found = [_best_of(sign * values[part], weights, judged) for part in blocks(*values.shape)]
+    cutoffs = sign * np.concatenate([np.empty(0), *found])
+    return cutoffs if side == "above" else np.nextafter(cutoffs, np.inf)
+
+
+def _best_of(values: Array, weights: Array, judged: Any) -> Array:
+    """Approve 0, 1, ... n rows from the highest score on; only the last row of a tie is a place to stop."""
+    order = np.argsort(-values, axis=1, kind="stable")
+    ranked = np.take_along_axis(values, order, axis=1)
+    approved = np.zeros((len(weights), len(values), values.shape[1] + 1))
+    np.cumsum(weights[:, order], axis=2, out=approved[:, :, 1:])
+    whole = np.ones((len(values), values.shape[1] + 1), dtype=bool)
+    whole[:, 1:-1] = ranked[:, :-1] != ranked[:, 1:]
+    last = np.argmin(np.where(whole, judged(approved), np.inf), axis=1)
+    nobody = np.nextafter(ranked[:, 0], np.inf)
+    return np.where(last == 0, nobody, ranked[np.arange(len(values)), last - 1])

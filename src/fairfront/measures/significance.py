@@ -1,0 +1,116 @@
+"""Tests of gaps between groups, resampling, and the least gap that sizes support.
+
+A test says whether chance alone could have made a gap, not whether the gap matters: read it with the gap itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtri
+from scipy.stats import fisher_exact
+
+from ..exceptions import InputError
+from ..objectives import Array
+from .intervals import Interval, Sizes, check_confidence, newcombe, normal_quantile, rows_behind, share_of
+from .rates import GroupRates, group_rates
+from .sums import ratio
+
+# Rates as sums over the cells (favourable label, chosen), (favourable, not), (other, chosen), (other, not).
+PARTS = {
+    "selection": ([1, 0, 1, 0], [1, 1, 1, 1]),
+    "error": ([0, 1, 1, 0], [1, 1, 1, 1]),
+    "accuracy": ([1, 0, 0, 1], [1, 1, 1, 1]),
+    "tpr": ([1, 0, 0, 0], [1, 1, 0, 0]),
+    "fpr": ([0, 0, 1, 0], [0, 0, 1, 1]),
+}
+
+
+def smallest_detectable_gap(
+    n1: ArrayLike, n2: ArrayLike, p: ArrayLike, confidence: float = 0.95, power: float = 0.8
+) -> Array:
+    """Return the least gap between two groups that a two-sided test on n1 and n2 rows finds with this power.
+
+        gap = z sqrt(m (1 - m) (1/n1 + 1/n2)) + z' sqrt(p (1 - p) / n1 + q (1 - q) / n2)
+
+    The normal approximation: the first group has rate p, the second q, farther by the gap on the side of 1/2,
+    where rates are less sure; m is their mean over all rows. NaN where even the largest gap is too small.
+    """
+    p, n1, n2 = np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in (p, n1, n2)))
+    n1, n2 = np.where(n1 > 0, n1, np.nan), np.where(n2 > 0, n2, np.nan)
+    z, side, room = normal_quantile(confidence), np.where(p > 0.5, -1.0, 1.0), np.maximum(p, 1.0 - p)
+
+    def needed(gap: Array) -> Array:
+        q = np.clip(p + side * gap, 0.0, 1.0)
+        m = (n1 * p + n2 * q) / (n1 + n2)
+        chance = z * np.sqrt(m * (1.0 - m) * (1.0 / n1 + 1.0 / n2))
+        return np.asarray(chance + ndtri(power) * np.sqrt(p * (1.0 - p) / n1 + q * (1.0 - q) / n2))
+
+    gap = room
+    for _ in range(60):  # needed is concave with a slope of at most 1/2 at the root: each round halves the distance
+        gap = np.minimum(needed(gap), room)
+    return np.where(needed(room) <= room, gap, np.nan)
+
+
+def smallest_verifiable_gap(n1: ArrayLike, n2: ArrayLike, p: ArrayLike, confidence: float = 0.95) -> Array:
+    """Return the least upper end that n1 and n2 rows support: that of an observed gap of exactly 0 at rate p."""
+    low, high = newcombe(np.multiply(p, n1), n1, np.multiply(p, n2), n2, confidence)
+    return np.maximum(-low, high)
+
+
+def bootstrap_gap(
+    decided_favourable: ArrayLike,
+    is_favourable: ArrayLike,
+    codes: ArrayLike,
+    levels: Sequence[str],
+    name: str,
+    n_resamples: int = 1000,
+    confidence: float = 0.95,
+    random_state: int | np.random.Generator | None = None,
+) -> Interval:
+    """Return bootstrap percentile intervals of one model's signed gaps, group minus reference, each (c - 1,).
+
+    Drawing n rows with replacement is drawing the counts of (group, label, decision) once from a multinomial,
+    so a resample costs as much as there are cells, not rows. Arguments as in `group_rates`, of one model and
+    without weights; rows without a group are left out. Resamples without the rate in a group do not count.
+    """
+    rates = group_rates(decided_favourable, is_favourable, codes, levels)
+    rates.rate(name)
+    if len(rates.tpr) != 1 or np.ndim(codes) != 1 or n_resamples < 1 or not rates.n.any():
+        found = f"{len(rates.tpr)} models, codes {np.shape(codes)}, {rates.n.sum():g} rows, {n_resamples} resamples"
+        raise InputError(f"bootstrap_gap got {found}; expected one model, codes (n,), and 1 or more of the others.")
+    hits, alarms = np.nan_to_num(rates.tpr[0]) * rates.positives, np.nan_to_num(rates.fpr[0]) * rates.negatives
+    cells = np.rint(np.column_stack([hits, rates.positives - hits, alarms, rates.negatives - alarms]))
+    random = np.random.default_rng(random_state)
+    draws = random.multinomial(int(cells.sum()), cells.ravel() / cells.sum(), size=n_resamples)
+    parts = draws.reshape(-1, *cells.shape) @ np.array(PARTS[name], dtype=np.float64).T
+    values = ratio(parts[..., 0], parts[..., 1])
+    return percentiles(values[:, :-1] - values[:, -1:], confidence)
+
+
+def selection_test(rates: GroupRates, sizes: Sizes | None = None) -> tuple[Array, Array]:
+    """Test whether selection rates differ from the reference group's: p-values and deviations, each (N, c - 1).
+
+    The p-value is that of Fisher's exact test, two-sided, on counts rounded to whole rows. The second array is
+    the difference in standard deviations, (p1 - p2) / sqrt(m (1 - m) (1/n1 + 1/n2)) with m the mean rate.
+    NaN where a group has no rows. ``sizes`` as in `rate_gap_intervals`; one call of SciPy per model and group.
+    """
+    size = np.rint(rows_behind(rates, "selection", sizes))
+    chosen = np.rint(np.nan_to_num(rates.selection) * size)
+    s1, n1, s2, n2 = np.broadcast_arrays(chosen[:, :-1], size[:-1], chosen[:, -1:], size[-1:])
+    known, mean = (n1 > 0) & (n2 > 0), share_of(s1 + s2, n1 + n2)
+    spread = np.sqrt(mean * (1.0 - mean) * (share_of(1.0, n1) + share_of(1.0, n2)))
+    deviations = np.nan_to_num(ratio(share_of(s1, n1) - share_of(s2, n2), spread))
+    exact = np.vectorize(lambda a, n, b, m: fisher_exact([[a, n - a], [b, m - b]])[1], otypes=[np.float64])
+    return np.where(known, exact(s1, n1, s2, n2), np.nan), np.where(known, deviations, np.nan)
+
+
+def percentiles(values: Array, confidence: float) -> Interval:
+    """Return the central quantiles of each column, leaving NaN out; NaN for columns with nothing else."""
+    tail = (1.0 - check_confidence(confidence)) / 2.0
+    some = ~np.isnan(values).all(axis=0)
+    ends = np.full((2, values.shape[1]), np.nan)
+    ends[:, some] = np.nanquantile(values[:, some], [tail, 1.0 - tail], axis=0)
+    return ends[0], ends[1]
