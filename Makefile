@@ -26,7 +26,7 @@ unit: $(VENV)/test.stamp
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) -q
 
 bench: $(VENV)/test.stamp
-	$(BIN)/python -m benchmarks.engine
+	$(BIN)/python -m benchmarks
 
 $(VENV)/python.stamp:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -15,6 +15,6 @@ front = front.evaluate(X[validation], y[validation], sensitive_features=group[va
 chosen = front.choose(least="tpr_gap", within={"error": 0.005})
 
 front = front.evaluate(X[test], y[test], sensitive_features=group[test], name="test")
-for name, place in (("plain", 0), ("chosen", chosen)):
+for name, place in (("plain", 0), ("chosen", front.place(chosen))):
     error, gap = (front.column(column, on="test")[place] for column in ("error", "tpr_gap"))
     print(f"{name}: error {error:.3f}, gap in true positive rates {gap:.3f} on test")

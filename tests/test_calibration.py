@@ -18,7 +18,7 @@ from sklearn.metrics import brier_score_loss
 
 from fairfront.exceptions import InputError
 from fairfront.measures import Platt, calibration_table, fit_platt, gaps, worst_gap
-from fairfront.measures.calibration import FLAT
+from fairfront.measures.logistic import FLAT
 
 LEVELS = ("Green", "Purple", "Blue")
 

@@ -17,6 +17,7 @@ from .exceptions import (
     UnboundedError,
 )
 from .frontier import Frontier
+from .measures import Audit, audit
 from .objectives import GroupProbabilities, Groups
 from .problems import linear_problem
 from .solvers import PBPDO, PDO, Newton, PaperPBPDO, PaperPDO, Status
@@ -27,6 +28,7 @@ __version__ = "0.1.0"
 __all__ = [
     "PBPDO",
     "PDO",
+    "Audit",
     "FairfrontError",
     "FairfrontWarning",
     "Frontier",
@@ -45,6 +47,7 @@ __all__ = [
     "ParetoFairRegressor",
     "Status",
     "UnboundedError",
+    "audit",
     "datasets",
     "linear_problem",
     "minimize",

@@ -10,6 +10,7 @@ import typer
 
 from .. import __version__
 from ..exceptions import FairfrontError
+from .audit import audit
 from .demo import demo
 
 app = typer.Typer(
@@ -19,6 +20,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.command()(audit)
 app.command()(demo)
 
 

@@ -47,7 +47,7 @@ def demo(
     )
     front = front.evaluate(X[validation], y[validation], sensitive_features=_rows(groups, validation))
     _say_what_is_compared(console, front)
-    chosen = front.choose(least=GAP, within={"error": TOLERANCE})
+    chosen = front.choose(least=GAP, within={"error": TOLERANCE})  # ids are places on a frontier just traced
     console.print(_table(front, chosen))
     _report(console, front, chosen, X[test], y[test], _rows(groups, test))
     _draw(console, front, chosen, output)

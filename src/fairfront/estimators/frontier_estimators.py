@@ -81,8 +81,9 @@ class _FrontierFit(FairLinearModel):
         W = np.column_stack([coef, np.atleast_1d(model.intercept_)])
         set_weights(self, W, True, self.frontier_.facts.task.kind == "regression")
         self.chosen_id_ = int(id)
-        self.status_ = self.frontier_.status[id]
-        self.objectives_ = self.frontier_.objectives[id]
+        place = self.frontier_.place(id)
+        self.status_ = self.frontier_.status[place]
+        self.objectives_ = self.frontier_.objectives[place]
         self.n_iter_ = max(1, len(self.frontier_))
         return self
 

@@ -25,7 +25,7 @@ def assemble(setup: Setup, solver: Any, outcome: Outcome, target: Target, archiv
     algebra = setup.problem.algebra
     axes = np.column_stack([algebra.loss(L), algebra.worst(L)])
     ended = np.arange(len(W)) < len(outcome.W)
-    kept = _distinct(axes, nondominated(axes) | ended, len(outcome.W))
+    kept = _distinct(axes, nondominated(axes) | ended, len(outcome.W), target.by_preference)
     kept = kept[np.lexsort((kept, axes[kept, 0]))]
     status = [outcome.status[i] if ended[i] else Status.VISITED for i in kept]
     pi = np.concatenate([target.pi, np.full((len(seen), algebra.m), np.nan)])[kept]
@@ -40,7 +40,8 @@ def assemble_knots(setup: Setup, solver: Newton, knots: list[Knot]) -> Frontier:
     L = setup.problem.values(W)
     past = np.array([knot.status is Status.PAST for knot in knots])
     axes = np.column_stack([algebra.loss(L), algebra.worst(L), past])
-    kept = _distinct(axes, np.ones(len(W), dtype=bool), len(W))
+    asked = np.array([knot.pi is not None for knot in knots])
+    kept = _distinct(axes, np.ones(len(W), dtype=bool), len(W), asked)
     kept = kept[np.lexsort((kept, axes[kept, 0], past[kept]))]
     pi = np.array([np.full(algebra.m, np.nan) if knot.pi is None else knot.pi for knot in knots])[kept]
     raw = np.stack([knot.at.multipliers[: len(algebra.b)] for knot in knots])[kept]
@@ -107,8 +108,13 @@ def _frontier(
     )
 
 
-def _distinct(axes: Array, mask: NDArray[np.bool_], ended: int) -> NDArray[np.intp]:
-    """Return the places in the mask, without points on the way that lie within 1/1000 of another kept one."""
+def _distinct(
+    axes: Array, mask: NDArray[np.bool_], ended: int, asked: NDArray[np.bool_] | None = None
+) -> NDArray[np.intp]:
+    """Return the places in the mask, without points on the way that lie within 1/1000 of another kept one.
+
+    Ends of runs go only if they are equal, and what was asked for by preference stays in any case.
+    """
     places = np.flatnonzero(mask)
     low, high = axes[places].min(axis=0), axes[places].max(axis=0)
     span = np.where(high > low, high - low, 1.0)
@@ -118,7 +124,7 @@ def _distinct(axes: Array, mask: NDArray[np.bool_], ended: int) -> NDArray[np.in
     kept = []
     for place, fine, rough in zip(places, exact, coarse, strict=True):
         key = fine.tobytes() if place < ended else rough.tobytes()
-        if key not in seen:
+        if key not in seen or (asked is not None and place < len(asked) and asked[place]):
             kept.append(place)
         seen.update((fine.tobytes(), rough.tobytes()))
     return np.array(kept, dtype=np.intp)

@@ -35,3 +35,9 @@ class Facts:
     def unit(self) -> str:
         """Name the unit of ``Frontier.gaps``."""
         return "loss gap" if self.surrogate == "loss" else "smooth rate gap"
+
+    @property
+    def gap_columns(self) -> tuple[str, ...]:
+        """Name the columns of training gaps: ``loss_gap`` or ``smooth_rate_gap``, one per notion."""
+        name = self.unit.replace(" ", "_")
+        return (name,) if len(self.notions) == 1 else tuple(f"{notion}.{name}" for notion in self.notions)

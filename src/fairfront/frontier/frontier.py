@@ -81,7 +81,7 @@ class Frontier:
         return (
             f"Frontier({len(self)} points, {' + '.join(self.facts.notions)}: loss {self.loss.min():.4f} to "
             f"{self.loss.max():.4f}, worst {self.facts.unit} {worst.max():.4f} to {worst.min():.4f}; "
-            f"favourable label {self.facts.task.favourable_label!r})"
+            + (f"favourable label {self.facts.task.favourable_label!r})" if self.facts.task.classes else "regression)")
         )
 
     def evaluate(
@@ -95,14 +95,17 @@ class Frontier:
         return replace(self, evaluations={**self.evaluations, name: record})
 
     def column(self, name: str, on: str | None = None, confidence: float | None = None) -> Array:
-        """Return a column by name: ``loss``, ``loss_gap`` (training), or a figure of an evaluation.
+        """Return a column by name: ``loss``, the training gap (``loss_gap``, or ``smooth_rate_gap`` for the rate
+        surrogate), or a figure of an evaluation.
 
         With ``confidence`` a gap or an error is the upper end of its interval: what these rows can vouch for.
         """
         if name == "loss":
             return self.loss
-        if name == "loss_gap":
+        if name == self.facts.unit.replace(" ", "_"):
             return np.asarray(self.gaps.max(axis=1))
+        if name in self.facts.gap_columns:
+            return np.asarray(self.gaps[:, self.facts.gap_columns.index(name)])
         return figures(self._record(on), name, confidence)
 
     def _record(self, on: str | None) -> Evaluation:
@@ -144,20 +147,32 @@ class Frontier:
         confidence: float | None = 0.95,
     ) -> int:
         """Return the id of the point that a rule picks; see `select`."""
+        if within is not None and least is None:
+            raise InputError("within says how much worse than the best the least may be; it goes with least=...")
+        for rates in (at_most, within):
+            if rates is not None and not isinstance(rates, Mapping):
+                raise InputError(f"expected a mapping such as {{'tpr_gap': 0.02}}, found {rates!r}.")
         rule = selection.one_rule(
             {"id": id, "at_most": at_most, "least": least, "preference": preference, "knee": knee}
         )
         if rule == "id":
             assert id is not None
             return int(self.ids[self.place(id)])
+        solved = self.solved
         if rule == "knee":
-            found = selection.knee(self.loss, self.gaps.max(axis=1))
+            found = selection.knee(self.loss[solved], self.gaps[solved].max(axis=1))
         elif rule == "preference":
             pi = check_preferences(preference, self.objective_names)
-            found = selection.nearest_preference(self.objectives, pi[0])
+            found = selection.nearest_preference(self.objectives[solved], pi[0])
         else:
             found = selection.by_rates(self, at_most, least, within, on, confidence)
-        return int(self.ids[found])
+        return int(self.ids[solved[found]])
+
+    @property
+    def solved(self) -> NDArray[np.intp]:
+        """Return the rows that rules choose among: solved points, or all where none is."""
+        mask = np.array([status.solved for status in self.status])
+        return np.flatnonzero(mask if mask.any() else ~mask)
 
     def select(self, **rule: Any) -> Any:
         """Return the chosen model as a stock scikit-learn estimator that needs no fairfront.
@@ -215,9 +230,7 @@ class Frontier:
         """Return all columns as arrays: id, status, loss, loss gaps, and every evaluation's figures."""
         columns: dict[str, Any] = {"id": self.ids, "status": np.array([s.name.lower() for s in self.status])}
         columns["loss"] = self.loss
-        several = len(self.facts.notions) > 1
-        for i, notion in enumerate(self.facts.notions):
-            columns[f"{notion}.loss_gap" if several else "loss_gap"] = self.gaps[:, i]
+        columns.update(zip(self.facts.gap_columns, self.gaps.T, strict=True))
         for name, record in self.evaluations.items():
             columns.update({f"{name}.{key}": values for key, values in record.columns.items()})
         return columns

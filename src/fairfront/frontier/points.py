@@ -103,5 +103,4 @@ def _set_classes(model: Any, classes: NDArray[Any]) -> None:
         from sklearn.preprocessing import LabelBinarizer
 
         model._label_binarizer = LabelBinarizer(pos_label=1, neg_label=-1).fit(classes)
-    else:
-        model.classes_ = classes
+    model.classes_ = classes

@@ -13,6 +13,7 @@ from ..objectives import Array
 if TYPE_CHECKING:
     from .frontier import Frontier
 
+LARGER_IS_BETTER = frozenset({"auc", "selection_ratio"})
 Column = Callable[[str], Array]
 
 
@@ -43,11 +44,14 @@ def by_rates(
     """Return the point that a rule on columns picks; caps and gaps are upper ends, tolerances plain differences."""
 
     def vouched(name: str) -> Array:
-        return front.column(name, on, confidence)
+        return front.column(name, on, confidence)[front.solved]
 
     def plain(name: str) -> Array:
-        return front.column(name, on)
+        return front.column(name, on)[front.solved]
 
+    for name in (*(at_most or {}), *(within or {}), *([least] if least else [])):
+        if name.split(".")[-1] in LARGER_IS_BETTER:
+            raise InputError(f"{name} is better when larger, expected a column where smaller is better, such as error.")
     if least is not None:
         return smallest(vouched, plain, least, within or {})
     assert at_most is not None
@@ -94,7 +98,7 @@ def _nothing(
     surely = "" if confidence is None else f" at {confidence:.0%} confidence"
     least = [text for n in caps if (text := front.least_claim(n, on, confidence))]
     return (
-        f"no point has {asked}{surely}; the nearest is id {front.ids[place]} with {found}; "
+        f"no point has {asked}{surely}; the nearest is id {front.ids[front.solved[place]]} with {found}; "
         + "".join(f"{text}; " for text in least)
         + "allow more, evaluate on more rows, trace further, or pass confidence=None."
     )

@@ -1,5 +1,6 @@
 """Any model in people's units: rates per group on decisions, their gaps, how sure they are, and who changes sides."""
 
+from .audit import Audit, audit
 from .calibration import Calibration, Platt, calibration_table, fit_platt
 from .changes import Flips, Moves, flips
 from .contrasts import PerGroup, gaps, selection_ratio, worst_gap
@@ -20,6 +21,7 @@ from .table import Evaluation, evaluate_scores
 from .values import GroupMeans, group_means
 
 __all__ = [
+    "Audit",
     "Calibration",
     "ClassRates",
     "Evaluation",
@@ -30,6 +32,7 @@ __all__ = [
     "PerGroup",
     "Platt",
     "auc",
+    "audit",
     "bootstrap_gap",
     "calibration_table",
     "class_rates",

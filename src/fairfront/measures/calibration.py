@@ -18,11 +18,10 @@ from ..exceptions import InputError
 from ..objectives import Array
 from ..validation import check_weights
 from .contrasts import PerGroup
+from .logistic import fit_lines
 from .sums import as_models, blocks, membership, ratio, weighted_sums
 
 BINS = 10
-FLAT = 1e-6
-MAX_ITER = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,66 +158,8 @@ def _lines_and_bins(values: Array, positive: NDArray[np.bool_], weight: Array) -
 def _by_blocks(values: Array, targets: Array, weight: Array, *, flat: bool) -> tuple[Array, Array]:
     slope, offset = np.empty(len(values)), np.empty(len(values))
     for part in blocks(*values.shape):
-        slope[part], offset[part] = _line(values[part], targets, weight, flat)
+        slope[part], offset[part] = fit_lines(values[part], targets, weight, flat)
     return slope, offset
-
-
-def _line(values: Array, targets: Array, weight: Array, flat: bool) -> tuple[Array, Array]:
-    """Fit on standardised values and turn the line back; NaN, or a flat line, where there is none to be had."""
-    share = weight / weight.sum()
-    centre = values @ share
-    spread = np.sqrt((values - centre[:, None]) ** 2 @ share)
-    varied = spread > 1e-9 * (1.0 + np.abs(centre))
-    spread = np.where(varied, spread, 1.0)
-    slope, offset, settled = _newton((values - centre[:, None]) / spread[:, None], targets, share)
-    if flat:
-        falls = ~varied | (slope < FLAT)
-        slope, offset = np.where(falls, FLAT, slope), np.where(falls, logit(targets @ share), offset)
-    else:
-        known = varied & settled
-        slope, offset = np.where(known, slope, np.nan), np.where(known, offset, np.nan)
-    return slope / spread, offset - slope * centre / spread
-
-
-def _newton(x: Array, targets: Array, share: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """Minimise the logistic loss of slope x + offset for all models at once; say which have settled.
-
-    A step that changes scores by at most s changes curvatures by at most a factor exp(s): scaled by
-    log(1 + s) / s it lowers the loss from anywhere, and is Newton's own near the end. Large steps are first
-    tried in full. Without a finite optimum curvature fades while s stays near 1.
-    """
-    slope, offset = np.zeros(len(x)), np.zeros(len(x))
-    settled = np.zeros(len(x), dtype=bool)
-    for _ in range(MAX_ITER):
-        score = slope[:, None] * x + offset[:, None]
-        probability = expit(score)
-        along, up, gain, curvature = _direction(x, targets - probability, probability * (1.0 - probability), share)
-        move = along[:, None] * x + up[:, None]
-        change = np.abs(move).max(axis=1)
-        settled = change < 1e-9
-        if (settled | (curvature < 1e-10)).all():
-            break
-        scale = np.log1p(change) / np.maximum(change, 1e-300)
-        if (change > 1.0).any():
-            better = _loss(score + move, targets, share) < _loss(score, targets, share) - gain / 4.0
-            scale = np.where((change > 1.0) & better, 1.0, scale)
-        slope, offset = slope + scale * along, offset + scale * up
-    return slope, offset, settled
-
-
-def _direction(x: Array, residual: Array, curvature: Array, share: Array) -> tuple[Array, Array, Array, Array]:
-    """Return Newton's step in slope and offset, its squared length, and the mean curvature, each (N,)."""
-    g, gx = residual @ share, (residual * x) @ share
-    h = np.maximum(curvature @ share, 1e-300)
-    middle = (curvature * x) @ share / h
-    spread = np.maximum((curvature * (x - middle[:, None]) ** 2) @ share, 1e-300)
-    along = (gx - middle * g) / spread
-    up = g / h - middle * along
-    return along, up, along * gx + up * g, h
-
-
-def _loss(score: Array, targets: Array, share: Array) -> Array:
-    return np.asarray((np.logaddexp(0.0, score) - targets * score) @ share)
 
 
 def _binned_error(values: Array, positive: NDArray[np.bool_], weight: Array) -> Array:

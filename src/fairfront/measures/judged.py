@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from ..exceptions import InputError
 from ..objectives import Array, Task
-from ..validation import as_numbers, check_labels, check_weights, factorize, find_classes
+from ..validation import as_numbers, check_labels, check_weights, factorize
 from .operating import Side, check_side, cutoffs_for_costs, cutoffs_for_rate, decide
 
 
@@ -43,6 +43,12 @@ class Judged:
         if self.side == "above":
             return self.scores
         return 1.0 - self.scores if self.probability else -self.scores
+
+    def take(self, rows: NDArray[np.intp]) -> Judged:
+        """Return what is judged in some of the rows."""
+        scores = None if self.scores is None else self.scores[rows]
+        weight = None if self.weight is None else self.weight[rows]
+        return replace(self, truth=self.truth[rows], decided=self.decided[rows], scores=scores, weight=weight)
 
 
 @dataclass(frozen=True)
@@ -133,16 +139,14 @@ def _classes(
 ) -> tuple[list[Any], NDArray[np.intp], NDArray[np.intp] | None]:
     """Return classes, labels as class indices, and the same of predictions where these are labels."""
     truth, found = factorize(labels)
-    if predicted is None:
-        return *find_classes(labels), None
-    if predicted.dtype.kind == "f" and not np.array_equal(predicted, np.rint(predicted)):
-        return *find_classes(labels), None
+    if predicted is None or (predicted.dtype.kind == "f" and not np.array_equal(predicted, np.rint(predicted))):
+        return found, truth, None
     codes, values = factorize(predicted)
     if len(found) == 1 and len(values) == 2 and found[0] in values:
         return values, np.full(len(labels), values.index(found[0]), dtype=np.intp), codes
     strange = [value for value in values if value not in found]
     if strange and predicted.dtype.kind in "iuf" and len(found) == 2 and len(values) > 2:
-        return *find_classes(labels), None
+        return found, truth, None
     if strange:
         known = ", ".join(map(repr, found[:10]))
         raise InputError(

@@ -93,13 +93,21 @@ def bootstrap_gap(
 def selection_test(rates: GroupRates, sizes: Sizes | None = None) -> tuple[Array, Array]:
     """Test whether selection rates differ from the reference group's: p-values and deviations, each (N, c - 1).
 
+    `two_by_two` for every group and model. ``sizes`` as in `rate_gap_intervals`.
+    """
+    size = rows_behind(rates, "selection", sizes)
+    chosen = np.nan_to_num(rates.selection) * np.rint(size)
+    return two_by_two(chosen[:, :-1], size[:-1], chosen[:, -1:], size[-1:])
+
+
+def two_by_two(s1: ArrayLike, n1: ArrayLike, s2: ArrayLike, n2: ArrayLike) -> tuple[Array, Array]:
+    """Test whether s1/n1 and s2/n2 differ: p-values and deviations; shapes broadcast.
+
     The p-value is that of Fisher's exact test, two-sided, on counts rounded to whole rows. The second array is
     the difference in standard deviations, (p1 - p2) / sqrt(m (1 - m) (1/n1 + 1/n2)) with m the mean rate.
-    NaN where a group has no rows. ``sizes`` as in `rate_gap_intervals`; one call of SciPy per model and group.
+    NaN where a group has no rows; one call of SciPy per pair.
     """
-    size = np.rint(rows_behind(rates, "selection", sizes))
-    chosen = np.rint(np.nan_to_num(rates.selection) * size)
-    s1, n1, s2, n2 = np.broadcast_arrays(chosen[:, :-1], size[:-1], chosen[:, -1:], size[-1:])
+    s1, n1, s2, n2 = np.broadcast_arrays(*(np.rint(np.asarray(v, dtype=np.float64)) for v in (s1, n1, s2, n2)))
     known, mean = (n1 > 0) & (n2 > 0), share_of(s1 + s2, n1 + n2)
     spread = np.sqrt(mean * (1.0 - mean) * (share_of(1.0, n1) + share_of(1.0, n2)))
     deviations = np.nan_to_num(ratio(share_of(s1, n1) - share_of(s2, n2), spread))

@@ -19,7 +19,7 @@ def plot_frontier(
     front: Frontier,
     *,
     ax: Any = None,
-    x: str = "loss_gap",
+    x: str | None = None,
     y: str = "loss",
     on: str | None = None,
     chosen: int | None = None,
@@ -31,7 +31,7 @@ def plot_frontier(
     front : Frontier
     ax : matplotlib axes, optional
     x, y : str
-        ``loss`` and ``loss_gap`` (training) or figures of an evaluation such as ``error`` and ``tpr_gap``.
+        ``loss`` and the training gap (default across) or figures of an evaluation such as ``error`` and ``tpr_gap``.
     on : str, optional
         The evaluation to take rates from.
     chosen : int, optional
@@ -39,6 +39,7 @@ def plot_frontier(
     """
     pyplot = require("matplotlib.pyplot", "plot", "plot_frontier")
     axes = pyplot.subplots(figsize=(5.2, 4.0))[1] if ax is None else ax
+    x = front.facts.unit.replace(" ", "_") if x is None else x
     across, up = front.column(x, on), front.column(y, on)
     solved = np.array([status.solved for status in front.status])
     if (~solved).any():
@@ -47,6 +48,7 @@ def plot_frontier(
     plain = int(np.argmin(front.loss))
     axes.scatter(across[plain], up[plain], marker="s", s=60, color=PLAIN, label="plain model", zorder=4)
     if chosen is not None:
+        at = front.place(chosen)
         axes.scatter(
             across[chosen],
             up[chosen],
@@ -66,7 +68,7 @@ def plot_frontier(
 def _label(front: Frontier, name: str, on: str | None) -> str:
     if name == "loss":
         return "loss (training, with ridge)"
-    if name == "loss_gap":
+    if name == front.facts.unit.replace(" ", "_"):
         return f"worst {front.facts.unit} (training)"
     where = on or ("validation" if "validation" in front.evaluations else next(iter(front.evaluations)))
     return f"{name.replace('_', ' ')} ({where})"

@@ -18,9 +18,8 @@ class Factor:
     """
 
     def __init__(self, H: Array) -> None:
-        diagonal = np.diag(H).copy()
-        floor = 1e-30 + 1e-16 * max(float(diagonal.max(initial=0.0)), 0.0)
-        self.scale = 1.0 / np.sqrt(np.maximum(diagonal, floor))
+        diagonal = np.diag(H)
+        self.scale = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
         scaled = H * self.scale[:, None] * self.scale
         for jitter in (1e-13, 1e-11, 1e-9):
             try:
@@ -59,7 +58,7 @@ class Conjugate:
         self, product: Callable[[Array], Array], diagonal: Array, tol: float = 1e-9, max_iter: int = 500
     ) -> None:
         self.product, self.tol, self.max_iter = product, tol, max_iter
-        self.inverse_diagonal = 1.0 / np.maximum(diagonal, 1e-30)
+        self.inverse_diagonal = 1.0 / np.where(diagonal > 0, diagonal, 1.0)
 
     def solve(self, V: Array) -> Array:
         """Return H^-1 applied to the rows of V; rows stop improving together."""

@@ -202,7 +202,7 @@ class LinearProblem:
                 out += self.design.pull(start, stop, bent).reshape(V.shape)
             return out
 
-        return Conjugate(product, np.maximum(diagonal, 1e-12 * float(diagonal.max())))
+        return Conjugate(product, diagonal)
 
     def _row_factor(
         self, omega: Array, where: NDArray[np.intp], cell: int, start: int, stop: int

@@ -113,19 +113,64 @@ def follow(solver: KnotSolver, start: Knot, caps: Array, on_knot: Any = None) ->
 
 
 def _approach(solver: KnotSolver, inside: Knot, row: Array) -> Knot:
-    """Go from caps that are met to caps that are hard to meet in ever shorter steps; the last one met is the floor."""
-    done, step, last = 0.0, 0.5, inside
-    while step > 5e-3:
-        share = min(done + step, 1.0)
-        caps = (1.0 - share) * inside.caps + share * row
-        knot = solve_knot(solver, last, Target.from_caps(caps[None]))
+    """Go from caps that are met towards caps that are hard to meet, as far as can be; short of them it is the floor.
+
+    Local solutions may end on the way where others go on, so uncertified ends are tried again from smaller weights.
+    """
+    room = np.maximum(inside.caps - row, 0.0)
+    best, least = inside, 1.0
+    for scale in (1.0, 0.5, 0.1):
+        at = inside.at if scale == 1.0 else solver.evaluate(scale * inside.at.W, 0.0 * inside.at.multipliers)
+        knot, share = _squeezed(solver, replace(inside, at=at), row, room)
+        if share < least:
+            best, least = knot, share
+        if least == 0.0:
+            return best
+        if best.certified and best.status.solved and best is not inside:
+            break
+    return replace(best, status=Status.FLOOR)
+
+
+def _squeezed(solver: KnotSolver, start: Knot, row: Array, room: Array) -> tuple[Knot, float]:
+    """Return the point with the smallest caps row + share * room that can be met, and that share."""
+    q = len(row)
+    loss = abs(float(solver.rows.p @ start.at.L))
+    price = 10.0 * max(float(np.abs(start.at.multipliers[:q]) @ room), 0.1 * loss, 1e-12)
+    at, found, least = start.at, start, 1.0
+    for _ in range(3):
+        at = squeeze(solver, at, row, room, price)
+        share = solver.excess(at, row, room)
+        share = 0.0 if share < 1e-9 else min(1.001 * share, 1.0)
+        knot = solve_knot(solver, replace(start, at=at), Target.from_caps((row + share * room)[None]))
         if not knot.status.solved:
-            step *= 0.5
-            continue
-        done, last, step = share, knot, 1.5 * step
-        if done >= 1.0:
-            return knot
-    return replace(last, status=Status.FLOOR)
+            break
+        gain, found, least = least - share, knot, share
+        if share == 0.0 or gain < 1e-3:
+            break
+        price *= 10.0
+    return found, least
+
+
+def squeeze(solver: KnotSolver, at: Iterate, row: Array, room: Array, price: float) -> Iterate:
+    """Minimise loss + price * s subject to caps row + s * room, s >= 0: exact Newton steps with an elastic cap."""
+    guards = np.zeros(len(solver.rows.b) - len(row))
+    low, wide = np.concatenate([row, guards]), np.concatenate([room, guards])
+
+    def merit(L: Array) -> float:
+        total = float(solver.rows.p @ L + price * solver.excess(replace(at, L=L), row, room))
+        return total if np.isfinite(total) else np.inf
+
+    for _ in range(solver.max_iter):
+        at = replace(at, factor=solver.curvature(at), kkt=0.0)
+        D, Q = solver.metric(at)
+        caps = low + solver.least_room(at, Q, low, wide, price) * wide
+        move, multipliers = solver.direction(at, D, Q, caps)
+        before = merit(at.L)
+        new = solver.shortened(at, caps, move, multipliers, merit)
+        if new is at or merit(new.L) >= before - 1e-7 * abs(before):
+            return new
+        at = new
+    return at
 
 
 def _light(knot: Knot) -> Knot:

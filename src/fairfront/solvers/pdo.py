@@ -81,20 +81,27 @@ class PDO:
         A = algebra.jacobian(point.L)
         beta, status = np.zeros_like(point.L), []
         promise, toll, returns = np.zeros(point.runs), np.zeros(point.runs), np.zeros(point.runs, dtype=bool)
+        flat = np.zeros(point.runs, dtype=bool)
         for r in range(point.runs):
             held = self.held(algebra, z[r], float(state.band[r]))
             moves, back = common_direction(A[r], algebra.B, F[r], z[r], held)
             promise[r] = float(moves @ point.Q[r] @ moves)
+            flat[r] = not algebra.gap.even and float(A[r, 0] @ point.Q[r] @ A[r, 0]) <= 1e-28 * float(point.Q[r].max())
             returns[r] = held.any() and not held.all() and not state.refused[r] % 2
             if state.refused[r] % 2 and not held.all():  # the way back may raise a gap that is not held
                 back = np.zeros_like(back)
             beta[r] = state.eta[r] * moves + back
             toll[r] = max(0.0, -float(algebra.p @ point.Q[r] @ back))
             reach = state.eta[r] if np.isinf(state.eta_max[r]) else 1.0
-            done = promise[r] == 0.0 or (not state.refused[r] and reach * promise[r] <= self.tol * state.scale[r])
+            plain = algebra.gap.even and float(A[r, 0] @ point.Q[r] @ A[r, 0]) <= self.tol**2 * state.scale[r]
+            done = (
+                promise[r] == 0.0 or plain or (not state.refused[r] and reach * promise[r] <= self.tol * state.scale[r])
+            )
             stuck = state.refused[r] > 40
+            done = done or (flat[r] and stuck)  # the first objective is at its smallest and would rise
             status.append(Status.EFFICIENT if done else Status.STALLED if stuck else Status.RUNNING)
-        return Plan(beta, status, {"promise": promise, "toll": toll, "returns": returns}), state
+        memo = {"promise": np.where(flat, 0.0, promise), "toll": toll, "returns": returns}
+        return Plan(beta, status, memo), state
 
     def held(self, algebra: Algebra, z: Array, band: float) -> NDArray[np.bool_]:
         """Return the mask of gaps that are held at zero."""
@@ -139,8 +146,9 @@ def common_direction(A: Array, B: Array, F: Array, z: Array, held: NDArray[np.bo
         rows = rows - taken_out @ C
         back = (inverse @ z[held]) @ B[held]
     norms = np.linalg.norm(rows, axis=1)
-    used = norms > 1e-14 * max(float(np.linalg.norm(J[0])), 1e-300)
-    if not used[0]:
+    used = norms > 1e-14 * max(float(np.linalg.norm(J, axis=1).max()), 1e-300)
+    if not used.any() or (held.any() and not used[0]):
         return np.zeros(A.shape[1]), back
     alpha = min_norm((rows[used] / norms[used, None])[None])[0]
-    return norms[0] * (alpha / norms[used]) @ coordinates[used], back
+    length = norms[0] if used[0] else norms[used].max()
+    return length * (alpha / norms[used]) @ coordinates[used], back

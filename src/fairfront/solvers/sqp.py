@@ -8,6 +8,7 @@ H = hessian(p + B^T lambda): quadratic convergence. A Hessian is kept as long as
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,14 +21,15 @@ from ..problems import LinearProblem
 from ..problems.curvature import Factor, Shifted
 from ..problems.linear import DENSE_LIMIT
 from .preferences import Target
-from .steps import capped_step
+from .simplex import factor
+from .steps import capped_step, least_distance
 
 
 @dataclass(frozen=True)
 class Iterate:
     """A point with its cells, gradients, multipliers and the factor of the last Hessian.
 
-    kkt         largest of stationarity (columns at unit scale), violation and complementarity
+    kkt         largest of stationarity (columns at unit scale), violation, complementarity and wrong signs
     violation   how far the worst gap is above its cap
     level       pi_1 loss of a preference, NaN with fixed caps
     """
@@ -53,12 +55,12 @@ class KnotSolver:
         self.unit = self._column_scale()
 
     def _column_scale(self) -> Array:
-        """Return each column's root mean square, at least 1, so that stationarity does not depend on units."""
+        """Return each column's root mean square, so that stationarity does not depend on units."""
         total = np.zeros(self.problem.d)
         design = self.problem.design
         for start, stop, _ in self.problem.layout.cells.chunks(design.rows_per_chunk(1)):
             total += design.squares(start, stop, np.ones(stop - start))
-        return np.tile(np.maximum(np.sqrt(total / max(design.n, 1)), 1.0), self.problem.K)
+        return np.tile(np.sqrt(np.where(total > 0, total / max(design.n, 1), 1.0)), self.problem.K)
 
     def evaluate(self, W: Array, multipliers: Array) -> Iterate:
         """Return the iterate at W, without a factor."""
@@ -79,8 +81,10 @@ class KnotSolver:
         gradient = (self.rows.p + at.multipliers @ self.rows.B) @ at.G
         over = self.sizes(at) - caps
         violation = float(max(over.max(initial=0.0), 0.0))
-        slack = float(np.max(np.abs(at.multipliers) * np.maximum(-over, 0.0), initial=0.0))
-        kkt = max(float(np.max(np.abs(gradient) / self.unit)), violation, slack)
+        side = np.where(self.rows.two_sided, np.sign(at.multipliers), 1.0) * self.gaps(at)
+        slack = float(np.max(np.abs(at.multipliers) * np.maximum(caps - side, 0.0), initial=0.0))
+        wrong = float(np.max(-at.multipliers[~self.rows.two_sided], initial=0.0))
+        kkt = max(float(np.max(np.abs(gradient) / self.unit)), violation, slack, wrong)
         return replace(at, kkt=kkt, violation=violation)
 
     def solve(self, start: Iterate, target: Target) -> Iterate:
@@ -147,39 +151,55 @@ class KnotSolver:
     def _convexified(self, at: Iterate, omega: Array) -> Any:
         """Add rho A^T A on the active gaps, which leaves the step on them as it is; else raise eigenvalues."""
         H = self.problem.hessian(at.W, omega)
-        A = self.rows.B[np.abs(at.multipliers) > 0] @ at.G
+        active = np.abs(at.multipliers) > 0
+        A = self.rows.B[active] @ at.G
         scale = float(np.abs(np.diag(H)).max())
         push = scale / max(float((A**2).sum(axis=1).max(initial=0.0)), 1e-300)
         for rho in (0.0, push, 1e2 * push, 1e4 * push):
             try:
-                return Augmented(H, A, rho) if len(A) and rho else Factor(H)
+                return Augmented(H, A, rho, active) if len(A) and rho else Factor(H)
             except LinAlgError:
                 continue
         return Shifted(H)
 
     def _step(self, at: Iterate, caps: Array) -> Iterate:
         """Take the quadratic program's step, shortened until it helps; returns ``at`` itself when nothing does."""
+        D, Q = self.metric(at)
+        move, multipliers = self.direction(at, D, Q, caps)
+        mu = 2.0 * np.maximum(np.abs(multipliers), np.abs(at.multipliers)) + 1e-8
+        return self.shortened(at, caps, move, multipliers, lambda L: self._merit(L, caps, mu))
+
+    def metric(self, at: Iterate) -> tuple[Array, Array]:
+        """Return the cells' directions D = H^-1 G and inner products Q = G H^-1 G^T."""
         D = at.factor.solve(at.G)
         Q = at.G @ D.T
-        Q = 0.5 * (Q + Q.T)
+        return D, 0.5 * (Q + Q.T)
+
+    def direction(self, at: Iterate, D: Array, Q: Array, caps: Array) -> tuple[Array, Array]:
+        """Return the quadratic program's move (w - move is the next point) and its multipliers."""
         z = self.gaps(at)
         step = capped_step(self.rows, Q[None], z[None], caps[None], np.ones(1))
-        multipliers = step.x[0]
-        if isinstance(at.factor, Augmented):
-            active = np.abs(at.multipliers) > 0
-            multipliers = multipliers.copy()
-            multipliers[active] -= at.factor.rho * (self.rows.B[active] @ Q @ step.beta[0])
-        move = (step.beta[0] @ D).reshape(at.W.shape)
-        mu = 2.0 * np.maximum(np.abs(multipliers), np.abs(at.multipliers)) + 1e-8
-        new = self.residual(replace(self.evaluate(at.W - move, multipliers), factor=at.factor), caps)
-        before = self._merit(at.L, caps, mu)
-        if new.kkt <= 0.9 * at.kkt or self._merit(new.L, caps, mu) < before:
-            return new
-        for length in 0.5 ** np.arange(1, 13):
-            W = at.W - length * move
-            if self._merit(self.problem.values(W[None])[0], caps, mu) < before - 1e-15 * abs(before):
-                shorter = (1.0 - length) * at.multipliers + length * multipliers
-                return self.residual(replace(self.evaluate(W, shorter), factor=at.factor), caps)
+        x, move = step.x[0], (step.beta[0] @ D).reshape(at.W.shape)
+        if not isinstance(at.factor, Augmented):
+            return move, x
+        ahead = z - self.rows.B @ Q @ step.beta[0]
+        inside = np.where(self.rows.two_sided, np.abs(ahead), ahead) < caps - 1e-9 * np.abs(z).max()
+        return move, np.where((x == 0) & inside, 0.0, at.factor.corrected(x, move))
+
+    def shortened(
+        self, at: Iterate, caps: Array, move: Array, multipliers: Array, merit: Callable[[Array], float]
+    ) -> Iterate:
+        """Return the iterate after the move, halved until the merit falls; ``at`` itself when it never does."""
+        before = merit(at.L)
+        with np.errstate(over="ignore", invalid="ignore"):  # a step may land where losses overflow, and is refused then
+            new = self.residual(replace(self.evaluate(at.W - move, multipliers), factor=at.factor), caps)
+            if new.kkt <= 0.9 * at.kkt or merit(new.L) < before:
+                return new
+            for length in 0.5 ** np.arange(1, 13):
+                W = at.W - length * move
+                if merit(self.problem.values(W[None])[0]) < before - 1e-15 * abs(before):
+                    shorter = (1.0 - length) * at.multipliers + length * multipliers
+                    return self.residual(replace(self.evaluate(W, shorter), factor=at.factor), caps)
         return at
 
     def _merit(self, L: Array, caps: Array, mu: Array) -> float:
@@ -187,6 +207,30 @@ class KnotSolver:
         size = np.where(self.rows.two_sided, np.abs(z), z)
         merit = float(self.rows.p @ L + (mu * np.maximum(size - caps, 0.0)).sum())
         return merit if np.isfinite(merit) else np.inf
+
+    def excess(self, at: Iterate, row: Array, room: Array) -> float:
+        """Return the smallest s >= 0 with which the gaps are within row + s * room."""
+        over = self.sizes(at)[: len(row)] - row
+        return float(np.max(np.divide(over, room, out=np.zeros_like(over), where=room > 0), initial=0.0))
+
+    def least_room(self, at: Iterate, Q: Array, row: Array, room: Array, price: float) -> float:
+        """Return the s at which the quadratic program with caps row + s * room would pay ``price`` for less of it."""
+        C, z = self.rows.B @ factor(Q[None])[0], self.gaps(at)
+        r = z - self.rows.B @ Q @ self.rows.p
+
+        def affordable(s: float) -> bool:
+            x = least_distance(C, r, row + s * room, self.rows.two_sided)
+            return x is not None and float(np.abs(x) @ room) <= price
+
+        if affordable(0.0):
+            return 0.0
+        low, high = 0.0, max(self.excess(at, row, room), 1e-9)
+        while not affordable(high) and high < 1e6:
+            low, high = high, 2.0 * high
+        for _ in range(14):
+            middle = 0.5 * (low + high)
+            low, high = (low, middle) if affordable(middle) else (middle, high)
+        return high
 
     def certified(self, at: Iterate) -> bool:
         """Tell whether omega >= 0 on every convex cell and 0 on the others: then the point is a global optimum."""
@@ -202,11 +246,17 @@ class KnotSolver:
 
 
 class Augmented(Factor):
-    """Factor of H + rho A^T A, with rho kept to correct the multipliers."""
+    """Factor of H + rho A^T A with the gradients A of the gaps that were active, kept to correct the multipliers."""
 
-    def __init__(self, H: Array, A: Array, rho: float) -> None:
-        self.rho = rho
+    def __init__(self, H: Array, A: Array, rho: float, active: NDArray[np.bool_]) -> None:
+        self.A, self.rho, self.active = A, rho, active
         super().__init__(H + rho * A.T @ A)
+
+    def corrected(self, x: Array, move: Array) -> Array:
+        """Return the multipliers of the program without rho A^T A; gaps that the step leaves alone have none."""
+        full = x.copy()
+        full[self.active] -= self.rho * (self.A @ move.reshape(-1))
+        return full
 
 
 def _stagnant(trail: list[float], tol: float, window: int = 6) -> bool:

@@ -16,11 +16,11 @@ class Status(StrEnum):
         "(the preference line does not meet the frontier)"
     )
     NEAREST = "preference not reachable: nearest point (the gaps are below what the preference asks without any effort)"
-    OUT_OF_REACH = "preference not reachable: nearest point (the gaps cannot be made as small as asked)"
+    OUT_OF_REACH = "not reachable: nearest point (the gaps cannot be made as small as asked)"
     FLOOR = "efficient: the smallest gap that these models can reach on these data"
     PAST = "solved with the gaps past zero, on the other side of what plain training has"
     WEAK = (
-        "weakly efficient: the gaps are at their smallest but the loss could still fall; "
+        "weakly efficient: some objectives are at their smallest but another could still fall; "
         "use normalised gradients or another start"
     )
     STALLED = "stalled: no step lowers the objectives any more, although the point is not known to be efficient"

@@ -1,0 +1,6 @@
+"""Run all benchmarks one after the other: python -m benchmarks."""
+
+from . import engine_quality, engine_speed, newton_fairlearn, newton_quality, newton_scale
+
+for part in (engine_speed, newton_scale, newton_quality, newton_fairlearn, engine_quality):
+    part.main()

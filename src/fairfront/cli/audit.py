@@ -1,0 +1,215 @@
+"""``fairfront audit``: how a model stands today, from a file of its scores or decisions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from ..exceptions import InputError
+from ..measures import Audit
+from ..measures import audit as run_audit
+from ..measures.requirements import Verdict, parse_requirement
+from ..objectives import Groups
+from .csv_columns import as_groups, as_label, as_labels, as_number_column, read_columns
+
+EXIT = {"met": 0, "not met": 3, "inconclusive": 4}
+SIDES = ("above", "below")
+
+
+def audit(
+    file: Annotated[Path, typer.Argument(help="CSV file with a header line, one row per person.")],
+    label: Annotated[str, typer.Option(help="Column of what turned out to be true.")],
+    groups: Annotated[str, typer.Option(help="Columns of groups: sex,race:ref=White.")],
+    favourable: Annotated[
+        list[str], typer.Option(help="The label that is good for the person, or 'above'/'below' for scores; or both.")
+    ],
+    score: Annotated[str | None, typer.Option(help="Column of scores.")] = None,
+    decision: Annotated[str | None, typer.Option(help="Column of decisions, in the words of the label.")] = None,
+    cutoff: Annotated[float | None, typer.Option(help="Cut-off on scores, one for all groups.")] = None,
+    approval_rate: Annotated[float | None, typer.Option(help="Share of favourable decisions.")] = None,
+    costs: Annotated[str | None, typer.Option(help="Costs of a false positive and a false negative: 5,1.")] = None,
+    control: Annotated[str | None, typer.Option(help="Columns whose levels are compared within.")] = None,
+    weight: Annotated[str | None, typer.Option(help="Column of sample weights.")] = None,
+    require: Annotated[
+        list[str] | None, typer.Option(help='What must hold, such as "selection_ratio.lower>=0.80"; may be repeated.')
+    ] = None,
+    baseline: Annotated[Path | None, typer.Option(help="An earlier audit, written with --json.")] = None,
+    json_output: Annotated[
+        bool, typer.Option("--json", help="Write JSON instead of tables; small counts hidden.")
+    ] = False,
+    min_size: Annotated[int, typer.Option(help="Smaller groups are listed and not compared.", min=1)] = 30,
+    confidence: Annotated[float, typer.Option(help="Confidence of intervals.")] = 0.95,
+    simultaneous: Annotated[bool, typer.Option(help="Intervals of gaps hold for all groups together.")] = False,
+) -> None:
+    """Show how decisions differ between groups, how sure that is, and whether requirements are met.
+
+    Exit codes: 0 requirements met (or none asked), 2 bad input, 3 not met, 4 inconclusive: the interval straddles
+    the bound. Example: fairfront audit scored.csv --label repaid --score p --favourable 1 --groups sex,race:ref=White
+    """
+    for text in require or ():
+        parse_requirement(text)
+    columns, references = _group_names(groups)
+    before = None if baseline is None else _read_baseline(baseline)
+    names = [label, *columns, *(name for name in (score, decision, weight) if name), *_split(control)]
+    cells = read_columns(file, names)
+    truth, given, options = _what_is_judged(cells, label, score, decision, favourable)
+    found = run_audit(
+        truth,
+        given,
+        sensitive_features={name: as_groups(cells[name]) for name in columns},
+        cutoff=cutoff,
+        approval_rate=approval_rate,
+        costs=_costs(costs),
+        control_features={name: as_groups(cells[name]) for name in _split(control)} or None,
+        groups=Groups(reference=references or None, min_size=min_size),
+        sample_weight=as_number_column(cells[weight], weight) if weight else None,
+        confidence=confidence,
+        simultaneous=simultaneous,
+        task="classification",
+        **options,
+    )
+    _check_same(before, found)
+    verdicts = [verdict for text in require or () for verdict in found.check(text)]
+    _show_json(found, verdicts) if json_output else _show(found, verdicts, before)
+    raise typer.Exit(_exit_code(verdicts))
+
+
+def _group_names(text: str) -> tuple[list[str], dict[str, str]]:
+    """Read ``sex,race:ref=White``."""
+    columns, references = [], {}
+    for part in _split(text):
+        name, colon, rest = part.partition(":")
+        if colon and not rest.startswith("ref="):
+            raise InputError(f"--groups has {part!r}, expected a column name, or name:ref=GROUP.")
+        columns.append(name)
+        if colon:
+            references[name] = rest.removeprefix("ref=")
+    if not columns:
+        raise InputError("--groups is empty, expected column names such as sex,race:ref=White.")
+    return columns, references
+
+
+def _split(text: str | None) -> list[str]:
+    return [part.strip() for part in (text or "").split(",") if part.strip()]
+
+
+def _what_is_judged(
+    cells: dict[str, list[str]], label: str, score: str | None, decision: str | None, favourable: list[str]
+) -> tuple[Any, Any, dict[str, Any]]:
+    """Return labels, scores or decisions, and which label and side are favourable."""
+    if (score is None) == (decision is None):
+        raise InputError("give exactly one of --score and --decision: what the model said about each row.")
+    truth = as_labels(cells[label], label)
+    sides = [word for word in favourable if word in SIDES]
+    values = [as_label(word, truth) for word in favourable if word not in SIDES]
+    if len(sides) > 1 or len(values) > 1 or (sides and decision):
+        raise InputError(f"--favourable is {', '.join(favourable)}, expected one label, and a side for scores only.")
+    options = {"favourable": values[0] if values else None, "favourable_side": sides[0] if sides else None}
+    if score is not None:
+        return truth, as_number_column(cells[score], score), options
+    assert decision is not None
+    return truth, as_labels(cells[decision], decision), options
+
+
+def _costs(text: str | None) -> dict[str, float] | None:
+    if text is None:
+        return None
+    try:
+        false_positive, false_negative = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(
+            f"--costs is {text!r}, expected two numbers: false positive, false negative, as 5,1."
+        ) from None
+    return {"false_positive": false_positive, "false_negative": false_negative}
+
+
+def _read_baseline(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"baseline {path} cannot be read ({error}), expected a file written with --json.") from error
+    if not isinstance(found, dict) or not str(found.get("format", "")).startswith("fairfront audit"):
+        raise InputError(f"baseline {path} is no audit, expected a file written with fairfront audit --json.")
+    return found
+
+
+def _check_same(before: dict[str, Any] | None, found: Audit) -> None:
+    """Refuse to compare audits with different favourable labels."""
+    good = str(found.task.favourable_label)
+    if before is not None and before.get("favourable") != good:
+        raise InputError(f"the baseline's favourable label is {before.get('favourable')!r}, expected {good!r}, as here.")
+
+
+def _exit_code(verdicts: list[Verdict]) -> int:
+    found = {verdict.outcome for verdict in verdicts}
+    worst = next((outcome for outcome in ("not met", "inconclusive") if outcome in found), "met")
+    return EXIT[worst]
+
+
+def _show_json(found: Audit, verdicts: list[Verdict]) -> None:
+    said = [{"requirement": v.requirement, "attribute": v.attribute, "outcome": v.outcome} for v in verdicts]
+    typer.echo(json.dumps({**found.to_dict(), "requirements": said}, indent=1, allow_nan=False))
+
+
+def _show(found: Audit, verdicts: list[Verdict], before: dict[str, Any] | None) -> None:
+    console = Console()
+    for sentence in found.notions:
+        console.print(sentence, markup=False, highlight=False)
+    for name, columns in ((name, table.readable) for name, table in found.groups.items()):
+        console.print(_table(name, columns, None if before is None else before.get("tables", {}).get(name, {})))
+    for level, tables in found.strata.items():
+        for name, table in tables.items():
+            console.print(_table(f"{name} within {level}", table.readable, None))
+    for sentence in found.sentences[len(found.notions) :]:
+        console.print(sentence, markup=False, highlight=False)
+    for verdict in verdicts:
+        console.print(verdict.sentence, markup=False, highlight=False, style="bold")
+
+
+def _table(name: str, columns: dict[str, list[Any]], before: dict[str, list[Any]] | None) -> Table:
+    """Return one row per group: size, rate, ratio with interval, tests, change against the baseline."""
+    caption = "rate: share with the favourable decision; ratio: to the reference group's rate; can show: the smallest\n"
+    table = Table(title=name, caption=caption + "gap of rates that this many rows would find 4 times out of 5")
+    heads = ["group", "n", "rate", "ratio (interval)", "Fisher p", "std devs", "can show"]
+    for head in heads + (["rate change", "ratio change"] if before is not None else []):
+        table.add_column(head, justify="left" if head == "group" else "right")
+    for i, (group, status) in enumerate(zip(columns["group"], columns["status"], strict=True)):
+        cells = [
+            f"{group} ({status})" if status in ("reference", "too few") else str(group),
+            f"{columns['n'][i]:.0f}",
+            _number(columns["selection"][i]),
+            _with_ends(columns, "selection_ratio", i),
+            *(_number(columns[key][i], "{:.3g}") for key in ("p_value", "deviations", "detectable_gap")),
+        ]
+        changes = ("selection", "selection_ratio") if before is not None else ()
+        table.add_row(*map(escape, cells), *(_change(columns, before or {}, key, i) for key in changes))
+    return table
+
+
+def _number(value: Any, form: str = "{:.3f}") -> str:
+    """Return a number, the reason it has no value, or nothing where no comparison was meant."""
+    if isinstance(value, str):
+        return value if value.startswith("not defined") else ""
+    return form.format(value)
+
+
+def _with_ends(columns: dict[str, list[Any]], key: str, i: int) -> str:
+    value, low, high = (columns[key + end][i] for end in ("", "_lower", "_upper"))
+    return _number(value) if isinstance(value, str) else f"{value:.3f} ({low:.3f} to {high:.3f})"
+
+
+def _change(columns: dict[str, list[Any]], before: dict[str, list[Any]], key: str, i: int) -> str:
+    """Return the change of a figure since the baseline, or why there is none."""
+    group, value = columns["group"][i], columns[key][i]
+    if group not in before.get("group", ()):
+        return "new group"
+    old = before.get(key, [None] * len(before["group"]))[before["group"].index(group)]
+    if isinstance(value, str) or not isinstance(old, (int, float)):
+        return "" if isinstance(value, str) else "not in the baseline"
+    return f"{value - old:+.3f}"

@@ -1,0 +1,265 @@
+"""Audit: how the model that one has today stands, group by group, in people's units. Nothing is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from html import escape
+from typing import Any, Literal
+
+import narwhals.stable.v1 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InputError, require
+from ..objectives import Groups, Task
+from ..validation import check_positive
+from .intervals import check_confidence
+from .judged import Judged, Operating, read_judged
+from .lines import lines_of
+from .operating import Side
+from .requirements import Verdict, judge
+from .strata import levels_of, pooled_columns
+from .suppression import suppressed, together
+from .tabulating import GroupTable, Settings, tabulate
+from .words import found_sentences, notion_sentences, worst_record
+from .worst import Worst
+
+FORMAT = "fairfront audit 1"
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What an audit found; made by `audit`.
+
+    Attributes
+    ----------
+    task : Task
+        Classes and the favourable label.
+    rule : str
+        How scores became decisions.
+    cutoff : float or None
+        The one cut-off of all groups, where scores were given.
+    n : int
+        Number of rows.
+    groups : dict of attribute to `GroupTable`
+        Every figure of every group.
+    strata : dict of level to dict of attribute to `GroupTable`
+        The same within each level of the control features.
+    pooled : dict of attribute to dict of columns
+        Mantel and Haenszel's gaps over those levels.
+    confidence : float
+    """
+
+    task: Task
+    rule: str
+    cutoff: float | None
+    n: int
+    groups: dict[str, GroupTable]
+    confidence: float
+    notions: tuple[str, ...]
+    strata: dict[str, dict[str, GroupTable]] = field(default_factory=dict)
+    pooled: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
+
+    @property
+    def tables(self) -> dict[str, dict[str, NDArray[Any]]]:
+        """Return the columns of each attribute's table, one entry per line; NaN has its reason in `to_frame`."""
+        return {name: table.columns for name, table in self.groups.items()}
+
+    @property
+    def worst(self) -> dict[str, dict[str, Worst]]:
+        """Return, per attribute, the worst gap of every notion and the worst selection ratio, by figure."""
+        return {name: {found.figure: found for found in table.worst} for name, table in self.groups.items()}
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Say how decisions were made, what each notion compares, and what was found."""
+        return self._sentences(hide=False)
+
+    def _sentences(self, *, hide: bool) -> tuple[str, ...]:
+        found = [found_sentences(table, self.confidence, hide=hide) for table in self.groups.values()]
+        return (*self.notions, *(sentence for table in found for sentence in table))
+
+    def check(self, requirement: str) -> tuple[Verdict, ...]:
+        """Judge a requirement such as ``"selection_ratio.lower>=0.80"``: met, not met or inconclusive.
+
+        Gaps and the ratio are the worst over groups, with ends that hold for all of them at once; other figures,
+        such as ``error``, are those of all rows. ``sex.tpr_gap.upper<=0.05`` asks for one attribute.
+        """
+        return judge(self, requirement)
+
+    def to_frame(self, attribute: str | None = None, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
+        """Return one attribute's table as a data frame, with a column that gives the reason of every missing value.
+
+        Small counts are all there: a frame is for work, `to_dict` for what leaves the house.
+        """
+        require(backend, backend, f"to_frame(backend={backend!r})")
+        table = self._table(attribute)
+        columns = {name: values.tolist() for name, values in table.columns.items()}
+        numbers = {k: [None if v != v else v for v in values] for k, values in columns.items()}
+        return nw.from_dict({**numbers, "notes": _notes(table)}, backend=backend).to_native()
+
+    def _table(self, attribute: str | None) -> GroupTable:
+        if attribute is None and len(self.groups) == 1:
+            return next(iter(self.groups.values()))
+        if attribute not in self.groups:
+            raise InputError(f"attribute is {attribute!r}, expected one of {', '.join(self.groups)}.")
+        return self.groups[attribute]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values for JSON, small counts hidden and no value without words."""
+        shown = {name: suppressed(table.readable, table.hidden) for name, table in self.groups.items()}
+        result: dict[str, Any] = {
+            "format": FORMAT,
+            "task": self.task.kind,
+            "favourable": None if self.task.favourable_label is None else str(self.task.favourable_label),
+            "rule": self.rule,
+            "cutoff": self.cutoff,
+            "n": self.n,
+            "confidence": self.confidence,
+            "tables": shown,
+            "worst": {name: [worst_record(w, table) for w in table.worst] for name, table in self.groups.items()},
+            "sentences": list(self._sentences(hide=True)),
+        }
+        if self.strata:
+            result |= {"strata": self._shown_strata(), "pooled": self._shown_pooled()}
+        return result
+
+    def _shown_strata(self) -> dict[str, Any]:
+        """Hide a line in all levels where one of them hides it."""
+        shown: dict[str, Any] = {level: {} for level in self.strata}
+        for name in self.groups:
+            tables = [tables[name] for tables in self.strata.values()]
+            hidden = together([table.hidden for table in tables])
+            for level, table, hide in zip(self.strata, tables, hidden, strict=True):
+                shown[level][name] = suppressed(table.readable, hide)
+        return shown
+
+    def _shown_pooled(self) -> dict[str, Any]:
+        hidden = {name: together([tables[name].hidden for tables in self.strata.values()])[0] for name in self.groups}
+        short = {name: len(columns["group"]) for name, columns in self.pooled.items()}
+        return {
+            name: {
+                key: [hidden[name].words if key != "group" and hide else v for v, hide in zip(
+                    values, hidden[name].of(key)[: short[name]], strict=True)]
+                for key, values in columns.items()
+            }
+            for name, columns in self.pooled.items()
+        }  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"Audit({self.n} rows, {self.task.kind}, groups of {', '.join(self.groups)}; {self.rule})"
+
+    def _repr_html_(self) -> str:
+        """Return one escaped table per attribute, small counts hidden, because notebooks are files too."""
+        shown = self.to_dict()
+        tables = [_html(name, columns) for name, columns in shown["tables"].items()]
+        return "".join([*tables, *(f"<p>{escape(sentence)}</p>" for sentence in shown["sentences"])])
+
+
+SHOWN = ("group", "status", "n", "selection", "selection_ratio", "tpr", "fpr", "error", "auc", "prediction", "mse")
+
+
+def _html(name: str, columns: Mapping[str, list[Any]]) -> str:
+    heads = [column for column in SHOWN if column in columns]
+    rows = zip(*(columns[head] for head in heads), strict=True)
+    body = "".join("<tr>" + "".join(f"<td>{escape(_short(v))}</td>" for v in row) + "</tr>" for row in rows)
+    head = "".join(f"<th>{escape(column)}</th>" for column in heads)
+    return f"<table><caption>{escape(name)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _notes(table: GroupTable) -> list[str]:
+    """Return for every line the reasons of figures without a value; those of gaps are said by the status."""
+    plain = [name for name in table.columns if not name.endswith(("_lower", "_upper"))]
+    notes = []
+    for i in range(len(table.lines.names)):
+        said = [(name, table.readable[name][i]) for name in plain if name not in ("group", "status")]
+        notes.append("; ".join(f"{k}: {v}" for k, v in said if isinstance(v, str) and v.startswith("not defined")))
+    return notes
+
+
+def audit(
+    y_true: Any,
+    scores_or_labels: Any,
+    *,
+    sensitive_features: Any,
+    favourable: Any = None,
+    cutoff: float | None = None,
+    approval_rate: float | None = None,
+    costs: Mapping[str, float] | None = None,
+    favourable_side: Side | None = None,
+    control_features: Any = None,
+    groups: Groups | None = None,
+    sample_weight: Any = None,
+    task: Literal["classification", "regression"] | None = None,
+    confidence: float = 0.95,
+    simultaneous: bool = False,
+    n_resamples: int = 500,
+    random_state: int = 0,
+) -> Audit:
+    """Judge any model by its decisions, scores or predictions, group by group.
+
+    Parameters
+    ----------
+    y_true : array of shape (n,)
+        Labels, or values for regression (assumed where they have fractions).
+    scores_or_labels : array of shape (n,) or (n, K)
+        Decisions (values among the labels), or scores of two classes, or one column of scores per class.
+    sensitive_features : frame, series, mapping, array or GroupProbabilities
+        One attribute per column. Rows without a group and groups below ``groups.min_size`` are lines of their own.
+    favourable : label, optional
+        The label that is good for the person; by default the second of the sorted labels.
+    cutoff, approval_rate, costs : optional
+        How scores become decisions, one of: a fixed cut-off (default 0.5 for scores in [0, 1]), the share of
+        favourable decisions, or ``{"false_positive": ..., "false_negative": ...}``. One cut-off for all groups.
+    favourable_side : "above" or "below", optional
+        The side of the cut-off that is favourable: scores at or above it, or below it. By default scores speak for
+        the second label, as ``predict_proba(X)[:, 1]`` does.
+    control_features : optional
+        Columns whose levels are compared within, and pooled.
+    groups : Groups, optional
+        Reference group, crossing, and the smallest group that is compared.
+    sample_weight : array of shape (n,), optional
+    task : "classification" or "regression", optional
+    confidence : float
+        Of every interval; ``simultaneous`` makes the gaps of an attribute hold together (Bonferroni).
+    n_resamples, random_state : int
+        Bootstrap of figures of scores.
+
+    Examples
+    --------
+    >>> import fairfront as ff
+    >>> y, p, sex = [0, 1, 1, 0] * 20, [0.2, 0.9, 0.4, 0.6] * 20, ["f", "f", "m", "m"] * 20
+    >>> found = ff.audit(y, p, sensitive_features={"sex": sex})
+    >>> round(found.worst["sex"]["tpr_gap"].value, 2)
+    1.0
+    """
+    operating = Operating(cutoff, approval_rate, costs, favourable_side)
+    judged = read_judged(
+        y_true, scores_or_labels, favourable=favourable, operating=operating, task=task, sample_weight=sample_weight
+    )
+    check_positive(n_resamples, "n_resamples")
+    settings = Settings(check_confidence(confidence), simultaneous, int(n_resamples), random_state)
+    lines = lines_of(sensitive_features, len(judged.truth), groups or Groups())
+    order = None if judged.scores is None else np.argsort(judged.oriented)
+    found = {each.attribute: tabulate(judged, each, settings, order) for each in lines}
+    result = Audit(
+        judged.task, judged.rule, judged.cutoff, len(judged.truth), found, confidence, notion_sentences(judged)
+    )
+    return result if control_features is None else _within(result, judged, lines, settings, control_features)
+
+
+def _within(result: Audit, judged: Judged, lines: Any, settings: Settings, control_features: Any) -> Audit:
+    """Add the tables within each level of the control features."""
+    strata: dict[str, dict[str, GroupTable]] = {}
+    for level, rows in levels_of(control_features, result.n).items():
+        part = judged.take(rows)
+        order = None if part.scores is None else np.argsort(part.oriented)
+        strata[level] = {each.attribute: tabulate(part, each.take(rows), settings, order) for each in lines}
+    by_name = {each.attribute: {level: tables[each.attribute] for level, tables in strata.items()} for each in lines}
+    pooled = {name: pooled_columns(tables, result.confidence) for name, tables in by_name.items()}
+    return replace(result, strata=strata, pooled=pooled)

@@ -1,0 +1,166 @@
+"""The table of one attribute: every figure of every line, its interval, and its gap to the reference group.
+
+Columns are arrays with one entry per line. A figure ``f`` comes with ``f_lower``, ``f_upper``, ``f_gap`` (group minus
+reference), ``f_gap_lower`` and ``f_gap_upper``; NaN where there is no value, with the reason in `why`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..objectives import Array, Task
+from .figures import SHARES, figure_of
+from .intervals import Interval, katz, newcombe, normal_quantile, wilson
+from .lines import COMPARED, Counts, Lines
+from .significance import percentiles, smallest_detectable_gap, two_by_two
+from .sums import ratio
+
+
+@dataclass(frozen=True)
+class Sureness:
+    """How sure intervals are to be: ``each`` of a figure, ``gap`` of one of several gaps."""
+
+    each: float
+    gap: float
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """A share of rows per line: its value and the effective number of rows behind it, (lines,)."""
+
+    value: Array
+    size: Array
+
+
+def shares_of(counts: Counts, task: Task) -> dict[str, Share]:
+    """Return every share that labels and decisions allow; per class too where there are several."""
+    good = task.favourable
+    found = _against_the_rest(counts, good)
+    wrong = counts.weight.sum(axis=(1, 2)) - np.trace(counts.weight, axis1=1, axis2=2)
+    everyone = found["selection"].size
+    found["error"] = Share(_clip(ratio(wrong, counts.weight.sum(axis=(1, 2)))), everyone)
+    if task.kind == "multiclass":
+        for k, label in enumerate(task.classes):
+            of_class = _against_the_rest(counts, k)
+            found[f"selection[{label}]"], found[f"recall[{label}]"] = of_class["selection"], of_class["tpr"]
+    return found
+
+
+def _against_the_rest(counts: Counts, k: int) -> dict[str, Share]:
+    """Return the shares of class k against all others."""
+    hit, positive, chosen, total = _margins(counts.weight, k)
+    _, squared_p, squared_c, squared_n = _margins(counts.squared, k)
+    everyone, of_positive, of_chosen = _kish(total, squared_n), _kish(positive, squared_p), _kish(chosen, squared_c)
+    of_negative = _kish(total - positive, squared_n - squared_p)
+    tpr = _clip(ratio(hit, positive))
+    return {
+        "selection": Share(_clip(ratio(chosen, total)), everyone),
+        "tpr": Share(tpr, of_positive),
+        "fpr": Share(_clip(ratio(chosen - hit, total - positive)), of_negative),
+        "fnr": Share(1.0 - tpr, of_positive),
+        "precision": Share(_clip(ratio(hit, chosen)), of_chosen),
+    }
+
+
+def _margins(cells: Array, k: int) -> tuple[Array, Array, Array, Array]:
+    """Return, per line, hits, rows with label k, rows decided k, and all rows."""
+    return cells[:, k, k], cells[:, k].sum(axis=1), cells[:, :, k].sum(axis=1), cells.sum(axis=(1, 2))
+
+
+def _kish(total: Array, squared: Array) -> Array:
+    return np.nan_to_num(ratio(total**2, squared))
+
+
+def _clip(values: Array) -> Array:
+    return np.clip(values, 0.0, 1.0)
+
+
+def share_columns(name: str, share: Share, lines: Lines, sure: Sureness) -> dict[str, Array]:
+    """Return a share with Wilson's interval and its gap with Newcombe's."""
+    known = np.nan_to_num(share.value) * share.size
+    low, high = _where(~np.isnan(share.value), wilson(known, share.size, sure.each))
+    r = lines.reference
+    gap_low, gap_high = newcombe(known, share.size, known[r], share.size[r], sure.gap)
+    return with_gaps(name, share.value, (low, high), (gap_low, gap_high), lines)
+
+
+def with_gaps(name: str, value: Array, interval: Interval, gap_interval: Interval, lines: Lines) -> dict[str, Array]:
+    """Name a figure's columns; gaps are there for compared groups only."""
+    gap = value - value[lines.reference]
+    there = lines.compared & ~np.isnan(gap)
+    low, high = _where(there, gap_interval)
+    return {
+        name: value,
+        f"{name}_lower": interval[0],
+        f"{name}_upper": interval[1],
+        f"{name}_gap": np.where(there, gap, np.nan),
+        f"{name}_gap_lower": low,
+        f"{name}_gap_upper": high,
+    }
+
+
+def _where(there: Any, interval: Interval) -> Interval:
+    return np.where(there, interval[0], np.nan), np.where(there, interval[1], np.nan)
+
+
+def selection_columns(share: Share, weight: Array, lines: Lines, sure: Sureness) -> dict[str, Array]:
+    """Return the adverse impact ratio, the shortfall, Fisher's exact test and the least gap these sizes can show.
+
+    The shortfall is the number of favourable decisions (in weights) that the group would have more of at the
+    reference group's rate.
+    """
+    r, there = lines.reference, lines.compared
+    chosen = np.nan_to_num(share.value) * share.size
+    relative = ratio(share.value, np.full(len(weight), share.value[r]))
+    there_too = there & ~np.isnan(relative)
+    low, high = _where(there_too, katz(chosen, share.size, chosen[r], share.size[r], sure.gap))
+    p_value, deviations = two_by_two(chosen, share.size, chosen[r], share.size[r])
+    detectable = smallest_detectable_gap(share.size, share.size[r], np.nan_to_num(share.value[r]), sure.each)
+    columns = {
+        "shortfall": weight * (share.value[r] - share.value),
+        "p_value": p_value,
+        "deviations": deviations,
+        "detectable_gap": detectable,
+    }
+    return {
+        "selection_ratio": np.where(there, relative, np.nan),
+        "selection_ratio_lower": low,
+        "selection_ratio_upper": high,
+        **{name: np.where(there, values, np.nan) for name, values in columns.items()},
+    }
+
+
+def drawn_columns(name: str, value: Array, draws: Array, lines: Lines, sure: Sureness) -> dict[str, Array]:
+    """Return a figure of scores with percentile intervals from draws (R, lines)."""
+    gaps = draws - draws[:, [lines.reference]]
+    return with_gaps(name, value, percentiles(draws, sure.each), percentiles(gaps, sure.gap), lines)
+
+
+def normal_columns(name: str, value: Array, error: Array, lines: Lines, sure: Sureness) -> dict[str, Array]:
+    """Return a figure with normal intervals from standard errors (lines,)."""
+    both = np.sqrt(error**2 + error[lines.reference] ** 2)
+    gap = value - value[lines.reference]
+    half, wide = normal_quantile(sure.each) * error, normal_quantile(sure.gap) * both
+    return with_gaps(name, value, (value - half, value + half), (gap - wide, gap + wide), lines)
+
+
+def why(column: str, line: int, lines: Lines, columns: dict[str, Any]) -> str:
+    """Say why a column has no value in a line."""
+    kind = lines.status[line]
+    name = column.removesuffix("_lower").removesuffix("_upper")
+    contrast = name.endswith("_gap") or name in ("selection_ratio", "shortfall", "p_value", "deviations", "smd")
+    if contrast and kind != COMPARED:
+        few = f"not compared: fewer than {lines.min_size} rows in the group or in the reference"
+        return {"reference": "reference group", "too few": few, "all": "all rows"}.get(kind, "not compared: no group")
+    if name == "detectable_gap":
+        return "not defined: no gap is large enough to be found with these rows"
+    base = name.removesuffix("_gap") if name.endswith("_gap") else "mean_score" if name == "smd" else name
+    base = "selection" if base == "selection_ratio" else base
+    if name == "selection_ratio" and columns["selection"][line] == columns["selection"][line]:
+        return "not defined: the reference group has no favourable decisions"
+    reason = figure_of(base).missing if base in columns else SHARES["selection"].missing
+    here = base not in columns or columns[base][line] != columns[base][line]
+    return f"not defined: {reason}" + ("" if here else " in the reference group")

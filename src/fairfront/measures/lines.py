@@ -1,0 +1,145 @@
+"""Lines of an audit's table: which rows stand behind each, and their counts of labels and decisions.
+
+One line per group, the reference last of those compared; then groups that are too few, rows without a group, and
+all rows. Counts for all lines come from one pass over the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InputError
+from ..objectives import Array, Attribute, GroupProbabilities, Groups
+
+REFERENCE, COMPARED, TOO_FEW, MISSING, ALL = "reference", "compared", "too few", "missing", "all"
+NO_GROUP = "(missing)"
+EVERYONE = "(all rows)"
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """The lines of one attribute.
+
+    ``names`` and ``status`` have one entry per line: first ``c`` groups, the reference last of them, and in the end
+    all rows. ``codes`` (n,) is the line of each row; ``shares`` (n, lines - 1) replace it where groups are
+    probabilities.
+    """
+
+    attribute: str
+    names: tuple[str, ...]
+    status: tuple[str, ...]
+    c: int
+    codes: NDArray[np.int16] | None
+    shares: Array | None = None
+    min_size: int = 30
+
+    @property
+    def reference(self) -> int:
+        """Return the line of the reference group."""
+        return self.c - 1
+
+    @property
+    def compared(self) -> NDArray[np.bool_]:
+        """Return which lines are compared with the reference."""
+        return np.array([kind == COMPARED for kind in self.status])
+
+    def take(self, rows: NDArray[np.intp]) -> Lines:
+        """Return the lines of some of the rows; a group that is too few there, or whose reference is, is so marked."""
+        codes = None if self.codes is None else self.codes[rows]
+        shares = None if self.shares is None else self.shares[rows]
+        counted = np.bincount(codes, minlength=self.c) if codes is not None else np.asarray(shares).sum(axis=0)
+        few = (counted[: self.c] < self.min_size) | (counted[self.reference] < self.min_size)
+        status = tuple(TOO_FEW if i < self.c and few[i] else kind for i, kind in enumerate(self.status))
+        return replace(self, codes=codes, shares=shares, status=status)
+
+    def parts(self, order: NDArray[np.intp]) -> Iterator[tuple[NDArray[np.intp], Array | None]]:
+        """Give for each line its rows, in the order given, and their shares of membership (None for whole rows)."""
+        if self.shares is not None:
+            for share in self.shares.T:
+                kept = order[share[order] > 0]
+                yield kept, share[kept]
+        else:
+            assert self.codes is not None
+            codes = self.codes[order]
+            by_line = order[np.argsort(codes, kind="stable")]
+            ends = np.cumsum(np.bincount(codes, minlength=len(self.names) - 1))
+            for rows in np.split(by_line, ends[:-1]):
+                yield rows, None
+        yield order, None
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Rows, weights and squared weights by line, label and decision, each (lines, K, K)."""
+
+    rows: Array
+    weight: Array
+    squared: Array
+
+
+def lines_of(sensitive_features: object, n: int, groups: Groups) -> tuple[Lines, ...]:
+    """Resolve groups, keeping those that are too few and rows without a group as lines of their own."""
+    reference = replace(groups, min_size=1).resolve(sensitive_features, n)
+    soft = isinstance(sensitive_features, GroupProbabilities)
+    return tuple(_lines(attribute, groups.min_size, soft) for attribute in reference)
+
+
+def _lines(attribute: Attribute, min_size: int, soft: bool) -> Lines:
+    sizes = attribute.sizes()
+    big = sizes >= min_size
+    _check_sizes(attribute, sizes, big, min_size)
+    order = np.concatenate([np.flatnonzero(big), np.flatnonzero(~big)])
+    status = [COMPARED] * (int(big.sum()) - 1) + [REFERENCE] + [TOO_FEW] * int((~big).sum())
+    names = [attribute.levels[i] for i in order]
+    if attribute.n_missing:
+        names, status = [*names, NO_GROUP], [*status, MISSING]
+    names, status = [*names, EVERYONE], [*status, ALL]
+    if soft:
+        shares = attribute.membership()[:, order]
+        return Lines(attribute.name, tuple(names), tuple(status), int(big.sum()), None, shares, min_size)
+    place = np.full(len(sizes) + 1, len(sizes), dtype=np.int16)
+    place[order] = np.arange(len(sizes))
+    assert attribute.codes is not None
+    codes = place[attribute.codes]
+    return Lines(attribute.name, tuple(names), tuple(status), int(big.sum()), codes, None, min_size)
+
+
+def _check_sizes(attribute: Attribute, sizes: Array, big: NDArray[np.bool_], min_size: int) -> None:
+    counts = ", ".join(f"{level} {size:g}" for level, size in zip(attribute.levels, sizes, strict=True))
+    if big.sum() < 2:
+        raise InputError(
+            f"sensitive feature {attribute.name!r} has {int(big.sum())} group(s) of at least {min_size} rows, "
+            f"expected 2 or more (rows per group: {counts}); merge groups or pass groups=Groups(min_size=...)."
+        )
+    if not big[-1]:
+        raise InputError(
+            f"reference group {attribute.reference!r} of {attribute.name!r} has {sizes[-1]:g} rows, expected at least "
+            f"{min_size}; choose another or pass groups=Groups(min_size=...)."
+        )
+
+
+def count(lines: Lines, truth: NDArray[np.intp], decided: NDArray[np.intp], K: int, weight: Array | None) -> Counts:
+    """Count rows by line, label and decision."""
+    cell = truth * K + decided
+    rows = _by_line(lines, cell, K, None)
+    if weight is None and lines.shares is None:
+        return Counts(rows, rows, rows)
+    whole = np.ones(len(cell)) if weight is None else weight
+    squared = replace(lines, shares=None if lines.shares is None else lines.shares**2)
+    return Counts(rows, _by_line(lines, cell, K, whole), _by_line(squared, cell, K, whole**2))
+
+
+def _by_line(lines: Lines, cell: NDArray[np.intp], K: int, weight: Array | None) -> Array:
+    size, L = K * K, len(lines.names)
+    if lines.shares is None:
+        assert lines.codes is not None
+        place = lines.codes.astype(np.intp) * size + cell
+        total = np.bincount(place, weight, minlength=(L - 1) * size).astype(np.float64).reshape(L - 1, K, K)
+        return np.concatenate([total, total.sum(axis=0, keepdims=True)])
+    columns = [*lines.shares.T, np.ones(len(cell))]
+    given = [share if weight is None else share * weight for share in columns]
+    return np.stack([np.bincount(cell, share, minlength=size).reshape(K, K) for share in given])

@@ -1,0 +1,74 @@
+"""Words for an audit: what each notion compares, how decisions were made, and what was found, one sentence each.
+
+Sentences state figures and how sure they are. They draw no conclusion about law or about anybody's intent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from .figures import SHARES, VALUES
+from .judged import Judged
+from .tabulating import GroupTable
+from .worst import Worst
+
+
+def notion_sentences(judged: Judged) -> tuple[str, ...]:
+    """Say how decisions were made and what each notion compares."""
+    good = repr(judged.task.favourable_label)
+    figures = VALUES if judged.task.kind == "regression" else SHARES
+    compared = [f"{_capital(f.notion)} {f.compares.format(good=good)}." for f in figures.values() if f.notion]
+    if judged.task.kind == "regression":
+        return (f"{_capital(judged.rule)}.", *compared)
+    chosen = "" if judged.favourable_was_given else " (the second of the sorted labels, because none was given)"
+    odds = "Equalized odds takes the worse of equal opportunity and predictive equality."
+    return (f"{_capital(judged.rule)}; the favourable label is {good}{chosen}.", *compared, odds)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def found_sentences(table: GroupTable, confidence: float, *, hide: bool) -> Iterable[str]:
+    """Say each notion's worst contrast and what these rows can vouch for."""
+    attribute = table.lines.attribute
+    for worst in table.worst:
+        if worst.notion and not (hide and is_hidden(worst, table)):
+            yield f"{attribute}: {worst_sentence(worst, confidence)}"
+    for name, kind in zip(table.lines.names, table.lines.status, strict=True):
+        if kind == "too few":
+            yield f"{attribute}: {name} has too few rows (fewer than {table.lines.min_size}) and is not compared."
+
+
+def worst_sentence(worst: Worst, confidence: float) -> str:
+    """Say one worst gap or ratio in a sentence."""
+    what = worst.figure.replace("_", " ")
+    if worst.value != worst.value:
+        return f"{worst.notion}, {what}: not defined: fewer than two groups have it."
+    one, other = worst.between
+    sure = f"{confidence:.0%} confidence over all groups"
+    if worst.figure == "selection_ratio":
+        ends = f"{worst.lower:.3f} to {worst.upper:.3f}"
+        return f"{worst.notion}, {what}: {one} has {worst.value:.3f} times the rate of {other} ({ends}; {sure})."
+    return (
+        f"{worst.notion}, {what}: {worst.value:.4g} between {one} and {other}, "
+        f"at most {worst.upper:.4g} ({worst.unit}; {sure})."
+    )
+
+
+def is_hidden(worst: Worst, table: GroupTable) -> bool:
+    """Tell whether a worst contrast rests on a line whose figure is hidden."""
+    columns = ("tpr_gap", "fpr_gap") if worst.figure == "odds_gap" else (worst.figure,)
+    return any(bool(table.hidden.of(column)[: table.lines.c].any()) for column in columns)
+
+
+def worst_record(worst: Worst, table: GroupTable) -> dict[str, Any]:
+    """Return a worst contrast with words for figures that are hidden or have no value."""
+    record: dict[str, Any] = {"figure": worst.figure, "notion": worst.notion, "unit": worst.unit}
+    if is_hidden(worst, table):
+        return {**record, "value": table.hidden.words}
+    if worst.value != worst.value:
+        return {**record, "value": "not defined: fewer than two groups have it"}
+    ends = {"value": worst.value, "lower": worst.lower, "upper": worst.upper}
+    return {**record, **ends, "between": list(worst.between)}
