@@ -17,8 +17,8 @@ from .solvers import PBPDO, SOLVERS, Knot, Newton, Outcome, PaperPBPDO, PaperPDO
 from .solvers.aiming import Path, aim, single_target, working_problem
 from .solvers.loop import check_needs
 from .solvers.path import FIRST, newton_path
-from .solvers.singles import newton_outcome, polished
-from .validation import as_numbers, check_positive, check_preferences
+from .solvers.singles import narrowed, newton_outcome, polished
+from .validation import as_numbers, check_count, check_preferences
 
 
 def trace(
@@ -107,7 +107,9 @@ def trace_setup(
     progress: bool | Literal["auto"] = "auto",
 ) -> Frontier:
     """Trace the frontier of a problem that is laid out already; parameters as in `trace`."""
-    count = None if n_points is None else int(check_positive(n_points, "n_points"))
+    if path not in ("worst_gap", "proportional"):
+        raise InputError(f"unknown path {path!r}, expected 'worst_gap' or 'proportional'.")
+    count = None if n_points is None else check_count(n_points, "n_points", least=2)
     chosen = resolve_solver(solver, setup)
     if isinstance(chosen, Newton):
         return _trace_newton(setup, chosen, path, preferences, count, progress)
@@ -128,7 +130,7 @@ def _trace_newton(
     check_needs(setup.problem, newton.needs, newton)
     pi = None
     if isinstance(preferences, (int, np.integer)):
-        n_points = int(check_positive(int(preferences), "preferences"))
+        n_points = check_count(preferences, "preferences", least=2)
     elif preferences is not None:
         pi = check_preferences(preferences, setup.problem.algebra.names)
     total = len(pi) if pi is not None else (n_points or FIRST)
@@ -140,11 +142,14 @@ def _trace_newton(
             bar.update(min(done[0], total), f"{done[0]} points solved")
 
         knots = newton_path(working_problem(setup, newton), newton, path, n_points, pi, on_knot)
+        knots = narrowed(setup.problem, newton, knots)
     return assemble_knots(setup, newton, knots)
 
 
 def resolve_solver(solver: str | Solver, setup: Setup) -> Any:
     """Return the solver by name or as given, checked against what was asked of it."""
+    if isinstance(solver, type) or not (isinstance(solver, str) or hasattr(solver, "needs")):
+        raise InputError(f"solver is {solver!r}, expected a name or an instance such as ff.Newton().")
     chosen: Any = SOLVERS[solver]() if isinstance(solver, str) else solver
     algebra = setup.problem.algebra
     if not algebra.gap.even and not isinstance(chosen, PaperPDO):
@@ -195,7 +200,8 @@ def solve(
     if isinstance(chosen, Newton):
         check_needs(work, chosen.needs, chosen)
         assert target is not None
-        return newton_outcome(work, chosen, target, first)
+        exact = problem.problem if isinstance(problem, Setup) else None
+        return newton_outcome(work, chosen, target, first, exact)
     outcome = run(work, chosen, first, target, on_iterate, random_state)
     return polished(work, outcome, target) if getattr(chosen, "polish", False) and target is not None else outcome
 

@@ -222,6 +222,13 @@ def check_preferences(preferences: Any, names: Sequence[str]) -> Array:
     return array
 
 
+def check_count(value: Any, what: str, *, least: int = 1) -> int:
+    """Return a whole number of at least ``least``."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < least:
+        raise InputError(f"{what} is {value!r}, expected a whole number of at least {least}.")
+    return int(value)
+
+
 def check_positive(value: float, what: str, *, zero: bool = False) -> float:
     """Return a finite number above 0 (or at least 0)."""
     number = float(as_numbers(value, what))

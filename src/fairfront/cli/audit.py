@@ -143,7 +143,9 @@ def _check_same(before: dict[str, Any] | None, found: Audit) -> None:
     """Refuse to compare audits with different favourable labels."""
     good = str(found.task.favourable_label)
     if before is not None and before.get("favourable") != good:
-        raise InputError(f"the baseline's favourable label is {before.get('favourable')!r}, expected {good!r}, as here.")
+        raise InputError(
+            f"the baseline's favourable label is {before.get('favourable')!r}, expected {good!r}, as here."
+        )
 
 
 def _exit_code(verdicts: list[Verdict]) -> int:

@@ -144,6 +144,7 @@ def facts_of(setup: Setup, solver: Any) -> Facts:
         sensitive=tuple((a.name, a.levels) for a in setup.attributes),
         left_out=tuple((a.name, tuple(level for level, _ in a.left_out)) for a in setup.attributes if a.left_out),
         solver=repr(solver),
+        missing=tuple(a.name for a in setup.attributes if a.n_missing),
         favourable_was_given=setup.favourable_was_given,
         recipe=setup.recipe,
     )

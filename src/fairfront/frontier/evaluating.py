@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from ..exceptions import GroupWarning, InputError
 from ..measures import Evaluation, GroupRates, evaluate_scores
 from ..measures.intervals import error_interval, worst_gap_upper
 from ..measures.significance import smallest_verifiable_gap
-from ..objectives import Array, Attribute, Groups, Task
+from ..objectives import Array, Attribute, GroupProbabilities, Groups, Task
+from ..problems.building import feature_names
 from ..validation import check_labels, check_matrix, check_weights
 from .points import Points
 
@@ -24,7 +26,7 @@ def evaluate_points(
     points: Points, facts: Facts, X: Any, y: Any, sensitive_features: Any, name: str, sample_weight: Any
 ) -> Evaluation:
     """Score all models on X and count their decisions per group."""
-    matrix = check_matrix(X)
+    matrix = checked_features(points, X)
     labels = encode_labels(check_labels(y, matrix.shape[0]), facts.task)
     weight = check_weights(sample_weight, matrix.shape[0])
     attributes = resolve_attributes(facts, sensitive_features, matrix.shape[0])
@@ -80,22 +82,59 @@ def encode_labels(labels: NDArray[Any], task: Task) -> NDArray[Any]:
     return codes
 
 
+def checked_features(points: Points, X: Any) -> Any:
+    """Return X as a matrix, refusing columns that are not those of training or in another order."""
+    matrix = check_matrix(X)
+    known, given = getattr(points, "feature_names", None), feature_names(X)
+    if known is not None and given is not None and tuple(known) != tuple(given):
+        first = next((f"{g!r} where {k!r} was" for k, g in zip(known, given, strict=False) if k != g), "another number")
+        raise InputError(
+            f"X has other columns than training had, or in another order (found {first}); select X[names]."
+        )
+    width = getattr(points, "n_features", None)
+    if width is not None and matrix.shape[1] != width:
+        raise InputError(f"X has {matrix.shape[1]} columns, expected {width}, as in training.")
+    return matrix
+
+
 def resolve_attributes(facts: Facts, sensitive_features: Any, n: int) -> tuple[Attribute, ...]:
-    """Resolve groups with the reference of training; warn about groups that training did not have."""
+    """Resolve groups with the reference of training; say which groups training did not have or left out."""
     crossed = len(facts.sensitive) == 1 and " & " in facts.sensitive[0][0]
     present = Groups(cross=crossed, min_size=1).resolve(sensitive_features, n)
-    reference = {name: levels[-1] for name, levels in facts.sensitive}
-    usable = {a.name: reference[a.name] for a in present if reference.get(a.name) in a.levels}
+    trained = _matched(facts, present)
+    usable = {a.name: trained[a.name][-1] for a in present if trained.get(a.name, ("",))[-1] in a.levels}
+    if isinstance(sensitive_features, GroupProbabilities):
+        usable = {}
     found = Groups(reference=usable, cross=crossed, min_size=1).resolve(sensitive_features, n)
-    known = {name: set(levels) for name, levels in (*facts.sensitive, *facts.left_out)}
-    for name, levels in facts.left_out:
-        known[name] = set(dict(facts.sensitive).get(name, ())) | set(levels)
-    for attribute in found:
-        new = [lv for lv in attribute.levels if attribute.name in known and lv not in known[attribute.name]]
-        if new:
-            warnings.warn(
-                f"groups of {attribute.name!r} that training did not have are evaluated too: {', '.join(new)}.",
-                GroupWarning,
-                stacklevel=3,
-            )
-    return found
+    small = {name: set(levels) for name, levels in facts.left_out}
+    return tuple(_as_trained(a, trained.get(a.name), small.get(a.name, set())) for a in found)
+
+
+def _matched(facts: Facts, present: tuple[Attribute, ...]) -> dict[str, tuple[str, ...]]:
+    """Return the trained groups of each attribute; a single one is matched whatever its name."""
+    known = dict(facts.sensitive)
+    if len(known) == len(present) == 1:
+        return {present[0].name: next(iter(known.values()))}
+    return known
+
+
+def _as_trained(attribute: Attribute, trained: tuple[str, ...] | None, small: set[str]) -> Attribute:
+    """Leave out groups that training left out, and warn about new groups and another reference."""
+    if trained is None:
+        return attribute
+    new = [level for level in attribute.levels if level not in trained and level not in small]
+    if new:
+        _warn(f"groups of {attribute.name!r} that training did not have are evaluated too: {', '.join(new)}.")
+    if trained[-1] not in attribute.levels:
+        _warn(f"the reference group {trained[-1]!r} has no rows here; {attribute.reference!r} takes its place.")
+    kept = [i for i, level in enumerate(attribute.levels) if level not in small]
+    if len(kept) == len(attribute.levels) or len(kept) < 2 or attribute.codes is None:
+        return attribute
+    renumber = np.full(len(attribute.levels) + 1, -1, dtype=np.intp)
+    renumber[kept] = np.arange(len(kept))
+    levels = tuple(attribute.levels[i] for i in kept)
+    return replace(attribute, levels=levels, codes=renumber[attribute.codes])
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, GroupWarning, stacklevel=5)

@@ -14,7 +14,8 @@ class Facts:
     """What a frontier was made from, in words and names; no rows, labels or counts of small groups.
 
     ``sensitive`` maps each attribute to its groups, the reference last; ``left_out`` names the groups that
-    were too small for the gaps; ``recipe`` holds the settings that lay out the same problem again.
+    were too small for the gaps, ``missing`` the attributes that some rows lack (those count in the loss alone);
+    ``recipe`` holds the settings that lay out the same problem again.
     """
 
     task: Task
@@ -27,6 +28,7 @@ class Facts:
     sensitive: tuple[tuple[str, tuple[str, ...]], ...]
     left_out: tuple[tuple[str, tuple[str, ...]], ...]
     solver: str
+    missing: tuple[str, ...] = ()
     favourable_was_given: bool = True
     recipe: Mapping[str, Any] = field(default_factory=dict, repr=False)
     used_for: str = "training weights and evaluation; predictions need no sensitive feature"

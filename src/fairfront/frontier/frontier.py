@@ -68,6 +68,27 @@ class Frontier:
     ids: NDArray[np.intp]
     evaluations: Mapping[str, Evaluation] = field(default_factory=dict)
 
+    @classmethod
+    def from_models(cls, models: Mapping[str, Any], X: Any, y: Any, *, sensitive_features: Any, **options: Any) -> Frontier:
+        """Judge one's own models together: a mapping of names to fitted estimators, or to functions of X.
+
+        Options: ``cutoff``, ``approval_rate`` (the same share of favourable decisions for all) or ``costs``; ``notion``,
+        ``favourable``, ``groups``, ``sample_weight``, ``name``, ``task``. Axes are the error and the worst rate gap.
+        """
+        from .candidates import from_models
+
+        return from_models(models, X, y, sensitive_features=sensitive_features, **options)
+
+    @classmethod
+    def from_scores(cls, scores: Any, y: Any, *, sensitive_features: Any, **options: Any) -> Frontier:
+        """Judge scores or decisions, a mapping of names or an array (N, n); options as in `from_models`.
+
+        Scores speak for the second of the sorted labels.
+        """
+        from .candidates import from_scores
+
+        return from_scores(scores, y, sensitive_features=sensitive_features, **options)
+
     @property
     def loss(self) -> Array:
         """Return the training loss with its ridge, (N,)."""
@@ -95,10 +116,9 @@ class Frontier:
         return replace(self, evaluations={**self.evaluations, name: record})
 
     def column(self, name: str, on: str | None = None, confidence: float | None = None) -> Array:
-        """Return a column by name: ``loss``, the training gap (``loss_gap``, or ``smooth_rate_gap`` for the rate
-        surrogate), or a figure of an evaluation.
+        """Return a column by name: ``loss``, a training gap, or a figure of an evaluation.
 
-        With ``confidence`` a gap or an error is the upper end of its interval: what these rows can vouch for.
+        The training gap is ``loss_gap``, or ``smooth_rate_gap`` for the rate surrogate. With ``confidence`` a gap or an error is the upper end of its interval: what these rows can vouch for.
         """
         if name == "loss":
             return self.loss
@@ -229,6 +249,8 @@ class Frontier:
     def table(self) -> dict[str, Any]:
         """Return all columns as arrays: id, status, loss, loss gaps, and every evaluation's figures."""
         columns: dict[str, Any] = {"id": self.ids, "status": np.array([s.name.lower() for s in self.status])}
+        if hasattr(self.points, "names"):
+            columns["name"] = np.array(self.points.names, dtype=object)
         columns["loss"] = self.loss
         columns.update(zip(self.facts.gap_columns, self.gaps.T, strict=True))
         for name, record in self.evaluations.items():
@@ -240,7 +262,7 @@ class Frontier:
         require(backend, backend, f"to_frame(backend={backend!r})")
         return nw.from_dict(self.table(), backend=backend).to_native()
 
-    def plot(self, **options: Any) -> Any:
+    def plot(self, **options: Any) -> Frontier:
         """Draw the frontier with matplotlib (extra ``plot``); see `fairfront.plots.plot_frontier`."""
         from ..plots import plot_frontier
 

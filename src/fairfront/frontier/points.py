@@ -62,6 +62,11 @@ class LinearPoints:
     def __len__(self) -> int:
         return len(self.coef)
 
+    @property
+    def n_features(self) -> int:
+        """Return the number of columns that the models read."""
+        return int(self.coef.shape[2])
+
     def scores(self, X: Any) -> Array:
         """Return X coef^T + intercept of all models, (N, K, n)."""
         N, K, d = self.coef.shape

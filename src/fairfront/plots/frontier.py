@@ -50,8 +50,8 @@ def plot_frontier(
     if chosen is not None:
         at = front.place(chosen)
         axes.scatter(
-            across[chosen],
-            up[chosen],
+            across[at],
+            up[at],
             marker="D",
             s=60,
             color=CHOSEN,

@@ -18,6 +18,7 @@ from ..objectives import (
     Array,
     Attribute,
     Gap,
+    GroupProbabilities,
     Groups,
     Loss,
     Notion,
@@ -27,6 +28,7 @@ from ..objectives import (
 from ..objectives.losses import Softmax, Squared
 from ..objectives.notions import Surrogate
 from ..validation import (
+    as_columns,
     check_labels,
     check_matrix,
     check_positive,
@@ -76,17 +78,18 @@ def linear_problem(
     The default ridge is 1 / (sum of weights), scikit-learn's C = 1. ``task`` is regression for the squared loss
     and classification for all others, unless given.
     """
+    _check_types(loss, gap, groups)
     matrix = check_matrix(X)
     n = matrix.shape[0]
     labels = check_labels(y, n)
     weight = check_weights(sample_weight, n)
+    matrix, labels, sensitive_features, weight = _without_idle(matrix, labels, sensitive_features, weight)
     chosen = _loss(loss)
     regression = isinstance(chosen, Squared) if task is None else task == "regression"
     what, codes = _regression(labels) if regression else _classes(labels, favourable)
     chosen = _fitting(chosen, what)
-    attributes = (groups or Groups()).resolve(sensitive_features, n)
+    attributes = (groups or Groups()).resolve(sensitive_features, len(labels))
     notions = _notions(notion, surrogate)
-    matrix, codes, attributes, weight = _without_idle(matrix, codes, attributes, weight)
     total = float(len(codes) if weight is None else weight.sum())
     size = 1.0 / total if ridge is None else check_positive(ridge, "ridge", zero=True)
     cell_labels = np.zeros(len(codes), dtype=np.intp) if regression else codes.astype(np.intp)
@@ -147,20 +150,41 @@ def _notions(notion: Any, surrogate: Surrogate) -> tuple[Notion, ...]:
     given = notion if isinstance(notion, (tuple, list)) else (notion,)
     if not given:
         raise InputError("notion is empty, expected at least one notion.")
+    for item in given:
+        if not isinstance(item, (str, Notion)):
+            raise InputError(f"notion is {item!r}, expected a name or a Notion.")
     return tuple(NOTIONS[item]() if isinstance(item, str) else item for item in given)
 
 
 def _without_idle(
-    X: Any, codes: NDArray[Any], attributes: tuple[Attribute, ...], weight: Array | None
-) -> tuple[Any, NDArray[Any], tuple[Attribute, ...], Array | None]:
+    X: Any, labels: NDArray[Any], sensitive_features: Any, weight: Array | None
+) -> tuple[Any, NDArray[Any], Any, Array | None]:
     """Drop rows of weight 0, which are to count as if they were not there."""
     if weight is None or weight.all():
-        return X, codes, attributes, weight
+        return X, labels, sensitive_features, weight
     busy = weight > 0
-    return X[busy], codes[busy], tuple(a.take(busy) for a in attributes), weight[busy]
+    if isinstance(sensitive_features, GroupProbabilities):
+        groups: Any = GroupProbabilities(
+            sensitive_features.shares[busy], sensitive_features.levels, sensitive_features.name
+        )
+    else:
+        columns = as_columns(sensitive_features, "sensitive_features", n=len(labels))
+        groups = {name: values[busy] for name, values in columns.items()}
+    return X[busy], labels[busy], groups, weight[busy]
+
+
+def _check_types(loss: Any, gap: Any, groups: Any) -> None:
+    """Refuse settings that are neither a name nor an instance of the right kind."""
+    for value, kind, what in ((loss, Loss, "loss"), (gap, Gap, "gap")):
+        if not isinstance(value, (str, kind)):
+            raise InputError(f"{what} is {value!r}, expected a name or a {kind.__name__}.")
+    if groups is not None and not isinstance(groups, Groups):
+        raise InputError(f"groups is {groups!r}, expected Groups(reference=..., cross=..., min_size=...).")
 
 
 def feature_names(X: Any) -> tuple[str, ...] | None:
     """Return the column names of a data frame, None for arrays."""
     native = nw.from_native(X, pass_through=True, eager_only=True)
-    return tuple(map(str, native.columns)) if isinstance(native, nw.DataFrame) else None
+    if not isinstance(native, nw.DataFrame) or not all(isinstance(name, str) for name in native.columns):
+        return None
+    return tuple(native.columns)

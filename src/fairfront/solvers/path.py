@@ -71,14 +71,31 @@ def preferred(solver: KnotSolver, start: Knot, preferences: Array, on_knot: OnKn
     for i in order:
         at = replace(last.at, level=np.nan)
         knot = solve_knot(solver, replace(last, at=at), Target.from_preferences(preferences[i : i + 1]))
-        if knot.status is Status.STALLED:
-            fresh = replace(start.at, factor=None)
-            knot = solve_knot(solver, replace(start, at=fresh), Target.from_preferences(preferences[i : i + 1]))
-        found[int(i)] = knot
+        found[int(i)] = knot = knot if knot.status.solved else _the_long_way(solver, start, preferences[i])
         last = knot if knot.status.solved else last
         if on_knot is not None:
             on_knot(knot)
     return [found[i] for i in range(len(preferences))]
+
+
+def _the_long_way(solver: KnotSolver, start: Knot, pi: Array) -> Knot:
+    """Follow the caps of a preference down to those at the plain loss, which are tighter than it asks, and come back.
+
+    Where they end at a floor above the preference line, the floor is the nearest point.
+    """
+    algebra, target = solver.rows_of_gaps, Target.from_preferences(pi[None])
+
+    def levels(knot: Knot) -> Array:
+        return np.asarray(pi * algebra.objectives(knot.at.L[None])[0])
+
+    plain = levels(start)
+    wide, asked = (target.caps_at(algebra, np.array([level]))[0] for level in (plain[1:].max(), plain[0]))
+    begun = replace(start, at=replace(start.at, factor=None), caps=np.maximum(wide, asked))
+    near = follow(solver, begun, asked[None])[-1]
+    now = levels(near)
+    if near.status is Status.FLOOR and now[0] < now[1:].max():
+        return replace(near, status=Status.OUT_OF_REACH, pi=pi)
+    return solve_knot(solver, replace(near, at=replace(near.at, level=np.nan)), target)
 
 
 def refine(solver: KnotSolver, knots: list[Knot], top: Array, on_knot: OnKnot | None, rounds: int = 3) -> list[Knot]:

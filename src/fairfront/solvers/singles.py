@@ -17,8 +17,13 @@ from .sqp import KnotSolver
 from .status import Status
 
 
-def newton_outcome(problem: LinearProblem, newton: Newton, target: Target, start: Array | None) -> Outcome:
-    """Solve the points of a target from plain training and return them as a solver's outcome."""
+def newton_outcome(
+    problem: LinearProblem, newton: Newton, target: Target, start: Array | None, exact: LinearProblem | None = None
+) -> Outcome:
+    """Solve the points of a target from plain training and return them as a solver's outcome.
+
+    ``exact`` is the problem with its own loss where ``problem`` has a rounded one.
+    """
     plain = problem.fit(problem.algebra.p, None if start is None else start.reshape(-1, problem.K, problem.d)[0])
     solver = newton.solver(problem, plain)
     first = first_knot(solver, plain)
@@ -26,6 +31,8 @@ def newton_outcome(problem: LinearProblem, newton: Newton, target: Target, start
         knots = preferred(solver, first, target.pi, None)
     else:
         knots = [_one_cap(solver, first, caps) for caps in target.caps]
+    if exact is not None:
+        knots = narrowed(exact, newton, knots)
     W, L = np.stack([k.at.W for k in knots]), np.stack([k.at.L for k in knots])
     objectives = problem.algebra.objectives(L)
     begun = problem.algebra.objectives(first.at.L[None])
@@ -60,6 +67,37 @@ def _smaller(solver: KnotSolver, one: Knot, other: Knot) -> Knot:
     """Return the solved point with the smaller loss."""
     better = float(solver.rows.p @ other.at.L) < float(solver.rows.p @ one.at.L)
     return other if other.status.solved and other.status is not Status.FLOOR and better else one
+
+
+NARROWER = (0.06, 0.02)
+"""Widths over which the kink of a hinge is rounded in the end; the first is `aiming.SMOOTHING`."""
+
+
+def narrowed(problem: LinearProblem, newton: Newton, knots: list[Knot]) -> list[Knot]:
+    """Solve points of a rounded hinge again with ever narrower rounding, each from its own end.
+
+    ``problem`` has the loss itself. What is solved is still rounded a little, so nothing is certified.
+    """
+    if problem.loss.smooth:
+        return knots
+    for width in NARROWER:
+        twin = problem.with_loss(problem.loss.smoothed(width))
+        solver = newton.solver(twin, knots[0].at.W)
+        knots = [_again(solver, knot) for knot in knots]
+    return [replace(knot, certified=False) for knot in knots]
+
+
+def _again(solver: KnotSolver, knot: Knot) -> Knot:
+    """Solve a point for its own caps or preference; keep the old end where that fails or caps lie past zero."""
+    if knot.status is Status.PAST:
+        return knot
+    at = solver.evaluate(knot.at.W, knot.at.multipliers)
+    target = Target.from_caps(knot.caps[None]) if knot.pi is None else Target.from_preferences(knot.pi[None])
+    plain = not np.any(knot.at.multipliers)
+    if plain and knot.pi is None:
+        return replace(knot, at=solver.evaluate(solver.problem.fit(solver.rows.p, knot.at.W), knot.at.multipliers))
+    found = solve_knot(solver, replace(knot, at=at), target)
+    return replace(found, status=knot.status) if found.status.solved else knot
 
 
 def polished(problem: LinearProblem, outcome: Outcome, target: Target) -> Outcome:

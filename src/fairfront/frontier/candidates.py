@@ -1,0 +1,284 @@
+"""Candidates: models or scores that a person brings, as points with the same dominance and selection as traced ones.
+
+Their axes are figures of decisions on the rows given (error and worst rate gap), not training losses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InputError
+from ..measures import Evaluation, evaluate_scores
+from ..measures.judged import Operating
+from ..measures.operating import Side, cutoffs_for_costs, cutoffs_for_rate
+from ..objectives import NOTIONS, Array, Attribute, Groups, Task
+from ..pareto import nondominated
+from ..validation import as_numbers, check_labels, check_weights, find_classes
+from .candidate_scores import numbers_of, scores_of, scores_of_labels
+from .facts import Facts
+from .frontier import Frontier
+
+CLASS_GAPS = {
+    "equal_opportunity": ("tpr_gap",),
+    "predictive_equality": ("fpr_gap",),
+    "equalized_odds": ("tpr_gap", "fpr_gap"),
+    "disparate_mistreatment": ("error_gap",),
+    "demographic_parity": ("selection_gap",),
+    "group_loss": ("error_gap",),
+}
+VALUE_GAPS = {
+    "demographic_parity": ("prediction_gap",),
+    "disparate_mistreatment": ("mse_gap",),
+    "group_loss": ("mse_gap",),
+}
+
+
+class Given(StrEnum):
+    """How a candidate stands among the others; `solved` means that rules may choose it."""
+
+    EFFICIENT = "given: no other candidate is at least as good on every axis and better on one"
+    DOMINATED = "given: another candidate is at least as good on every axis and better on one"
+
+    @property
+    def solved(self) -> bool:
+        """Return True: a candidate is a finished model."""
+        return True
+
+
+@dataclass(frozen=True)
+class CandidateFacts(Facts):
+    """Facts of candidates: nothing was trained, and gaps are those of decisions."""
+
+    used_for: str = "evaluation; nothing was trained here"
+
+    @property
+    def unit(self) -> str:
+        """Name the unit of ``Frontier.gaps``."""
+        return "value gap" if self.task.kind == "regression" else "rate gap"
+
+
+@dataclass(frozen=True, eq=False)
+class CandidatePoints:
+    """N models, or their scores on fixed rows, with one cut-off each that is taken off the scores.
+
+    ``models`` is empty where scores were given: those exist on their own rows only.
+    """
+
+    raw: ClassVar[bool] = True
+
+    names: tuple[str, ...]
+    task: Task
+    models: tuple[Any, ...] = ()
+    cutoffs: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def build(self, place: int) -> Any:
+        """Return the model that was given."""
+        if not self.models:
+            raise InputError(f"{self.names[place]!r} was given as scores, expected models; use Frontier.from_models.")
+        return self.models[place]
+
+    def scores(self, X: Any) -> Array:
+        """Return the scores of all models less their cut-offs, (N, K, n)."""
+        return self.shifted(self.raw_scores(X)[0])
+
+    def raw_scores(self, X: Any) -> tuple[Array, Array]:
+        """Return the scores of all models, (N, K, n), and the cut-offs that are their own, (N,)."""
+        if not self.models:
+            raise InputError("the candidates were given as scores of fixed rows, expected models; use from_models.")
+        found = [scores_of(m, X, self.task, name) for m, name in zip(self.models, self.names, strict=True)]
+        return np.stack([scores for scores, _ in found]), np.array([own for _, own in found])
+
+    def shifted(self, scores: Array) -> Array:
+        """Return scores less the cut-offs, so that above 0 decides for the second of two classes."""
+        return scores if self.cutoffs is None else scores - self.cutoffs[:, None, None]
+
+
+def from_models(
+    models: Mapping[str, Any],
+    X: Any,
+    y: Any,
+    *,
+    sensitive_features: Any,
+    cutoff: float | None = None,
+    approval_rate: float | None = None,
+    costs: Mapping[str, float] | None = None,
+    **options: Any,
+) -> Frontier:
+    """Judge models of any kind on the same rows; options are those of `Options`."""
+    if not isinstance(models, Mapping) or not models:
+        raise InputError(f"models is {type(models).__name__}, expected a mapping of names to fitted models.")
+    known = Options(**_known(options))
+    task, labels = _task(y, X.shape[0] if hasattr(X, "shape") else len(X), known)
+    points = CandidatePoints(tuple(map(str, models)), task, tuple(models.values()))
+    scores, own = points.raw_scores(X)
+    operating = Operating(cutoff, approval_rate, costs)
+    return _frontier(points, scores, own, labels, operating, sensitive_features, known)
+
+
+def from_scores(
+    scores: Any,
+    y: Any,
+    *,
+    sensitive_features: Any,
+    cutoff: float | None = None,
+    approval_rate: float | None = None,
+    costs: Mapping[str, float] | None = None,
+    **options: Any,
+) -> Frontier:
+    """Judge scores or decisions of any origin on the same rows; options are those of `Options`."""
+    named = (
+        scores if isinstance(scores, Mapping) else {f"model {i}": row for i, row in enumerate(np.atleast_2d(scores))}
+    )
+    if not named:
+        raise InputError("scores is empty, expected at least one candidate.")
+    known, operating = Options(**_known(options)), Operating(cutoff, approval_rate, costs)
+    n = len(next(iter(named.values())))
+    task, labels = _task(y, n, known)
+    points = CandidatePoints(tuple(map(str, named)), task)
+    values = np.stack([_values(v, n, task, name, operating) for name, v in named.items()])
+    return _frontier(points, values, np.full(len(values), 0.5), labels, operating, sensitive_features, known)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What else may be said of candidates: the notion(s) of the second axis, labels, groups, weights."""
+
+    notion: str | tuple[str, ...] = "equal_opportunity"
+    name: str = "validation"
+    favourable: Any = None
+    groups: Groups | None = None
+    sample_weight: Any = None
+    task: str = "classification"
+
+
+def _known(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    names = [each.name for each in fields(Options)]
+    unknown = [name for name in options if name not in names]
+    if unknown:
+        raise InputError(f"unknown option {unknown[0]!r}, expected one of {', '.join(names)}.")
+    return options
+
+
+def _task(y: Any, n: int, options: Options) -> tuple[Task, NDArray[Any]]:
+    labels = check_labels(y, n)
+    if options.task == "regression":
+        return Task("regression"), as_numbers(labels, "y")
+    classes, codes = find_classes(labels)
+    good = options.favourable
+    if good is not None and good not in classes:
+        raise InputError(f"favourable is {good!r}, expected one of the labels {', '.join(map(repr, classes))}.")
+    place = 1 if good is None else classes.index(good)
+    return Task("binary" if len(classes) == 2 else "multiclass", tuple(classes), place), codes
+
+
+def _values(given: Any, n: int, task: Task, name: str, operating: Operating) -> Array:
+    """Return one candidate's scores (K, n); scores that are no probabilities need a way to a cut-off."""
+    if task.kind == "multiclass":
+        return scores_of_labels(check_labels(given, n), task)
+    if task.kind == "regression":
+        return as_numbers(given, f"scores[{name!r}]").reshape(1, n)
+    numbers = numbers_of(check_labels(given, n), task)
+    if operating == Operating() and not (numbers.min() >= 0.0 and numbers.max() <= 1.0):
+        raise InputError(
+            f"scores of {name!r} run from {numbers.min():g} to {numbers.max():g} and are no probabilities, expected a "
+            "cut-off; give cutoff=, approval_rate= or costs=."
+        )
+    return numbers[None]
+
+
+def _frontier(
+    points: CandidatePoints,
+    scores: Array,
+    own: Array,
+    labels: NDArray[Any],
+    operating: Operating,
+    sensitive_features: Any,
+    options: Options,
+) -> Frontier:
+    weight = check_weights(options.sample_weight, len(labels))
+    attributes = (options.groups or Groups()).resolve(sensitive_features, len(labels))
+    operating.check(scored=points.task.kind == "binary")
+    if points.task.kind == "binary":
+        points = replace(points, cutoffs=_cutoffs(scores[:, 0], own, labels, points.task, operating, weight))
+    record = evaluate_scores(
+        points.shifted(scores), labels, points.task, attributes, name=options.name, sample_weight=weight
+    )
+    return _assembled(points, record, attributes, options)
+
+
+def _cutoffs(
+    scores: Array, own: Array, labels: NDArray[Any], task: Task, operating: Operating, weight: Array | None
+) -> Array:
+    """Return what is taken off scores: just below the cut-off asked for, so that scores at it are above 0."""
+    side: Side = "above" if task.favourable == 1 else "below"
+    if operating.approval_rate is not None:
+        found = cutoffs_for_rate(scores, operating.approval_rate, weight, side)
+    elif operating.costs is not None:
+        found = cutoffs_for_costs(scores, labels == task.favourable, operating.costs, weight, side)
+    elif operating.cutoff is not None:
+        found = np.full(len(scores), float(operating.cutoff))
+    else:
+        return own
+    return np.asarray(np.nextafter(found, -np.inf))
+
+
+def _assembled(
+    points: CandidatePoints, record: Evaluation, attributes: tuple[Attribute, ...], options: Options
+) -> Frontier:
+    notions = (options.notion,) if isinstance(options.notion, str) else tuple(options.notion)
+    gaps = np.column_stack([_worst(record, points.task, notion) for notion in notions])
+    best = record.columns["mse" if points.task.kind == "regression" else "error"]
+    axes = np.column_stack([best, gaps])
+    efficient = nondominated(np.where(np.isnan(axes), np.inf, axes))
+    status: Any = tuple(Given.EFFICIENT if good else Given.DOMINATED for good in efficient)
+    N = len(points)
+    return Frontier(
+        points=points,
+        objectives=axes,
+        gaps=gaps,
+        signed_gaps=gaps,
+        objective_names=("mse" if points.task.kind == "regression" else "error", *notions),
+        status=status,
+        preferences=np.full(axes.shape, np.nan),
+        facts=_facts(points.task, notions, attributes, options),
+        kkt=np.full(N, np.nan),
+        certified=np.zeros(N, dtype=bool),
+        multipliers=np.zeros((N, 0)),
+        multiplier_names=(),
+        ids=np.arange(N),
+        evaluations={record.name: record},
+    )
+
+
+def _worst(record: Evaluation, task: Task, notion: str) -> Array:
+    """Return a notion's worst gap of decisions over all attributes, (N,)."""
+    known = VALUE_GAPS if task.kind == "regression" else CLASS_GAPS
+    if notion not in known:
+        raise InputError(f"notion is {notion!r}, expected one of {', '.join(known)} for {task.kind} labels.")
+    found = [values for name, values in record.columns.items() if name.split(".")[-1] in known[notion]]
+    return np.asarray(np.fmax.reduce(np.stack(found), axis=0))
+
+
+def _facts(task: Task, notions: tuple[str, ...], attributes: tuple[Attribute, ...], options: Options) -> CandidateFacts:
+    return CandidateFacts(
+        task=task,
+        notions=notions,
+        sentences=tuple(NOTIONS[notion]().sentence(task) for notion in notions),
+        surrogate="decision",
+        loss="mse" if task.kind == "regression" else "error",
+        gap="absolute",
+        ridge=0.0,
+        sensitive=tuple((a.name, a.levels) for a in attributes),
+        left_out=tuple((a.name, tuple(level for level, _ in a.left_out)) for a in attributes if a.left_out),
+        solver="given by the user",
+        favourable_was_given=options.favourable is not None,
+    )
