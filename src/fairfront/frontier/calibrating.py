@@ -6,15 +6,36 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import expit
 
 from ..exceptions import InputError
-from ..measures.calibration import fit_platt
-from ..validation import check_labels, check_matrix, check_weights
-from .evaluating import encode_labels
+from ..measures.calibration import Calibration, calibration_table, fit_platt
+from ..validation import check_labels, check_weights
+from .evaluating import checked_features, encode_labels, resolve_attributes
 from .points import LinearPoints
 
 if TYPE_CHECKING:
     from .frontier import Frontier
+
+
+def calibration_of(
+    front: Frontier, id: int, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
+) -> dict[str, Calibration]:
+    """Return how well one model's probabilities fit each group: predicted, observed, slope, Brier score."""
+    points = front.points
+    if not isinstance(points, LinearPoints) or points.loss != "logistic":
+        raise InputError("calibration is about probabilities, expected a frontier of binary logistic models.")
+    matrix = checked_features(points, X)
+    labels = encode_labels(check_labels(y, matrix.shape[0]), front.facts.task)
+    weight = check_weights(sample_weight, matrix.shape[0])
+    place = front.place(id)
+    probability = expit(points.scores(matrix)[place, 0])
+    return {
+        a.name: calibration_table(
+            probability, labels == 1, a.membership() if a.codes is None else a.codes, a.levels, weight
+        )
+        for a in resolve_attributes(front.facts, sensitive_features, matrix.shape[0])
+    }
 
 
 def recalibrated(front: Frontier, X: Any, y: Any, sample_weight: Any) -> Frontier:
@@ -25,7 +46,7 @@ def recalibrated(front: Frontier, X: Any, y: Any, sample_weight: Any) -> Frontie
             f"recalibration maps log-odds, expected a frontier of binary logistic models, found "
             f"{getattr(points, 'loss', type(points).__name__)!r}."
         )
-    matrix = check_matrix(X)
+    matrix = checked_features(points, X)
     labels = encode_labels(check_labels(y, matrix.shape[0]), front.facts.task)
     weight = check_weights(sample_weight, matrix.shape[0])
     maps = [fit_platt(scores, labels == 1, weight) for scores in points.scores(matrix)[:, 0]]
@@ -36,4 +57,5 @@ def recalibrated(front: Frontier, X: Any, y: Any, sample_weight: Any) -> Frontie
         coef=points.coef * slope[:, None, None],
         intercept=points.intercept * slope[:, None] + offset[:, None],
     )
-    return replace(front, points=moved, evaluations={})
+    unknown = np.zeros(len(front), dtype=bool)
+    return replace(front, points=moved, evaluations={}, certified=unknown, kkt=np.full(len(front), np.nan))

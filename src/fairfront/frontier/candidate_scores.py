@@ -1,4 +1,4 @@
-"""Scores of a model of any kind, its probabilities, decision function or predictions, and the cut-off that is its own."""
+"""Scores of a model of any kind (probabilities, decision function or predictions) and the cut-off of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Candidates: models or scores that a person brings, as points with the same dominance and selection as traced ones.
+"""Candidates: models or scores that a person brings, with the same dominance and selection as traced ones.
 
 Their axes are figures of decisions on the rows given (error and worst rate gap), not training losses.
 """
@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +19,8 @@ from ..measures.operating import Side, cutoffs_for_costs, cutoffs_for_rate
 from ..objectives import NOTIONS, Array, Attribute, Groups, Task
 from ..pareto import nondominated
 from ..validation import as_numbers, check_labels, check_weights, find_classes
-from .candidate_scores import numbers_of, scores_of, scores_of_labels
-from .facts import Facts
+from .candidate_points import CandidateFacts, CandidatePoints, Given
+from .candidate_scores import numbers_of, scores_of_labels
 from .frontier import Frontier
 
 CLASS_GAPS = {
@@ -37,69 +36,6 @@ VALUE_GAPS = {
     "disparate_mistreatment": ("mse_gap",),
     "group_loss": ("mse_gap",),
 }
-
-
-class Given(StrEnum):
-    """How a candidate stands among the others; `solved` means that rules may choose it."""
-
-    EFFICIENT = "given: no other candidate is at least as good on every axis and better on one"
-    DOMINATED = "given: another candidate is at least as good on every axis and better on one"
-
-    @property
-    def solved(self) -> bool:
-        """Return True: a candidate is a finished model."""
-        return True
-
-
-@dataclass(frozen=True)
-class CandidateFacts(Facts):
-    """Facts of candidates: nothing was trained, and gaps are those of decisions."""
-
-    used_for: str = "evaluation; nothing was trained here"
-
-    @property
-    def unit(self) -> str:
-        """Name the unit of ``Frontier.gaps``."""
-        return "value gap" if self.task.kind == "regression" else "rate gap"
-
-
-@dataclass(frozen=True, eq=False)
-class CandidatePoints:
-    """N models, or their scores on fixed rows, with one cut-off each that is taken off the scores.
-
-    ``models`` is empty where scores were given: those exist on their own rows only.
-    """
-
-    raw: ClassVar[bool] = True
-
-    names: tuple[str, ...]
-    task: Task
-    models: tuple[Any, ...] = ()
-    cutoffs: Array | None = None
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def build(self, place: int) -> Any:
-        """Return the model that was given."""
-        if not self.models:
-            raise InputError(f"{self.names[place]!r} was given as scores, expected models; use Frontier.from_models.")
-        return self.models[place]
-
-    def scores(self, X: Any) -> Array:
-        """Return the scores of all models less their cut-offs, (N, K, n)."""
-        return self.shifted(self.raw_scores(X)[0])
-
-    def raw_scores(self, X: Any) -> tuple[Array, Array]:
-        """Return the scores of all models, (N, K, n), and the cut-offs that are their own, (N,)."""
-        if not self.models:
-            raise InputError("the candidates were given as scores of fixed rows, expected models; use from_models.")
-        found = [scores_of(m, X, self.task, name) for m, name in zip(self.models, self.names, strict=True)]
-        return np.stack([scores for scores, _ in found]), np.array([own for _, own in found])
-
-    def shifted(self, scores: Array) -> Array:
-        """Return scores less the cut-offs, so that above 0 decides for the second of two classes."""
-        return scores if self.cutoffs is None else scores - self.cutoffs[:, None, None]
 
 
 def from_models(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import GroupWarning, InputError
 from ..measures import Evaluation, GroupRates, evaluate_scores
-from ..measures.intervals import error_interval, worst_gap_upper
+from ..measures.intervals import effective_sizes, error_interval, worst_gap_upper
 from ..measures.significance import smallest_verifiable_gap
 from ..objectives import Array, Attribute, GroupProbabilities, Groups, Task
 from ..problems.building import feature_names
@@ -30,11 +30,33 @@ def evaluate_points(
     labels = encode_labels(check_labels(y, matrix.shape[0]), facts.task)
     weight = check_weights(sample_weight, matrix.shape[0])
     attributes = resolve_attributes(facts, sensitive_features, matrix.shape[0])
-    scores = points.scores(matrix)
-    return evaluate_scores(scores, labels, facts.task, attributes, name=name, sample_weight=weight)
+    if weight is not None:
+        busy = weight > 0
+        matrix, labels, weight = matrix[busy], labels[busy], weight[busy]
+        attributes = tuple(a.take(busy) for a in attributes)
+    record = evaluate_scores(points.scores(matrix), labels, facts.task, attributes, name=name, sample_weight=weight)
+    return record if weight is None else _with_sizes(record, labels, facts.task, attributes, weight)
 
 
-GAPS = {"tpr_gap": "tpr", "fpr_gap": "fpr", "selection_gap": "selection", "error_gap": "error"}
+def _with_sizes(
+    record: Evaluation, labels: NDArray[Any], task: Task, attributes: tuple[Attribute, ...], weight: Array
+) -> Evaluation:
+    """Add effective sizes, so that unequal weights do not make intervals too sure."""
+    good = labels == task.favourable
+    sizes = {
+        a.name: effective_sizes(good, a.membership() if a.codes is None else a.codes, a.levels, weight)
+        for a in attributes
+    }
+    return replace(record, sizes=sizes, effective_n=float(weight.sum() ** 2 / (weight**2).sum()))
+
+
+GAPS = {
+    "tpr_gap": "tpr",
+    "fpr_gap": "fpr",
+    "selection_gap": "selection",
+    "error_gap": "error",
+    "recall_gap": "recall",
+}
 
 
 def figures(record: Evaluation, name: str, confidence: float | None) -> Array:
@@ -44,27 +66,31 @@ def figures(record: Evaluation, name: str, confidence: float | None) -> Array:
         return values
     kind = name.split(".")[-1]
     if name == "error":
-        return error_interval(values, np.full(len(values), record.n), confidence)[1]
+        return error_interval(values, np.full(len(values), record.effective_n or record.n), confidence)[1]
     if kind in GAPS:
         attribute = name.rpartition(".")[0] or next(iter(record.groups))
         rates = record.groups[attribute]
         if isinstance(rates, GroupRates):
-            return worst_gap_upper(rates, GAPS[kind], confidence)
+            sizes = record.sizes.get(attribute) if kind != "recall_gap" else None
+            return worst_gap_upper(rates, GAPS[kind], confidence, sizes)
     return values
 
 
 def least_claim(record: Evaluation, name: str, confidence: float | None) -> str:
     """Say the smallest gap that these rows could vouch for if none were observed, or nothing where it is no gap."""
     kind = name.split(".")[-1]
-    if confidence is None or kind not in GAPS or name not in record.columns:
+    if confidence is None or kind not in GAPS or kind == "recall_gap" or name not in record.columns:
         return ""
     rates = record.groups[name.rpartition(".")[0] or next(iter(record.groups))]
     if not isinstance(rates, GroupRates):
         return ""
     sizes = {"tpr": rates.positives, "fpr": rates.negatives}.get(GAPS[kind], rates.weight)
-    two = np.sort(sizes)[:2]
+    two = np.sort(sizes[sizes > 0])[:2]
+    if len(two) < 2:
+        return ""
+    pairs = len(sizes) * (len(sizes) - 1) / 2
     level = float(np.nanmean(rates.rate(GAPS[kind])))
-    claim = float(smallest_verifiable_gap(two[0], two[1], level, confidence))
+    claim = float(smallest_verifiable_gap(two[0], two[1], level, 1.0 - (1.0 - confidence) / pairs))
     return f"{two[0]:.0f} and {two[1]:.0f} rows in the smallest groups cannot vouch for less than about {claim:.2g}"
 
 

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, require
-from ..measures import Evaluation
+from ..measures import Calibration, Evaluation
 from ..objectives import Array
 from ..solvers import Status
 from ..validation import check_preferences
 from . import selection
-from .calibrating import recalibrated
+from .calibrating import calibration_of, recalibrated
 from .evaluating import evaluate_points, figures, least_claim
 from .explaining import Explanation, explain_pair
 from .facts import Facts
@@ -69,10 +69,12 @@ class Frontier:
     evaluations: Mapping[str, Evaluation] = field(default_factory=dict)
 
     @classmethod
-    def from_models(cls, models: Mapping[str, Any], X: Any, y: Any, *, sensitive_features: Any, **options: Any) -> Frontier:
+    def from_models(
+        cls, models: Mapping[str, Any], X: Any, y: Any, *, sensitive_features: Any, **options: Any
+    ) -> Frontier:
         """Judge one's own models together: a mapping of names to fitted estimators, or to functions of X.
 
-        Options: ``cutoff``, ``approval_rate`` (the same share of favourable decisions for all) or ``costs``; ``notion``,
+        Options: ``cutoff``, ``approval_rate`` (one share of favourable decisions for all) or ``costs``; ``notion``,
         ``favourable``, ``groups``, ``sample_weight``, ``name``, ``task``. Axes are the error and the worst rate gap.
         """
         from .candidates import from_models
@@ -88,6 +90,12 @@ class Frontier:
         from .candidates import from_scores
 
         return from_scores(scores, y, sensitive_features=sensitive_features, **options)
+
+    def overlay(self, other: Frontier, *axes: str, on: str | None = None) -> dict[str, Any]:
+        """Return both frontiers' points in one table with who dominates whom on figures such as error and tpr_gap."""
+        from .overlaying import overlaid
+
+        return overlaid(self, other, axes or ("error", "tpr_gap"), on)
 
     @property
     def loss(self) -> Array:
@@ -118,7 +126,8 @@ class Frontier:
     def column(self, name: str, on: str | None = None, confidence: float | None = None) -> Array:
         """Return a column by name: ``loss``, a training gap, or a figure of an evaluation.
 
-        The training gap is ``loss_gap``, or ``smooth_rate_gap`` for the rate surrogate. With ``confidence`` a gap or an error is the upper end of its interval: what these rows can vouch for.
+        The training gap is ``loss_gap``, or ``smooth_rate_gap`` for the rate surrogate. With ``confidence`` a gap or
+        an error is the upper end of its interval: what these rows can vouch for.
         """
         if name == "loss":
             return self.loss
@@ -238,6 +247,12 @@ class Frontier:
         """Say how two points differ: coefficients that moved and, with data, who gains and who loses."""
         return explain_pair(self, before, after, X, y, sensitive_features)
 
+    def calibration(
+        self, id: int, X: Any, y: Any, *, sensitive_features: Any, sample_weight: Any = None
+    ) -> dict[str, Calibration]:
+        """Return per attribute how well a model's probabilities fit each group; compare with `recalibrate`'s."""
+        return calibration_of(self, id, X, y, sensitive_features, sample_weight)
+
     def recalibrate(self, X: Any, y: Any, *, sample_weight: Any = None) -> Frontier:
         """Return this frontier with probabilities fitted to held-out rows, the same map for every group.
 
@@ -262,7 +277,7 @@ class Frontier:
         require(backend, backend, f"to_frame(backend={backend!r})")
         return nw.from_dict(self.table(), backend=backend).to_native()
 
-    def plot(self, **options: Any) -> Frontier:
+    def plot(self, **options: Any) -> Any:
         """Draw the frontier with matplotlib (extra ``plot``); see `fairfront.plots.plot_frontier`."""
         from ..plots import plot_frontier
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,8 @@ class Evaluation:
         The same gaps with their sign, group minus reference; ``recall_gap[label]`` per class.
     groups : dict of attribute name to `GroupRates`, `ClassRates` or `GroupMeans`
         Rates, rows and weights of every group.
+    sizes : dict of attribute name to effective sizes per rate (c,)
+        Kish's effective numbers of rows, kept only for unequal sample weights; ``effective_n`` of all rows.
     """
 
     name: str
@@ -50,6 +52,8 @@ class Evaluation:
     columns: dict[str, Array]
     signed: dict[str, Array]
     groups: dict[str, PerGroup]
+    sizes: dict[str, dict[str, Array]] = field(default_factory=dict)
+    effective_n: float | None = None
 
     @property
     def n_models(self) -> int:

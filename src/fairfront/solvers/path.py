@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from ..objectives import Array
 from ..problems import LinearProblem
@@ -81,21 +82,31 @@ def preferred(solver: KnotSolver, start: Knot, preferences: Array, on_knot: OnKn
 def _the_long_way(solver: KnotSolver, start: Knot, pi: Array) -> Knot:
     """Follow the caps of a preference down to those at the plain loss, which are tighter than it asks, and come back.
 
-    Where they end at a floor above the preference line, the floor is the nearest point.
+    Where they end at a floor above the preference line, the floor is the nearest point; otherwise the level with
+    pi_1 loss(level) = level lies between that of the last point and that of plain training.
     """
     algebra, target = solver.rows_of_gaps, Target.from_preferences(pi[None])
+
+    def caps_at(level: float) -> Array:
+        return np.asarray(target.caps_at(algebra, np.array([level]))[0])
 
     def levels(knot: Knot) -> Array:
         return np.asarray(pi * algebra.objectives(knot.at.L[None])[0])
 
     plain = levels(start)
-    wide, asked = (target.caps_at(algebra, np.array([level]))[0] for level in (plain[1:].max(), plain[0]))
-    begun = replace(start, at=replace(start.at, factor=None), caps=np.maximum(wide, asked))
-    near = follow(solver, begun, asked[None])[-1]
+    begun = replace(start, at=replace(start.at, factor=None), caps=caps_at(float(plain.max())))
+    near = follow(solver, begun, caps_at(float(plain[0]))[None])[-1]
     now = levels(near)
-    if near.status is Status.FLOOR and now[0] < now[1:].max():
+    if now[0] <= now[1:].max():
         return replace(near, status=Status.OUT_OF_REACH, pi=pi)
-    return solve_knot(solver, replace(near, at=replace(near.at, level=np.nan)), target)
+    last = [near]
+
+    def missed(level: float) -> float:
+        last.append(solve_knot(solver, last[-1], Target.from_caps(caps_at(level)[None])))
+        return float(levels(last[-1])[0]) - level
+
+    level = brentq(missed, float(now[1:].max()), float(plain.max()), rtol=1e-6)
+    return solve_knot(solver, replace(last[-1], at=replace(last[-1].at, level=level)), target)
 
 
 def refine(solver: KnotSolver, knots: list[Knot], top: Array, on_knot: OnKnot | None, rounds: int = 3) -> list[Knot]:
