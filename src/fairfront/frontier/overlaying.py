@@ -49,5 +49,5 @@ def _check_same_rows(front: Frontier, other: Frontier, on: str | None) -> None:
     same = first.groups.keys() == second.groups.keys() and first.n == second.n
     if not same or any(not np.array_equal(first.groups[g].n, second.groups[g].n) for g in first.groups):
         raise InputError(
-            f"the two evaluations rest on different rows ({first.n} and {second.n}, or other groups), expected the same."
+            f"the evaluations rest on different rows ({first.n} and {second.n}, or other groups), expected the same."
         )

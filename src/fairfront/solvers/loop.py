@@ -34,11 +34,16 @@ class State:
 
 @dataclass(frozen=True)
 class Plan:
-    """The next move of every run, and the status of those that stop here instead."""
+    """The next move of every run, and the status of those that stop here instead.
+
+    ``certificate`` (R,) of a common descent direction is at most 0, up to rounding, when no objective rises along it
+    (Lemma 1): the paper's |d|^2 - min_i <d, g_i> in paper mode, the worst -cos(d, g_i) in `PDO`.
+    """
 
     beta: Array
     status: list[Status]
     memo: Any = None
+    certificate: Array | None = None
 
 
 class Solver(Protocol):
@@ -71,7 +76,8 @@ class Solver(Protocol):
 class Outcome:
     """Where R runs ended: weights, cells, objectives (R, m), status, steps.
 
-    ``history`` holds the objectives of every accepted iterate of each run, ``passes`` counts passes over the data.
+    ``history`` holds the objectives of every accepted iterate of each run, ``passes`` counts passes over the data,
+    ``certificate`` (R,) is the largest certificate of any direction taken (NaN where directions have none).
     """
 
     W: Array
@@ -81,6 +87,7 @@ class Outcome:
     n_iter: NDArray[np.intp]
     history: tuple[Array, ...]
     passes: int
+    certificate: Array | None = None
 
 
 def check_needs(problem: object, needs: tuple[type, ...], solver: object) -> None:
@@ -111,6 +118,7 @@ def run(
     _report(on_iterate, 0, ids, point)
     for iteration in range(1, solver.max_iter + 1):
         plan, state = solver.plan(algebra, point, state)
+        log.certify(ids, plan.certificate)
         going = np.array([status is Status.RUNNING for status in plan.status])
         if not going.all():
             log.finish(ids[~going], point.take(~going), [s for s in plan.status if s is not Status.RUNNING])
@@ -159,6 +167,11 @@ class _Log:
         self.n_iter = np.zeros(point.runs, dtype=np.intp)
         self.history = [[h] for h in algebra.objectives(point.L)]
         self.passes = 1
+        self.certificate = np.full(point.runs, np.nan)
+
+    def certify(self, ids: NDArray[np.intp], certificate: Array | None) -> None:
+        if certificate is not None:
+            self.certificate[ids] = np.fmax(self.certificate[ids], certificate)
 
     def add(self, ids: NDArray[np.intp], h: Array, iteration: int) -> None:
         self.passes += 1
@@ -173,6 +186,5 @@ class _Log:
 
     def outcome(self) -> Outcome:
         history = tuple(np.array(h) for h in self.history)
-        return Outcome(
-            self.W, self.L, self.algebra.objectives(self.L), tuple(self.status), self.n_iter, history, self.passes
-        )
+        h = self.algebra.objectives(self.L)
+        return Outcome(self.W, self.L, h, tuple(self.status), self.n_iter, history, self.passes, self.certificate)

@@ -17,7 +17,7 @@ from ..objectives import Algebra, Array
 from ..problems import FirstOrder, Point
 from .loop import Plan, State
 from .preferences import Balance, Target, imbalance
-from .simplex import factor, min_norm, projected_gradient
+from .simplex import certificate, factor, min_norm, projected_gradient
 from .status import Status
 
 Gradients = Literal["raw", "normalised"]
@@ -90,9 +90,19 @@ class PaperPDO:
 
     def plan(self, algebra: Algebra, point: Point, state: PaperState) -> tuple[Plan, PaperState]:
         """Take K inner steps and move by eta along their direction (Algorithm 1, lines 3 to 9)."""
-        alpha, d = self.direction(algebra.jacobian(point.L), point.Q, state.alpha)
+        A = algebra.jacobian(point.L)
+        alpha, d = self.direction(A, point.Q, state.alpha)
         status = [self._status(algebra, point, r, d[r]) for r in range(point.runs)]
-        return Plan(self.eta * d, status), self._remember(state, alpha)
+        return Plan(self.eta * d, status, certificate=self._certificate(A, point.Q, alpha)), self._remember(
+            state, alpha
+        )
+
+    def _certificate(self, A: Array, Q: Array, alpha: Array) -> Array:
+        """Return the certificate of a direction, relative to the largest gradient."""
+        rows = unit_rows(A, Q) if self.gradients == "normalised" else A
+        M = np.einsum("rik,rkl,rjl->rij", rows, Q, rows)
+        largest = np.maximum(np.einsum("rii->ri", M).max(axis=1), 1e-300)
+        return np.asarray(certificate(M, alpha) / largest)
 
     def _remember(self, state: PaperState, alpha: Array) -> PaperState:
         return PaperState(alpha, state.pi) if self.warm_alpha else state
@@ -159,7 +169,9 @@ class PaperPBPDO(PaperPDO):
         padded = np.column_stack([alpha_h, np.zeros(len(alpha_h))])
         alpha = np.where(near_line[:, None], padded, alpha_pb)
         status = [self._status(algebra, point, r, d[r]) for r in range(point.runs)]
-        return Plan(self.eta * d, status), self._remember(state, alpha)
+        found = self._certificate(np.concatenate([A, kl[:, None]], axis=1), Q, alpha)
+        found = np.where(stopped_short | near_line, np.nan, found)
+        return Plan(self.eta * d, status, certificate=found), self._remember(state, alpha)
 
 
 def length(beta: Array, Q: Array) -> Array:

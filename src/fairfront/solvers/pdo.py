@@ -101,7 +101,10 @@ class PDO:
             done = done or (flat[r] and stuck)  # the first objective is at its smallest and would rise
             status.append(Status.EFFICIENT if done else Status.STALLED if stuck else Status.RUNNING)
         memo = {"promise": np.where(flat, 0.0, promise), "toll": toll, "returns": returns}
-        return Plan(beta, status, memo), state
+        norms = np.sqrt(np.maximum(np.einsum("rmk,rkl,rml->rm", A, point.Q, A), 0.0))
+        drop = np.einsum("rmk,rkl,rl->rm", A, point.Q, beta) / np.maximum(norms, 1e-300)
+        size = np.sqrt(np.maximum(np.einsum("rk,rkl,rl->r", beta, point.Q, beta), 1e-300))
+        return Plan(beta, status, memo, -drop.min(axis=1) / size), state
 
     def held(self, algebra: Algebra, z: Array, band: float) -> NDArray[np.bool_]:
         """Return the mask of gaps that are held at zero."""
