@@ -143,7 +143,7 @@ def _trace_newton(
 
         knots = newton_path(working_problem(setup, newton), newton, path, n_points, pi, on_knot)
         knots = narrowed(setup.problem, newton, knots)
-    return assemble_knots(setup, newton, knots)
+    return assemble_knots(setup, newton, knots, path)
 
 
 def resolve_solver(solver: str | Solver, setup: Setup) -> Any:

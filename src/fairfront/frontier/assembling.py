@@ -11,6 +11,7 @@ from ..objectives import Algebra, Array
 from ..pareto import nondominated
 from ..problems import Setup
 from ..solvers import Knot, Newton, Outcome, Status, Target
+from ..solvers.aiming import Path
 from .archive import Archive
 from .facts import Facts
 from .frontier import Frontier
@@ -33,7 +34,7 @@ def assemble(setup: Setup, solver: Any, outcome: Outcome, target: Target, archiv
     return _frontier(setup, solver, W[kept], L[kept], tuple(status), pi, none, none > 0, np.zeros((len(kept), 0)), ())
 
 
-def assemble_knots(setup: Setup, solver: Newton, knots: list[Knot]) -> Frontier:
+def assemble_knots(setup: Setup, solver: Newton, knots: list[Knot], path: Path = "worst_gap") -> Frontier:
     """Make a frontier of solved points, sorted by loss; what lies past zero keeps its place at the end."""
     algebra = setup.problem.algebra
     W = np.stack([knot.at.W for knot in knots])
@@ -57,6 +58,7 @@ def assemble_knots(setup: Setup, solver: Newton, knots: list[Knot]) -> Frontier:
         np.array([knots[i].certified for i in kept]),
         multipliers,
         names,
+        path,
     )
 
 
@@ -79,6 +81,7 @@ def _frontier(
     certified: NDArray[np.bool_],
     multipliers: Array,
     names: tuple[str, ...],
+    path: Path = "worst_gap",
 ) -> Frontier:
     """Put weights, cells and what is known of them into a frontier."""
     problem, algebra = setup.problem, setup.problem.algebra
@@ -99,7 +102,7 @@ def _frontier(
         objective_names=algebra.names,
         status=status,
         preferences=pi,
-        facts=facts_of(setup, solver),
+        facts=facts_of(setup, solver, path),
         kkt=kkt,
         certified=certified,
         multipliers=multipliers,
@@ -130,7 +133,7 @@ def _distinct(
     return np.array(kept, dtype=np.intp)
 
 
-def facts_of(setup: Setup, solver: Any) -> Facts:
+def facts_of(setup: Setup, solver: Any, path: Path = "worst_gap") -> Facts:
     """Say in names and words what a frontier was made from."""
     problem = setup.problem
     return Facts(
@@ -147,4 +150,6 @@ def facts_of(setup: Setup, solver: Any) -> Facts:
         missing=tuple(a.name for a in setup.attributes if a.n_missing),
         favourable_was_given=setup.favourable_was_given,
         recipe=setup.recipe,
+        newton=solver if isinstance(solver, Newton) else Newton(),
+        path=path,
     )

@@ -12,8 +12,8 @@ from ..exceptions import InputError
 from ..measures import auc
 from ..measures.changes import Flips, flips
 from ..objectives import Array, Attribute
-from ..validation import check_labels, check_matrix
-from .evaluating import encode_labels, resolve_attributes
+from ..validation import check_labels
+from .evaluating import checked_features, encode_labels, resolve_attributes
 from .refining import weights_of
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def explain_pair(front: Frontier, before: int, after: int, X: Any, y: Any, sensi
     if X is not None:
         matrix, labels, attributes = _data(front, X, y, sensitive_features)
         dense = np.asarray(matrix.todense()) if hasattr(matrix, "todense") else matrix
-        strength = _group_auc(dense[:, order], attributes[0])
+        strength = _group_auc(dense[:, order], attributes[0]) if attributes[0].codes is not None else None
         moved = _flips(front, (first, second), matrix, labels, attributes)
     return Explanation(
         tuple(names[i] for i in order),
@@ -84,7 +84,7 @@ def _favourable(front: Frontier, coef: Array) -> Array:
 
 
 def _data(front: Frontier, X: Any, y: Any, sensitive_features: Any) -> tuple[Any, Any, tuple[Attribute, ...]]:
-    matrix = check_matrix(X)
+    matrix = checked_features(front.points, X)
     if y is None or sensitive_features is None:
         raise InputError("explain with data needs X, y and sensitive_features, found one of them missing.")
     labels = encode_labels(check_labels(y, matrix.shape[0]), front.facts.task)

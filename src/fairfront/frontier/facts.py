@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..objectives import Task
+from ..solvers import Newton
+from ..solvers.aiming import Path
 
 
 @dataclass(frozen=True)
@@ -15,7 +17,7 @@ class Facts:
 
     ``sensitive`` maps each attribute to its groups, the reference last; ``left_out`` names the groups that
     were too small for the gaps, ``missing`` the attributes that some rows lack (those count in the loss alone);
-    ``recipe`` holds the settings that lay out the same problem again.
+    ``recipe``, ``newton`` and ``path`` are the settings that lay out the same problem and solve it again.
     """
 
     task: Task
@@ -31,6 +33,8 @@ class Facts:
     missing: tuple[str, ...] = ()
     favourable_was_given: bool = True
     recipe: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    newton: Newton = field(default_factory=Newton, repr=False)
+    path: Path = "worst_gap"
     used_for: str = "training weights and evaluation; predictions need no sensitive feature"
 
     @property

@@ -9,10 +9,11 @@ import numpy as np
 
 from ..exceptions import InputError
 from ..objectives import Array
-from ..problems import Setup, linear_problem
-from ..solvers import Newton, Status, Target
-from ..solvers.aiming import working_problem
+from ..problems import LinearProblem, Setup, linear_problem
+from ..solvers import Status, Target
+from ..solvers.aiming import tops, working_problem
 from ..solvers.newton import first_knot, solve_knot
+from ..validation import check_count
 from .points import LinearPoints
 
 if TYPE_CHECKING:
@@ -44,19 +45,30 @@ def weights_of(front: Frontier) -> Array:
     return np.concatenate([points.coef, points.intercept[:, :, None]], axis=2)
 
 
+def path_caps_of(front: Frontier, problem: LinearProblem) -> Array:
+    """Return the caps (N, q) that every point of the frontier was solved for; refuse points past zero."""
+    if Status.PAST in front.status:
+        raise InputError(
+            "this frontier goes on past zero (overshoot), where points have no caps; trace it without overshoot first."
+        )
+    sizes = problem.algebra.violation(front.signed_gaps)
+    return np.stack([tops(problem.algebra, row, front.facts.path) for row in sizes])
+
+
 def refine_between(
     front: Frontier, X: Any, y: Any, sensitive_features: Any, between: tuple[int, int], n: int, sample_weight: Any
 ) -> Frontier:
     """Solve n points with caps between those of two points; new points get new ids."""
     setup = same_problem(front, X, y, sensitive_features, sample_weight)
-    problem = working_problem(setup, Newton())
+    newton = replace(front.facts.newton, overshoot=0.0)
+    problem = working_problem(setup, newton)
     first, second = (front.place(i) for i in between)
-    violation = problem.algebra.violation(front.signed_gaps)
-    solver = Newton().solver(problem, weights_of(front)[0])
+    caps_of = path_caps_of(front, problem)
+    solver = newton.solver(problem, weights_of(front)[int(np.argmin(front.loss))])
     knot = first_knot(solver, weights_of(front)[first])
     knots = []
-    for share in np.linspace(0.0, 1.0, n + 2)[1:-1]:
-        caps = (1.0 - share) * violation[first] + share * violation[second]
+    for share in np.linspace(0.0, 1.0, check_count(n, "n") + 2)[1:-1]:
+        caps = (1.0 - share) * caps_of[first] + share * caps_of[second]
         knot = solve_knot(solver, knot, Target.from_caps(caps[None]))
         if knot.status.solved:
             knots.append(knot)
@@ -69,7 +81,7 @@ def _joined(front: Frontier, setup: Setup, knots: list[Any]) -> Frontier:
 
     if not knots:
         return front
-    more = assemble_knots(setup, Newton(), knots)
+    more = assemble_knots(setup, front.facts.newton, knots, front.facts.path)
     order = np.argsort(np.concatenate([front.loss, more.loss]), kind="stable")
     mine, its = front.points, more.points
     assert isinstance(mine, LinearPoints)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ..exceptions import InputError
 from ..objectives import Array, Cells
 from ..problems import LinearProblem
 from ..progress import progress_bar
 from ..solvers import Newton, Target
 from ..solvers.aiming import working_problem
 from ..solvers.newton import first_knot, solve_knot
-from .refining import same_problem, weights_of
+from ..validation import check_count
+from .refining import path_caps_of, same_problem, weights_of
 
 if TYPE_CHECKING:
     from .frontier import Frontier
@@ -25,8 +27,9 @@ class Stability:
 
     loss, gap (N, 2)     band of the refitted loss on its sample, and of the refit's worst gap on all training rows
     coef (N, K, d, 2)    band of every coefficient
-    flips (N,)           mean share of training rows whose decision differs between the point and its refit
-    n                    refits that converged, ``confidence`` of the bands
+    flips (N,)           mean share of training rows whose decision differs between the point and its refit; NaN for
+                         regression
+    n                    refits in which every point converged, ``confidence`` of the bands
     """
 
     loss: Array
@@ -49,17 +52,23 @@ def bootstrap_frontier(
     progress: bool | Literal["auto"],
 ) -> Stability:
     """Refit all points n times, rows drawn with replacement inside each (group, label) cell."""
+    check_count(n, "n")
     setup = same_problem(front, X, y, sensitive_features, sample_weight)
-    problem = working_problem(setup, Newton())
+    newton = replace(front.facts.newton, tol=1e-7)
+    problem = working_problem(setup, newton)
+    if problem.layout.cells.shares is not None:
+        raise InputError("stability draws rows inside groups, expected group labels, found probabilities.")
     W = weights_of(front)
-    caps = problem.algebra.violation(front.signed_gaps)
+    caps = path_caps_of(front, problem)
     decided = _decisions(problem, W)
+    solved = 0
     rng = np.random.default_rng(random_state)
     losses, gaps, coefs, flips = [], [], [], []
     with progress_bar(progress, "bootstrap", n) as bar:
         for done in range(n):
             sample = problem.with_row_weights(_draw(problem.layout.cells, rng))
-            refit = _refit(sample, W, caps)
+            refit, converged = _refit(sample, newton, W, caps, int(np.argmin(front.loss)))
+            solved += converged
             L = problem.values(refit)
             losses.append(problem.algebra.loss(sample.values(refit)))
             gaps.append(problem.algebra.worst(L).max(axis=1))
@@ -71,7 +80,8 @@ def bootstrap_frontier(
     def band(values: list[Array]) -> Array:
         return np.moveaxis(np.quantile(np.stack(values), tails, axis=0), 0, -1)
 
-    return Stability(band(losses), band(gaps), band(coefs), np.mean(flips, axis=0), n, confidence)
+    share = np.mean(flips, axis=0) if setup.task.classes else np.full(len(W), np.nan)
+    return Stability(band(losses), band(gaps), band(coefs), share, solved, confidence)
 
 
 def _draw(cells: Cells, rng: np.random.Generator) -> Array:
@@ -85,16 +95,20 @@ def _draw(cells: Cells, rng: np.random.Generator) -> Array:
     return weight
 
 
-def _refit(sample: LinearProblem, W: Array, caps: Array) -> Array:
-    """Solve every point of the frontier on a sample, from its neighbour's refit."""
-    plain = sample.fit(sample.algebra.p, W[0])
-    solver = Newton(tol=1e-7).solver(sample, plain)
-    knot = first_knot(solver, plain)
-    found = []
-    for row in caps:
+def _refit(sample: LinearProblem, newton: Newton, W: Array, caps: Array, plain: int) -> tuple[Array, bool]:
+    """Solve every point of the frontier on a sample, plain training without caps; say whether all converged."""
+    weights = sample.fit(sample.algebra.p, W[plain])
+    solver = newton.solver(sample, weights)
+    knot = first_knot(solver, weights)
+    found, converged = [], True
+    for place, row in enumerate(caps):
+        if place == plain:
+            found.append(weights)
+            continue
         knot = solve_knot(solver, knot, Target.from_caps(row[None]))
+        converged &= knot.status.solved
         found.append(knot.at.W)
-    return np.stack(found)
+    return np.stack(found), converged
 
 
 def _decisions(problem: LinearProblem, W: Array) -> Array:

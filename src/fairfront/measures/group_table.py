@@ -12,11 +12,20 @@ from typing import Any
 import numpy as np
 
 from ..objectives import Array, Task
-from .figures import SHARES, figure_of
+from .figures import figure_of
 from .intervals import Interval, katz, newcombe, normal_quantile, wilson
 from .lines import COMPARED, Counts, Lines
 from .significance import percentiles, smallest_detectable_gap, two_by_two
 from .sums import ratio
+
+BEHIND = {
+    "selection_ratio": "selection",
+    "shortfall": "selection",
+    "p_value": "selection",
+    "deviations": "selection",
+    "smd": "mean_score",
+}
+"""The figure behind each contrast that is not a plain gap."""
 
 
 @dataclass(frozen=True)
@@ -151,16 +160,18 @@ def why(column: str, line: int, lines: Lines, columns: dict[str, Any]) -> str:
     """Say why a column has no value in a line."""
     kind = lines.status[line]
     name = column.removesuffix("_lower").removesuffix("_upper")
-    contrast = name.endswith("_gap") or name in ("selection_ratio", "shortfall", "p_value", "deviations", "smd")
+    contrast = name.endswith("_gap") or name in BEHIND
     if contrast and kind != COMPARED:
         few = f"not compared: fewer than {lines.min_size} rows in the group or in the reference"
         return {"reference": "reference group", "too few": few, "all": "all rows"}.get(kind, "not compared: no group")
     if name == "detectable_gap":
         return "not defined: no gap is large enough to be found with these rows"
-    base = name.removesuffix("_gap") if name.endswith("_gap") else "mean_score" if name == "smd" else name
-    base = "selection" if base == "selection_ratio" else base
+    base = BEHIND.get(name, name.removesuffix("_gap"))
     if name == "selection_ratio" and columns["selection"][line] == columns["selection"][line]:
         return "not defined: the reference group has no favourable decisions"
-    reason = figure_of(base).missing if base in columns else SHARES["selection"].missing
-    here = base not in columns or columns[base][line] != columns[base][line]
-    return f"not defined: {reason}" + ("" if here else " in the reference group")
+    if name == "smd" and columns["mean_score_gap"][line] == columns["mean_score_gap"][line]:
+        return "not defined: all scores are equal"
+    here = columns[base][line] != columns[base][line]
+    if not here and base == name:
+        return "not defined: too few rows for an interval"
+    return f"not defined: {figure_of(base).missing}" + ("" if here else " in the reference group")

@@ -83,7 +83,10 @@ def read_judged(
     if task not in (None, "classification", "regression"):
         raise InputError(f"task is {task!r}, expected 'classification' or 'regression'.")
     matrix = _matrix(given)
-    n = len(given) if matrix is None else len(matrix)
+    n = np.shape(given)[0] if np.ndim(given) else 0
+    if not n or np.shape(y_true)[:1] != (n,):
+        found = f"y_true has shape {np.shape(y_true)} and scores_or_labels {np.shape(given)}"
+        raise InputError(f"{found}, expected one value per row in both, and at least one row.")
     labels = check_labels(y_true, n)
     weight = check_weights(sample_weight, n)
     if task == "regression" or (task is None and _continuous(labels)):

@@ -44,7 +44,7 @@ class Hidden:
     def of(self, column: str) -> Mask:
         """Return the lines in which a column is hidden; a hidden reference hides every contrast with it."""
         mask = self._tier(column)
-        if (column.endswith(CONTRASTS) or column in RATIOS) and column != "detectable_gap":
+        if column.endswith(CONTRASTS) or column in RATIOS:
             return np.asarray(mask | mask[self.reference])
         return mask
 

@@ -120,6 +120,8 @@ def _scored_parts(judged: Judged, lines: Lines, order: NDArray[np.intp]) -> Any:
         weight = None if judged.weight is None else judged.weight[rows]
         if share is not None:
             weight = share if weight is None else share * weight
+        if weight is not None and not weight.all():
+            rows, weight = rows[weight > 0], weight[weight > 0]
         yield ScoredRows(score[rows], judged.scores[rows], positive[rows], weight, judged.probability)
 
 

@@ -93,7 +93,7 @@ def first_knot(solver: KnotSolver, plain: Array) -> Knot:
     caps = np.maximum(solver.sizes(at), 0.0)[: len(solver.rows_of_gaps.b)]
     top = Target.from_caps(caps[None] + 1e-12)
     solved = solver.solve(at, top)
-    return Knot(solved, caps, Status.EFFICIENT, solver.certified(solved))
+    return Knot(solved, caps, _status(solver, solved, top), solver.certified(solved))
 
 
 def follow(solver: KnotSolver, start: Knot, caps: Array, on_knot: Any = None) -> list[Knot]:

@@ -44,7 +44,7 @@ def newton_path(
     top = tops(problem.algebra, start.caps, path)
     start = replace(start, caps=top)
     shares = np.linspace(1.0, 0.0, max(n_points or FIRST, 2))[1:]
-    knots = [start, *_spread(solver, start, shares, top, on_knot)]
+    knots = settled(solver, [start, *_spread(solver, start, shares, top, on_knot)])
     if n_points is None:
         knots = refine(solver, knots, top, on_knot)
     if newton.restarts:
@@ -62,6 +62,31 @@ def _spread(solver: KnotSolver, start: Knot, shares: Array, top: Array, on_knot:
     floor = knots[-1]
     caps = floor.caps + shares[:-1, None] * (top - floor.caps)
     return [*follow(solver, start, caps, on_knot), floor]
+
+
+def settled(solver: KnotSolver, knots: list[Knot]) -> list[Knot]:
+    """Solve uncertified points again where better ones are known, from the last to the first.
+
+    That is the next point when it lies below the tangent of this one (it came from another branch of local optima),
+    and the model with zero weights when its loss is smaller.
+    """
+    if all(knot.certified for knot in knots):
+        return knots
+    p, q, found = solver.rows.p, len(knots[0].caps), list(knots)
+    zero = solver.evaluate(0.0 * knots[0].at.W, 0.0 * knots[0].at.multipliers)
+    for i in reversed(range(1, len(knots))):
+        knot = found[i]
+        loss, near = float(p @ knot.at.L), 1e-7 * abs(float(p @ knot.at.L))
+        starts = [zero] if (solver.sizes(zero)[:q] <= knot.caps + 1e-12).all() and p @ zero.L < loss - near else []
+        if i + 1 < len(knots):
+            after = found[i + 1]
+            tangent = loss + float(np.abs(knot.at.multipliers[:q]) @ (knot.caps - after.caps))
+            starts += [after.at] if p @ after.at.L < tangent - near else []
+        for at in [] if knot.certified else starts:
+            other = solve_knot(solver, replace(knot, at=replace(at, factor=None)), Target.from_caps(knot.caps[None]))
+            if other.status.solved and p @ other.at.L < p @ found[i].at.L - near:
+                found[i] = replace(other, status=knot.status)
+    return found
 
 
 def preferred(solver: KnotSolver, start: Knot, preferences: Array, on_knot: OnKnot | None) -> list[Knot]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
 from ..objectives import Algebra, Array
+from ..objectives.losses import Squared
 from ..problems import LinearProblem
 from ..problems.curvature import Factor, Shifted
 from ..problems.linear import DENSE_LIMIT
@@ -233,16 +234,24 @@ class KnotSolver:
         return high
 
     def certified(self, at: Iterate) -> bool:
-        """Tell whether omega >= 0 on every convex cell and 0 on the others: then the point is a global optimum."""
+        """Tell whether the Lagrangian is convex in every score: then the point is a global optimum.
+
+        That is omega >= 0 on every convex cell and 0 on the others. Where the curvature does not depend on the label
+        (likelihoods, squares), a cell's losses on several labels count together.
+        """
         omega = self.rows.p + at.multipliers @ self.rows.B
         floor = -1e-9 * float(self.rows.p.max())
+        alike = self.problem.loss.likelihood or isinstance(self.problem.loss, Squared)
+        total = np.zeros(self.problem.layout.cells.count)
         for bound, where in self.problem.measures:
-            inside: NDArray[np.float64] = omega[where[where >= 0]]
+            inside: Array = np.where(where >= 0, omega[where], 0.0)
             if not bound.convex and np.abs(inside).max(initial=0.0) > 0.0:
                 return False
-            if bound.convex and not bound.linear and inside.min(initial=0.0) < floor:
-                return False
-        return at.kkt <= max(self.tol, 1e-7)
+            if bound.convex and not bound.linear:
+                if not alike and inside.min(initial=0.0) < floor:
+                    return False
+                total += inside
+        return bool(total.min(initial=0.0) >= floor) and at.kkt <= max(self.tol, 1e-7)
 
 
 class Augmented(Factor):

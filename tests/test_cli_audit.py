@@ -1,0 +1,133 @@
+"""``fairfront audit``: tables, exit codes, baselines and JSON, run as a user runs it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import fairfront as ff
+from fairfront.cli import app
+
+BASE = ("--label", "y", "--score", "p", "--groups", "sex,race:ref=White")
+
+
+@pytest.fixture
+def scored(tmp_path: Path) -> Path:
+    random = np.random.default_rng(0)
+    n = 3000
+    sex = random.choice(["F", "M", ""], n, p=[0.4, 0.55, 0.05])
+    race = random.choice(["White", "Black", "Other"], n, p=[0.6, 0.393, 0.007])
+    p = 1.0 / (1.0 + np.exp(-random.normal(size=n) + 0.5 * (sex == "F")))
+    y = (random.random(n) < p).astype(int)
+    path = tmp_path / "scored.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["y", "p", "d", "sex", "race", "w", "area"])
+        rows = zip(y, p.round(4), (p > 0.4) * 1, sex, race, np.ones(n), random.choice(["n", "s"], n), strict=True)
+        writer.writerows(rows)
+    return path
+
+
+def run(path: Path, *words: str) -> Any:
+    return CliRunner().invoke(app, ["audit", str(path), *words], env={"COLUMNS": "200"})
+
+
+def test_table_and_sentences(scored: Path) -> None:
+    done = run(scored, *BASE, "--favourable", "1", "--cutoff", "0.4")
+    assert done.exit_code == 0, done.output
+    for words in ("F", "M (reference)", "(missing)", "Other (too few)", "White (reference)", "Fisher p",
+                  "Equal opportunity compares", "selection ratio: F has"):  # fmt: skip
+        assert words in done.output, words
+    assert "complies" not in done.output
+    assert "nan" not in done.output.lower()
+
+
+@pytest.mark.parametrize(
+    ("bound", "code"),
+    [
+        ("race.selection_ratio.lower>=0.80", 0),
+        ("sex.selection_ratio.lower>=0.95", 3),
+        ("race.selection_ratio.lower>=1", 4),
+    ],
+)
+def test_exit_codes(scored: Path, bound: str, code: int) -> None:
+    done = run(scored, *BASE, "--favourable", "1", "--require", bound)
+    assert done.exit_code == code, done.output
+    assert {0: "is met.", 3: "is not met.", 4: "is inconclusive."}[code] in done.output
+
+
+def test_not_met_weighs_more_than_inconclusive(scored: Path) -> None:
+    both = ("--require", "race.selection_ratio.lower>=1", "--require", "sex.selection_ratio.lower>=0.95")
+    assert run(scored, *BASE, "--favourable", "1", *both).exit_code == 3
+
+
+def test_json_is_a_baseline(scored: Path, tmp_path: Path) -> None:
+    done = run(scored, *BASE, "--favourable", "1", "--json")
+    found = json.loads(done.stdout)
+    assert found["tables"]["sex"]["group"][:2] == ["F", "M"]
+    last = tmp_path / "last.json"
+    last.write_text(done.stdout)
+    again = run(scored, *BASE, "--favourable", "1", "--cutoff", "0.3", "--baseline", str(last))
+    assert again.exit_code == 0
+    assert "rate change" in again.output
+    assert "+0." in again.output
+    other = run(scored, *BASE, "--favourable", "0", "--baseline", str(last))
+    assert isinstance(other.exception, ff.InputError)
+
+
+def test_decisions_risk_scores_weights_and_control(scored: Path) -> None:
+    decided = run(scored, "--label", "y", "--decision", "d", "--groups", "sex", "--favourable", "1", "--weight", "w")
+    assert decided.exit_code == 0, decided.output
+    below = run(scored, *BASE, "--favourable", "below", "--cutoff", "0.4")
+    assert "A score below 0.4 is decided as 0" in below.output
+    both = run(scored, *BASE, "--favourable", "below", "--favourable", "1", "--approval-rate", "0.3")
+    assert "is decided as 1" in both.output
+    within = run(scored, *BASE, "--favourable", "1", "--control", "area", "--costs", "5,1")
+    assert "sex within n" in within.output
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--label", "y", "--groups", "sex", "--favourable", "1"), "exactly one of --score and --decision"),
+        (("--label", "z", "--score", "p", "--groups", "sex", "--favourable", "1"), "0 columns 'z'"),
+        (("--label", "y", "--score", "sex", "--groups", "race", "--favourable", "1"), "expected a number"),
+        (("--label", "sex", "--score", "p", "--groups", "race", "--favourable", "F"), "is missing in"),
+        (("--label", "y", "--score", "p", "--groups", "sex:White", "--favourable", "1"), "name:ref=GROUP"),
+        ((*BASE, "--favourable", "2"), "favourable is 2"),
+        ((*BASE, "--favourable", "1", "--require", "selection_ratio>0.8"), "cannot be read"),
+        ((*BASE, "--favourable", "1", "--costs", "5"), "two numbers"),
+        ((*BASE, "--favourable", "1", "--baseline", "nowhere.json"), "cannot be read"),
+        ((*BASE, "--favourable", "1", "--cutoff", "7"), "within the scores"),
+    ],
+)
+def test_bad_input_is_one_sentence(scored: Path, words: tuple[str, ...], message: str) -> None:
+    done = run(scored, *words)
+    assert isinstance(done.exception, ff.InputError), done.output
+    assert message in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [("", "is empty"), ("y,p,sex\n", "no rows"), ("y,p,sex\n1,2\n", "line 2 has 2 cells")]
+)
+def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    done = run(path, "--label", "y", "--score", "p", "--groups", "sex", "--favourable", "1")
+    assert message in str(done.exception)
+
+
+def test_bad_input_leaves_with_code_2() -> None:
+    command = [sys.executable, "-c", "from fairfront.cli import main; main()", "audit", "nowhere.csv", *BASE]
+    done = subprocess.run([*command, "--favourable", "1"], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("fairfront: nowhere.csv cannot be read")
