@@ -9,6 +9,7 @@ import resource
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 
 import numpy as np
 
@@ -89,7 +90,8 @@ def main() -> None:
         "whole process's, data included.\n\n"
         + table(["rows", "audit of scores", "audit of decisions", "peak memory"], rows)
         + f"\n\n### Many models\n\n{MODELS} models, {ROWS} rows, five groups: selection, TPR, FPR and error per group. "
-        f"The loop is {TIMED} calls of MetricFrame (which finds overall figures too), their median times {MODELS}. Largest difference of any figure: "
+        f"The loop is {TIMED} calls of MetricFrame of fairlearn {version('fairlearn')} (which finds overall figures too), "
+        f"their median times {MODELS}. Largest difference of any figure: "
         f"{worst:.0e}.\n\n"
         + table(
             ["way", "time", "ratio (at least 50)"],

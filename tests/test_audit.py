@@ -229,6 +229,20 @@ def test_a_figure_without_a_value_has_a_reason() -> None:
     assert all("nan" not in sentence for sentence in (*found.sentences, *turned.sentences))
 
 
+def test_empty_weight_and_equal_scores_have_reasons() -> None:
+    data = people()
+    weight = (data["race"] != "Black").astype(float)
+    shown = ff.audit(data["y"], data["p"], sensitive_features={"race": data["race"]}, sample_weight=weight).groups[
+        "race"
+    ]
+    for name in ("selection", "tpr", "auc", "mean_score", "shortfall", "smd"):
+        assert str(shown.readable[name][0]).startswith("not defined"), name
+    flat = ff.audit(data["y"], np.full(900, 0.5), sensitive_features={"race": data["race"]}).groups["race"].readable
+    assert flat["smd"][0] == "not defined: all scores are equal"
+    assert flat["slope"][0].startswith("not defined: no calibration line")
+    assert flat["auc"][0] == 0.5
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -92,6 +92,7 @@ def test_decisions_risk_scores_weights_and_control(scored: Path) -> None:
     assert "is decided as 1" in both.output
     within = run(scored, *BASE, "--favourable", "1", "--control", "area", "--costs", "5,1")
     assert "sex within n" in within.output
+    assert "within levels of the control features, F against M" in within.output
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from .objectives.notions import Surrogate
 from .problems import FunctionProblem, LinearProblem, Setup, linear_problem
 from .progress import Progress, progress_bar
 from .solvers import PBPDO, SOLVERS, Knot, Newton, Outcome, PaperPBPDO, PaperPDO, Solver, Status, run
-from .solvers.aiming import Path, aim, single_target, working_problem
+from .solvers.aiming import Path, aim, sided, single_target, working_problem
 from .solvers.loop import check_needs
 from .solvers.path import FIRST, newton_path
 from .solvers.singles import narrowed, newton_outcome, polished
@@ -128,6 +128,7 @@ def _trace_newton(
 ) -> Frontier:
     """Trace by Newton: even points, points where it bends, or one per preference."""
     check_needs(setup.problem, newton.needs, newton)
+    setup = sided(setup, newton)
     pi = None
     if isinstance(preferences, (int, np.integer)):
         n_points = check_count(preferences, "preferences", least=2)
@@ -193,6 +194,7 @@ def solve(
     first = None if start is None else np.asarray(start, dtype=np.float64)
     if isinstance(problem, Setup):
         resolve_solver(chosen, problem)
+        problem = sided(problem, chosen)
         work = working_problem(problem, chosen)
     else:
         work = problem

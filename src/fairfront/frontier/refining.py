@@ -11,7 +11,7 @@ from ..exceptions import InputError
 from ..objectives import Array
 from ..problems import LinearProblem, Setup, linear_problem
 from ..solvers import Status, Target
-from ..solvers.aiming import tops, working_problem
+from ..solvers.aiming import sided, tops, working_problem
 from ..solvers.newton import first_knot, solve_knot
 from ..validation import check_count
 from .points import LinearPoints
@@ -25,6 +25,7 @@ def same_problem(front: Frontier, X: Any, y: Any, sensitive_features: Any, sampl
     setup = linear_problem(
         X, y, sensitive_features=sensitive_features, sample_weight=sample_weight, **front.facts.recipe
     )
+    setup = sided(setup, front.facts.newton)
     W = weights_of(front)
     found = setup.problem.algebra.objectives(setup.problem.values(W[:1]))[0] if W.shape[2] == setup.problem.d else None
     if found is None or found.shape != front.objectives[0].shape or not np.allclose(found, front.objectives[0], 1e-7):

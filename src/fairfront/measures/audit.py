@@ -19,10 +19,11 @@ from .judged import Judged, Operating, read_judged
 from .lines import lines_of
 from .operating import Side
 from .requirements import Verdict, judge
+from .showing import html_table, notes_of, shown_pooled, shown_strata
 from .strata import levels_of, pooled_columns
-from .suppression import suppressed, together
+from .suppression import suppressed
 from .tabulating import GroupTable, Settings, tabulate
-from .words import found_sentences, notion_sentences, worst_record
+from .words import found_sentences, notion_sentences, pooled_sentences, worst_record
 from .worst import Worst
 
 FORMAT = "fairfront audit 1"
@@ -78,7 +79,9 @@ class Audit:
 
     def _sentences(self, *, hide: bool) -> tuple[str, ...]:
         found = [found_sentences(table, self.confidence, hide=hide) for table in self.groups.values()]
-        return (*self.notions, *(sentence for table in found for sentence in table))
+        columns = self._shown_pooled() if hide else self.pooled
+        pooled = [pooled_sentences(self.groups[name].lines, columns[name]) for name in columns]
+        return (*self.notions, *(sentence for sentences in (*found, *pooled) for sentence in sentences))
 
     def check(self, requirement: str) -> tuple[Verdict, ...]:
         """Judge a requirement such as ``"selection_ratio.lower>=0.80"``: met, not met or inconclusive.
@@ -97,7 +100,7 @@ class Audit:
         table = self._table(attribute)
         columns = {name: values.tolist() for name, values in table.columns.items()}
         numbers = {k: [None if v != v else v for v in values] for k, values in columns.items()}
-        return nw.from_dict({**numbers, "notes": _notes(table)}, backend=backend).to_native()
+        return nw.from_dict({**numbers, "notes": notes_of(table)}, backend=backend).to_native()
 
     def _table(self, attribute: str | None) -> GroupTable:
         if attribute is None and len(self.groups) == 1:
@@ -122,30 +125,11 @@ class Audit:
             "sentences": list(self._sentences(hide=True)),
         }
         if self.strata:
-            result |= {"strata": self._shown_strata(), "pooled": self._shown_pooled()}
+            result |= {"strata": shown_strata(self.strata), "pooled": self._shown_pooled()}
         return result
 
-    def _shown_strata(self) -> dict[str, Any]:
-        """Hide a line in all levels where one of them hides it."""
-        shown: dict[str, Any] = {level: {} for level in self.strata}
-        for name in self.groups:
-            tables = [tables[name] for tables in self.strata.values()]
-            hidden = together([table.hidden for table in tables])
-            for level, table, hide in zip(self.strata, tables, hidden, strict=True):
-                shown[level][name] = suppressed(table.readable, hide)
-        return shown
-
     def _shown_pooled(self) -> dict[str, Any]:
-        hidden = {name: together([tables[name].hidden for tables in self.strata.values()])[0] for name in self.groups}
-        short = {name: len(columns["group"]) for name, columns in self.pooled.items()}
-        return {
-            name: {
-                key: [hidden[name].words if key != "group" and hide else v for v, hide in zip(
-                    values, hidden[name].of(key)[: short[name]], strict=True)]
-                for key, values in columns.items()
-            }
-            for name, columns in self.pooled.items()
-        }  # fmt: skip
+        return shown_pooled(self.pooled, self.strata)
 
     def __repr__(self) -> str:
         return f"Audit({self.n} rows, {self.task.kind}, groups of {', '.join(self.groups)}; {self.rule})"
@@ -153,33 +137,8 @@ class Audit:
     def _repr_html_(self) -> str:
         """Return one escaped table per attribute, small counts hidden, because notebooks are files too."""
         shown = self.to_dict()
-        tables = [_html(name, columns) for name, columns in shown["tables"].items()]
+        tables = [html_table(name, columns) for name, columns in shown["tables"].items()]
         return "".join([*tables, *(f"<p>{escape(sentence)}</p>" for sentence in shown["sentences"])])
-
-
-SHOWN = ("group", "status", "n", "selection", "selection_ratio", "tpr", "fpr", "error", "auc", "prediction", "mse")
-
-
-def _html(name: str, columns: Mapping[str, list[Any]]) -> str:
-    heads = [column for column in SHOWN if column in columns]
-    rows = zip(*(columns[head] for head in heads), strict=True)
-    body = "".join("<tr>" + "".join(f"<td>{escape(_short(v))}</td>" for v in row) + "</tr>" for row in rows)
-    head = "".join(f"<th>{escape(column)}</th>" for column in heads)
-    return f"<table><caption>{escape(name)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _short(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _notes(table: GroupTable) -> list[str]:
-    """Return for every line the reasons of figures without a value; those of gaps are said by the status."""
-    plain = [name for name in table.columns if not name.endswith(("_lower", "_upper"))]
-    notes = []
-    for i in range(len(table.lines.names)):
-        said = [(name, table.readable[name][i]) for name in plain if name not in ("group", "status")]
-        notes.append("; ".join(f"{k}: {v}" for k, v in said if isinstance(v, str) and v.startswith("not defined")))
-    return notes
 
 
 def audit(

@@ -45,7 +45,7 @@ def logistic_line(probability: Array, positive: NDArray[np.bool_], weight: Array
     x = ((x - centre) / spread)[None]
     targets = positive.astype(np.float64)
     start = _coarse(x[0], targets, share) if x.size > 20 * COARSE else (np.zeros(1), np.zeros(1))
-    slope, offset, settled = _newton(x, targets, share, start)
+    slope, offset, settled = _newton(x, targets, share, start, tol=1e-6)  # a step of s leaves an error of about s^2
     if not settled[0]:
         return np.nan, np.nan
     p = expit(slope[0] * x[0] + offset[0])
@@ -65,7 +65,7 @@ def _coarse(x: Array, targets: Array, share: Array) -> tuple[Array, Array]:
 
 
 def _newton(
-    x: Array, targets: Array, share: Array, start: tuple[Array, Array] | None = None
+    x: Array, targets: Array, share: Array, start: tuple[Array, Array] | None = None, tol: float = 1e-9
 ) -> tuple[Array, Array, NDArray[np.bool_]]:
     """Minimise the logistic loss of slope x + offset for all models at once; say which have settled.
 
@@ -81,7 +81,7 @@ def _newton(
         along, up, gain, curvature = _direction(x, targets - probability, probability * (1.0 - probability), share)
         move = along[:, None] * x + up[:, None]
         change = np.abs(move).max(axis=1)
-        settled = change < 1e-9
+        settled = change < tol
         if (settled | (curvature < 1e-10)).all():
             break
         scale = np.log1p(change) / np.maximum(change, 1e-300)

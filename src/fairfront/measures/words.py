@@ -5,13 +5,16 @@ Sentences state figures and how sure they are. They draw no conclusion about law
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .figures import SHARES, VALUES
 from .judged import Judged
+from .lines import Lines
 from .tabulating import GroupTable
 from .worst import Worst
+
+POOLED = ("selection_gap", "selection_ratio")
 
 
 def notion_sentences(judged: Judged) -> tuple[str, ...]:
@@ -39,6 +42,19 @@ def found_sentences(table: GroupTable, confidence: float, *, hide: bool) -> Iter
     for name, kind in zip(table.lines.names, table.lines.status, strict=True):
         if kind == "too few":
             yield f"{attribute}: {name} has too few rows (fewer than {table.lines.min_size}) and is not compared."
+
+
+def pooled_sentences(lines: Lines, columns: Mapping[str, list[Any]]) -> Iterable[str]:
+    """Say the pooled selection gap and ratio of every group, where they are known and shown."""
+    reference = lines.names[lines.reference]
+    for i, group in enumerate(columns["group"]):
+        gap, ratio = ([columns[key + end][i] for end in ("", "_lower", "_upper")] for key in POOLED)
+        if not any(isinstance(value, str) for value in (*gap, *ratio)):
+            yield (
+                f"{lines.attribute}: within levels of the control features, {group} against {reference}: selection gap "
+                f"{gap[0]:.4g} ({gap[1]:.4g} to {gap[2]:.4g}), selection ratio {ratio[0]:.3f} "
+                f"({ratio[1]:.3f} to {ratio[2]:.3f}), pooled by Mantel and Haenszel's weights."
+            )
 
 
 def worst_sentence(worst: Worst, confidence: float) -> str:

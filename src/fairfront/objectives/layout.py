@@ -24,6 +24,7 @@ class Average:
     quantity: Quantity
     cells: NDArray[np.intp]
     name: str
+    labels: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,7 @@ def build(
     quantities: list[Quantity] = []
     masks: list[NDArray[np.bool_]] = []
     names: list[str] = []
+    given: list[tuple[int, ...] | None] = []
     rows: list[Contrast] = []
     for index, notion in enumerate(notions):
         for place, attribute in enumerate(attributes):
@@ -115,10 +117,11 @@ def build(
                 quantities += [comparison.quantity] * len(attribute.levels)
                 suffix = f" | {comparison.words}" if comparison.words else ""
                 names += [f"{prefix}{level}{suffix}" for level in attribute.levels]
+                given += [comparison.labels] * len(attribute.levels)
                 rows += _contrasts(first, attribute, comparison, notion, index, prefix, gap)
     cells, into = merge(atoms, np.column_stack(masks), sample_weight)
     inside = [np.unique(into[mask]) for mask in masks]
-    averages = tuple(map(Average, quantities, inside, names))
+    averages = tuple(map(Average, quantities, inside, names, given))
     placed, k = _place(cells, averages)
     layout = Layout(cells, placed, k, averages, tuple(rows), tuple(notion.name for notion in notions))
     return layout, layout.algebra(gap, ridge)

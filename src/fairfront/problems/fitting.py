@@ -49,10 +49,11 @@ def newton(problem: LinearProblem, omega: Array, W: Array, tol: float = 1e-13, m
 def _descend(problem: LinearProblem, omega: Array, W: Array, tol: float, max_iter: int) -> tuple[Array, bool]:
     """Take Newton steps until the predicted decrease is below rounding (done) or a step fails (not done)."""
     value, gradient = value_gradient(problem, omega, W)
+    first = max(abs(value), 1e-300)
     for _ in range(max_iter):
         step = _newton_step(problem.hessian(W, omega), gradient)
         decrement = float((step * gradient).sum())
-        if decrement <= tol * max(1.0, abs(value)):
+        if decrement <= tol * max(abs(value), 1e-12 * first):
             return W, True
         W, value, gradient, moved = _backtrack(problem, omega, W, step, value, gradient, decrement)
         if not moved:

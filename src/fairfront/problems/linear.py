@@ -76,6 +76,12 @@ class LinearProblem:
         other.inverse_metric = cho_solve(cho_factor(M + ridge * np.eye(size)), np.eye(size))
         return other
 
+    def with_algebra(self, algebra: Algebra) -> LinearProblem:
+        """Return the same problem with other contrasts on the same cells; the data are shared."""
+        other = copy.copy(self)
+        other.algebra = algebra
+        return other
+
     def with_row_weights(self, weight: Array) -> LinearProblem:
         """Return the same problem with other weights of the (sorted) rows that leave every cell's total as it is."""
         other = copy.copy(self)

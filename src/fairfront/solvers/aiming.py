@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -30,6 +31,27 @@ def working_problem(setup: Setup, solver: Any) -> LinearProblem:
     if problem.loss.smooth or isinstance(solver, PaperPDO):
         return problem
     return problem.with_loss(problem.loss.smoothed(SMOOTHING))
+
+
+def sided(setup: Setup, solver: Any) -> Setup:
+    """Return the setup with one-sided gaps, group minus reference, where the solver asks for them."""
+    if not getattr(solver, "one_sided", False):
+        return setup
+    algebra = setup.problem.algebra
+    assert algebra.signs is not None
+    assert algebra.notion_of is not None
+    inner = np.asarray((algebra.signs > 0).any(axis=1))  # averages that some contrast starts from; references never are
+    kept = np.asarray(~((algebra.signs < 0) & inner[:, None]).any(axis=0))
+    rows = replace(
+        algebra,
+        B=algebra.B[kept],
+        b=algebra.b[kept],
+        two_sided=np.zeros(int(kept.sum()), dtype=bool),
+        names=("loss", *(name for name, keep in zip(algebra.names[1:], kept, strict=True) if keep)),
+        notion_of=algebra.notion_of[kept],
+        signs=algebra.signs[:, kept],
+    )
+    return replace(setup, problem=setup.problem.with_algebra(rows))
 
 
 def single_target(algebra: Algebra, solver: Any, preference: Any, max_gap: float | None) -> Target | None:

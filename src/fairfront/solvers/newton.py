@@ -23,7 +23,7 @@ class Newton:
     ----------
     tol : float
         Largest KKT residual of a solved point (stationarity with columns at unit scale, violation,
-        complementarity).
+        complementarity), relative to the plain loss.
     max_iter : int
         Most steps per point.
     restarts : int
@@ -34,7 +34,7 @@ class Newton:
     no_group_worse : float, optional
         Forbid any compared group a loss (or rate) worse than under plain training by more than this.
     one_sided : bool
-        Count only gaps of a group above the one it is compared with (group minus reference).
+        Count only gaps of a group above the reference, not below it, and no pairs of other groups.
     """
 
     tol: float = 1e-9
@@ -49,15 +49,18 @@ class Newton:
     def solver(self, problem: LinearProblem, plain: Array) -> KnotSolver:
         """Return the solver of single points, with the constraints that the options ask for."""
         rows = problem.algebra
-        if self.one_sided:
-            rows = replace(rows, two_sided=np.zeros(len(rows.b), dtype=bool))
         if self.no_group_worse is not None:
             rows = with_guards(problem, rows, plain, self.no_group_worse)
-        return KnotSolver(problem, rows, self.tol, self.max_iter)
+        size = float(rows.p @ problem.values(plain[None])[0])
+        return KnotSolver(problem, rows, self.tol, self.max_iter, max(abs(size), 1e-300))
 
 
 def with_guards(problem: LinearProblem, rows: Algebra, plain: Array, allowed: float) -> Algebra:
-    """Add one row per compared average: it may not get worse than under plain training by more than ``allowed``."""
+    """Add one row per compared average: it may not get worse than under plain training by more than ``allowed``.
+
+    Better is a smaller loss, a smaller smooth error, or a larger share decided as the label in question; where all rows
+    are compared on every class, only the favourable class has a better side.
+    """
     averages = problem.layout.averages
     if any(average.quantity.kind == "score" for average in averages):
         raise InputError(
@@ -65,8 +68,9 @@ def with_guards(problem: LinearProblem, rows: Algebra, plain: Array, allowed: fl
             "use notion='disparate_mistreatment'."
         )
     assert rows.means is not None
-    better_high = [a.quantity.kind == "rate" and a.quantity.label is not None for a in averages]
-    signed = np.where(better_high, -1.0, 1.0)[:, None] * rows.means
+    high = np.array([a.quantity.kind == "rate" and a.quantity.label is not None for a in averages])
+    stated = np.array([a.labels is not None or a.quantity.label in (None, problem.task.favourable) for a in averages])
+    signed = (np.where(high, -1.0, 1.0)[:, None] * rows.means)[stated]
     now = signed @ problem.values(plain[None])[0]
     return replace(
         rows,
@@ -91,7 +95,7 @@ def first_knot(solver: KnotSolver, plain: Array) -> Knot:
     """Return plain training as the first point; its caps are the gaps it has."""
     at = solver.evaluate(plain, np.zeros(len(solver.rows.b)))
     caps = np.maximum(solver.sizes(at), 0.0)[: len(solver.rows_of_gaps.b)]
-    top = Target.from_caps(caps[None] + 1e-12)
+    top = Target.from_caps(2.0 * caps[None] + solver.size)  # nothing binds, so that multipliers are 0
     solved = solver.solve(at, top)
     return Knot(solved, caps, _status(solver, solved, top), solver.certified(solved))
 
@@ -191,14 +195,14 @@ def solve_knot(solver: KnotSolver, start: Knot, target: Target) -> Knot:
 
 
 def _status(solver: KnotSolver, at: Iterate, target: Target) -> Status:
-    scale = max(float(np.abs(solver.gaps(at)).max()), 1e-6)
-    if at.violation > max(1e-6 * scale, 10 * solver.tol):
+    scale = max(float(np.abs(solver.gaps(at)).max()), 1e-6 * solver.size)
+    if at.violation > max(1e-6 * scale, 10 * solver.tol * solver.size):
         return Status.OUT_OF_REACH
     if at.kkt > 1e3 * solver.tol:
         return Status.STALLED
     if not target.by_preference[0]:
         return Status.EFFICIENT
-    if not np.any(at.multipliers):
+    if not np.any(at.multipliers[: len(solver.rows_of_gaps.b)]):
         return Status.NEAREST
     levels = target.pi[0] * solver.rows_of_gaps.objectives(at.L[None])[0]
     return Status.LINE if levels.min() >= 0.995 * levels.max() else Status.CHEBYSHEV

@@ -47,11 +47,15 @@ class Iterate:
 
 
 class KnotSolver:
-    """Solves points of one problem; ``rows`` are the constraints: gaps first, guards after them."""
+    """Solves points of one problem; ``rows`` are the constraints: gaps first, guards after them.
 
-    def __init__(self, problem: LinearProblem, rows: Algebra, tol: float, max_iter: int) -> None:
+    ``size`` is the plain loss, the unit of residuals, so that labels in dollars and in cents end alike.
+    """
+
+    def __init__(self, problem: LinearProblem, rows: Algebra, tol: float, max_iter: int, size: float = 1.0) -> None:
         self.problem, self.rows = problem.without_metric(), rows
         self.tol, self.max_iter = tol, max_iter
+        self.size = size
         self.half = True
         self.unit = self._column_scale()
 
@@ -85,7 +89,7 @@ class KnotSolver:
         side = np.where(self.rows.two_sided, np.sign(at.multipliers), 1.0) * self.gaps(at)
         slack = float(np.max(np.abs(at.multipliers) * np.maximum(caps - side, 0.0), initial=0.0))
         wrong = float(np.max(-at.multipliers[~self.rows.two_sided], initial=0.0))
-        kkt = max(float(np.max(np.abs(gradient) / self.unit)), violation, slack, wrong)
+        kkt = max(max(float(np.max(np.abs(gradient) / self.unit)), violation, slack) / self.size, wrong)
         return replace(at, kkt=kkt, violation=violation)
 
     def solve(self, start: Iterate, target: Target) -> Iterate:
