@@ -124,6 +124,14 @@ def test_intervals_are_newcombe_and_wilson_and_simultaneous_on_request() -> None
     assert together["selection_gap_lower"][0] == pytest.approx(float(newcombe(56, 70, 48, 80, 0.975)[0]))
 
 
+def test_equalized_odds_holds_for_both_rates_at_once() -> None:
+    data = people()
+    found = ff.audit(data["y"], data["p"], sensitive_features={"race": data["race"]}).worst["race"]
+    sharper = ff.audit(data["y"], data["p"], sensitive_features={"race": data["race"]}, confidence=0.975).worst["race"]
+    assert found["odds_gap"].value == max(found["tpr_gap"].value, found["fpr_gap"].value)
+    assert found["odds_gap"].upper == pytest.approx(max(sharper["tpr_gap"].upper, sharper["fpr_gap"].upper))
+
+
 def test_shortfall_counts_missing_favourable_decisions() -> None:
     y = np.tile([0, 1], 100)
     decided = np.concatenate([np.ones(60), np.zeros(40), np.ones(30), np.zeros(70)]).astype(int)

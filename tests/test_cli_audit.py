@@ -83,6 +83,19 @@ def test_json_is_a_baseline(scored: Path, tmp_path: Path) -> None:
     assert isinstance(other.exception, ff.InputError)
 
 
+def test_small_counts_are_hidden_on_the_screen_too(tmp_path: Path) -> None:
+    path = tmp_path / "small.csv"
+    rows = [("a", i % 2, (i // 2) % 2) for i in range(400)] + [("b", i % 2, (i // 2) % 2) for i in range(300)]
+    rows += [("tiny", 1, 1)] * 4
+    path.write_text("g,y,d\n" + "\n".join(",".join(map(str, row)) for row in rows))
+    words = ("--label", "y", "--decision", "d", "--groups", "g", "--favourable", "1", "--require", "tpr_gap<=0.5")
+    done = run(path, *words)
+    line = next(line for line in done.output.splitlines() if "tiny" in line)
+    assert "hidden" in line
+    assert " 4 " not in line
+    assert "g: tpr_gap<=0.5 is met." in done.output
+
+
 def test_decisions_risk_scores_weights_and_control(scored: Path) -> None:
     decided = run(scored, "--label", "y", "--decision", "d", "--groups", "sex", "--favourable", "1", "--weight", "w")
     assert decided.exit_code == 0, decided.output
@@ -90,7 +103,8 @@ def test_decisions_risk_scores_weights_and_control(scored: Path) -> None:
     assert "A score below 0.4 is decided as 0" in below.output
     both = run(scored, *BASE, "--favourable", "below", "--favourable", "1", "--approval-rate", "0.3")
     assert "is decided as 1" in both.output
-    within = run(scored, *BASE, "--favourable", "1", "--control", "area", "--costs", "5,1")
+    assert "least cost" in run(scored, *BASE, "--favourable", "1", "--costs", "5,1").output
+    within = run(scored, *BASE, "--favourable", "1", "--control", "area", "--cutoff", "0.4")
     assert "sex within n" in within.output
     assert "within levels of the control features, F against M" in within.output
 

@@ -160,31 +160,38 @@ def _show_json(found: Audit, verdicts: list[Verdict]) -> None:
 
 
 def _show(found: Audit, verdicts: list[Verdict], before: dict[str, Any] | None) -> None:
-    console = Console()
-    for sentence in found.notions:
-        console.print(sentence, markup=False, highlight=False)
-    for name, columns in ((name, table.readable) for name, table in found.groups.items()):
+    """Print what `Audit.to_dict` shows: a terminal's output ends up in files, so small counts are hidden."""
+    console, shown = Console(), found.to_dict()
+    said = len(found.notions)
+    _say(console, shown["sentences"][:said])
+    for name, columns in shown["tables"].items():
         console.print(_table(name, columns, None if before is None else before.get("tables", {}).get(name, {})))
-    for level, tables in found.strata.items():
-        for name, table in tables.items():
-            console.print(_table(f"{name} within {level}", table.readable, None))
-    for sentence in found.sentences[len(found.notions) :]:
+    for level, tables in shown.get("strata", {}).items():
+        for name, columns in tables.items():
+            console.print(_table(f"{name} within {level}", columns, None))
+    _say(console, shown["sentences"][said:])
+    _say(console, [verdict.shown for verdict in verdicts])
+
+
+def _say(console: Console, sentences: list[str]) -> None:
+    for sentence in sentences:
         console.print(sentence, markup=False, highlight=False)
-    for verdict in verdicts:
-        console.print(verdict.sentence, markup=False, highlight=False, style="bold")
 
 
 def _table(name: str, columns: dict[str, list[Any]], before: dict[str, list[Any]] | None) -> Table:
     """Return one row per group: size, rate, ratio with interval, tests, change against the baseline."""
     caption = "rate: share with the favourable decision; ratio: to the reference group's rate; can show: the smallest\n"
-    table = Table(title=name, caption=caption + "gap of rates that this many rows would find 4 times out of 5")
+    table = Table(
+        title=name,
+        caption=caption + "gap of rates that this many rows would find 4 times out of 5; hidden: protects small counts",
+    )
     heads = ["group", "n", "rate", "ratio (interval)", "Fisher p", "std devs", "can show"]
     for head in heads + (["rate change", "ratio change"] if before is not None else []):
         table.add_column(head, justify="left" if head == "group" else "right")
     for i, (group, status) in enumerate(zip(columns["group"], columns["status"], strict=True)):
         cells = [
             f"{group} ({status})" if status in ("reference", "too few") else str(group),
-            f"{columns['n'][i]:.0f}",
+            _number(columns["n"][i], "{:.0f}"),
             _number(columns["selection"][i]),
             _with_ends(columns, "selection_ratio", i),
             *(_number(columns[key][i], "{:.3g}") for key in ("p_value", "deviations", "detectable_gap")),
@@ -196,6 +203,8 @@ def _table(name: str, columns: dict[str, list[Any]], before: dict[str, list[Any]
 
 def _number(value: Any, form: str = "{:.3f}") -> str:
     """Return a number, the reason it has no value, or nothing where no comparison was meant."""
+    if isinstance(value, str) and value.startswith("suppressed"):
+        return "hidden"
     if isinstance(value, str):
         return value if value.startswith("not defined") else ""
     return form.format(value)

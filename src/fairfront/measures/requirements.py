@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ..exceptions import InputError
+from .words import is_hidden
 
 if TYPE_CHECKING:
     from .audit import Audit
@@ -32,12 +33,16 @@ class Requirement:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a requirement for one attribute, with a sentence that gives the figures."""
+    """What became of a requirement for one attribute.
+
+    ``sentence`` gives the figures; ``shown`` leaves them out where they rest on counts that are to stay hidden.
+    """
 
     requirement: str
     attribute: str
     outcome: Outcome
     sentence: str
+    shown: str
 
 
 def parse_requirement(text: str) -> Requirement:
@@ -74,11 +79,13 @@ def judge(audit: Audit, text: str) -> tuple[Verdict, ...]:
 def _verdict(audit: Audit, asked: Requirement, attribute: str) -> Verdict:
     value, lower, upper = _figure(audit, asked, attribute)
     if value != value or lower != lower or upper != upper:
-        reason = f"{attribute}: {asked.figure} is not defined on these rows"
-        return Verdict(asked.text, attribute, "inconclusive", f"{reason}; {asked.text} is inconclusive.")
+        said = f"{attribute}: {asked.figure} is not defined on these rows; {asked.text} is inconclusive."
+        return Verdict(asked.text, attribute, "inconclusive", said, said)
     outcome = _outcome(asked, value, lower, upper)
     said = f"{attribute}: {asked.figure} is {value:.4g} ({lower:.4g} to {upper:.4g}); {asked.text} is {outcome}."
-    return Verdict(asked.text, attribute, outcome, said)
+    contrasts = {worst.figure: worst for worst in audit.groups[attribute].worst}
+    hide = asked.figure in contrasts and is_hidden(contrasts[asked.figure], audit.groups[attribute])
+    return Verdict(asked.text, attribute, outcome, said, f"{attribute}: {asked.text} is {outcome}." if hide else said)
 
 
 def _outcome(asked: Requirement, value: float, lower: float, upper: float) -> Outcome:

@@ -39,6 +39,8 @@ def found_sentences(table: GroupTable, confidence: float, *, hide: bool) -> Iter
     for worst in table.worst:
         if worst.notion and not (hide and is_hidden(worst, table)):
             yield f"{attribute}: {worst_sentence(worst, confidence)}"
+    if hide and table.hidden.inner.any():
+        yield f"{attribute}: figures that would give away counts below {table.hidden.limit} are hidden."
     for name, kind in zip(table.lines.names, table.lines.status, strict=True):
         if kind == "too few":
             yield f"{attribute}: {name} has too few rows (fewer than {table.lines.min_size}) and is not compared."

@@ -36,7 +36,9 @@ def worst_shares(shares: dict[str, Share], lines: Lines, confidence: float) -> t
     """Return the worst gap of every share and the worst selection ratio."""
     names = [name for name in shares if name != "fnr"]
     gaps = [_gap(name, shares[name], lines, confidence) for name in names]
-    return (*gaps, _equalized_odds(gaps), worst_ratio(shares["selection"], lines, confidence))
+    half = 1.0 - (1.0 - confidence) / 2.0
+    odds = _equalized_odds(*(_gap(name, shares[name], lines, half) for name in ("tpr", "fpr")))
+    return (*gaps, odds, worst_ratio(shares["selection"], lines, confidence))
 
 
 def _gap(name: str, share: Share, lines: Lines, confidence: float) -> Worst:
@@ -69,9 +71,8 @@ def worst_gap_of(
     return Worst(f"{name}_gap", figure.notion, float(np.abs(gap[place])), lower, upper, between, figure.unit)
 
 
-def _equalized_odds(gaps: list[Worst]) -> Worst:
+def _equalized_odds(tpr: Worst, fpr: Worst) -> Worst:
     """Return the worse of the gaps of true and false positive rates; NaN where either has no value."""
-    tpr, fpr = (next(gap for gap in gaps if gap.figure == f"{name}_gap") for name in ("tpr", "fpr"))
     worse = tpr if tpr.value >= fpr.value or np.isnan(tpr.value) else fpr
     value = float(np.maximum(tpr.value, fpr.value))
     ends = float(np.maximum(tpr.lower, fpr.lower)), float(np.maximum(tpr.upper, fpr.upper))

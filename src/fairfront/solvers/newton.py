@@ -51,8 +51,9 @@ class Newton:
         rows = problem.algebra
         if self.no_group_worse is not None:
             rows = with_guards(problem, rows, plain, self.no_group_worse)
-        size = float(rows.p @ problem.values(plain[None])[0])
-        return KnotSolver(problem, rows, self.tol, self.max_iter, max(abs(size), 1e-300))
+        loss = float(rows.p @ problem.values(plain[None])[0])
+        rough = 0.5 * float(np.var(problem.targets)) if problem.task.kind == "regression" else 1.0
+        return KnotSolver(problem, rows, self.tol, self.max_iter, max(loss, 1e-6 * rough, 1e-300))
 
 
 def with_guards(problem: LinearProblem, rows: Algebra, plain: Array, allowed: float) -> Algebra:
@@ -139,7 +140,7 @@ def _squeezed(solver: KnotSolver, start: Knot, row: Array, room: Array) -> tuple
     """Return the point with the smallest caps row + share * room that can be met, and that share."""
     q = len(row)
     loss = abs(float(solver.rows.p @ start.at.L))
-    price = 10.0 * max(float(np.abs(start.at.multipliers[:q]) @ room), 0.1 * loss, 1e-12)
+    price = 10.0 * max(float(np.abs(start.at.multipliers[:q]) @ room), 0.1 * loss, 1e-12 * solver.size)
     at, found, least = start.at, start, 1.0
     for _ in range(3):
         at = squeeze(solver, at, row, room, price)
@@ -196,7 +197,7 @@ def solve_knot(solver: KnotSolver, start: Knot, target: Target) -> Knot:
 
 def _status(solver: KnotSolver, at: Iterate, target: Target) -> Status:
     scale = max(float(np.abs(solver.gaps(at)).max()), 1e-6 * solver.size)
-    if at.violation > max(1e-6 * scale, 10 * solver.tol * solver.size):
+    if at.violation > max(1e-6 * scale, 10 * solver.tol * float(solver.row_unit.max())):
         return Status.OUT_OF_REACH
     if at.kkt > 1e3 * solver.tol:
         return Status.STALLED

@@ -165,7 +165,7 @@ def _bends(solver: KnotSolver, knots: list[Knot], top: Array) -> NDArray[np.bool
     width = np.minimum(share[1:] - share[:-1], -1e-12)
     t = np.clip((where - share[:-1]) / width, 0.0, 1.0)
     curve = _hermite(t, loss[:-1], loss[1:], slope[:-1] * width, slope[1:] * width)
-    return np.asarray((L @ algebra.p - curve) > BEND * max(float(loss.max() - loss.min()), 1e-12))
+    return np.asarray((L @ algebra.p - curve) > BEND * max(float(loss.max() - loss.min()), 1e-12 * solver.size))
 
 
 def _hermite(t: Array, a: Array, b: Array, da: Array, db: Array) -> Array:
@@ -207,8 +207,9 @@ def _past_zero(problem: LinearProblem, newton: Newton, plain: Array, last: Knot,
         shifted = base.b.copy()
         shifted[:q] -= share * z
         solver.rows = replace(base, b=shifted)
-        at = solver.solve(at, Target.from_caps(np.zeros((1, q))))
-        if at.violation > 1e-6:
+        knot = solve_knot(solver, replace(last, at=at), Target.from_caps(np.zeros((1, q))))
+        if not knot.status.solved:
             break
-        knots.append(Knot(at, np.zeros(q), Status.PAST, solver.certified(at)))
+        at = knot.at
+        knots.append(replace(knot, status=Status.PAST))
     return knots

@@ -49,7 +49,8 @@ class Iterate:
 class KnotSolver:
     """Solves points of one problem; ``rows`` are the constraints: gaps first, guards after them.
 
-    ``size`` is the plain loss, the unit of residuals, so that labels in dollars and in cents end alike.
+    ``size`` is the unit of losses, so that labels in dollars and in cents end alike; ``unit`` and ``row_unit`` are those
+    of the gradient's entries and of the gaps.
     """
 
     def __init__(self, problem: LinearProblem, rows: Algebra, tol: float, max_iter: int, size: float = 1.0) -> None:
@@ -57,7 +58,8 @@ class KnotSolver:
         self.tol, self.max_iter = tol, max_iter
         self.size = size
         self.half = True
-        self.unit = self._column_scale()
+        pull = np.sqrt(2.0 * size) if isinstance(problem.loss, Squared) else size  # a residual, against its square
+        self.unit, self.row_unit = pull * self._column_scale(), self._row_scale(pull)
 
     def _column_scale(self) -> Array:
         """Return each column's root mean square, so that stationarity does not depend on units."""
@@ -66,6 +68,14 @@ class KnotSolver:
         for start, stop, _ in self.problem.layout.cells.chunks(design.rows_per_chunk(1)):
             total += design.squares(start, stop, np.ones(stop - start))
         return np.tile(np.sqrt(np.where(total > 0, total / max(design.n, 1), 1.0)), self.problem.K)
+
+    def _row_scale(self, pull: float) -> Array:
+        """Return the unit of each gap: a loss, a prediction, or a share."""
+        unit = np.full(len(self.rows.b), self.size)
+        for bound, where in self.problem.measures:
+            inside = np.any(self.rows.B[:, where[where >= 0]], axis=1)
+            unit[inside] = pull if bound.linear else self.size if bound.convex else 1.0
+        return unit
 
     def evaluate(self, W: Array, multipliers: Array) -> Iterate:
         """Return the iterate at W, without a factor."""
@@ -89,7 +99,8 @@ class KnotSolver:
         side = np.where(self.rows.two_sided, np.sign(at.multipliers), 1.0) * self.gaps(at)
         slack = float(np.max(np.abs(at.multipliers) * np.maximum(caps - side, 0.0), initial=0.0))
         wrong = float(np.max(-at.multipliers[~self.rows.two_sided], initial=0.0))
-        kkt = max(max(float(np.max(np.abs(gradient) / self.unit)), violation, slack) / self.size, wrong)
+        beyond = float(np.max(over / self.row_unit, initial=0.0))
+        kkt = max(float(np.max(np.abs(gradient) / self.unit)), beyond, slack / self.size, wrong)
         return replace(at, kkt=kkt, violation=violation)
 
     def solve(self, start: Iterate, target: Target) -> Iterate:
