@@ -35,7 +35,8 @@ def _places(path: Path, header: list[str] | None, names: Sequence[str]) -> list[
         raise InputError(f"{path} is empty, expected a header line and one row per person.")
     for name in names:
         if header.count(name) != 1:
-            raise InputError(f"{path} has {header.count(name)} columns {name!r}, expected one of {', '.join(header)}.")
+            found = "no column" if name not in header else f"{header.count(name)} columns"
+            raise InputError(f"{path} has {found} {name!r}, expected one of {', '.join(header)}.")
     return [header.index(name) for name in dict.fromkeys(names)]
 
 
