@@ -8,6 +8,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 
 import numpy as np
+from threadpoolctl import threadpool_info
 
 
 def medians(repeats: int, **jobs: Callable[[], object]) -> dict[str, float]:
@@ -26,4 +27,5 @@ def medians(repeats: int, **jobs: Callable[[], object]) -> dict[str, float]:
 def machine() -> str:
     """Say what the figures were measured on."""
     packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn"))
-    return f"Python {platform.python_version()}, {packages}; {platform.machine()}, 2 cores"
+    threads = max((pool["num_threads"] for pool in threadpool_info()), default=1)
+    return f"Python {platform.python_version()}, {packages}; {platform.machine()}, 2 cores, {threads} BLAS thread(s)"

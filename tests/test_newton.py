@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from problems_for_tests import cohort, laid_out, slsqp
 from scipy.optimize import brentq
 from scipy.special import expit
 
@@ -20,6 +19,7 @@ from fairfront.solvers.newton import solve_knot
 from fairfront.solvers.path import newton_path
 from fairfront.solvers.preferences import Target
 from fairfront.tracing import trace_setup
+from problems_for_tests import cohort, laid_out, slsqp
 
 NOTIONS = ("equal_opportunity", "equalized_odds", "demographic_parity", "group_loss")
 KEPT = ff.Groups(min_size=1)

@@ -10,9 +10,9 @@ import numpy as np
 from ..exceptions import InputError
 from ..objectives import Array
 from ..problems import LinearProblem, Setup, linear_problem
-from ..solvers import Status, Target
+from ..solvers import Knot, Status, Target
 from ..solvers.aiming import sided, tops, working_problem
-from ..solvers.newton import first_knot, solve_knot
+from ..solvers.newton import solve_knot
 from ..validation import check_count
 from .points import LinearPoints
 
@@ -28,7 +28,8 @@ def same_problem(front: Frontier, X: Any, y: Any, sensitive_features: Any, sampl
     setup = sided(setup, front.facts.newton)
     W = weights_of(front)
     found = setup.problem.algebra.objectives(setup.problem.values(W[:1]))[0] if W.shape[2] == setup.problem.d else None
-    if found is None or found.shape != front.objectives[0].shape or not np.allclose(found, front.objectives[0], 1e-7):
+    known = front.objectives[0]
+    if found is None or found.shape != known.shape or not np.allclose(found, known, rtol=1e-7, atol=1e-9 * known[0]):
         raise InputError(
             "these are not the data that the frontier was traced on (its first point has other objectives here), "
             "expected the same rows, features, labels, groups and weights; trace a new frontier on them."
@@ -65,13 +66,17 @@ def refine_between(
     problem = working_problem(setup, newton)
     first, second = (front.place(i) for i in between)
     caps_of = path_caps_of(front, problem)
-    solver = newton.solver(problem, weights_of(front)[int(np.argmin(front.loss))])
-    knot = first_knot(solver, weights_of(front)[first])
+    W = weights_of(front)
+    solver = newton.solver(problem, W[int(np.argmin(front.loss))])
+    none = np.zeros(len(solver.rows.b))
+    last, end = (Knot(solver.evaluate(W[i], none), caps_of[i], Status.RUNNING, False) for i in (first, second))
     knots = []
     for share in np.linspace(0.0, 1.0, check_count(n, "n") + 2)[1:-1]:
-        caps = (1.0 - share) * caps_of[first] + share * caps_of[second]
-        knot = solve_knot(solver, knot, Target.from_caps(caps[None]))
+        target = Target.from_caps(((1.0 - share) * caps_of[first] + share * caps_of[second])[None])
+        knot = solve_knot(solver, last, target)
+        knot = knot if knot.status.solved else solve_knot(solver, end, target)
         if knot.status.solved:
+            last = knot
             knots.append(knot)
     return _joined(front, setup, knots)
 

@@ -11,9 +11,9 @@ from ..exceptions import InputError
 from ..objectives import Array, Cells
 from ..problems import LinearProblem
 from ..progress import progress_bar
-from ..solvers import Newton, Target
+from ..solvers import Newton, Status
 from ..solvers.aiming import working_problem
-from ..solvers.newton import first_knot, solve_knot
+from ..solvers.newton import first_knot, follow
 from ..validation import check_count
 from .refining import path_caps_of, same_problem, weights_of
 
@@ -99,13 +99,15 @@ def _refit(sample: LinearProblem, newton: Newton, W: Array, caps: Array, plain: 
     """Solve every point of the frontier on a sample, plain training without caps; say whether all converged."""
     weights = sample.fit(sample.algebra.p, W[plain])
     solver = newton.solver(sample, weights)
-    knot = first_knot(solver, weights)
+    first = first_knot(solver, weights)
+    knot = replace(first, caps=np.maximum(first.caps, caps.max(axis=0)))
     found, converged = [], True
     for place, row in enumerate(caps):
         if place == plain:
             found.append(weights)
             continue
-        knot = solve_knot(solver, knot, Target.from_caps(row[None]))
+        if knot.status is not Status.FLOOR or (row >= knot.caps).all():  # below its floor a sample has nothing more
+            knot = follow(solver, knot, row[None])[-1]
         converged &= knot.status.solved
         found.append(knot.at.W)
     return np.stack(found), converged

@@ -134,26 +134,33 @@ def _the_long_way(solver: KnotSolver, start: Knot, pi: Array) -> Knot:
     return solve_knot(solver, replace(last[-1], at=replace(last[-1].at, level=level)), target)
 
 
-def refine(solver: KnotSolver, knots: list[Knot], top: Array, on_knot: OnKnot | None, rounds: int = 3) -> list[Knot]:
+def refine(solver: KnotSolver, knots: list[Knot], top: Array, on_knot: OnKnot | None, rounds: int = 16) -> list[Knot]:
     """Add points where interpolated weights would leave the front, and where another gap becomes active."""
     for _ in range(rounds):
-        bends = np.flatnonzero(_bends(solver, knots, top) | _switches(knots))[: max(MOST - len(knots), 0)]
-        if not len(bends):
-            break
+        halves = _bends(solver, knots, top)
+        halves = np.where(np.isnan(halves) & _switches(knots), 0.5, halves)
         added: dict[int, Knot] = {}
-        for i in bends:
-            middle = 0.5 * (knots[i].caps + knots[i + 1].caps)
-            knot = solve_knot(solver, knots[i], Target.from_caps(middle[None]))
+        for i in np.flatnonzero(~np.isnan(halves))[: max(MOST - len(knots), 0)]:
+            caps = (1.0 - halves[i]) * knots[i].caps + halves[i] * knots[i + 1].caps
+            knot = solve_knot(solver, knots[i], Target.from_caps(caps[None]))
+            if not knot.status.solved:
+                knot = solve_knot(solver, knots[i + 1], Target.from_caps(caps[None]))
             if knot.status.solved:
                 added[int(i)] = knot
             if on_knot is not None:
                 on_knot(knot)
+        if not added:
+            break
         knots = [k for i, knot in enumerate(knots) for k in ([knot, added[i]] if i in added else [knot])]
     return knots
 
 
-def _bends(solver: KnotSolver, knots: list[Knot], top: Array) -> NDArray[np.bool_]:
-    """Tell between which neighbours the half-way weights lie above the curve through both ends and their slopes."""
+def _bends(solver: KnotSolver, knots: list[Knot], top: Array) -> Array:
+    """Return how far between neighbours to solve another point, NaN where none is needed.
+
+    One is needed where the half-way weights lie above the curve through both ends and their slopes, or where the curve
+    is far steeper at its end than on the whole, as before a floor; it is put where the half-way weights are.
+    """
     algebra, q = solver.rows_of_gaps, len(top)
     scale = np.where(top > 0, top, 1.0)
     share = np.array([(knot.caps / scale).max() for knot in knots])
@@ -165,7 +172,9 @@ def _bends(solver: KnotSolver, knots: list[Knot], top: Array) -> NDArray[np.bool
     width = np.minimum(share[1:] - share[:-1], -1e-12)
     t = np.clip((where - share[:-1]) / width, 0.0, 1.0)
     curve = _hermite(t, loss[:-1], loss[1:], slope[:-1] * width, slope[1:] * width)
-    return np.asarray((L @ algebra.p - curve) > BEND * max(float(loss.max() - loss.min()), 1e-12 * solver.size))
+    most = BEND * max(float(loss.max() - loss.min()), 1e-12 * solver.size)
+    steep = (np.diff(loss) > most) & (slope[1:] * width > 3.0 * np.diff(loss))
+    return np.where((L @ algebra.p - curve > most) | steep, np.clip(t, 0.1, 0.9), np.nan)
 
 
 def _hermite(t: Array, a: Array, b: Array, da: Array, db: Array) -> Array:
@@ -177,7 +186,7 @@ def _hermite(t: Array, a: Array, b: Array, da: Array, db: Array) -> Array:
 def _switches(knots: list[Knot]) -> NDArray[np.bool_]:
     """Tell between which neighbours the set of active gaps changes, while they are still far apart."""
     active = [np.abs(knot.at.multipliers) > 1e-9 for knot in knots]
-    near = knots[0].caps.max() / MOST
+    near = np.abs(knots[0].caps - knots[-1].caps).max() / MOST
     far = [np.abs(a.caps - b.caps).max() > near for a, b in pairwise(knots)]
     changed = [bool((a != b).any()) for a, b in pairwise(active)]
     return np.array([c and f and i > 0 for i, (c, f) in enumerate(zip(changed, far, strict=True))])

@@ -49,8 +49,8 @@ class Iterate:
 class KnotSolver:
     """Solves points of one problem; ``rows`` are the constraints: gaps first, guards after them.
 
-    ``size`` is the unit of losses, so that labels in dollars and in cents end alike; ``unit`` and ``row_unit`` are those
-    of the gradient's entries and of the gaps.
+    ``size`` is the unit of losses, so that labels in dollars and in cents end alike; ``unit`` and ``row_unit`` are
+    those of the gradient's entries and of the gaps.
     """
 
     def __init__(self, problem: LinearProblem, rows: Algebra, tol: float, max_iter: int, size: float = 1.0) -> None:

@@ -1,0 +1,177 @@
+"""What a frontier offers once it is traced: more points, stability, explanations, recalibration, careful selection."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+from sklearn.metrics import log_loss, roc_auc_score
+
+import fairfront as ff
+
+N = 700
+NAMES = ["income", "debt", "years", "noise"]
+
+
+def draw(seed: int, n: int = N) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    group = rng.choice(["A", "B", "C"], size=n, p=[0.5, 0.3, 0.2])
+    X = rng.normal(size=(n, 4))
+    X[:, 0] += 0.9 * (group == "A") - 0.4 * (group == "C")
+    score = X @ [1.0, -0.6, 0.4, 0.0] + 0.5 * (group == "B")
+    return pd.DataFrame(X, columns=NAMES), np.where(rng.random(n) < expit(score), "yes", "no"), group
+
+
+@pytest.fixture(scope="module")
+def data() -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+    return draw(0)
+
+
+@pytest.fixture(scope="module")
+def front(data) -> ff.Frontier:
+    X, y, group = data
+    return ff.trace(X, y, sensitive_features=group, groups=ff.Groups(reference="A"))
+
+
+@pytest.mark.parametrize("notion", ["equal_opportunity", "group_loss", "demographic_parity"])
+def test_refine_adds_solved_points_between_two(data, notion) -> None:
+    X, y, group = data
+    front = ff.trace(X, y, sensitive_features=group, notion=notion, n_points=6).evaluate(X, y, sensitive_features=group)
+    ids = front.ids[[2, 3]]
+    finer = front.refine(X, y, sensitive_features=group, between=tuple(ids), n=4)
+    assert len(finer) == len(front) + 4
+    assert not finer.evaluations
+    for i in front.ids:
+        np.testing.assert_array_equal(finer.points.coef[finer.place(i)], front.points.coef[front.place(i)])
+        assert finer.status[finer.place(i)] is front.status[front.place(i)]
+    new = [finer.place(i) for i in finer.ids if i not in front.ids]
+    low, high = sorted(front.gaps[[front.place(i) for i in ids]].max(axis=1))
+    np.testing.assert_allclose(np.sort(finer.gaps[new].max(axis=1)), np.linspace(low, high, 6)[1:-1], atol=1e-7)
+    assert finer.kkt[new].max() <= 1e-8
+    assert finer.certified[new].all()
+    assert (np.diff(finer.loss) >= 0).all()
+    assert (np.diff(finer.gaps.max(axis=1)) <= 1e-9).all()
+
+
+def test_refine_and_stability_refuse_other_data(front, data) -> None:
+    X, y, group = data
+    other = (X.iloc[:-1], y[:-1], group[:-1])
+    for X2, y2, g2 in (other, (X * 1.001, y, group), (X, y, np.roll(group, 1)), draw(1)):
+        with pytest.raises(ff.InputError, match="not the data that the frontier was traced on"):
+            front.refine(X2, y2, sensitive_features=g2, between=(0, 1))
+        with pytest.raises(ff.InputError, match="not the data that the frontier was traced on"):
+            front.stability(X2, y2, sensitive_features=g2, n=2)
+    with pytest.raises(ff.InputError, match="is not on this frontier"):
+        front.refine(X, y, sensitive_features=group, between=(0, 999))
+    cents = ff.trace(X, 1e-6 * X["income"], sensitive_features=group, loss="squared", notion="group_loss", n_points=3)
+    with pytest.raises(ff.InputError, match="not the data"):
+        cents.refine(X, 2e-6 * X["income"], sensitive_features=group, between=(0, 1))
+
+
+@pytest.mark.parametrize("notion", ["equal_opportunity", "group_loss"])
+def test_stability_bands(data, notion) -> None:
+    X, y, group = data
+    front = ff.trace(X, y, sensitive_features=group, notion=notion, n_points=4)
+    bands = front.stability(X, y, sensitive_features=group, n=40, random_state=3, progress=False)
+    again = front.stability(X, y, sensitive_features=group, n=40, random_state=3, progress=False)
+    other = front.stability(X, y, sensitive_features=group, n=40, random_state=4, progress=False)
+    assert bands.n == 40
+    for name in ("loss", "gap", "coef", "flips"):
+        np.testing.assert_array_equal(getattr(bands, name), getattr(again, name))
+    assert not np.array_equal(bands.coef, other.coef)
+    W = np.concatenate([front.points.coef, front.points.intercept[:, :, None]], axis=2)
+    inside = (bands.coef[..., 0] <= W) & (bands.coef[..., 1] >= W)
+    assert inside.mean() >= 0.8
+    assert ((bands.flips >= 0) & (bands.flips <= 1)).all()
+    assert bands.flips.max() > 0
+    assert (bands.loss[:, 0] < bands.loss[:, 1]).all()
+
+
+def test_stability_is_the_plain_bootstrap_of_plain_training(data) -> None:
+    """The first point's band is that of refitting plain logistic regression inside cells, up to the draw."""
+    from sklearn.linear_model import LogisticRegression
+
+    X, y, group = data
+    front = ff.trace(X, y, sensitive_features=group, n_points=2)
+    bands = front.stability(X, y, sensitive_features=group, n=150, confidence=0.9, progress=False)
+    rng = np.random.default_rng(9)
+    cells = [np.flatnonzero((group == g) & (y == label)) for g in "ABC" for label in ("no", "yes")]
+    drawn = [np.concatenate([rng.choice(rows, len(rows)) for rows in cells]) for _ in range(150)]
+    coef = np.stack([LogisticRegression().fit(X.iloc[rows], y[rows]).coef_[0] for rows in drawn])
+    low, high = np.quantile(coef, [0.05, 0.95], axis=0)
+    width = high - low
+    np.testing.assert_allclose(bands.coef[0, 0, :4, 0], low, atol=0.25 * width.max())
+    np.testing.assert_allclose(bands.coef[0, 0, :4, 1], high, atol=0.25 * width.max())
+
+
+@pytest.mark.parametrize("favourable", ["yes", "no"])
+def test_explain_says_what_moved_and_whom(data, favourable) -> None:
+    X, y, group = data
+    front = ff.trace(
+        X, y, sensitive_features=group, favourable=favourable, groups=ff.Groups(reference="A"), n_points=5
+    )
+    first, last = int(front.ids[0]), int(front.ids[-1])
+    told = front.explain(first, last, X, y, sensitive_features=group)
+    sign = 1.0 if favourable == "yes" else -1.0
+    coef = {i: dict(zip(NAMES, sign * front.points.coef[front.place(i), 0], strict=True)) for i in (first, last)}
+    move = [abs(coef[last][name] - coef[first][name]) for name in told.features]
+    assert move == sorted(move, reverse=True)
+    np.testing.assert_array_equal(told.before, [coef[first][name] for name in told.features])
+    np.testing.assert_array_equal(told.after, [coef[last][name] for name in told.features])
+    np.testing.assert_array_equal(told.changed_sign, told.before * told.after < 0)
+    assert told.features[0] in told.sentence()
+
+    both = np.isin(group, ["A", "C"])  # the reference and the smallest group
+    strength = [roc_auc_score(group[both] == "C", X.loc[both, name]) for name in told.features]
+    np.testing.assert_allclose(told.group_auc, np.maximum(strength, 1.0 - np.array(strength)))
+
+    decided = [front.select(id=i).predict(X) == favourable for i in (first, last)]
+    (flips,) = told.flips.values()
+    for moves, rows in ((flips.among_all, np.ones(N, dtype=bool)), (flips.among_favourable, y == favourable)):
+        for j, level in enumerate(moves.levels):
+            mine = rows & ((group == level) | (level == "overall"))
+            assert moves.n_gained[0, j] == (mine & ~decided[0] & decided[1]).sum()
+            assert moves.n_lost[0, j] == (mine & decided[0] & ~decided[1]).sum()
+    alone = front.explain(first, last)
+    assert alone.group_auc is None
+    assert not alone.flips
+    with pytest.raises(ff.InputError, match="needs X, y and sensitive_features"):
+        front.explain(first, last, X)
+
+
+def test_recalibrate_fits_probabilities_and_keeps_the_order(front) -> None:
+    X, y, group = draw(5)
+    skewed = front.evaluate(X, y, sensitive_features=group)
+    y = np.where(np.random.default_rng(1).random(N) < 0.2, "no", y)  # fewer favourable labels than in training
+    fitted = skewed.recalibrate(X, y)
+    assert not fitted.evaluations
+    assert not fitted.certified.any()
+    np.testing.assert_array_equal(fitted.ids, front.ids)
+    before, after = front.points.scores(X.to_numpy())[:, 0], fitted.points.scores(X.to_numpy())[:, 0]
+    for old, new in zip(before, after, strict=True):
+        np.testing.assert_array_equal(np.argsort(old, kind="stable"), np.argsort(new, kind="stable"))
+        assert log_loss(y == "yes", expit(new)) < log_loss(y == "yes", expit(old)) - 1e-3
+        assert expit(new).mean() == pytest.approx((y == "yes").mean(), abs=1e-2)
+
+
+def test_selection_takes_the_upper_end_that_rows_vouch_for(front) -> None:
+    X, y, group = draw(6, 4000)
+    held = front.evaluate(X, y, sensitive_features=group)
+    plain, upper = held.column("tpr_gap"), held.column("tpr_gap", confidence=0.95)
+    assert (upper > plain).all()
+    assert (held.column("tpr_gap", confidence=0.99) > upper).all()
+    cap = float(np.median(upper))
+    sure, loose = held.choose(at_most={"tpr_gap": cap}), held.choose(at_most={"tpr_gap": cap}, confidence=None)
+    error = held.column("error")
+    assert upper[held.place(sure)] <= cap
+    assert error[held.place(sure)] == error[upper <= cap].min()
+    assert error[held.place(loose)] == error[plain <= cap].min()
+    assert error[held.place(loose)] <= error[held.place(sure)]
+    tight = float((plain.min() + upper.min()) / 2)
+    held.choose(at_most={"tpr_gap": tight}, confidence=None)
+    nearest = held.ids[np.argmin(upper)]
+    with pytest.raises(ff.InputError, match=rf"at 95% confidence; the nearest is id {nearest} with .*cannot vouch for"):
+        held.choose(at_most={"tpr_gap": tight})
+    least = held.choose(least="tpr_gap", within={"error": 0.02})
+    assert upper[held.place(least)] == upper[error <= error.min() + 0.02].min()
