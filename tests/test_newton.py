@@ -22,7 +22,6 @@ from fairfront.tracing import trace_setup
 from problems_for_tests import cohort, laid_out, slsqp
 
 NOTIONS = ("equal_opportunity", "equalized_odds", "demographic_parity", "group_loss")
-KEPT = ff.Groups(min_size=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +140,6 @@ def test_two_parameters_by_a_root_in_the_multiplier() -> None:
         x[:, None], y, sensitive_features=group.astype(str), loss="squared", notion="disparate_mistreatment", ridge=0.0,
         groups=ff.Groups(reference="0"),
     )  # fmt: skip
-    assert len(front) >= 12
     for i in range(1, len(front)):
         t = brentq(lambda t, cap: gap(at(t)) - cap, 0.0, share[0] - 1e-9, args=(front.gaps[i, 0],), xtol=1e-14)
         w = np.append(front.points.coef[i, 0], front.points.intercept[i])
@@ -149,7 +147,7 @@ def test_two_parameters_by_a_root_in_the_multiplier() -> None:
         assert front.multipliers[i, 0] == pytest.approx(t, abs=1e-6)
 
 
-@settings(max_examples=14, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 999), groups=st.sampled_from([2, 3]), notion=st.sampled_from(NOTIONS))
 def test_points_are_those_of_slsqp_and_multipliers_their_slopes(seed: int, groups: int, notion: str) -> None:
     twin = drawn(seed, groups, notion)

@@ -58,7 +58,7 @@ class DenseDesign:
 
     def rows_per_chunk(self, r: int) -> int:
         """Return how many rows to take at a time for r scores per row."""
-        return max(256, min(ROW_BYTES // (8 * self.d), SCORE_BYTES // (8 * r)))
+        return max(256, min(ROW_BYTES // (8 * self.d), SCORE_BYTES // (8 * r), max(2048, self.n // 6)))
 
     def scores(self, start: int, stop: int, W: Array) -> Array:
         """Return W X^T on the rows."""

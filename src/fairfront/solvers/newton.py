@@ -142,15 +142,15 @@ def _squeezed(solver: KnotSolver, start: Knot, row: Array, room: Array) -> tuple
     loss = abs(float(solver.rows.p @ start.at.L))
     price = 10.0 * max(float(np.abs(start.at.multipliers[:q]) @ room), 0.1 * loss, 1e-12 * solver.size)
     at, found, least = start.at, start, 1.0
-    for _ in range(3):
+    for _ in range(4):
         at = squeeze(solver, at, row, room, price)
-        share = solver.excess(at, row, room)
-        share = 0.0 if share < 1e-9 else min(1.001 * share, 1.0)
+        share = min(solver.excess(at, row, room), 1.0)
+        share = 0.0 if share < 1e-9 else share + 1e-3 * (1.0 - share)  # at the floor itself nothing could be solved
         knot = solve_knot(solver, replace(start, at=at), Target.from_caps((row + share * room)[None]))
         if not knot.status.solved:
             break
         gain, found, least = least - share, knot, share
-        if share == 0.0 or gain < 1e-3:
+        if share == 0.0 or gain < 2e-3 * (1.0 - share):
             break
         price *= 10.0
     return found, least

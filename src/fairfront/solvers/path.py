@@ -82,6 +82,8 @@ def settled(solver: KnotSolver, knots: list[Knot]) -> list[Knot]:
             after = found[i + 1]
             tangent = loss + float(np.abs(knot.at.multipliers[:q]) @ (knot.caps - after.caps))
             starts += [after.at] if p @ after.at.L < tangent - near else []
+        else:
+            starts.append(knots[0].at)
         for at in [] if knot.certified else starts:
             other = solve_knot(solver, replace(knot, at=replace(at, factor=None)), Target.from_caps(knot.caps[None]))
             if other.status.solved and p @ other.at.L < p @ found[i].at.L - near:
