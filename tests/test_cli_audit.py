@@ -113,7 +113,7 @@ def test_decisions_risk_scores_weights_and_control(scored: Path) -> None:
     ("words", "message"),
     [
         (("--label", "y", "--groups", "sex", "--favourable", "1"), "exactly one of --score and --decision"),
-        (("--label", "z", "--score", "p", "--groups", "sex", "--favourable", "1"), "0 columns 'z'"),
+        (("--label", "z", "--score", "p", "--groups", "sex", "--favourable", "1"), "no column 'z'"),
         (("--label", "y", "--score", "sex", "--groups", "race", "--favourable", "1"), "expected a number"),
         (("--label", "sex", "--score", "p", "--groups", "race", "--favourable", "F"), "is missing in"),
         (("--label", "y", "--score", "p", "--groups", "sex:White", "--favourable", "1"), "name:ref=GROUP"),

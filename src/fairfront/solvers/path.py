@@ -46,9 +46,9 @@ def newton_path(
     shares = np.linspace(1.0, 0.0, max(n_points or FIRST, 2))[1:]
     knots = settled(solver, [start, *_spread(solver, start, shares, top, on_knot)])
     if n_points is None:
-        knots = refine(solver, knots, top, on_knot)
+        knots = settled(solver, refine(solver, knots, top, on_knot))
     if newton.restarts:
-        knots = [knots[0], *(_restarted(solver, knot, newton.restarts) for knot in knots[1:])]
+        knots = settled(solver, [knots[0], *(_restarted(solver, knot, newton.restarts) for knot in knots[1:])])
     if newton.overshoot > 0:
         knots += _past_zero(problem, newton, weights, knots[-1], start, len(shares))
     return knots
@@ -68,7 +68,7 @@ def settled(solver: KnotSolver, knots: list[Knot]) -> list[Knot]:
     """Solve uncertified points again where better ones are known, from the last to the first.
 
     That is the next point when it lies below the tangent of this one (it came from another branch of local optima),
-    and the model with zero weights when its loss is smaller.
+    and the model with zero weights when its loss is smaller. The last one is tried from plain training in any case.
     """
     if all(knot.certified for knot in knots):
         return knots
