@@ -64,10 +64,16 @@ def explain_pair(front: Frontier, before: int, after: int, X: Any, y: Any, sensi
         tuple(names[i] for i in order),
         one[order],
         two[order],
-        (np.sign(one) * np.sign(two) < 0)[order],
+        _crossed(one, two)[order],
         strength,
         moved,
     )
+
+
+def _crossed(one: Array, two: Array) -> NDArray[np.bool_]:
+    """Tell which coefficients have opposite signs; one that is rounding next to the other has none."""
+    small, large = np.minimum(np.abs(one), np.abs(two)), np.maximum(np.abs(one), np.abs(two))
+    return np.asarray((one * two < 0) & (small > 1e-9 * large))
 
 
 def _names(front: Frontier, d: int) -> list[str]:

@@ -145,7 +145,7 @@ def _squeezed(solver: KnotSolver, start: Knot, row: Array, room: Array) -> tuple
     for _ in range(4):
         at = squeeze(solver, at, row, room, price)
         share = min(solver.excess(at, row, room), 1.0)
-        share = 0.0 if share < 1e-9 else share + 1e-3 * (1.0 - share)  # at the floor itself nothing could be solved
+        share = 0.0 if share < 1e-9 else share + 1e-3 * min(share, 1.0 - share)  # at the floor nothing can be solved
         knot = solve_knot(solver, replace(start, at=at), Target.from_caps((row + share * room)[None]))
         if not knot.status.solved:
             break
@@ -162,7 +162,9 @@ def squeeze(solver: KnotSolver, at: Iterate, row: Array, room: Array, price: flo
     low, wide = np.concatenate([row, guards]), np.concatenate([room, guards])
 
     def merit(L: Array) -> float:
-        total = float(solver.rows.p @ L + price * solver.excess(replace(at, L=L), row, room))
+        there = replace(at, L=L)
+        beyond = np.maximum(solver.sizes(there) - low, 0.0)[wide == 0.0] / solver.row_unit[wide == 0.0]
+        total = float(solver.rows.p @ L + price * (solver.excess(there, row, room) + beyond.sum()))
         return total if np.isfinite(total) else np.inf
 
     for _ in range(solver.max_iter):
