@@ -95,7 +95,8 @@ def _again(solver: KnotSolver, knot: Knot) -> Knot:
     target = Target.from_caps(knot.caps[None]) if knot.pi is None else Target.from_preferences(knot.pi[None])
     plain = not np.any(knot.at.multipliers)
     if plain and knot.pi is None:
-        return replace(knot, at=solver.evaluate(solver.problem.fit(solver.rows.p, knot.at.W), knot.at.multipliers))
+        fitted = solver.evaluate(solver.problem.fit(solver.rows.p, knot.at.W), knot.at.multipliers)
+        return replace(knot, at=solver.residual(fitted, np.maximum(solver.sizes(fitted), 0.0)))
     found = solve_knot(solver, replace(knot, at=at), target)
     return replace(found, status=knot.status) if found.status.solved else knot
 
