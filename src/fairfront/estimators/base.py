@@ -80,7 +80,6 @@ class ClassifierPredictions(FairLinearModel):
     """Decisions from linear scores."""
 
     classes_: NDArray[Any]
-    likelihood_: bool
 
     def decision_function(self, X: Any) -> Array:
         """Return scores: one per row for two classes, one per class otherwise."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..measures import auc
 from ..measures.changes import Flips, flips
+from ..measures.table import decide
 from ..objectives import Array, Attribute
 from ..validation import check_labels
 from .evaluating import checked_features, encode_labels, resolve_attributes
@@ -114,8 +115,7 @@ def _flips(
     if task.kind == "regression":
         return {}
     scores = front.points.scores(X)[list(places)]
-    chosen = (scores[:, 0] > 0).astype(int) if task.kind == "binary" else scores.argmax(axis=1)
-    decided = chosen == task.favourable
+    decided = decide(scores, task) == task.favourable
     return {
         a.name: flips(decided[0], decided[1], labels == task.favourable, a.codes, a.levels)
         for a in attributes

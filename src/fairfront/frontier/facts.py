@@ -43,7 +43,12 @@ class Facts:
         return "loss gap" if self.surrogate == "loss" else "smooth rate gap"
 
     @property
+    def gap_column(self) -> str:
+        """Name the column of the worst training gap over all notions."""
+        return self.unit.replace(" ", "_")
+
+    @property
     def gap_columns(self) -> tuple[str, ...]:
         """Name the columns of training gaps: ``loss_gap`` or ``smooth_rate_gap``, one per notion."""
-        name = self.unit.replace(" ", "_")
+        name = self.gap_column
         return (name,) if len(self.notions) == 1 else tuple(f"{notion}.{name}" for notion in self.notions)

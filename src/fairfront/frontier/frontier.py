@@ -131,7 +131,7 @@ class Frontier:
         """
         if name == "loss":
             return self.loss
-        if name == self.facts.unit.replace(" ", "_"):
+        if name == self.facts.gap_column:
             return np.asarray(self.gaps.max(axis=1))
         if name in self.facts.gap_columns:
             return np.asarray(self.gaps[:, self.facts.gap_columns.index(name)])

@@ -99,7 +99,7 @@ def evaluate_scores(
     values = _check_scores(scores, task)
     truth = _check_truth(labels, task, values.shape[2])
     weight = check_weights(sample_weight, len(truth))
-    decided = _decide(values, task)
+    decided = decide(values, task)
     columns = _overall(values, decided, truth, task, weight)
     signed: dict[str, Array] = {}
     groups: dict[str, PerGroup] = {}
@@ -112,7 +112,7 @@ def evaluate_scores(
     return Evaluation(name, len(truth), columns, signed, groups)
 
 
-def _decide(scores: NDArray[Any], task: Task) -> NDArray[Any]:
+def decide(scores: NDArray[Any], task: Task) -> NDArray[Any]:
     """Return class indices (booleans for two classes) or predictions, (N, n)."""
     if task.kind == "binary":
         return np.asarray(scores[:, 0] > 0)

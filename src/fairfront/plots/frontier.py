@@ -39,7 +39,7 @@ def plot_frontier(
     """
     pyplot = require("matplotlib.pyplot", "plot", "plot_frontier")
     axes = pyplot.subplots(figsize=(5.2, 4.0))[1] if ax is None else ax
-    x = front.facts.unit.replace(" ", "_") if x is None else x
+    x = front.facts.gap_column if x is None else x
     across, up = front.column(x, on), front.column(y, on)
     solved = np.array([status.solved for status in front.status])
     if (~solved).any():
@@ -68,7 +68,7 @@ def plot_frontier(
 def _label(front: Frontier, name: str, on: str | None) -> str:
     if name == "loss":
         return "loss (training, with ridge)"
-    if name == front.facts.unit.replace(" ", "_"):
+    if name == front.facts.gap_column:
         return f"worst {front.facts.unit} (training)"
     where = on or ("validation" if "validation" in front.evaluations else next(iter(front.evaluations)))
     return f"{name.replace('_', ' ')} ({where})"
