@@ -60,3 +60,5 @@ def test_unknown_names_are_refused() -> None:
 def test_names_with_dots() -> None:
     asked = parse_requirement("home.state.tpr_gap.upper<=1e-1")
     assert (asked.attribute, asked.figure, asked.end, asked.bound) == ("home.state", "tpr_gap", "upper", 0.1)
+    asked = parse_requirement("sex.recall[<=50K.x]_gap.upper<=0.2")
+    assert (asked.attribute, asked.figure, asked.end) == ("sex", "recall[<=50K.x]_gap", "upper")

@@ -69,5 +69,7 @@ def test_groups_too_few_within_a_level_are_said_to_be() -> None:
 def test_levels_are_crossed_and_missing_is_a_level() -> None:
     found = levels_of({"a": ["x", "y", None, "x"], "b": [1, 1, 2, 2]}, 4)
     assert {k: v.tolist() for k, v in found.items()} == {"x & 1": [0], "x & 2": [3], "y & 1": [1], "(missing) & 2": [2]}
+    many = {f"c{k}": np.arange(400) // 100 * 40 + 7 * k for k in range(12)}
+    assert len(levels_of(many, 400)) == 4  # names are made of levels that occur, not of all that could
     with pytest.raises(ff.InputError, match="use bands"):
         levels_of(np.arange(2000), 2000)

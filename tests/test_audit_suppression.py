@@ -23,7 +23,7 @@ def margins(rows: np.ndarray) -> dict[str, np.ndarray]:
         "n": rows.sum(axis=(1, 2)).reshape(L, 1),
         "labels": rows.sum(axis=2),
         "decisions": rows.sum(axis=1),
-        "inner": rows.reshape(L, -1),
+        "inner": np.hstack([rows.sum(axis=2), rows.sum(axis=1)]),
     }
 
 
@@ -99,3 +99,19 @@ def test_strata_hide_together() -> None:
 @pytest.mark.parametrize("tier", TIERS)
 def test_nothing_is_hidden_where_nothing_is_small(tier: str) -> None:
     assert not getattr(hidden_lines(np.full((4, 2, 2), 50.0), 0), tier).any()
+
+
+def test_another_attributes_table_gives_nothing_away() -> None:
+    """All rows less the groups shown would be the small count, where another table has the figures of all rows."""
+    random = np.random.default_rng(0)
+    n = 2000
+    race, sex = np.repeat(["a", "b", "c"], [40, 900, 1060]), random.choice(["f", "m"], n)
+    y, p = random.integers(0, 2, n), random.random(n)
+    y[:40] = 0
+    y[:4] = 1
+    tables = ff.audit(y, p, sensitive_features={"race": race, "sex": sex}).to_dict()["tables"]
+    total = sum(tables["sex"]["positives"][:2])
+    shown = [count for count in tables["race"]["positives"][:3] if not isinstance(count, str)]
+    assert total - sum(shown) >= 10
+    assert len(shown) == 1
+    assert tables["race"]["selected"][:3] == [int((p[race == g] >= 0.5).sum()) for g in "abc"]

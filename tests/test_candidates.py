@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from fairlearn.postprocessing import ThresholdOptimizer
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -56,7 +58,7 @@ def test_dominance_and_selection() -> None:
         given, X, y, sensitive_features=group, notion=("equal_opportunity", "equalized_odds")
     )
     better = ff.pareto.nondominated(front.objectives)
-    assert [status.name == "EFFICIENT" for status in front.status] == better.tolist()
+    assert [status.name == "GIVEN" for status in front.status] == better.tolist()
     assert front.select(least="error") is list(given.values())[int(np.argmin(front.column("error")))]
     assert front.select(least="tpr_gap", confidence=None) is given["always"]
     assert front.select(id=1) is given["margin"]
@@ -106,6 +108,63 @@ def test_several_classes_and_regression() -> None:
     assert front.column("mse")[0] == pytest.approx(np.mean((line.predict(X) - X[:, 0] - y) ** 2))
 
 
+def test_scores_of_several_classes_may_be_one_column_per_class() -> None:
+    X, _, group = data()
+    label = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.5, 0.5])]
+    model = LogisticRegression().fit(X[:, 1:], label)
+    P = model.predict_proba(X[:, 1:])
+    named = ff.Frontier.from_scores({"P": P, "labels": model.predict(X[:, 1:])}, label, sensitive_features=group)
+    assert named.column("error") == pytest.approx(np.mean(model.predict(X[:, 1:]) != label))
+    own = ff.Frontier.from_models({"m": model}, X[:, 1:], label, sensitive_features=group)
+    assert named.column("tpr_gap")[0] == own.column("tpr_gap")[0]
+    stacked = ff.Frontier.from_scores(np.stack([P, P[:, ::-1]]), label, sensitive_features=group, favourable="a")
+    assert stacked.column("error")[0] == named.column("error")[0]
+    assert stacked.table()["name"].tolist() == ["model 0", "model 1"]
+    with pytest.raises(ff.InputError, match=r"'P' have shape \(800, 2\), expected \(800,\), or \(800, 3\)"):
+        ff.Frontier.from_scores({"P": P[:, :2]}, label, sensitive_features=group)
+    with pytest.raises(ff.InputError, match="NaN or infinity"):
+        ff.Frontier.from_scores({"P": np.where(P > 0.35, np.nan, P)}, label, sensitive_features=group)
+    with pytest.raises(ff.InputError, match="cutoff is for scores of two classes, found multiclass"):
+        ff.Frontier.from_scores({"P": P}, label, sensitive_features=group, cutoff=0.5)
+
+
+def test_scores_may_be_a_frame_or_two_columns() -> None:
+    X, y, group = data()
+    P = LogisticRegression().fit(X, y).predict_proba(X)
+    two = ff.Frontier.from_scores({"two": P, "one": P[:, 1]}, y, sensitive_features=group)
+    assert two.column("tpr_gap")[0] == two.column("tpr_gap")[1]
+    frame = pl.DataFrame({"one": P[:, 1], "half": P[:, 1] / 2})
+    front = ff.Frontier.from_scores(frame, y, sensitive_features=group, approval_rate=0.4)
+    assert front.table()["name"].tolist() == ["one", "half"]
+    assert front.column("error")[0] == front.column("error")[1]
+
+
+def test_models_with_a_threshold_of_their_own_are_judged_by_it() -> None:
+    X, y, group = data()
+    strict = FixedThresholdClassifier(LogisticRegression(), threshold=0.8, response_method="predict_proba").fit(X, y)
+    front = ff.Frontier.from_models({"strict": strict}, X, y, sensitive_features=group)
+    assert front.column("error")[0] == pytest.approx(np.mean(strict.predict(X) != y))
+    later = front.evaluate(X[:300], y[:300], sensitive_features=group[:300], name="later")
+    assert later.column("error", "later")[0] == pytest.approx(np.mean(strict.predict(X[:300]) != y[:300]))
+    half = ff.Frontier.from_models({"strict": strict}, X, y, sensitive_features=group, cutoff=0.5)
+    assert half.column("error")[0] == pytest.approx(np.mean((strict.predict_proba(X)[:, 1] >= 0.5) != y))
+
+
+def test_unequal_weights_make_candidates_less_sure() -> None:
+    X, y, group = data()
+    p = LogisticRegression().fit(X, y).predict_proba(X)[:, 1]
+    weight = np.where(np.arange(len(y)) % 10 == 0, 10.0, 0.1)
+    even = ff.Frontier.from_scores({"p": p}, y, sensitive_features=group)
+    uneven = ff.Frontier.from_scores({"p": p}, y, sensitive_features=group, sample_weight=weight)
+    size = weight.sum() ** 2 / (weight**2).sum()
+    assert uneven.evaluations["validation"].effective_n == pytest.approx(size)
+    slack = [front.column("tpr_gap", confidence=0.95)[0] - front.column("tpr_gap")[0] for front in (even, uneven)]
+    assert slack[1] > 2 * slack[0]
+    busy = (np.arange(len(y)) % 2 == 0).astype(float)
+    half = ff.Frontier.from_scores({"p": p}, y, sensitive_features=group, sample_weight=busy)
+    assert half.evaluations["validation"].n == len(y) // 2
+
+
 def test_candidates_over_a_traced_frontier() -> None:
     X, y, group = data()
     front = ff.trace(X, y, sensitive_features=group, n_points=4, progress=False)
@@ -140,3 +199,11 @@ def test_bad_candidates_are_one_sentence() -> None:
         scores.evaluate(X, y, sensitive_features=group)
     with pytest.raises(ff.InputError, match="are no probabilities"):
         ff.Frontier.from_scores({"s": X[:, 0]}, y, sensitive_features=group)
+    with pytest.raises(ff.InputError, match="expected one within the scores"):
+        ff.Frontier.from_scores({"s": np.abs(X[:, 0])}, y, sensitive_features=group, cutoff=99)
+    with pytest.raises(ff.InputError, match="scores of 'b' has 5 rows, expected 800, as many as the first"):
+        ff.Frontier.from_scores({"a": X[:, 0], "b": X[:5, 0]}, y, sensitive_features=group, cutoff=0)
+    with pytest.raises(ff.InputError, match="expected at least one candidate"):
+        ff.Frontier.from_scores({}, y, sensitive_features=group)
+    with pytest.raises(ff.InputError, match="gives scores of 10 rows, expected 800"):
+        bring({"m": lambda rows: model.predict(rows[:10])}, X, y, sensitive_features=group)

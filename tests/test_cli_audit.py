@@ -73,6 +73,7 @@ def test_json_is_a_baseline(scored: Path, tmp_path: Path) -> None:
     done = run(scored, *BASE, "--favourable", "1", "--json")
     found = json.loads(done.stdout)
     assert found["tables"]["sex"]["group"][:2] == ["F", "M"]
+    assert all(isinstance(n, int) for n in found["tables"]["sex"]["n"])
     last = tmp_path / "last.json"
     last.write_text(done.stdout)
     again = run(scored, *BASE, "--favourable", "1", "--cutoff", "0.3", "--baseline", str(last))
@@ -138,6 +139,36 @@ def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
     path.write_text(text)
     done = run(path, "--label", "y", "--score", "p", "--groups", "sex", "--favourable", "1")
     assert message in str(done.exception)
+
+
+def test_errors_speak_of_columns_and_options(scored: Path) -> None:
+    words = ("--label", "y", "--groups", "race", "--favourable", "1")
+    decided = run(scored, *words, "--decision", "area")
+    assert str(decided.exception).startswith("column 'area' has 'n', which column 'y' does not")
+    assert str(run(scored, *words, "--score", "p", "--cutoff", "7").exception).startswith("--cutoff is 7")
+    assert "--min-size" in str(run(scored, *words, "--score", "p", "--min-size", "2900").exception)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["[]", "{}", '{"format": "fairfront audit 9"}', '{"format": "fairfront audit 1", "tables": {"sex": {"n": [1]}}}'],
+)
+def test_a_baseline_that_is_none_is_refused(scored: Path, tmp_path: Path, content: str) -> None:
+    path = tmp_path / "last.json"
+    path.write_text(content)
+    done = run(scored, *BASE, "--favourable", "1", "--baseline", str(path))
+    assert "is no audit" in str(done.exception)
+
+
+def test_figures_without_a_value_have_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "none.csv"
+    rows = [("a", 0, 0)] * 40 + [("b", i % 2, (i // 2) % 2) for i in range(80)]
+    path.write_text("g,y,d\n" + "\n".join(",".join(map(str, row)) for row in rows))
+    words = ("--label", "y", "--decision", "d", "--groups", "g:ref=a", "--favourable", "1")
+    done = run(path, *words, "--require", "tpr_gap.upper<=0.1")
+    assert "g, a: TPR not defined: no positives." in done.output
+    assert "g, b: selection ratio not defined: the reference group has no favourable decisions." in done.output
+    assert done.exit_code == 4
 
 
 def test_bad_input_leaves_with_code_2() -> None:

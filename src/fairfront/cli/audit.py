@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from ..exceptions import InputError
 from ..measures import Audit
 from ..measures import audit as run_audit
+from ..measures.audit import FORMAT
 from ..measures.requirements import Verdict, parse_requirement
+from ..measures.rewording import reworded
 from ..objectives import Groups
+from .audit_tables import LEGEND, Columns, console_for_output, missing_lines, rate_table, right_table
 from .csv_columns import as_groups, as_label, as_labels, as_number_column, read_columns
 
 EXIT = {"met": 0, "not met": 3, "inconclusive": 4}
@@ -59,25 +61,45 @@ def audit(
     names = [label, *columns, *(name for name in (score, decision, weight) if name), *_split(control)]
     cells = read_columns(file, names)
     truth, given, options = _what_is_judged(cells, label, score, decision, favourable)
-    found = run_audit(
-        truth,
-        given,
-        sensitive_features={name: as_groups(cells[name]) for name in columns},
-        cutoff=cutoff,
-        approval_rate=approval_rate,
-        costs=_costs(costs),
-        control_features={name: as_groups(cells[name]) for name in _split(control)} or None,
-        groups=Groups(reference=references or None, min_size=min_size),
-        sample_weight=as_number_column(cells[weight], weight) if weight else None,
-        confidence=confidence,
-        simultaneous=simultaneous,
-        task="classification",
-        **options,
-    )
+    with reworded(_words(label, score or decision)):
+        found = run_audit(
+            truth,
+            given,
+            sensitive_features={name: as_groups(cells[name]) for name in columns},
+            cutoff=cutoff,
+            approval_rate=approval_rate,
+            costs=_costs(costs),
+            control_features={name: as_groups(cells[name]) for name in _split(control)} or None,
+            groups=Groups(reference=references or None, min_size=min_size),
+            sample_weight=as_number_column(cells[weight], weight) if weight else None,
+            confidence=confidence,
+            simultaneous=simultaneous,
+            task="classification",
+            **options,
+        )
     _check_same(before, found)
     verdicts = [verdict for text in require or () for verdict in found.check(text)]
     _show_json(found, verdicts) if json_output else _show(found, verdicts, before)
     raise typer.Exit(_exit_code(verdicts))
+
+
+def _words(label: str, given: str | None) -> dict[str, str]:
+    """Return the command's words for those of the function in errors."""
+    return {
+        "scores_or_labels": _quoted(given),
+        "y_true": _quoted(label),
+        "cutoff=, approval_rate= or costs=": "--cutoff, --approval-rate or --costs",
+        r"groups=Groups\(min_size=...\)": "--min-size",
+        "sample_weight": "--weight",
+        "control_features": "--control",
+        "^(cutoff|favourable|confidence|costs) ": r"--\1 ",
+        "^approval_rate ": "--approval-rate ",
+    }
+
+
+def _quoted(column: str | None) -> str:
+    """Name a column in a replacement text, where a backslash has to be doubled."""
+    return f"column {column!r}".replace("\\", r"\\")
 
 
 def _group_names(text: str) -> tuple[list[str], dict[str, str]]:
@@ -134,9 +156,16 @@ def _read_baseline(path: Path) -> dict[str, Any]:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"baseline {path} cannot be read ({error}), expected a file written with --json.") from error
-    if not isinstance(found, dict) or not str(found.get("format", "")).startswith("fairfront audit"):
+    tables = found.get("tables") if isinstance(found, dict) and found.get("format") == FORMAT else None
+    if not isinstance(tables, dict) or not all(_is_table(columns) for columns in tables.values()):
         raise InputError(f"baseline {path} is no audit, expected a file written with fairfront audit --json.")
-    return found
+    return dict(found)
+
+
+def _is_table(columns: Any) -> bool:
+    """Tell whether columns of one length were read, with the groups among them."""
+    lists = isinstance(columns, dict) and all(isinstance(values, list) for values in columns.values())
+    return lists and "group" in columns and len({len(values) for values in columns.values()}) == 1
 
 
 def _check_same(before: dict[str, Any] | None, found: Audit) -> None:
@@ -155,72 +184,32 @@ def _exit_code(verdicts: list[Verdict]) -> int:
 
 
 def _show_json(found: Audit, verdicts: list[Verdict]) -> None:
-    said = [{"requirement": v.requirement, "attribute": v.attribute, "outcome": v.outcome} for v in verdicts]
+    said = [
+        {"requirement": v.requirement, "attribute": v.attribute, "outcome": v.outcome, "sentence": v.shown}
+        for v in verdicts
+    ]
     typer.echo(json.dumps({**found.to_dict(), "requirements": said}, indent=1, allow_nan=False))
 
 
 def _show(found: Audit, verdicts: list[Verdict], before: dict[str, Any] | None) -> None:
     """Print what `Audit.to_dict` shows: a terminal's output ends up in files, so small counts are hidden."""
-    console, shown = Console(), found.to_dict()
+    console, shown = console_for_output(), found.to_dict()
     said = len(found.notions)
     _say(console, shown["sentences"][:said])
     for name, columns in shown["tables"].items():
-        console.print(_table(name, columns, None if before is None else before.get("tables", {}).get(name, {})))
+        _show_table(console, name, columns, None if before is None else before["tables"].get(name, {}))
     for level, tables in shown.get("strata", {}).items():
         for name, columns in tables.items():
-            console.print(_table(f"{name} within {level}", columns, None))
-    _say(console, shown["sentences"][said:])
-    _say(console, [verdict.shown for verdict in verdicts])
+            _show_table(console, f"{name} within {level}", columns, None)
+    _say(console, [LEGEND, *shown["sentences"][said:], *(verdict.shown for verdict in verdicts)])
 
 
-def _say(console: Console, sentences: list[str]) -> None:
+def _show_table(console: Console, name: str, columns: Columns, before: Columns | None) -> None:
+    console.print(rate_table(name, columns, before))
+    console.print(right_table(f"{name}: how right decisions are", columns))
+    _say(console, missing_lines(name, columns))
+
+
+def _say(console: Console, sentences: Sequence[str]) -> None:
     for sentence in sentences:
-        console.print(sentence, markup=False, highlight=False)
-
-
-def _table(name: str, columns: dict[str, list[Any]], before: dict[str, list[Any]] | None) -> Table:
-    """Return one row per group: size, rate, ratio with interval, tests, change against the baseline."""
-    caption = "rate: share with the favourable decision; ratio: to the reference group's rate; can show: the smallest\n"
-    table = Table(
-        title=name,
-        caption=caption + "gap of rates that this many rows would find 4 times out of 5; hidden: protects small counts",
-    )
-    heads = ["group", "n", "rate", "ratio (interval)", "Fisher p", "std devs", "can show"]
-    for head in heads + (["rate change", "ratio change"] if before is not None else []):
-        table.add_column(head, justify="left" if head == "group" else "right")
-    for i, (group, status) in enumerate(zip(columns["group"], columns["status"], strict=True)):
-        cells = [
-            f"{group} ({status})" if status in ("reference", "too few") else str(group),
-            _number(columns["n"][i], "{:.0f}"),
-            _number(columns["selection"][i]),
-            _with_ends(columns, "selection_ratio", i),
-            *(_number(columns[key][i], "{:.3g}") for key in ("p_value", "deviations", "detectable_gap")),
-        ]
-        changes = ("selection", "selection_ratio") if before is not None else ()
-        table.add_row(*map(escape, cells), *(_change(columns, before or {}, key, i) for key in changes))
-    return table
-
-
-def _number(value: Any, form: str = "{:.3f}") -> str:
-    """Return a number, the reason it has no value, or nothing where no comparison was meant."""
-    if isinstance(value, str) and value.startswith("suppressed"):
-        return "hidden"
-    if isinstance(value, str):
-        return value if value.startswith("not defined") else ""
-    return form.format(value)
-
-
-def _with_ends(columns: dict[str, list[Any]], key: str, i: int) -> str:
-    value, low, high = (columns[key + end][i] for end in ("", "_lower", "_upper"))
-    return _number(value) if isinstance(value, str) else f"{value:.3f} ({low:.3f} to {high:.3f})"
-
-
-def _change(columns: dict[str, list[Any]], before: dict[str, list[Any]], key: str, i: int) -> str:
-    """Return the change of a figure since the baseline, or why there is none."""
-    group, value = columns["group"][i], columns[key][i]
-    if group not in before.get("group", ()):
-        return "new group"
-    old = before.get(key, [None] * len(before["group"]))[before["group"].index(group)]
-    if isinstance(value, str) or not isinstance(old, (int, float)):
-        return "" if isinstance(value, str) else "not in the baseline"
-    return f"{value - old:+.3f}"
+        console.print(sentence, markup=False)

@@ -1,38 +1,71 @@
-"""Scorers for cross_validate and GridSearchCV: gaps between groups on hard decisions."""
+"""Scorers for cross_validate and GridSearchCV: any gap, ratio or overall figure of the audit."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import sklearn
+from numpy.typing import NDArray
 from sklearn.metrics import make_scorer
 
-from ..exceptions import InputError
-from ..measures import evaluate_scores
-from ..objectives import Groups, Task
+from ..exceptions import GroupWarning, InputError
+from ..measures.figures import SCORED, SHARES, VALUES
+from ..measures.judged import Judged
+from ..measures.lines import TOO_FEW, Lines, lines_of
+from ..measures.score_table import Resampling
+from ..measures.tabulating import GroupTable, Settings, tabulate
+from ..objectives import Array, Groups, Task
 from ..registry import Registry
-from ..validation import check_labels, check_weights, factorize, pass_hint
+from ..validation import as_numbers, check_labels, check_weights, factorize, pass_hint
 
-GAIN = frozenset({"selection_ratio"})
-SCORES: Registry[str] = Registry("score")
-for _name in (
-    "tpr_gap",
-    "fpr_gap",
-    "selection_gap",
-    "error_gap",
-    "selection_ratio",
-    "recall_gap",
-    "mse_gap",
-    "prediction_gap",
-):
-    SCORES.add(_name, _name)
+PROBABLE = ("brier", "in_the_large", "slope")
+
+
+@dataclass(frozen=True)
+class Score:
+    """One name for `scorer`: the audit's figure behind it, what it reads of a model, and which way is better.
+
+    ``figure`` is one of the worst contrasts where ``contrast``, else a column of all rows. ``better`` is 1 where larger
+    is better (or neither), -1 where smaller is.
+    """
+
+    figure: str
+    reads: Literal["labels", "scores", "values"]
+    contrast: bool
+    better: int
+
+    @property
+    def response_method(self) -> Any:
+        """Return what the model is asked for."""
+        if self.reads != "scores":
+            return "predict"
+        needs = self.figure.removesuffix("_gap") in PROBABLE
+        return "predict_proba" if needs else ("predict_proba", "decision_function")
+
+
+SCORES: Registry[Score] = Registry("score")
+
+
+def _register() -> None:
+    """Name a gap and an overall figure for every figure of the audit, and the contrasts that are no plain gaps."""
+    for reads, figures in (("labels", SHARES), ("scores", SCORED), ("values", VALUES)):
+        for figure in figures.values():
+            SCORES.add(f"{figure.name}_gap", Score(f"{figure.name}_gap", reads, True, -1))  # type: ignore[arg-type]
+            SCORES.add(figure.name, Score(figure.name, reads, False, figure.better or 1))  # type: ignore[arg-type]
+    for name, better in {"odds_gap": -1, "recall_gap": -1, "selection_ratio": 1}.items():
+        SCORES.add(name, Score(name, "labels", True, better))
+    SCORES.add("calibration_gap", SCORES["in_the_large_gap"])
+
+
+_register()
 
 
 @dataclass(frozen=True)
 class GroupScore:
-    """The worst gap between groups (or the smallest ratio) of decisions, as a score function."""
+    """A figure of the audit as a score function: the worst over groups of a contrast, or that of all rows."""
 
     name: str
     favourable: Any = None
@@ -47,43 +80,77 @@ class GroupScore:
         if sensitive_features is None:
             raise InputError(f"scorer {self.name!r} needs sensitive_features; {pass_hint('sensitive_features')}")
         truth = check_labels(y_true, len(y_true))
-        decided = check_labels(y_pred, len(truth))
-        attributes = self.groups.resolve(sensitive_features, len(truth))
-        task, scores, labels = self._encoded(truth, decided)
-        weight = check_weights(sample_weight, len(truth))
-        record = evaluate_scores(scores, labels, task, attributes, name=self.name, sample_weight=weight)
-        found = [v for key, v in record.columns.items() if key.split(".")[-1] == self.name]
-        if not found:
-            raise InputError(f"score {self.name!r} has no meaning for {task.kind} labels.")
-        return float(np.nanmin(found) if self.name in GAIN else np.nanmax(found))
+        judged = self._judged(truth, y_pred, check_weights(sample_weight, len(truth)))
+        lines = lines_of(sensitive_features, len(truth), self.groups)
+        self._warn_of_small(lines)
+        settings = Settings(resampling=Resampling(0))
+        found = [self._figure(tabulate(judged, each, settings), judged.task) for each in lines]
+        known = [value for value in found if value == value]
+        if not known:
+            raise InputError(f"score {self.name!r} is not defined on these rows: fewer than two groups have it.")
+        return min(known) if SCORES[self.name].better > 0 else max(known)
 
-    def _encoded(self, truth: Any, decided: Any) -> tuple[Task, Any, Any]:
-        if self.name in ("mse_gap", "prediction_gap"):
-            return Task("regression"), decided.astype(np.float64)[None, None], truth.astype(np.float64)
+    def _figure(self, table: GroupTable, task: Task) -> float:
+        asked = SCORES[self.name]
+        if asked.contrast:
+            found = {worst.figure: worst.value for worst in table.worst}
+        else:
+            found = {
+                name: float(values[-1]) for name, values in table.columns.items() if f"{name}_gap" in table.columns
+            }
+        if asked.figure not in found:
+            raise InputError(f"score {self.name!r} has no meaning for {task.kind} labels.")
+        return found[asked.figure]
+
+    def _warn_of_small(self, lines: tuple[Lines, ...]) -> None:
+        for each in lines:
+            small = [name for name, kind in zip(each.names, each.status, strict=True) if kind == TOO_FEW]
+            if small:
+                said = f"groups of {each.attribute!r} with fewer than {each.min_size} rows stay out of the gaps"
+                warnings.warn(f"{said}: {', '.join(small)}.", GroupWarning, stacklevel=3)
+
+    def _judged(self, truth: NDArray[Any], given: Any, weight: Array | None) -> Judged:
+        reads = SCORES[self.name].reads
+        if reads == "scores":
+            return self._of_scores(truth, as_numbers(given, "y_pred"), weight)
+        decided = check_labels(given, len(truth))
+        if reads == "values":
+            values = as_numbers(decided, "y_pred")
+            return Judged(Task("regression"), as_numbers(truth, "y_true"), values, "", weight=weight)
         codes, classes = factorize(np.concatenate([truth, decided]))
+        task = self._task(classes)
+        return Judged(task, codes[: len(truth)], codes[len(truth) :], "", weight=weight)
+
+    def _of_scores(self, truth: NDArray[Any], scores: Array, weight: Array | None) -> Judged:
+        codes, classes = factorize(truth)
+        task = self._task(classes)
+        if task.kind != "binary" or scores.shape != truth.shape:
+            raise InputError(f"score {self.name!r} is for scores of two classes, found {len(classes)} classes.")
+        probability = bool(scores.min() >= 0.0 and scores.max() <= 1.0)
+        side: Literal["above", "below"] = "above" if task.favourable else "below"
+        return Judged(task, codes, codes, "", scores, probability, side, weight=weight)
+
+    def _task(self, classes: list[Any]) -> Task:
         if len(classes) < 2:
             raise InputError(f"score {self.name!r} needs two labels, found {classes[0]!r} alone in these rows.")
-        good = 1 if self.favourable is None else self._place(classes)
-        task = Task("binary" if len(classes) == 2 else "multiclass", tuple(classes), good)
-        chosen = codes[len(truth) :]
-        if task.kind == "binary":
-            return task, (2.0 * chosen - 1.0)[None, None], codes[: len(truth)]
-        hot = (np.arange(len(classes))[:, None] == chosen).astype(np.float64)
-        return task, hot[None], codes[: len(truth)]
-
-    def _place(self, classes: list[Any]) -> int:
-        if self.favourable not in classes:
+        if self.favourable is not None and self.favourable not in classes:
             raise InputError(f"favourable is {self.favourable!r}, expected one of {', '.join(map(repr, classes))}.")
-        return classes.index(self.favourable)
+        good = 1 if self.favourable is None else classes.index(self.favourable)
+        return Task("binary" if len(classes) == 2 else "multiclass", tuple(classes), good)
 
 
 def scorer(name: str, *, favourable: Any = None, groups: Groups | None = None) -> Any:
-    """Return a scikit-learn scorer of the worst gap between groups; larger is better, so gaps are negated.
+    """Return a scikit-learn scorer of a figure of the audit; larger is better, so gaps and errors are negated.
+
+    A name such as ``tpr_gap``, ``precision_gap``, ``auc_gap`` or ``calibration_gap`` is the worst gap between two
+    groups, ``selection_ratio`` the smallest ratio to the reference group; ``error``, ``auc``, ``brier`` and so on are
+    those of all rows. With several attributes the worst counts.
 
     Needs metadata routing in cross-validation (``sklearn.set_config(enable_metadata_routing=True)``); the scorer
     already requests ``sensitive_features``.
     """
-    function = GroupScore(SCORES[name], favourable, groups or Groups(min_size=1))
-    made = make_scorer(function, greater_is_better=name in GAIN)
+    asked = SCORES[name]
+    function = GroupScore(name, favourable, groups or Groups(min_size=1))
+    made = make_scorer(function, response_method=asked.response_method, greater_is_better=asked.better > 0)
     with sklearn.config_context(enable_metadata_routing=True):
         return made.set_score_request(sensitive_features=True)

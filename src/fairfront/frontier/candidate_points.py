@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..exceptions import InputError
 from ..objectives import Array, Task
-from .candidate_scores import scores_of
+from .candidate_scores import decided_scores, scores_of
 from .facts import Facts
-
-
-class Given(StrEnum):
-    """How a candidate stands among the others; `solved` means that rules may choose it."""
-
-    EFFICIENT = "given: no other candidate is at least as good on every axis and better on one"
-    DOMINATED = "given: another candidate is at least as good on every axis and better on one"
-
-    @property
-    def solved(self) -> bool:
-        """Return True: a candidate is a finished model."""
-        return True
 
 
 @dataclass(frozen=True)
@@ -42,7 +29,8 @@ class CandidateFacts(Facts):
 class CandidatePoints:
     """N models, or their scores on fixed rows, with one cut-off each that is taken off the scores.
 
-    ``models`` is empty where scores were given: those exist on their own rows only.
+    ``models`` is empty where scores were given: those exist on their own rows only. ``as_they_decide`` says that no
+    other cut-off was asked for, so that a model's own decisions hold.
     """
 
     raw: ClassVar[bool] = True
@@ -51,6 +39,7 @@ class CandidatePoints:
     task: Task
     models: tuple[Any, ...] = ()
     cutoffs: Array | None = None
+    as_they_decide: bool = True
 
     def __len__(self) -> int:
         return len(self.names)
@@ -69,7 +58,12 @@ class CandidatePoints:
         """Return the scores of all models, (N, K, n), and the cut-offs that are their own, (N,)."""
         if not self.models:
             raise InputError("the candidates were given as scores of fixed rows, expected models; use from_models.")
-        found = [scores_of(m, X, self.task, name) for m, name in zip(self.models, self.names, strict=True)]
+        read = decided_scores if self.as_they_decide else scores_of
+        found = [read(model, X, self.task, name) for model, name in zip(self.models, self.names, strict=True)]
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        for name, (scores, _) in zip(self.names, found, strict=True):
+            if scores.shape[1] != n:
+                raise InputError(f"{name!r} gives scores of {scores.shape[1]} rows, expected {n}, one per row of X.")
         return np.stack([scores for scores, _ in found]), np.array([own for _, own in found])
 
     def shifted(self, scores: Array) -> Array:

@@ -1,15 +1,18 @@
-"""Scores of a model of any kind (probabilities, decision function or predictions) and the cut-off of its own."""
+"""Scores of a model of any kind, or as they were given, and the cut-off of the model's own."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
+from ..measures.rewording import reworded
 from ..objectives import Array, Task
-from ..validation import as_numbers
+from ..validation import as_numbers, check_labels
 from .evaluating import encode_labels
 
 
@@ -28,6 +31,23 @@ def scores_of(model: Any, X: Any, task: Task, name: str) -> tuple[Array, float]:
         _check_classes(model, task, name)
         return np.asarray(model.decision_function(X), dtype=np.float64).reshape(1, -1), 0.0
     return _of_predictions(np.asarray(getattr(model, "predict", model)(X)), task), 0.5
+
+
+def decided_scores(model: Any, X: Any, task: Task, name: str) -> tuple[Array, float]:
+    """Return scores as `scores_of` does, or the decisions themselves where ``predict`` does not follow the scores.
+
+    A model with a tuned threshold decides otherwise than its probabilities do at one half.
+    """
+    scores, own = scores_of(model, X, task, name)
+    if task.kind == "regression" or not hasattr(model, "predict_proba") or not hasattr(model, "predict"):
+        return scores, own
+    labels = np.asarray(model.predict(X)).ravel()
+    if not np.isin(labels, np.asarray(task.classes)).all():  # some name classes otherwise in predict: True as "True"
+        return scores, own
+    decided = scores_of_labels(labels, task)
+    if task.kind == "multiclass":
+        return (scores, own) if np.array_equal(decided.argmax(axis=0), scores.argmax(axis=0)) else (decided, own)
+    return (scores, own) if np.array_equal(decided[1] > 0, scores[0] > own) else (decided[1:], 0.5)
 
 
 def _of_probabilities(found: Array, model: Any, task: Task, name: str) -> Array:
@@ -52,6 +72,42 @@ def _of_predictions(found: NDArray[Any], task: Task) -> Array:
     if task.kind == "multiclass":
         return scores_of_labels(found.ravel(), task)
     return numbers_of(found.ravel(), task)[None]
+
+
+def named_scores(scores: Any) -> dict[str, Any]:
+    """Return candidates by name: of a mapping, of a frame's columns, or numbered along the first axis of an array."""
+    native = nw.from_native(scores, pass_through=True, eager_only=True)
+    if isinstance(native, nw.DataFrame):
+        scores = {column.name: column.to_numpy() for column in native.iter_columns()}
+    elif not isinstance(scores, Mapping):
+        array = np.asarray(scores)
+        scores = {f"model {i}": row for i, row in enumerate(array[None] if array.ndim == 1 else array)}
+    if not scores or any(np.ndim(given) == 0 for given in scores.values()):
+        raise InputError(f"scores is {type(scores).__name__} without rows, expected at least one candidate (n,).")
+    return {str(name): given for name, given in scores.items()}
+
+
+def given_scores(given: Any, n: int, task: Task, name: str) -> Array:
+    """Return one candidate's scores (K, n) from decisions, one score per row, or one column of scores per class."""
+    quoted = repr(name).replace("\\", r"\\")
+    with reworded({"^y ": f"scores of {quoted} ", "as many as X": "as many as the first"}):
+        if np.ndim(given) == 2 and np.shape(given)[1] > 1:
+            return _of_columns(as_numbers(given, f"scores of {name!r}"), n, task, name)
+        values = check_labels(given, n)
+        if task.kind == "regression":
+            return as_numbers(values, f"scores of {name!r}")[None]
+        return scores_of_labels(values, task) if task.kind == "multiclass" else numbers_of(values, task)[None]
+
+
+def _of_columns(matrix: Array, n: int, task: Task, name: str) -> Array:
+    """Return scores given as one column per class; of two classes the second's."""
+    K = len(task.classes)
+    if task.kind == "regression" or matrix.shape != (n, K):
+        expected = f"({n},)" if task.kind == "regression" else f"({n},), or ({n}, {K}) with one column per class"
+        raise InputError(f"scores of {name!r} have shape {matrix.shape}, expected {expected}.")
+    if not np.isfinite(matrix).all():
+        raise InputError(f"scores of {name!r} have NaN or infinity, expected a number for every row and class.")
+    return matrix[:, 1:].T if task.kind == "binary" else matrix.T
 
 
 def numbers_of(given: NDArray[Any], task: Task) -> Array:

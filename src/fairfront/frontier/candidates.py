@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..measures import Evaluation, evaluate_scores
-from ..measures.judged import Operating
-from ..measures.operating import Side, cutoffs_for_costs, cutoffs_for_rate
+from ..measures.operating import Operating, Side, check_cutoff, cutoffs_for_costs, cutoffs_for_rate
 from ..objectives import NOTIONS, Array, Attribute, Groups, Task
 from ..pareto import nondominated
+from ..solvers import Status
 from ..validation import as_numbers, check_labels, check_weights, find_classes
-from .candidate_points import CandidateFacts, CandidatePoints, Given
-from .candidate_scores import numbers_of, scores_of_labels
+from .candidate_points import CandidateFacts, CandidatePoints
+from .candidate_scores import given_scores, named_scores
 from .frontier import Frontier
 
 CLASS_GAPS = {
@@ -54,9 +54,10 @@ def from_models(
         raise InputError(f"models is {type(models).__name__}, expected a mapping of names to fitted models.")
     known = Options(**_known(options))
     task, labels = _task(y, X.shape[0] if hasattr(X, "shape") else len(X), known)
-    points = CandidatePoints(tuple(map(str, models)), task, tuple(models.values()))
-    scores, own = points.raw_scores(X)
     operating = Operating(cutoff, approval_rate, costs)
+    names = tuple(map(str, models))
+    points = CandidatePoints(names, task, tuple(models.values()), as_they_decide=operating.asked is None)
+    scores, own = points.raw_scores(X)
     return _frontier(points, scores, own, labels, operating, sensitive_features, known)
 
 
@@ -71,15 +72,11 @@ def from_scores(
     **options: Any,
 ) -> Frontier:
     """Judge scores or decisions of any origin on the same rows; options are those of `Options`."""
-    named = (
-        scores if isinstance(scores, Mapping) else {f"model {i}": row for i, row in enumerate(np.atleast_2d(scores))}
-    )
-    if not named:
-        raise InputError("scores is empty, expected at least one candidate.")
+    named = named_scores(scores)
     known, operating = Options(**_known(options)), Operating(cutoff, approval_rate, costs)
     n = len(next(iter(named.values())))
     task, labels = _task(y, n, known)
-    points = CandidatePoints(tuple(map(str, named)), task)
+    points = CandidatePoints(tuple(named), task)
     values = np.stack([_values(v, n, task, name, operating) for name, v in named.items()])
     return _frontier(points, values, np.full(len(values), 0.5), labels, operating, sensitive_features, known)
 
@@ -118,17 +115,14 @@ def _task(y: Any, n: int, options: Options) -> tuple[Task, NDArray[Any]]:
 
 def _values(given: Any, n: int, task: Task, name: str, operating: Operating) -> Array:
     """Return one candidate's scores (K, n); scores that are no probabilities need a way to a cut-off."""
-    if task.kind == "multiclass":
-        return scores_of_labels(check_labels(given, n), task)
-    if task.kind == "regression":
-        return as_numbers(given, f"scores[{name!r}]").reshape(1, n)
-    numbers = numbers_of(check_labels(given, n), task)
-    if operating == Operating() and not (numbers.min() >= 0.0 and numbers.max() <= 1.0):
+    scores = given_scores(given, n, task, name)
+    low, high = scores.min(), scores.max()
+    if task.kind == "binary" and operating.asked is None and not 0.0 <= low <= high <= 1.0:
         raise InputError(
-            f"scores of {name!r} run from {numbers.min():g} to {numbers.max():g} and are no probabilities, expected a "
-            "cut-off; give cutoff=, approval_rate= or costs=."
+            f"scores of {name!r} run from {low:g} to {high:g} and are no probabilities (0 to 1), expected a cut-off; "
+            "give cutoff=, approval_rate= or costs=."
         )
-    return numbers[None]
+    return scores
 
 
 def _frontier(
@@ -142,8 +136,13 @@ def _frontier(
 ) -> Frontier:
     weight = check_weights(options.sample_weight, len(labels))
     attributes = (options.groups or Groups()).resolve(sensitive_features, len(labels))
-    operating.check(scored=points.task.kind == "binary")
-    if points.task.kind == "binary":
+    if weight is not None and not weight.all():
+        busy = weight > 0
+        scores, labels, weight = scores[:, :, busy], labels[busy], weight[busy]
+        attributes = tuple(attribute.take(busy) for attribute in attributes)
+    if points.task.kind != "binary":
+        operating.refuse(f"{points.task.kind} labels")
+    else:
         points = replace(points, cutoffs=_cutoffs(scores[:, 0], own, labels, points.task, operating, weight))
     record = evaluate_scores(
         points.shifted(scores), labels, points.task, attributes, name=options.name, sample_weight=weight
@@ -161,7 +160,7 @@ def _cutoffs(
     elif operating.costs is not None:
         found = cutoffs_for_costs(scores, labels == task.favourable, operating.costs, weight, side)
     elif operating.cutoff is not None:
-        found = np.full(len(scores), float(operating.cutoff))
+        found = np.full(len(scores), check_cutoff(operating.cutoff, scores))
     else:
         return own
     return np.asarray(np.nextafter(found, -np.inf))
@@ -175,7 +174,7 @@ def _assembled(
     best = record.columns["mse" if points.task.kind == "regression" else "error"]
     axes = np.column_stack([best, gaps])
     efficient = nondominated(np.where(np.isnan(axes), np.inf, axes))
-    status: Any = tuple(Given.EFFICIENT if good else Given.DOMINATED for good in efficient)
+    status = tuple(Status.GIVEN if good else Status.DOMINATED for good in efficient)
     N = len(points)
     return Frontier(
         points=points,

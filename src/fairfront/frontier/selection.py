@@ -9,12 +9,40 @@ import numpy as np
 
 from ..exceptions import InputError
 from ..objectives import Array
+from ..validation import check_preferences
 
 if TYPE_CHECKING:
     from .frontier import Frontier
 
 LARGER_IS_BETTER = frozenset({"auc", "selection_ratio"})
 Column = Callable[[str], Array]
+
+
+def chosen_place(
+    front: Frontier,
+    rules: Mapping[str, Any],
+    within: Mapping[str, float] | None,
+    on: str | None,
+    confidence: float | None,
+) -> int:
+    """Return the row of the point that the one rule given picks."""
+    if within is not None and rules["least"] is None:
+        raise InputError("within says how much worse than the best the least may be; it goes with least=...")
+    for rates in (rules["at_most"], within):
+        if rates is not None and not isinstance(rates, Mapping):
+            raise InputError(f"expected a mapping such as {{'tpr_gap': 0.02}}, found {rates!r}.")
+    rule = one_rule(rules)
+    if rule == "id":
+        return front.place(rules["id"])
+    solved = front.solved
+    if rule == "knee":
+        found = knee(front.loss[solved], front.gaps[solved].max(axis=1))
+    elif rule == "preference":
+        pi = check_preferences(rules["preference"], front.objective_names)
+        found = nearest_preference(front.objectives[solved], pi[0])
+    else:
+        found = by_rates(front, rules["at_most"], rules["least"], within, on, confidence)
+    return int(solved[found])
 
 
 def knee(loss: Array, gap: Array) -> int:

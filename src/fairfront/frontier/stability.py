@@ -6,8 +6,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..exceptions import InputError
+from ..measures.table import decide
 from ..objectives import Array, Cells
 from ..problems import LinearProblem
 from ..progress import progress_bar
@@ -113,12 +115,12 @@ def _refit(sample: LinearProblem, newton: Newton, W: Array, caps: Array, plain: 
     return np.stack(found), converged
 
 
-def _decisions(problem: LinearProblem, W: Array) -> Array:
-    """Return the decided class of every row for all models, (N, n), or the prediction's sign for one score."""
+def _decisions(problem: LinearProblem, W: Array) -> NDArray[Any]:
+    """Return the decided class of every row for all models (predictions for regression), (N, n)."""
     N, K, d = W.shape
     parts = []
     for start in range(0, problem.design.n, 65_536):
         stop = min(start + 65_536, problem.design.n)
         scores = problem.design.scores(start, stop, W.reshape(N * K, d)).reshape(N, K, -1)
-        parts.append(scores[:, 0] > 0 if K == 1 else scores.argmax(axis=1))
+        parts.append(decide(scores, problem.task))
     return np.concatenate(parts, axis=1)

@@ -1,4 +1,15 @@
-"""Any model in people's units: rates per group on decisions, their gaps, how sure they are, and who changes sides."""
+"""Any model in people's units: rates per group on decisions, their gaps, how sure they are, and who changes sides.
+
+The files, from the ground up:
+
+- sums, contrasts, overall, rates, values, changes, calibration: figures of many models at once, as matrix products
+- intervals, significance, logistic: how sure figures are
+- table: the record of a frontier's evaluation
+- operating, judged, rewording: what a person gives to an audit, read once
+- figures, lines, tallies, scored: what is counted, for which groups, and the figures of scores
+- group_table, score_table, value_table, worst, tabulating, strata: the audit's tables
+- suppression, showing, html, words, requirements, audit: what people see of them
+"""
 
 from .audit import Audit, audit
 from .calibration import Calibration, Platt, calibration_table, fit_platt

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from html import escape
 from typing import Any, Literal
 
 import narwhals.stable.v1 as nw
@@ -13,20 +12,29 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, require
 from ..objectives import Groups, Task
-from ..validation import check_positive
+from ..validation import check_count
+from .html import audit_html
 from .intervals import check_confidence
-from .judged import Judged, Operating, read_judged
-from .lines import lines_of
-from .operating import Side
+from .judged import Judged, read_judged
+from .lines import Lines, lines_of
+from .operating import Operating, Side
 from .requirements import Verdict, judge
-from .showing import html_table, notes_of, shown_pooled, shown_strata
+from .rewording import reworded
+from .score_table import Resampling
+from .showing import notes_of, shown_pooled, shown_strata
 from .strata import levels_of, pooled_columns
-from .suppression import suppressed
+from .suppression import suppressed, with_known_totals
 from .tabulating import GroupTable, Settings, tabulate
 from .words import found_sentences, notion_sentences, pooled_sentences, worst_record
 from .worst import Worst
 
 FORMAT = "fairfront audit 1"
+WORDS = {
+    r"^y\b": "y_true",
+    r"as many as X( has rows)?": "as many as y_true",
+    r"; pass them by keyword.*": ": the group of each.",
+}
+"""Words of an audit, which has no X and no fit, in the place of those of training."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,10 +143,8 @@ class Audit:
         return f"Audit({self.n} rows, {self.task.kind}, groups of {', '.join(self.groups)}; {self.rule})"
 
     def _repr_html_(self) -> str:
-        """Return one escaped table per attribute, small counts hidden, because notebooks are files too."""
-        shown = self.to_dict()
-        tables = [html_table(name, columns) for name, columns in shown["tables"].items()]
-        return "".join([*tables, *(f"<p>{escape(sentence)}</p>" for sentence in shown["sentences"])])
+        """Show the audit in a notebook: plain tables, small counts hidden, because notebooks are files too."""
+        return audit_html(self.to_dict(), len(self.notions))
 
 
 def audit(
@@ -158,7 +164,7 @@ def audit(
     confidence: float = 0.95,
     simultaneous: bool = False,
     n_resamples: int = 500,
-    random_state: int = 0,
+    random_state: int | None = 0,
 ) -> Audit:
     """Judge any model by its decisions, scores or predictions, group by group.
 
@@ -197,28 +203,45 @@ def audit(
     >>> round(found.worst["sex"]["tpr_gap"].value, 2)
     1.0
     """
-    operating = Operating(cutoff, approval_rate, costs, favourable_side)
-    judged = read_judged(
-        y_true, scores_or_labels, favourable=favourable, operating=operating, task=task, sample_weight=sample_weight
-    )
-    check_positive(n_resamples, "n_resamples")
-    settings = Settings(check_confidence(confidence), simultaneous, int(n_resamples), random_state)
-    lines = lines_of(sensitive_features, len(judged.truth), groups or Groups())
-    order = None if judged.scores is None else np.argsort(judged.oriented)
-    found = {each.attribute: tabulate(judged, each, settings, order) for each in lines}
-    result = Audit(
-        judged.task, judged.rule, judged.cutoff, len(judged.truth), found, confidence, notion_sentences(judged)
-    )
-    return result if control_features is None else _within(result, judged, lines, settings, control_features)
+    resampling = Resampling(check_count(n_resamples, "n_resamples"), _check_seed(random_state))
+    settings = Settings(check_confidence(confidence), simultaneous, resampling)
+    with reworded(WORDS):
+        judged = read_judged(
+            y_true,
+            scores_or_labels,
+            favourable=favourable,
+            operating=Operating(cutoff, approval_rate, costs, favourable_side),
+            task=task,
+            sample_weight=sample_weight,
+        )
+        n = len(judged.truth)
+        lines = lines_of(sensitive_features, n, groups or Groups())
+        levels = {} if control_features is None else levels_of(control_features, n)
+    found = _tables(judged, lines, settings)
+    result = Audit(judged.task, judged.rule, judged.cutoff, n, found, confidence, notion_sentences(judged))
+    return _within(result, judged, lines, settings, levels) if levels else result
 
 
-def _within(result: Audit, judged: Judged, lines: Any, settings: Settings, control_features: Any) -> Audit:
+def _check_seed(random_state: Any) -> int | None:
+    return None if random_state is None else check_count(random_state, "random_state", least=0)
+
+
+def _tables(judged: Judged, lines: tuple[Lines, ...], settings: Settings) -> dict[str, GroupTable]:
+    """Tabulate every attribute; with several, each one's table gives the figures of all rows to the others' readers."""
+    tables = {each.attribute: tabulate(judged, each, settings) for each in lines}
+    if len(tables) == 1:
+        return tables
+    known = {name: with_known_totals(table.hidden, table.columns["n"]) for name, table in tables.items()}
+    return {name: replace(table, hidden=known[name]) for name, table in tables.items()}
+
+
+def _within(
+    result: Audit, judged: Judged, lines: tuple[Lines, ...], settings: Settings, levels: dict[str, NDArray[np.intp]]
+) -> Audit:
     """Add the tables within each level of the control features."""
     strata: dict[str, dict[str, GroupTable]] = {}
-    for level, rows in levels_of(control_features, result.n).items():
-        part = judged.take(rows)
-        order = None if part.scores is None else np.argsort(part.oriented)
-        strata[level] = {each.attribute: tabulate(part, each.take(rows), settings, order) for each in lines}
+    for level, rows in levels.items():
+        strata[level] = _tables(judged.take(rows), tuple(each.take(rows) for each in lines), settings)
     by_name = {each.attribute: {level: tables[each.attribute] for level, tables in strata.items()} for each in lines}
     pooled = {name: pooled_columns(tables, result.confidence) for name, tables in by_name.items()}
     return replace(result, strata=strata, pooled=pooled)

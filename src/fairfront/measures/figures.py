@@ -13,7 +13,9 @@ class Figure:
     """One figure per group.
 
     ``base`` are the rows that it is about, ``missing`` says why it has no value without them, ``unit`` names the
-    unit of the figure and of its gap; ``notion`` and ``compares`` say in words what its gap compares.
+    unit of the figure and of its gap; ``notion`` and ``compares`` say in words what its gap compares. ``better`` is 1
+    where larger figures are better, -1 where smaller ones are, 0 where neither is so. Every figure is a column of an
+    audit's table, its gap one of the worst contrasts, and both are names for `fairfront.scorer`.
     """
 
     name: str
@@ -22,6 +24,7 @@ class Figure:
     missing: str
     notion: str = ""
     compares: str = ""
+    better: int = 0
 
 
 SHARES = {
@@ -42,6 +45,7 @@ SHARES = {
             "no positives",
             "equal opportunity",
             "compares, among people whose label is {good}, the share who get the favourable decision",
+            better=1,
         ),
         Figure(
             "fpr",
@@ -50,8 +54,9 @@ SHARES = {
             "no negatives",
             "predictive equality",
             "compares, among people whose label is not {good}, the share who get the favourable decision",
+            better=-1,
         ),
-        Figure("fnr", "positives", "share of people whose label is favourable", "no positives"),
+        Figure("fnr", "positives", "share of people whose label is favourable", "no positives", better=-1),
         Figure(
             "precision",
             "selected",
@@ -59,6 +64,7 @@ SHARES = {
             "no favourable decisions",
             "predictive parity",
             "compares, among favourable decisions, the share whose label is {good}",
+            better=1,
         ),
         Figure(
             "error",
@@ -67,6 +73,7 @@ SHARES = {
             "no rows",
             "disparate mistreatment",
             "compares the share of people who are decided wrongly",
+            better=-1,
         ),
     )
 }
@@ -75,10 +82,17 @@ SHARES = {
 SCORED = {
     figure.name: figure
     for figure in (
-        Figure("auc", "n", "probability", "one label only"),
-        Figure("ks", "n", "difference of shares", "one label only"),
-        Figure("brier", "n", "squared probability", "scores are no probabilities"),
-        Figure("in_the_large", "n", "share of people", "scores are no probabilities"),
+        Figure("auc", "n", "probability", "one label only", better=1),
+        Figure("ks", "n", "difference of shares", "one label only", better=1),
+        Figure("brier", "n", "squared probability", "scores are no probabilities", better=-1),
+        Figure(
+            "in_the_large",
+            "n",
+            "share of people",
+            "scores are no probabilities",
+            "calibration in the large",
+            "compares the mean of label minus probability (above 0: rated too low)",
+        ),
         Figure(
             "slope", "n", "log odds per log odds", "no calibration line (one label, one score, or separated labels)"
         ),
@@ -113,18 +127,27 @@ VALUES = {
             "no rows",
             "disparate mistreatment",
             "compares the mean squared error",
+            better=-1,
         ),
     )
 }
 """Means of predictions: normal intervals."""
 
 
+OF_CLASS = {
+    "recall": "no rows of class {label}",
+    "fpr": "no rows of other classes than {label}",
+    "precision": "no decisions for class {label}",
+}
+"""Why a share of one class among several has no value, where it is not for want of rows."""
+
+
 def figure_of(name: str) -> Figure:
-    """Return the figure behind a column such as ``tpr``, ``recall[a]`` or ``selection[a]``."""
+    """Return the figure behind a column such as ``tpr``, or of one class: ``recall[a]``, ``auc[a]``."""
     plain, _, label = name.partition("[")
     found = {**SHARES, **SCORED, **VALUES}.get("tpr" if plain == "recall" else plain)
     if found is None:
         raise KeyError(name)
     if not label:
         return found
-    return Figure(name, found.base, found.unit, f"no rows of class {label[:-1]}" if plain == "recall" else "no rows")
+    return Figure(name, found.base, found.unit, OF_CLASS.get(plain, found.missing).format(label=label[:-1]))

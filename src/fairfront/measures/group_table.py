@@ -35,6 +35,10 @@ class Sureness:
     each: float
     gap: float
 
+    def of_pairs(self, c: int) -> float:
+        """Return the confidence of one pair's gap such that those of all pairs of c groups hold together."""
+        return 1.0 - (1.0 - self.each) / max(1, c * (c - 1) // 2)
+
 
 @dataclass(frozen=True, eq=False)
 class Share:
@@ -54,7 +58,8 @@ def shares_of(counts: Counts, task: Task) -> dict[str, Share]:
     if task.kind == "multiclass":
         for k, label in enumerate(task.classes):
             of_class = _against_the_rest(counts, k)
-            found[f"selection[{label}]"], found[f"recall[{label}]"] = of_class["selection"], of_class["tpr"]
+            named = {"selection": "selection", "tpr": "recall", "fpr": "fpr", "precision": "precision"}
+            found |= {f"{name}[{label}]": of_class[of] for of, name in named.items()}
     return found
 
 
@@ -127,7 +132,7 @@ def selection_columns(share: Share, weight: Array, lines: Lines, sure: Sureness)
     there_too = there & ~np.isnan(relative)
     low, high = _where(there_too, katz(chosen, share.size, chosen[r], share.size[r], sure.gap))
     p_value, deviations = two_by_two(chosen, share.size, chosen[r], share.size[r])
-    detectable = smallest_detectable_gap(share.size, share.size[r], np.nan_to_num(share.value[r]), sure.each)
+    detectable = smallest_detectable_gap(share.size[r], share.size, np.nan_to_num(share.value[r]), sure.each)
     columns = {
         "shortfall": weight * (share.value[r] - share.value),
         "p_value": p_value,
@@ -160,18 +165,24 @@ def why(column: str, line: int, lines: Lines, columns: dict[str, Any]) -> str:
     """Say why a column has no value in a line."""
     kind = lines.status[line]
     name = column.removesuffix("_lower").removesuffix("_upper")
-    contrast = name.endswith("_gap") or name in BEHIND
+    plain, bracket, label = name.partition("[")
+    of_class = bracket + label.removesuffix("_gap")
+    contrast = name.endswith("_gap") or plain in BEHIND
     if contrast and kind != COMPARED:
         few = f"not compared: fewer than {lines.min_size} rows in the group or in the reference"
         return {"reference": "reference group", "too few": few, "all": "all rows"}.get(kind, "not compared: no group")
     if name == "detectable_gap":
         return "not defined: no gap is large enough to be found with these rows"
-    base = BEHIND.get(name, name.removesuffix("_gap"))
-    if name == "selection_ratio" and columns["selection"][line] == columns["selection"][line]:
+    base = BEHIND.get(plain, plain.removesuffix("_gap")) + of_class
+    here = _unknown(columns, base, line)
+    if name == "selection_ratio" and not here:
         return "not defined: the reference group has no favourable decisions"
-    if name == "smd" and columns["mean_score_gap"][line] == columns["mean_score_gap"][line]:
+    if plain == "smd" and not _unknown(columns, f"{base}_gap", line):
         return "not defined: all scores are equal"
-    here = columns[base][line] != columns[base][line]
-    if not here and base == name:
+    if not here and (base == name or not _unknown(columns, f"{base}_gap", line)):
         return "not defined: too few rows for an interval"
     return f"not defined: {figure_of(base).missing}" + ("" if here else " in the reference group")
+
+
+def _unknown(columns: dict[str, Any], name: str, line: int) -> bool:
+    return bool(np.isnan(columns[name][line]))

@@ -8,6 +8,7 @@ Every interval is approximate and holds for rows drawn independently from the po
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -194,7 +195,7 @@ def normal_quantile(confidence: float) -> float:
 
 def check_confidence(confidence: float) -> float:
     """Return a confidence between 0 and 1, or say what was found instead."""
-    if not 0.0 < confidence < 1.0:
+    if not isinstance(confidence, Real) or not 0.0 < confidence < 1.0:
         raise InputError(f"confidence is {confidence!r}, expected a number between 0 and 1, such as 0.95.")
     return confidence
 

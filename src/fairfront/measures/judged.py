@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -13,15 +13,22 @@ from sklearn.utils.multiclass import type_of_target
 from ..exceptions import InputError
 from ..objectives import Array, Task
 from ..validation import as_numbers, check_labels, check_weights, factorize
-from .operating import Side, check_side, cutoffs_for_costs, cutoffs_for_rate, decide
+from .operating import Operating, Side, check_side, decide
+from .rewording import reworded
+from .tallies import ScoredRows
+
+__all__ = ["Judged", "Operating", "read_judged"]
+
+Labels = tuple[list[Any], NDArray[np.intp], NDArray[np.intp] | None]
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
     """Labels and decisions of n rows as class indices (values and predictions for regression).
 
-    ``scores`` are None where only decisions were given; ``probability`` tells whether they lie in [0, 1], and
-    ``side`` which side of ``cutoff`` is favourable. ``rule`` says in words how decisions were made.
+    ``scores`` (n,), or (n, K) for several classes, are None where only decisions were given; ``probability`` tells
+    whether they lie in [0, 1], and ``side`` which side of ``cutoff`` is favourable. ``rule`` says in words how
+    decisions were made.
     """
 
     task: Task
@@ -35,38 +42,29 @@ class Judged:
     weight: Array | None = None
     favourable_was_given: bool = True
 
-    @property
-    def oriented(self) -> Array:
-        """Return scores turned so that higher ones speak for the favourable label."""
+    @cached_property
+    def scored(self) -> dict[str, ScoredRows]:
+        """Return scores with the labels that they speak for, by the ending of their columns: one, or one per class."""
         if self.scores is None:
-            raise InputError("only decisions were given, expected scores.")
-        if self.side == "above":
-            return self.scores
-        return 1.0 - self.scores if self.probability else -self.scores
+            return {}
+        if self.scores.ndim == 1:
+            good = self.truth == self.task.favourable
+            return {"": ScoredRows(self.scores, good, self.weight, self.probability, self.side == "below")}
+        return {
+            f"[{label}]": ScoredRows(self.scores[:, k], self.truth == k, self.weight, self.probability, False)
+            for k, label in enumerate(self.task.classes)
+        }
+
+    @property
+    def calibrates(self) -> bool:
+        """Tell whether scores are probabilities of the favourable label."""
+        return self.scores is not None and self.scores.ndim == 1 and self.probability
 
     def take(self, rows: NDArray[np.intp]) -> Judged:
         """Return what is judged in some of the rows."""
         scores = None if self.scores is None else self.scores[rows]
         weight = None if self.weight is None else self.weight[rows]
         return replace(self, truth=self.truth[rows], decided=self.decided[rows], scores=scores, weight=weight)
-
-
-@dataclass(frozen=True)
-class Operating:
-    """How scores become decisions; at most one of the first three is given."""
-
-    cutoff: float | None = None
-    approval_rate: float | None = None
-    costs: Mapping[str, float] | None = None
-    side: Side | None = None
-
-    def check(self, scored: bool) -> None:
-        """Refuse two ways at once, and any way for decisions that are already made."""
-        given = [k for k in ("cutoff", "approval_rate", "costs") if getattr(self, k) is not None]
-        if len(given) > 1:
-            raise InputError(f"{' and '.join(given)} were given, expected one way to turn scores into decisions.")
-        if given and not scored:
-            raise InputError(f"{given[0]} is for scores, and decisions (labels) were given; leave it out.")
 
 
 def read_judged(
@@ -82,39 +80,36 @@ def read_judged(
     operating = operating or Operating()
     if task not in (None, "classification", "regression"):
         raise InputError(f"task is {task!r}, expected 'classification' or 'regression'.")
-    matrix = _matrix(given)
     n = np.shape(given)[0] if np.ndim(given) else 0
     if not n or np.shape(y_true)[:1] != (n,):
         found = f"y_true has shape {np.shape(y_true)} and scores_or_labels {np.shape(given)}"
         raise InputError(f"{found}, expected one value per row in both, and at least one row.")
-    labels = check_labels(y_true, n)
-    weight = check_weights(sample_weight, n)
+    labels, weight = check_labels(y_true, n), check_weights(sample_weight, n)
     if task == "regression" or (task is None and _continuous(labels)):
-        operating.check(scored=False)
+        operating.refuse("values to be predicted (regression)")
         return _regression(labels, given, weight)
-    predicted = np.zeros(n) if matrix is not None else check_predicted(given, n)
-    classes, truth, codes = _classes(labels, None if matrix is not None else predicted)
+    matrix = _matrix(given)
+    predicted = None if matrix is not None else _one_per_row(given, n)
+    classes, truth, codes = _classes(labels, predicted, scored=operating.asked is not None)
     good, side = _favourable(classes, favourable, operating.side)
-    what = Task("binary" if len(classes) == 2 else "multiclass", tuple(classes), good)
+    kind = Task("binary" if len(classes) == 2 else "multiclass", tuple(classes), good)
     said = favourable is not None or operating.side is not None
-    if matrix is not None and what.kind == "multiclass":
-        operating.check(scored=False)
-        return Judged(what, truth, _largest(matrix, what), "the class with the largest score is the decision",
-                      weight=weight, favourable_was_given=said)  # fmt: skip
-    if matrix is not None:
-        predicted = _second(matrix)
-    elif codes is not None:
-        operating.check(scored=False)
-        return Judged(what, truth, codes, "the decisions are those given", weight=weight, favourable_was_given=said)
-    return _scored(what, truth, predicted, operating, side, weight, said)
+    if codes is not None:
+        operating.refuse("decisions (labels)")
+        judged = Judged(kind, truth, codes, "the decisions are those given")
+    elif kind.kind == "multiclass":
+        operating.refuse(f"{len(classes)} classes")
+        judged = _of_classes(kind, truth, matrix)
+    else:
+        scores = as_numbers(predicted, "scores_or_labels") if matrix is None else _second(matrix)
+        judged = _of_scores(kind, truth, scores, operating, side, weight)
+    return replace(judged, weight=weight, favourable_was_given=said)
 
 
-def check_predicted(given: Any, n: int) -> NDArray[Any]:
+def _one_per_row(given: Any, n: int) -> NDArray[Any]:
     """Return decisions or scores as one value per row, without missing ones."""
-    try:
+    with reworded({"^y ": "scores_or_labels "}):
         return check_labels(given, n)
-    except InputError as error:
-        raise InputError(f"scores_or_labels: {str(error).replace('y ', 'it ', 1)}") from error
 
 
 def _matrix(given: Any) -> Array | None:
@@ -133,22 +128,29 @@ def _continuous(labels: NDArray[Any]) -> bool:
 
 def _regression(labels: NDArray[Any], given: Any, weight: Array | None) -> Judged:
     truth = as_numbers(labels, "y_true", "regression needs numbers")
-    predicted = as_numbers(check_predicted(given, len(truth)), "scores_or_labels", "regression needs numbers")
+    predicted = as_numbers(_one_per_row(given, len(truth)), "scores_or_labels", "regression needs numbers")
     return Judged(Task("regression"), truth, predicted, "the predictions are those given", weight=weight)
 
 
-def _classes(
-    labels: NDArray[Any], predicted: NDArray[Any] | None
-) -> tuple[list[Any], NDArray[np.intp], NDArray[np.intp] | None]:
-    """Return classes, labels as class indices, and the same of predictions where these are labels."""
+def _classes(labels: NDArray[Any], predicted: NDArray[Any] | None, *, scored: bool) -> Labels:
+    """Return classes, labels as class indices, and the same of predictions where these are labels.
+
+    Floats are scores where a cut-off was asked for, where they have fractions, and beside labels 0 and 1 that are no
+    floats themselves: a tree's probabilities are often all 0 or 1.
+    """
     truth, found = factorize(labels)
-    if predicted is None or (predicted.dtype.kind == "f" and not np.array_equal(predicted, np.rint(predicted))):
+    if predicted is None:
+        return found, truth, None
+    floats = predicted.dtype.kind == "f"
+    if floats and (scored or not np.array_equal(predicted, np.rint(predicted))):
         return found, truth, None
     codes, values = factorize(predicted)
     if len(found) == 1 and len(values) == 2 and found[0] in values:
         return values, np.full(len(labels), values.index(found[0]), dtype=np.intp), codes
     strange = [value for value in values if value not in found]
-    if strange and predicted.dtype.kind in "iuf" and len(found) == 2 and len(values) > 2:
+    if len(found) == 2 and floats and (strange or (found == [0, 1] and labels.dtype.kind != "f")):
+        return found, truth, None
+    if len(found) == 2 and strange and predicted.dtype.kind in "iu" and len(values) > 2:
         return found, truth, None
     if strange:
         known = ", ".join(map(repr, found[:10]))
@@ -171,12 +173,18 @@ def _favourable(classes: list[Any], favourable: Any, side: Side | None) -> tuple
     return good, ("above" if good else "below") if side is None else check_side(side)
 
 
-def _largest(matrix: Array, task: Task) -> NDArray[np.intp]:
+def _of_classes(task: Task, truth: NDArray[np.intp], matrix: Array | None) -> Judged:
+    if matrix is None:
+        raise InputError(
+            f"scores_or_labels is one number per row, expected labels or one column per class for "
+            f"{len(task.classes)} classes; for values to be predicted say task='regression'."
+        )
     if matrix.shape[1] != len(task.classes):
         raise InputError(
             f"scores_or_labels has {matrix.shape[1]} columns, expected {len(task.classes)}, one per class of y_true."
         )
-    return np.asarray(matrix.argmax(axis=1))
+    rule = "the class with the largest score is the decision"
+    return Judged(task, truth, matrix.argmax(axis=1), rule, matrix, _within_unit(matrix))
 
 
 def _second(matrix: Array) -> Array:
@@ -185,50 +193,16 @@ def _second(matrix: Array) -> Array:
     return np.asarray(matrix[:, 1])
 
 
-def _scored(
-    task: Task,
-    truth: NDArray[np.intp],
-    given: NDArray[Any],
-    operating: Operating,
-    side: Side,
-    weight: Array | None,
-    said: bool,
+def _of_scores(
+    task: Task, truth: NDArray[np.intp], scores: Array, operating: Operating, side: Side, weight: Array | None
 ) -> Judged:
-    if task.kind == "multiclass":
-        raise InputError(
-            f"scores_or_labels is one number per row, expected labels or one column per class for "
-            f"{len(task.classes)} classes."
-        )
-    operating.check(scored=True)
-    scores = as_numbers(given, "scores_or_labels")
-    probability = bool(scores.min() >= 0.0 and scores.max() <= 1.0)
-    cutoff, how = _cutoff(scores, truth == task.favourable, operating, side, weight, probability)
+    cutoff, how = operating.find(scores, truth == task.favourable, side, weight)
     favoured = decide(scores, cutoff, side)
     decided = np.where(favoured, task.favourable, 1 - task.favourable)
     which = "of {:.6g} or more" if side == "above" else "below {:.6g}"
     rule = f"a score {which.format(cutoff)} is decided as {task.favourable_label!r} ({how})"
-    return Judged(task, truth, decided, rule, scores, probability, side, cutoff, weight, said)
+    return Judged(task, truth, decided, rule, scores, _within_unit(scores), side, cutoff)
 
 
-def _cutoff(
-    scores: Array, good: NDArray[np.bool_], asked: Operating, side: Side, weight: Array | None, probability: bool
-) -> tuple[float, str]:
-    if asked.approval_rate is not None:
-        found = cutoffs_for_rate(scores, asked.approval_rate, weight, side)
-        return float(found[0]), f"the cut-off nearest to an approval rate of {asked.approval_rate:g}"
-    if asked.costs is not None:
-        return float(cutoffs_for_costs(scores, good, asked.costs, weight, side)[0]), "the cut-off of least cost"
-    if asked.cutoff is None:
-        if not probability:
-            raise InputError(
-                f"scores run from {scores.min():g} to {scores.max():g} and are no probabilities, expected a cut-off; "
-                "give cutoff=, approval_rate= or costs=."
-            )
-        return 0.5, "the default for probabilities"
-    cutoff = float(as_numbers(asked.cutoff, "cutoff"))
-    if not scores.min() <= cutoff <= scores.max():
-        raise InputError(
-            f"cutoff is {cutoff:g}, expected one within the scores, which run from {scores.min():g} to "
-            f"{scores.max():g}; every row would be decided alike."
-        )
-    return cutoff, "the cut-off given"
+def _within_unit(scores: Array) -> bool:
+    return bool(scores.min() >= 0.0 and scores.max() <= 1.0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from ..exceptions import InputError
 from ..objectives import Array, Attribute, GroupProbabilities, Groups
 
 REFERENCE, COMPARED, TOO_FEW, MISSING, ALL = "reference", "compared", "too few", "missing", "all"
+SUPPRESS_BELOW = 10
 NO_GROUP = "(missing)"
 EVERYONE = "(all rows)"
 
@@ -33,7 +35,7 @@ class Lines:
     names: tuple[str, ...]
     status: tuple[str, ...]
     c: int
-    codes: NDArray[np.int16] | None
+    codes: NDArray[Any] | None
     shares: Array | None = None
     min_size: int = 30
 
@@ -41,6 +43,11 @@ class Lines:
     def reference(self) -> int:
         """Return the line of the reference group."""
         return self.c - 1
+
+    @property
+    def ungrouped(self) -> int | None:
+        """Return the line of rows without a group, if there is one."""
+        return self.status.index(MISSING) if MISSING in self.status else None
 
     @property
     def compared(self) -> NDArray[np.bool_]:
@@ -56,20 +63,23 @@ class Lines:
         status = tuple(TOO_FEW if i < self.c and few[i] else kind for i, kind in enumerate(self.status))
         return replace(self, codes=codes, shares=shares, status=status)
 
-    def parts(self, order: NDArray[np.intp]) -> Iterator[tuple[NDArray[np.intp], Array | None]]:
-        """Give for each line its rows, in the order given, and their shares of membership (None for whole rows)."""
+    def parts(self) -> Iterator[tuple[NDArray[np.intp] | None, Array | None]]:
+        """Give for each line its rows (None for all) and their shares of membership (None for whole rows)."""
         if self.shares is not None:
             for share in self.shares.T:
-                kept = order[share[order] > 0]
+                kept = np.flatnonzero(share > 0)
                 yield kept, share[kept]
         else:
             assert self.codes is not None
-            codes = self.codes[order]
-            by_line = order[np.argsort(codes, kind="stable")]
-            ends = np.cumsum(np.bincount(codes, minlength=len(self.names) - 1))
+            by_line = np.argsort(self.codes, kind="stable")
+            ends = np.cumsum(np.bincount(self.codes, minlength=len(self.names) - 1))
             for rows in np.split(by_line, ends[:-1]):
                 yield rows, None
-        yield order, None
+        yield None, None
+
+    def whole(self, counts: Array) -> NDArray[Any]:
+        """Return counts of rows as whole numbers, where groups are no probabilities."""
+        return counts if self.shares is not None else np.rint(counts).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +93,11 @@ class Counts:
 
 def lines_of(sensitive_features: object, n: int, groups: Groups) -> tuple[Lines, ...]:
     """Resolve groups, keeping those that are too few and rows without a group as lines of their own."""
-    reference = replace(groups, min_size=1).resolve(sensitive_features, n)
+    if not isinstance(groups, Groups):
+        raise InputError(f"groups is {groups!r}, expected fairfront.Groups(...); give columns as sensitive_features.")
+    attributes = replace(groups, min_size=1).resolve(sensitive_features, n)
     soft = isinstance(sensitive_features, GroupProbabilities)
-    return tuple(_lines(attribute, groups.min_size, soft) for attribute in reference)
+    return tuple(_lines(attribute, groups.min_size, soft) for attribute in attributes)
 
 
 def _lines(attribute: Attribute, min_size: int, soft: bool) -> Lines:
@@ -101,7 +113,7 @@ def _lines(attribute: Attribute, min_size: int, soft: bool) -> Lines:
     if soft:
         shares = attribute.membership()[:, order]
         return Lines(attribute.name, tuple(names), tuple(status), int(big.sum()), None, shares, min_size)
-    place = np.full(len(sizes) + 1, len(sizes), dtype=np.int16)
+    place = np.full(len(sizes) + 1, len(sizes), dtype=np.int16 if len(sizes) < 2**15 else np.int64)
     place[order] = np.arange(len(sizes))
     assert attribute.codes is not None
     codes = place[attribute.codes]
@@ -109,7 +121,8 @@ def _lines(attribute: Attribute, min_size: int, soft: bool) -> Lines:
 
 
 def _check_sizes(attribute: Attribute, sizes: Array, big: NDArray[np.bool_], min_size: int) -> None:
-    counts = ", ".join(f"{level} {size:g}" for level, size in zip(attribute.levels, sizes, strict=True))
+    told = [f"{level} {_said(size)}" for level, size in zip(attribute.levels, sizes, strict=True)]
+    counts = ", ".join(told if len(told) <= 10 else [*told[:9], f"and {len(told) - 9} more"])
     if big.sum() < 2:
         raise InputError(
             f"sensitive feature {attribute.name!r} has {int(big.sum())} group(s) of at least {min_size} rows, "
@@ -117,9 +130,14 @@ def _check_sizes(attribute: Attribute, sizes: Array, big: NDArray[np.bool_], min
         )
     if not big[-1]:
         raise InputError(
-            f"reference group {attribute.reference!r} of {attribute.name!r} has {sizes[-1]:g} rows, expected at least "
-            f"{min_size}; choose another or pass groups=Groups(min_size=...)."
+            f"reference group {attribute.reference!r} of {attribute.name!r} has {_said(sizes[-1])} rows, expected at "
+            f"least {min_size}; choose another or pass groups=Groups(min_size=...)."
         )
+
+
+def _said(size: float) -> str:
+    """Return a number of rows for a message, which may be logged: small ones are not told."""
+    return f"{size:g}" if size >= SUPPRESS_BELOW else f"fewer than {SUPPRESS_BELOW}"
 
 
 def count(lines: Lines, truth: NDArray[np.intp], decided: NDArray[np.intp], K: int, weight: Array | None) -> Counts:

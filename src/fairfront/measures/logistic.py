@@ -10,7 +10,9 @@ from ..objectives import Array
 
 FLAT = 1e-6
 MAX_ITER = 100
-COARSE = 2000
+COARSE = 20_000
+BLOCK = 1 << 14
+STEP = 1e-5  # a step of s leaves an error of about s^2
 
 
 def fit_lines(values: Array, targets: Array, weight: Array, flat: bool) -> tuple[Array, Array]:
@@ -30,50 +32,74 @@ def fit_lines(values: Array, targets: Array, weight: Array, flat: bool) -> tuple
     return slope / spread, offset - slope * centre / spread
 
 
-def logistic_line(probability: Array, positive: NDArray[np.bool_], weight: Array) -> tuple[float, float]:
-    """Return the calibration slope of one model on rows sorted by probability, and its standard error.
+def logistic_line(value: Array, up: Array, down: Array, size: float, sign: float = 1.0) -> tuple[float, float]:
+    """Return the slope of the label on the log odds of ``value`` (m,), ascending in [0, 1], and its standard error.
 
-    Many rows are first fitted as means of `COARSE` runs of rows; Newton's steps on the rows themselves follow, so
-    the line is that of the rows. The standard error is Wald's, with Kish's effective number of rows.
+    ``up`` and ``down`` (m,) are the weights of positive and other rows at each value; a ``sign`` of -1 turns the odds
+    round. Many values are first fitted as `COARSE` runs; Newton's steps on the values themselves follow, so the line
+    is theirs. The standard error is Wald's with the effective number of rows ``size``. NaN where there is no line.
     """
-    x = logit(np.clip(probability, 1e-12, 1.0 - 1e-12))
-    share = weight / weight.sum()
+    ends = _log_odds(value[[0, -1]], sign)
+    total = float(up.sum() + down.sum())
+    varied = abs(ends[1] - ends[0]) > 1e-9 * (1.0 + abs(ends[0]))
+    if not varied or not 0.0 < up.sum() / total < 1.0:
+        return np.nan, np.nan
+    middle, positive, mass = _runs(value, up, down)
+    x, share = _log_odds(middle, sign), mass / total
     centre = float(x @ share)
-    spread = float(np.sqrt((x - centre) ** 2 @ share))
-    if spread <= 1e-9 * (1.0 + abs(centre)) or not 0.0 < positive @ share < 1.0:
+    spread = float(np.sqrt((x - centre) ** 2 @ share)) or 1.0
+    slope, offset, settled = _newton(((x - centre) / spread)[None], positive / mass, share)
+    if not settled[0] and len(x) == len(value):
         return np.nan, np.nan
-    x = ((x - centre) / spread)[None]
-    targets = positive.astype(np.float64)
-    start = _coarse(x[0], targets, share) if x.size > 20 * COARSE else (np.zeros(1), np.zeros(1))
-    slope, offset, settled = _newton(x, targets, share, start, tol=1e-6)  # a step of s leaves an error of about s^2
-    if not settled[0]:
-        return np.nan, np.nan
-    p = expit(slope[0] * x[0] + offset[0])
-    curvature = p * (1.0 - p) * share
-    middle = (curvature @ x[0]) / curvature.sum()
-    information = curvature @ (x[0] - middle) ** 2 / (share @ share)
-    return float(slope[0] / spread), float(1.0 / np.sqrt(information) / spread)
+    line = np.array([slope[0], offset[0]]) if settled[0] else np.zeros(2)
+    for _ in range(MAX_ITER):
+        g, gx, h, hx, hxx = _sums(value, up, down, (sign, centre, spread), line) / total
+        information = hxx - hx**2 / max(h, 1e-300)
+        if h < 1e-10 or information <= 0.0:
+            break
+        along = (gx - hx / h * g) / information
+        step = np.array([along, (g - hx * along) / h])
+        change = float(np.abs(step[0] * (ends - centre) / spread + step[1]).max())
+        line = line + step * (np.log1p(change) / max(change, 1e-300))
+        if change < STEP:
+            return float(line[0] / spread), float(1.0 / np.sqrt(information * size) / spread)
+    return np.nan, np.nan
 
 
-def _coarse(x: Array, targets: Array, share: Array) -> tuple[Array, Array]:
-    """Fit the line to means of runs of rows: a start that is right to several digits."""
-    starts = np.linspace(0, len(x), COARSE, endpoint=False).astype(np.intp)
-    mass = np.maximum(np.add.reduceat(share, starts), 1e-300)
-    means = [np.add.reduceat(share * values, starts) / mass for values in (x, targets)]
-    slope, offset, settled = _newton(means[0][None], means[1], mass / mass.sum(), (np.zeros(1), np.zeros(1)))
-    return (slope, offset) if settled[0] else (np.zeros(1), np.zeros(1))
+def _log_odds(value: Array, sign: float) -> Array:
+    return np.asarray(sign * logit(np.clip(value, 1e-12, 1.0 - 1e-12)))
 
 
-def _newton(
-    x: Array, targets: Array, share: Array, start: tuple[Array, Array] | None = None, tol: float = 1e-9
-) -> tuple[Array, Array, NDArray[np.bool_]]:
+def _runs(value: Array, up: Array, down: Array) -> tuple[Array, Array, Array]:
+    """Return the middle of runs of values, and their positive and whole weights; few values as they are."""
+    if len(value) <= 2 * COARSE:
+        return value, up, up + down
+    starts = np.linspace(0, len(value), COARSE, endpoint=False).astype(np.intp)
+    positive = np.add.reduceat(up, starts)
+    return value[(starts + np.append(starts[1:], len(value))) // 2], positive, positive + np.add.reduceat(down, starts)
+
+
+def _sums(value: Array, up: Array, down: Array, scale: tuple[float, float, float], line: Array) -> Array:
+    """Return the sums of residuals and of curvatures, times powers of x, in blocks that stay in the cache."""
+    total, (sign, centre, spread) = np.zeros(5), scale
+    for start in range(0, len(value), BLOCK):
+        part = slice(start, start + BLOCK)
+        x = (_log_odds(value[part], sign) - centre) / spread
+        p, mass = expit(line[0] * x + line[1]), up[part] + down[part]
+        residual, curvature = up[part] - mass * p, mass * p * (1.0 - p)
+        bent = curvature * x
+        total += [residual.sum(), residual @ x, curvature.sum(), bent.sum(), bent @ x]
+    return total
+
+
+def _newton(x: Array, targets: Array, share: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
     """Minimise the logistic loss of slope x + offset for all models at once; say which have settled.
 
     A step that changes scores by at most s changes curvatures by at most a factor exp(s): scaled by
     log(1 + s) / s it lowers the loss from anywhere, and is Newton's own near the end. Large steps are first
     tried in full. Without a finite optimum curvature fades while s stays near 1.
     """
-    slope, offset = (np.zeros(len(x)), np.zeros(len(x))) if start is None else start
+    slope, offset = np.zeros(len(x)), np.zeros(len(x))
     settled = np.zeros(len(x), dtype=bool)
     for _ in range(MAX_ITER):
         score = slope[:, None] * x + offset[:, None]
@@ -81,7 +107,7 @@ def _newton(
         along, up, gain, curvature = _direction(x, targets - probability, probability * (1.0 - probability), share)
         move = along[:, None] * x + up[:, None]
         change = np.abs(move).max(axis=1)
-        settled = change < tol
+        settled = change < 1e-9
         if (settled | (curvature < 1e-10)).all():
             break
         scale = np.log1p(change) / np.maximum(change, 1e-300)

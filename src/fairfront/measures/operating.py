@@ -7,6 +7,8 @@ of mistakes cost. Many models at once: scores are (N, n) and cut-offs (N,).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -14,10 +16,75 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array
-from ..validation import check_positive, check_weights
+from ..validation import as_numbers, check_positive, check_weights
 from .sums import as_models, blocks
 
 Side = Literal["above", "below"]
+
+
+@dataclass(frozen=True)
+class Operating:
+    """How scores become decisions; at most one of the first three is given."""
+
+    cutoff: float | None = None
+    approval_rate: float | None = None
+    costs: Mapping[str, float] | None = None
+    side: Side | None = None
+
+    @property
+    def asked(self) -> str | None:
+        """Return the name of the way that was asked for, None for the default."""
+        given = [name for name in ("cutoff", "approval_rate", "costs") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise InputError(f"{' and '.join(given)} were given, expected one way to turn scores into decisions.")
+        return given[0] if given else None
+
+    def refuse(self, found: str) -> None:
+        """Refuse any way to a cut-off where nothing is cut."""
+        if self.asked is not None:
+            raise InputError(f"{self.asked} is for scores of two classes, found {found}; leave it out.")
+
+    def find(self, scores: Array, good: NDArray[np.bool_], side: Side, weight: Array | None) -> tuple[float, str]:
+        """Return the cut-off of one model on these rows, (n,), and in words where it comes from."""
+        if self.asked == "approval_rate":
+            assert self.approval_rate is not None
+            found = cutoffs_for_rate(scores, self.approval_rate, weight, side)
+            return float(found[0]), f"the cut-off nearest to an approval rate of {self.approval_rate:g}"
+        if self.asked == "costs":
+            assert self.costs is not None
+            return float(cutoffs_for_costs(scores, good, self.costs, weight, side)[0]), "the cut-off of least cost"
+        if self.asked == "cutoff":
+            return check_cutoff(self.cutoff, scores), "the cut-off given"
+        return default_cutoff(scores), "the default for probabilities"
+
+
+def default_cutoff(scores: Array, what: str = "scores") -> float:
+    """Return one half for probabilities, or say that others need a cut-off."""
+    low, high = scores.min(), scores.max()
+    ways = "give cutoff=, approval_rate= or costs=."
+    if low < 0.0 or high > 1.0:
+        raise InputError(
+            f"{what} run from {low:g} to {high:g} and are no probabilities (0 to 1), expected a cut-off; {ways}"
+        )
+    if not low <= 0.5 <= high:
+        raise InputError(
+            f"{what} run from {low:g} to {high:g}, so that the default cut-off 0.5 would decide every row alike, "
+            f"expected another; {ways}"
+        )
+    return 0.5
+
+
+def check_cutoff(cutoff: Any, scores: Array) -> float:
+    """Return a cut-off that lies within the scores."""
+    found = as_numbers(cutoff, "cutoff", "expected one number")
+    if found.ndim:
+        raise InputError(f"cutoff has shape {found.shape}, expected one number: the same for every group.")
+    if not scores.min() <= found <= scores.max():
+        raise InputError(
+            f"cutoff is {found:g}, expected one within the scores, which run from {scores.min():g} to "
+            f"{scores.max():g}; every row would be decided alike."
+        )
+    return float(found)
 
 
 def decide(scores: ArrayLike, cutoffs: ArrayLike, side: Side = "above") -> NDArray[np.bool_]:
@@ -34,7 +101,7 @@ def cutoffs_for_rate(
     Rows with equal scores are decided alike, so the share may differ from the rate asked for; of two that are
     equally near the smaller share is taken.
     """
-    if not 0.0 <= approval_rate <= 1.0:
+    if not isinstance(approval_rate, Real) or not 0.0 <= approval_rate <= 1.0:
         raise InputError(f"approval_rate is {approval_rate!r}, expected a share of people between 0 and 1.")
     values, weight = _scores_and_weights(scores, sample_weight)
 

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
 Outcome = Literal["met", "not met", "inconclusive"]
 FORM = re.compile(
-    r"^\s*(?P<name>[^<>=]*?[a-z\]])\s*(?P<sign><=|>=)\s*(?P<bound>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*$"
+    r"^\s*(?P<name>(?:[^<>=\[]|\[[^\]]*\])*?[a-z\]])\s*(?P<sign><=|>=)\s*"
+    r"(?P<bound>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*$"
 )
+DOT = re.compile(r"\.(?![^\[]*\])")  # not those in a class: recall[a.b]_gap
 ENDS = ("lower", "upper", "value")
 
 
@@ -56,14 +58,13 @@ def parse_requirement(text: str) -> Requirement:
             f"requirement {text!r} cannot be read, expected [attribute.]figure[.lower|.upper]>=number or <=number, "
             'such as "selection_ratio.lower>=0.80".'
         )
-    name, sign = found["name"], found["sign"]
-    end = name.rpartition(".")[2]
-    name, end = (name.rpartition(".")[0], end) if end in ENDS else (name, "value")
+    *words, sign = *DOT.split(found["name"]), found["sign"]
+    end = words.pop() if len(words) > 1 and words[-1] in ENDS else "value"
     if (end, sign) in (("lower", "<="), ("upper", ">=")):
         other = "upper" if end == "lower" else "lower"
         raise InputError(f"requirement {text!r} asks for the easy end of the interval, expected .{other} with {sign}.")
-    attribute, _, figure = name.rpartition(".")
-    return Requirement(text.strip(), attribute or None, figure, end, sign, float(found["bound"]))
+    attribute = ".".join(words[:-1]) or None
+    return Requirement(text.strip(), attribute, words[-1], end, sign, float(found["bound"]))
 
 
 def judge(audit: Audit, text: str) -> tuple[Verdict, ...]:
@@ -83,8 +84,9 @@ def _verdict(audit: Audit, asked: Requirement, attribute: str) -> Verdict:
         return Verdict(asked.text, attribute, "inconclusive", said, said)
     outcome = _outcome(asked, value, lower, upper)
     said = f"{attribute}: {asked.figure} is {value:.4g} ({lower:.4g} to {upper:.4g}); {asked.text} is {outcome}."
-    contrasts = {worst.figure: worst for worst in audit.groups[attribute].worst}
-    hide = asked.figure in contrasts and is_hidden(contrasts[asked.figure], audit.groups[attribute])
+    table = audit.groups[attribute]
+    contrasts = {worst.figure: worst for worst in table.worst}
+    hide = is_hidden(contrasts[asked.figure], table) if asked.figure in contrasts else table.hidden.of(asked.figure)[-1]
     return Verdict(asked.text, attribute, outcome, said, f"{attribute}: {asked.text} is {outcome}." if hide else said)
 
 

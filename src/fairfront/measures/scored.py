@@ -1,7 +1,8 @@
 """Figures of one model's scores in one group: ranking, calibration and level, each with bootstrap draws.
 
-Rows come sorted by score. The bootstrap draws counts of (score bin, label) from a multinomial, so a draw costs as
-much as there are bins, not rows; draws are shifted to the exact figure, which leaves only their spread to the bins.
+One pass over a tally, bin by bin, gives every figure and the sums of its bins. The bootstrap draws counts of (score
+bin, label) from a multinomial, so a draw costs as much as there are bins, not rows; draws are shifted to the exact
+figure, which leaves only their spread to the bins.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from ..objectives import Array
 from .logistic import logistic_line
 from .sums import ratio
+from .tallies import Tally
 
 BINS = 200
 DRAWN = ("auc", "ks", "brier", "in_the_large", "mean_score")
@@ -21,106 +23,102 @@ LIMITS = {"auc": (0.0, 1.0), "ks": (0.0, 1.0), "brier": (0.0, 1.0)}
 
 
 @dataclass(frozen=True, eq=False)
-class ScoredRows:
-    """Rows of one group in the order of their scores: ``score`` oriented to the favourable label, ``raw`` as given."""
+class Binned:
+    """A tally in bins of about equal weight.
 
-    score: Array
-    raw: Array
-    positive: NDArray[np.bool_]
-    weight: Array | None
-    probability: bool
+    ``sums`` (3, 2, bins) are weights, weighted scores and weighted squared scores of rows with the favourable label
+    and with another; scores are counted from ``origin``. ``area`` is that under the ROC curve in pairs of weights,
+    ``distance`` the largest between the two running shares; NaN where there is one label only.
+    """
 
-    def mean(self, values: Array) -> float:
-        """Return the weighted mean of values, NaN without weight."""
-        if not len(values):
-            return float("nan")
-        return float(values.mean() if self.weight is None else ratio(values @ self.weight, self.weight.sum()))
+    sums: Array
+    origin: float
+    area: float
+    distance: float
 
 
-def figures_of(rows: ScoredRows) -> dict[str, float]:
-    """Return every figure of `SCORED`, NaN where it has no value, and the standard error of the slope."""
-    found = dict.fromkeys((*DRAWN, "slope", "slope_error"), float("nan"))
-    if not len(rows.score):
-        return found
-    found["mean_score"] = rows.mean(rows.raw)
-    up, across = _running(rows)
-    if up[-1] > 0 and across[-1] > 0:
-        found |= _ranking(rows.score, up, across)
-    if rows.probability:
-        residual = rows.positive - rows.score
-        found["brier"], found["in_the_large"] = rows.mean(residual**2), rows.mean(residual)
-        found["slope"], found["slope_error"] = _slope(rows)
-    return found
+def figures_of(tally: Tally) -> tuple[dict[str, float], Binned | None]:
+    """Return every figure of `SCORED`, the slope's standard error and the spread, NaN where unknown; and the bins."""
+    found = dict.fromkeys((*DRAWN, "slope", "slope_error", "spread"), float("nan"))
+    if not len(tally.value):
+        return found, None
+    binned = bins_of(tally)
+    values = _of_sums(binned.sums.sum(axis=2)[None], binned.origin, tally)
+    found |= {name: float(value[0]) for name, value in values.items()}
+    up, down = binned.sums[0].sum(axis=1)
+    if up > 0 and down > 0:
+        area = binned.area / (up * down)
+        found |= {"auc": float(np.clip(1.0 - area if tally.below else area, 0.0, 1.0)), "ks": binned.distance}
+    if tally.probability:
+        line = logistic_line(tally.value, tally.up, tally.down, tally.size, -1.0 if tally.below else 1.0)
+        found["slope"], found["slope_error"] = line
+    return found, binned
 
 
-def _running(rows: ScoredRows) -> tuple[Array, Array]:
-    """Return running weights of positive and other rows, exact counts without weights."""
-    if rows.weight is None:
-        up = np.cumsum(rows.positive, dtype=np.int64).astype(np.float64)
-        return up, np.arange(1.0, len(up) + 1.0) - up
-    return np.cumsum(rows.weight * rows.positive), np.cumsum(rows.weight * ~rows.positive)
+def bins_of(tally: Tally) -> Binned:
+    """Add up the rows of every bin in one pass; a bin is small enough to stay in the cache."""
+    starts = _starts(tally)
+    up, down = tally.up.sum(), tally.down.sum()
+    origin = 0.0 if tally.probability else float(tally.value[len(tally.value) // 2])  # keeps squares from cancelling
+    sums, area, distance, before = np.empty((3, 2, len(starts))), 0.0, 0.0, np.zeros(2)
+    for k, (start, stop) in enumerate(zip(starts, [*starts[1:], len(tally.value)], strict=True)):
+        value, sides = tally.value[start:stop] - origin, (tally.up[start:stop], tally.down[start:stop])
+        running = [side.cumsum() for side in sides]
+        ends = np.array([each[-1] for each in running])
+        sums[:, :, k] = ends, [s @ value for s in sides], [s @ (value * value) for s in sides]
+        area += before[1] * ends[0] + sides[0] @ (running[1] - 0.5 * sides[1])
+        if up > 0 and down > 0:
+            apart = np.abs((before[0] + running[0]) / up - (before[1] + running[1]) / down)
+            distance = max(distance, float(apart.max()))
+        before += ends
+    return Binned(sums, origin, float(area), distance)
 
 
-def _ranking(score: Array, up: Array, across: Array) -> dict[str, float]:
-    """Return the area under the ROC curve and Kolmogorov-Smirnov's distance, both exact with ties."""
-    last = np.ones(len(score), dtype=bool)
-    last[:-1] = score[1:] != score[:-1]
-    up, across = up[last], across[last]
-    area = 0.5 * (np.diff(up, prepend=0.0) @ (across + np.concatenate([[0.0], across[:-1]])))
-    return {
-        "auc": float(np.clip(area / (up[-1] * across[-1]), 0.0, 1.0)),
-        "ks": float(np.abs(up / up[-1] - across / across[-1]).max()),
-    }
+def _starts(tally: Tally) -> NDArray[np.intp]:
+    """Return the first place of every bin; equal scores share one."""
+    if tally.size == len(tally.value):  # rows without weights or ties
+        return np.unique(np.arange(BINS) * len(tally.value) // BINS)
+    mass = tally.up + tally.down
+    after = np.cumsum(mass)
+    edges = np.searchsorted(after - 0.5 * mass, after[-1] * np.arange(BINS) / BINS)
+    return np.unique(edges[edges < len(mass)])
 
 
-def _slope(rows: ScoredRows) -> tuple[float, float]:
-    weight = np.ones(len(rows.score)) if rows.weight is None else rows.weight
-    if not weight.any():
-        return float("nan"), float("nan")
-    return logistic_line(rows.score, rows.positive, weight)
-
-
-def drawn(rows: ScoredRows, exact: dict[str, float], n_resamples: int, random: np.random.Generator) -> dict[str, Array]:
+def drawn(
+    tally: Tally, binned: Binned | None, exact: dict[str, float], n_resamples: int, random: np.random.Generator
+) -> dict[str, Array]:
     """Return n_resamples draws of each figure of `DRAWN`, (R,), around its exact value."""
-    if not len(rows.score):
+    if binned is None:
         return {name: np.full(n_resamples, np.nan) for name in DRAWN}
-    share, means, size = _binned(rows)
+    share = binned.sums[0] / binned.sums[0].sum()
+    size = max(1, round(tally.size))
     counts = random.multinomial(size, share.ravel(), size=n_resamples).reshape(n_resamples, *share.shape)
-    draws, middle = _of_counts(counts.astype(np.float64), means), _of_counts(share[None], means)
+    draws, middle = (_of_counts(each, binned, tally) for each in (counts.astype(np.float64), share[None]))
     shifted = {name: exact[name] + draws[name] - middle[name] for name in DRAWN}
     return {name: np.clip(at, *LIMITS[name]) if name in LIMITS else at for name, at in shifted.items()}
 
 
-def _binned(rows: ScoredRows) -> tuple[Array, Array, int]:
-    """Return shares (2, bins) by label and bin, cell means (3, 2, bins) and the effective number of rows."""
-    weight = np.ones(len(rows.score)) if rows.weight is None else rows.weight
-    total = weight.sum()
-    place = np.minimum(BINS * (np.cumsum(weight) - 0.5 * weight) / total, BINS - 1).astype(np.intp)
-    new = np.ones(len(place), dtype=bool)
-    new[1:] = rows.score[1:] != rows.score[:-1]
-    place = place[np.maximum.accumulate(np.where(new, np.arange(len(place)), 0))]
-    cell = place + BINS * ~rows.positive
-
-    def sums(values: Array) -> Array:
-        return np.asarray(np.bincount(cell, values, minlength=2 * BINS).reshape(2, BINS), dtype=np.float64)
-
-    mass, residual = sums(weight), rows.positive - rows.score
-    means = np.stack([np.nan_to_num(ratio(sums(weight * v), mass)) for v in (residual**2, residual, rows.raw)])
-    return mass / mass.sum(), means, max(1, round(float(total**2 / (weight @ weight))))
-
-
-def _of_counts(counts: Array, means: Array) -> dict[str, Array]:
+def _of_counts(counts: Array, binned: Binned, tally: Tally) -> dict[str, Array]:
     """Return the figures of binned counts (R, 2, bins)."""
     running = np.cumsum(counts, axis=2)
     ends = ratio(running, running[:, :, -1:])
     up, across = ends[:, 0], ends[:, 1]
     before = np.concatenate([np.zeros((len(counts), 1)), across[:, :-1]], axis=1)
     area = 0.5 * (np.diff(up, prepend=0.0, axis=1) * (across + before)).sum(axis=1)
-    level = np.tensordot(counts, means, axes=([1, 2], [1, 2])) / counts.sum(axis=(1, 2))[:, None]
-    return {
-        "auc": area,
-        "ks": np.abs(up - across).max(axis=1),
-        "brier": level[:, 0],
-        "in_the_large": level[:, 1],
-        "mean_score": level[:, 2],
-    }
+    means = np.nan_to_num(ratio(binned.sums[1:], binned.sums[0]))
+    sums = np.stack([counts.sum(axis=2), *(np.einsum("rlb,lb->rl", counts, mean) for mean in means)], axis=1)
+    found = _of_sums(sums, binned.origin, tally)
+    return {**found, "auc": 1.0 - area if tally.below else area, "ks": np.abs(up - across).max(axis=1)}
+
+
+def _of_sums(sums: Array, origin: float, tally: Tally) -> dict[str, Array]:
+    """Return level, spread and calibration from sums (R, 3, 2) of weights, scores and squared scores by label."""
+    weight, score, squared = np.moveaxis(sums / sums[:, :1].sum(axis=2, keepdims=True), 1, 0)
+    mean, good = score.sum(axis=1), weight[:, 0]
+    spread = np.sqrt(np.maximum(squared.sum(axis=1) - mean**2, 0.0))
+    found = {"mean_score": origin + mean, "spread": spread}
+    if not tally.probability:
+        return found | dict.fromkeys(("brier", "in_the_large"), np.full(len(sums), np.nan))
+    wrong = 1 if tally.below else 0  # the label that a score of 0 speaks against
+    brier = squared.sum(axis=1) - 2.0 * score[:, wrong] + weight[:, wrong]
+    return found | {"brier": brier, "in_the_large": good - (1.0 - mean if tally.below else mean)}

@@ -1,29 +1,14 @@
-"""How an audit is shown: notes for missing values, HTML, and tables within levels with small counts hidden."""
+"""How an audit is shown: notes for missing values, and tables within levels with small counts hidden."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html import escape
 from typing import Any
 
 from .suppression import suppressed, together
 from .tabulating import GroupTable
 
 Strata = Mapping[str, Mapping[str, GroupTable]]
-SHOWN = ("group", "status", "n", "selection", "selection_ratio", "tpr", "fpr", "error", "auc", "prediction", "mse")
-
-
-def html_table(name: str, columns: Mapping[str, list[Any]]) -> str:
-    """Return an escaped table of the main columns."""
-    heads = [column for column in SHOWN if column in columns]
-    rows = zip(*(columns[head] for head in heads), strict=True)
-    body = "".join("<tr>" + "".join(f"<td>{escape(_short(v))}</td>" for v in row) + "</tr>" for row in rows)
-    head = "".join(f"<th>{escape(column)}</th>" for column in heads)
-    return f"<table><caption>{escape(name)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _short(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def notes_of(table: GroupTable) -> list[str]:

@@ -30,14 +30,14 @@ def levels_of(control_features: Any, n: int) -> dict[str, NDArray[np.intp]]:
     for values in columns.values():
         found, levels = factorize(values)
         labels = [*map(str, levels), "(missing)"]
-        found = np.where(found < 0, len(levels), found)
-        codes = codes * len(labels) + found
-        names = [f"{name} & {label}" if name else label for name in names for label in labels]
-    if len(np.unique(codes)) > max(50, 0.05 * n):
-        raise InputError(f"control_features has {len(np.unique(codes))} levels in {n} rows, expected fewer; use bands.")
+        crossed = codes * len(labels) + np.where(found < 0, len(levels), found)
+        present, codes = np.unique(crossed, return_inverse=True)
+        if len(present) > max(50, 0.05 * n):
+            raise InputError(f"control_features has {len(present)} levels in {n} rows, expected fewer; use bands.")
+        pairs = [(names[k // len(labels)], labels[k % len(labels)]) for k in present]
+        names = [f"{name} & {label}" if name else label for name, label in pairs]
     order = np.argsort(codes, kind="stable")
-    present, starts = np.unique(codes[order], return_index=True)
-    return {names[k]: rows for k, rows in zip(present, np.split(order, starts[1:]), strict=True)}
+    return dict(zip(names, np.split(order, np.cumsum(np.bincount(codes))[:-1]), strict=True))
 
 
 def pooled_columns(tables: Mapping[str, GroupTable], confidence: float) -> dict[str, list[Any]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from ..exceptions import InputError
 from ..objectives import Array, Attribute, Task
 from ..validation import check_weights
 from .contrasts import PerGroup, gaps, selection_ratio, worst_gap
+from .intervals import effective_sizes
 from .overall import auc, error_rate, mean_squared_error
 from .rates import class_rates, group_rates
 from .values import group_means
@@ -109,7 +110,20 @@ def evaluate_scores(
         columns |= {prefix + key: column for key, column in _worst(rates).items()}
         signed |= {prefix + key: gap for key, gap in _signed(rates, task).items()}
         groups[attribute.name] = rates
-    return Evaluation(name, len(truth), columns, signed, groups)
+    record = Evaluation(name, len(truth), columns, signed, groups)
+    return record if weight is None else _with_sizes(record, truth, task, attributes, weight)
+
+
+def _with_sizes(
+    record: Evaluation, truth: NDArray[Any], task: Task, attributes: Sequence[Attribute], weight: Array
+) -> Evaluation:
+    """Add effective sizes, so that unequal weights do not make intervals too sure."""
+    good = truth == task.favourable
+    sizes = {
+        a.name: effective_sizes(good, a.membership() if a.codes is None else a.codes, a.levels, weight)
+        for a in attributes
+    }
+    return replace(record, sizes=sizes, effective_n=float(weight.sum() ** 2 / (weight @ weight)))
 
 
 def decide(scores: NDArray[Any], task: Task) -> NDArray[Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .figures import SHARES, VALUES
+from .figures import SCORED, SHARES, VALUES
 from .judged import Judged
 from .lines import Lines
 from .tabulating import GroupTable
@@ -20,7 +20,7 @@ POOLED = ("selection_gap", "selection_ratio")
 def notion_sentences(judged: Judged) -> tuple[str, ...]:
     """Say how decisions were made and what each notion compares."""
     good = repr(judged.task.favourable_label)
-    figures = VALUES if judged.task.kind == "regression" else SHARES
+    figures = VALUES if judged.task.kind == "regression" else SHARES | (SCORED if judged.calibrates else {})
     compared = [f"{_capital(f.notion)} {f.compares.format(good=good)}." for f in figures.values() if f.notion]
     if judged.task.kind == "regression":
         return (f"{_capital(judged.rule)}.", *compared)
@@ -37,7 +37,8 @@ def found_sentences(table: GroupTable, confidence: float, *, hide: bool) -> Iter
     """Say each notion's worst contrast and what these rows can vouch for."""
     attribute = table.lines.attribute
     for worst in table.worst:
-        if worst.notion and not (hide and is_hidden(worst, table)):
+        of_no_probabilities = worst.value != worst.value and worst.figure.removesuffix("_gap") in SCORED
+        if worst.notion and not of_no_probabilities and not (hide and is_hidden(worst, table)):
             yield f"{attribute}: {worst_sentence(worst, confidence)}"
     if hide and table.hidden.inner.any():
         yield f"{attribute}: figures that would give away counts below {table.hidden.limit} are hidden."
@@ -61,9 +62,9 @@ def pooled_sentences(lines: Lines, columns: Mapping[str, list[Any]]) -> Iterable
 
 def worst_sentence(worst: Worst, confidence: float) -> str:
     """Say one worst gap or ratio in a sentence."""
-    what = worst.figure.replace("_", " ")
+    what = _in_words(worst)
     if worst.value != worst.value:
-        return f"{worst.notion}, {what}: not defined: fewer than two groups have it."
+        return f"{worst.notion}, {what}: {_why(worst)}."
     one, other = worst.between
     sure = f"{confidence:.0%} confidence over all groups"
     if worst.figure == "selection_ratio":
@@ -75,10 +76,24 @@ def worst_sentence(worst: Worst, confidence: float) -> str:
     )
 
 
+def _why(worst: Worst) -> str:
+    """Say why a worst contrast has no value."""
+    if worst.figure == "selection_ratio":
+        return "not defined: the reference group has no favourable decisions, or no other group has rows"
+    return "not defined: fewer than two groups have it"
+
+
+def _in_words(worst: Worst) -> str:
+    """Name a figure: TPR gap, selection ratio; a gap alone where the notion has the figure's name."""
+    words = worst.figure.replace("_", " ")
+    if worst.notion.endswith(words.removesuffix(" gap")):
+        return "gap"
+    return " ".join(word.upper() if word in ("tpr", "fpr") else word for word in words.split())
+
+
 def is_hidden(worst: Worst, table: GroupTable) -> bool:
     """Tell whether a worst contrast rests on a line whose figure is hidden."""
-    columns = ("tpr_gap", "fpr_gap") if worst.figure == "odds_gap" else (worst.figure,)
-    return any(bool(table.hidden.of(column)[: table.lines.c].any()) for column in columns)
+    return bool(table.hidden.of(worst.figure)[: table.lines.c].any())
 
 
 def worst_record(worst: Worst, table: GroupTable) -> dict[str, Any]:
@@ -87,6 +102,6 @@ def worst_record(worst: Worst, table: GroupTable) -> dict[str, Any]:
     if is_hidden(worst, table):
         return {**record, "value": table.hidden.words}
     if worst.value != worst.value:
-        return {**record, "value": "not defined: fewer than two groups have it"}
+        return {**record, "value": _why(worst)}
     ends = {"value": worst.value, "lower": worst.lower, "upper": worst.upper}
     return {**record, **ends, "between": list(worst.between)}

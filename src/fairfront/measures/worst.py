@@ -33,12 +33,13 @@ class Worst:
 
 
 def worst_shares(shares: dict[str, Share], lines: Lines, confidence: float) -> tuple[Worst, ...]:
-    """Return the worst gap of every share and the worst selection ratio."""
-    names = [name for name in shares if name != "fnr"]
-    gaps = [_gap(name, shares[name], lines, confidence) for name in names]
-    half = 1.0 - (1.0 - confidence) / 2.0
-    odds = _equalized_odds(*(_gap(name, shares[name], lines, half) for name in ("tpr", "fpr")))
-    return (*gaps, odds, worst_ratio(shares["selection"], lines, confidence))
+    """Return the worst gap of every share, the worse of several where a notion has several, and the worst ratio."""
+    gaps = [_gap(name, shares[name], lines, confidence) for name in shares]
+    several = [_of_several("odds_gap", "equalized odds", ("tpr", "fpr"), shares, lines, confidence)]
+    recalls = tuple(name for name in shares if name.startswith("recall["))
+    if recalls:
+        several.append(_of_several("recall_gap", "", recalls, shares, lines, confidence))
+    return (*gaps, *several, worst_ratio(shares["selection"], lines, confidence))
 
 
 def _gap(name: str, share: Share, lines: Lines, confidence: float) -> Worst:
@@ -71,13 +72,15 @@ def worst_gap_of(
     return Worst(f"{name}_gap", figure.notion, float(np.abs(gap[place])), lower, upper, between, figure.unit)
 
 
-def _equalized_odds(tpr: Worst, fpr: Worst) -> Worst:
-    """Return the worse of the gaps of true and false positive rates; NaN where either has no value."""
-    worse = tpr if tpr.value >= fpr.value or np.isnan(tpr.value) else fpr
-    value = float(np.maximum(tpr.value, fpr.value))
-    ends = float(np.maximum(tpr.lower, fpr.lower)), float(np.maximum(tpr.upper, fpr.upper))
-    unit = "share of people with the same label"
-    return Worst("odds_gap", "equalized odds", value, *ends, worse.between, unit)
+def _of_several(
+    figure: str, notion: str, names: tuple[str, ...], shares: dict[str, Share], lines: Lines, confidence: float
+) -> Worst:
+    """Return the worst of the gaps of several shares, with ends that hold for all; NaN where one has no value."""
+    level = 1.0 - (1.0 - confidence) / len(names)
+    found = [_gap(name, shares[name], lines, level) for name in names]
+    value, lower, upper = (float(np.max([getattr(w, end) for w in found])) for end in ("value", "lower", "upper"))
+    worse = next((w for w in found if w.value == value), found[0])
+    return Worst(figure, notion, value, lower, upper, worse.between, "share of people with the same label")
 
 
 def worst_ratio(share: Share, lines: Lines, confidence: float) -> Worst:

@@ -25,12 +25,28 @@ class Status(StrEnum):
     )
     STALLED = "stalled: no step lowers the objectives any more, although the point is not known to be efficient"
     LIMIT = "stopped at the iteration limit before it converged; raise max_iter"
+    WEIGHTED = "weighted fit, not certified: a learner of any kind, fitted with row weights of the frontier"
+    GIVEN = "given: no other candidate is at least as good on every axis and better on one"
+    DOMINATED = "given: another candidate is at least as good on every axis and better on one"
     VISITED = "visited on the way: not dominated by any other point, not solved to tolerance"
 
     @property
     def solved(self) -> bool:
-        """Tell whether the point was solved to tolerance."""
+        """Tell whether the point is finished: solved to tolerance, fitted, or given."""
         return self in SOLVED
 
 
-SOLVED = frozenset({Status.EFFICIENT, Status.LINE, Status.CHEBYSHEV, Status.NEAREST, Status.FLOOR, Status.PAST})
+SOLVED = frozenset(
+    {
+        Status.EFFICIENT,
+        Status.LINE,
+        Status.CHEBYSHEV,
+        Status.NEAREST,
+        Status.FLOOR,
+        Status.PAST,
+        Status.WEIGHTED,
+        Status.GIVEN,
+        Status.DOMINATED,
+    }
+)
+"""Finished models, which rules may choose among."""

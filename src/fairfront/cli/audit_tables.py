@@ -1,0 +1,107 @@
+"""Tables of ``fairfront audit`` for the screen: what `Audit.to_dict` shows, a line per group."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+Columns = dict[str, list[Any]]
+
+TESTS = {"p_value": "Fisher p", "deviations": "SDs", "detectable_gap": "can show"}
+RIGHT = {"tpr": "TPR", "fpr": "FPR", "precision": "precision", "error": "error", "auc": "AUC", "slope": "calib. slope"}
+LEGEND = (
+    "rate: share with the favourable decision; ratio: to the reference group's rate, with its interval; Fisher p: of "
+    "Fisher's exact test of equal rates; SDs: the difference of rates in standard deviations; can show: the smallest "
+    "gap of rates that this many rows would find 4 times out of 5; hidden: would give away counts below 10. Intervals "
+    "and gaps of TPR, FPR, precision, error, AUC and slope are in --json."
+)
+WIDTH = 110
+
+
+def console_for_output() -> Console:
+    """Return a console as wide as the terminal; files and pipes get lines that hold a table."""
+    console = Console(highlight=False)
+    return console if console.is_terminal or "COLUMNS" in os.environ else Console(width=WIDTH, highlight=False)
+
+
+def rate_table(name: str, columns: Columns, before: Columns | None) -> Table:
+    """Return one line per group: size, rate, ratio with interval, tests, change against the baseline."""
+    heads = ["n", "rate", "ratio (interval)", *TESTS.values()]
+    changes = () if before is None else ("selection", "selection_ratio")
+    table = _empty(name, [*heads, *(["rate change", "ratio change"] if changes else [])])
+    for i in range(len(columns["group"])):
+        cells = [
+            _number(columns["n"][i], "{:.0f}"),
+            _number(columns["selection"][i]),
+            _with_ends(columns, "selection_ratio", i),
+            *(_number(columns[key][i], form) for key, form in zip(TESTS, ("p", "{:+.1f}", "{:.3f}"), strict=True)),
+        ]
+        table.add_row(_group(columns, i), *cells, *(_change(columns, before or {}, key, i) for key in changes))
+    return table
+
+
+def right_table(name: str, columns: Columns) -> Table:
+    """Return one line per group: how right decisions and scores are."""
+    shown = [key for key in RIGHT if key in columns]
+    table = _empty(name, [RIGHT[key] for key in shown])
+    for i in range(len(columns["group"])):
+        table.add_row(_group(columns, i), *(_number(columns[key][i]) for key in shown))
+    return table
+
+
+def missing_lines(name: str, columns: Columns) -> list[str]:
+    """Say why figures of the tables have no value, a line for each group that lacks some."""
+    keys = ["selection", "selection_ratio", *(key for key in RIGHT if key in columns)]
+    found = []
+    for i, group in enumerate(columns["group"]):
+        reasons: dict[str, list[str]] = {}
+        for key in keys:
+            if str(columns[key][i]).startswith("not defined"):
+                reasons.setdefault(columns[key][i], []).append(RIGHT.get(key, key.replace("_", " ")))
+        found += [f"{name}, {group}: {', '.join(names)} {reason}." for reason, names in reasons.items()]
+    return found
+
+
+def _empty(name: str, heads: list[str]) -> Table:
+    table = Table(title=escape(name), title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("group", overflow="fold", min_width=10)
+    for head in heads:
+        keep = head.startswith("ratio (") and "ratio change" not in heads
+        table.add_column(head, justify="right", overflow="fold", no_wrap=keep)
+    return table
+
+
+def _group(columns: Columns, i: int) -> str:
+    group, status = columns["group"][i], columns["status"][i]
+    return escape(f"{group} ({status})" if status in ("reference", "too few") else str(group))
+
+
+def _number(value: Any, form: str = "{:.3f}") -> str:
+    """Return a number, that it is hidden or not defined, or nothing where no comparison was meant."""
+    if isinstance(value, str):
+        words = {"suppressed": "hidden", "not defined": "not defined"}
+        return next((short for start, short in words.items() if value.startswith(start)), "")
+    if form == "p":
+        return "<0.0001" if value < 0.0001 else f"{value:.4f}"
+    return form.format(value)
+
+
+def _with_ends(columns: Columns, key: str, i: int) -> str:
+    value, low, high = (columns[key + end][i] for end in ("", "_lower", "_upper"))
+    return _number(value) if isinstance(value, str) else f"{value:.3f} ({low:.3f} to {high:.3f})"
+
+
+def _change(columns: Columns, before: Columns, key: str, i: int) -> str:
+    """Return the change of a figure since the baseline, or why there is none."""
+    group, value = columns["group"][i], columns[key][i]
+    if group not in before.get("group", ()):
+        return "new group"
+    old = before.get(key, [None] * len(before["group"]))[before["group"].index(group)]
+    if isinstance(value, str) or not isinstance(old, (int, float)):
+        return _number(value) if isinstance(value, str) else "not in the baseline"
+    return f"{value - old:+.3f}"

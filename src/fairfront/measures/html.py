@@ -1,0 +1,63 @@
+"""An audit as HTML for notebooks: escaped plain tables, no script, nothing loaded from anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+FIGURES = {
+    "selection": "rate",
+    "selection_ratio": "ratio to the reference",
+    "tpr": "TPR",
+    "fpr": "FPR",
+    "precision": "precision",
+    "error": "error",
+    "auc": "AUC",
+    "in_the_large": "label minus probability",
+    "prediction": "mean prediction",
+    "residual": "mean residual",
+    "mse": "squared error",
+}
+"""The figures that are shown, in this order, with their headings."""
+CELL = "text-align:right;padding:2px 8px"
+
+
+def audit_html(shown: Mapping[str, Any], said: int) -> str:
+    """Draw what `Audit.to_dict` shows; the first ``said`` sentences stand above the tables, the others below."""
+    sentences = [f"<p>{escape(sentence)}</p>" for sentence in shown["sentences"]]
+    tables = [_table(name, columns) for name, columns in shown["tables"].items()]
+    return f"<div>{''.join([*sentences[:said], *tables, *sentences[said:]])}</div>"
+
+
+def _table(name: str, columns: Mapping[str, list[Any]]) -> str:
+    """Draw one attribute: a line per group, each figure with its interval."""
+    figures = [figure for figure in FIGURES if figure in columns]
+    heads = "".join(f'<th scope="col" style="{CELL}">{escape(h)}</th>' for h in ("n", *map(FIGURES.get, figures)) if h)
+    lines = [_line(columns, figures, i) for i in range(len(columns["group"]))]
+    head = f'<thead><tr><th scope="col" style="text-align:left">{escape(name)}</th>{heads}</tr></thead>'
+    return f"<table>{head}<tbody>{''.join(lines)}</tbody></table>"
+
+
+def _line(columns: Mapping[str, list[Any]], figures: list[str], i: int) -> str:
+    status = str(columns["status"][i])
+    group = str(columns["group"][i]) + (f" ({status})" if status in ("reference", "too few") else "")
+    cells = [_number(columns["n"][i]), *(_figure(columns, figure, i) for figure in figures)]
+    body = "".join(f'<td style="{CELL}">{escape(cell)}</td>' for cell in cells)
+    return f'<tr><th scope="row" style="text-align:left">{escape(group)}</th>{body}</tr>'
+
+
+def _figure(columns: Mapping[str, list[Any]], figure: str, i: int) -> str:
+    """Return a figure with its interval, or the reason why it has no value."""
+    value, low, high = (columns[figure + end][i] for end in ("", "_lower", "_upper"))
+    if isinstance(value, str) or isinstance(low, str) or isinstance(high, str):
+        return _number(value)
+    return f"{_number(value)} ({_number(low)} to {_number(high)})"
+
+
+def _number(value: Any) -> str:
+    """Return a number, "hidden" for a small count, nothing where no comparison was meant, or a reason."""
+    if isinstance(value, str):
+        words = {"reference group": "", "all rows": "", "not compared": "", "suppressed": "hidden"}
+        return next((short for start, short in words.items() if value.startswith(start)), value)
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
