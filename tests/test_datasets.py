@@ -228,8 +228,9 @@ def test_scaling_is_fitted_on_the_fit_rows_only():
 # Files
 
 
-def test_no_folder(monkeypatch):
+def test_no_folder(monkeypatch, tmp_path):
     monkeypatch.delenv(ENVIRONMENT, raising=False)
+    monkeypatch.setenv("FAIRFRONT_CACHE", str(tmp_path))
     with pytest.raises(InputError, match=r"pass folder=\.\.\. or set the environment variable FAIRFRONT_DATA"):
         load_adult()
 

@@ -1,8 +1,8 @@
 """Data sets: one embedded synthetic set, and loaders for public files kept in a folder of yours.
 
 No file of a public data set is part of the package. Each loader takes ``folder``, or the environment variable
-``FAIRFRONT_DATA``, checks the sha256 of every file, and returns a :class:`Dataset` whose ``card`` names
-source, licence, groups, and the known harms and limits.
+``FAIRFRONT_DATA``, or what :func:`fetch` brought into the cache, checks the sha256 of every file, and returns a
+:class:`Dataset` whose ``card`` names source, licence, groups, and the known harms and limits.
 """
 
 from __future__ import annotations
@@ -14,14 +14,22 @@ from .base import DATASETS, Dataset
 from .communities_crime import load_communities_crime
 from .compas import load_compas
 from .encoding import encode
+from .fetching import Fetched, fetch
 from .german_credit import load_german_credit
 from .loans import load_loans
+from .origins import ORIGINS, Origin
 from .oulad import load_oulad
+from .transfer import Patience
 
 __all__ = [
     "DATASETS",
+    "ORIGINS",
     "Dataset",
+    "Fetched",
+    "Origin",
+    "Patience",
     "encode",
+    "fetch",
     "load",
     "load_adult",
     "load_communities_crime",

@@ -11,16 +11,33 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from .base import DATASETS, Dataset
 from .encoding import encode
+from .origins import ORIGINS, Origin, PublicFile
 from .reading import Folder, Source, number_column, table, text_column
 
-SOURCE = Source(
+UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/adult"
+ORIGIN = Origin(
     name="adult",
-    origin="https://archive.ics.uci.edu/dataset/2/adult",
-    files={
-        "adult.data": "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
-        "adult.test": "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
-    },
+    page="https://archive.ics.uci.edu/dataset/2/adult",
+    rows=45222,
+    terms="CC BY 4.0",
+    target="income",
+    groups=("sex", "race"),
+    files=(
+        PublicFile(
+            "adult.data",
+            3974305,
+            "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
+            (f"{UCI}/adult.data",),
+        ),
+        PublicFile(
+            "adult.test",
+            2003153,
+            "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
+            (f"{UCI}/adult.test",),
+        ),
+    ),
 )
+SOURCE = Source.of(ORIGIN)
 NUMBERS = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")
 NAMES = (
     *("age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation"),
@@ -50,7 +67,7 @@ def load_adult(folder: Folder = None, paper_split: bool = True) -> Dataset:
     Parameters
     ----------
     folder : path, optional
-        Folder with ``adult.data`` and ``adult.test``, or its parent; default: ``FAIRFRONT_DATA``.
+        Folder with ``adult.data`` and ``adult.test``, or its parent; default: ``FAIRFRONT_DATA``, then the cache.
     paper_split : bool, default True
         True: the rows of both files in order, without those that miss a value (45 222), and of these the
         first 32 561 for training and the last 12 661 for testing. False: all 48 842 rows, missing categories
@@ -122,3 +139,4 @@ def _columns(rows: list[list[str]]) -> dict[str, NDArray[Any]]:
 
 
 DATASETS.add("adult", load_adult)
+ORIGINS.add("adult", ORIGIN)

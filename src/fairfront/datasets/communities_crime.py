@@ -8,17 +8,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .base import DATASETS, Dataset
+from .origins import ORIGINS, Origin, PublicFile
 from .reading import Folder, Source, number_column, table
 
 DATA, NAMES = "communities.data", "communities.names"
-SOURCE = Source(
+UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/communities"
+ORIGIN = Origin(
     name="communities_crime",
-    origin="https://archive.ics.uci.edu/dataset/183/communities+and+crime",
-    files={
-        DATA: "09e0b5c07eae24c1efab19b2edee05e160e7f5743b6f31e31eec3d73624da2ea",
-        NAMES: "f71e9049d2a8efe566e41be59cae27c84282a8d9d5c4bce4861490227f42c429",
-    },
+    page="https://archive.ics.uci.edu/dataset/183/communities+and+crime",
+    rows=1994,
+    terms="CC BY 4.0",
+    target="ViolentCrimesPerPop",
+    groups=("black_share",),
+    files=(
+        PublicFile(
+            DATA,
+            1102815,
+            "09e0b5c07eae24c1efab19b2edee05e160e7f5743b6f31e31eec3d73624da2ea",
+            (f"{UCI}/{DATA}",),
+        ),
+        PublicFile(
+            NAMES,
+            27701,
+            "f71e9049d2a8efe566e41be59cae27c84282a8d9d5c4bce4861490227f42c429",
+            (f"{UCI}/{NAMES}",),
+        ),
+    ),
 )
+SOURCE = Source.of(ORIGIN)
 IDENTIFIERS = ("state", "county", "community", "communityname", "fold")
 TARGET = "ViolentCrimesPerPop"
 GROUP = "black_share"
@@ -46,7 +63,7 @@ def load_communities_crime(folder: Folder = None) -> Dataset:
     ----------
     folder : path, optional
         Folder with ``communities.data`` and ``communities.names``, or its parent; default:
-        ``FAIRFRONT_DATA``.
+        ``FAIRFRONT_DATA``, then the cache.
 
     Returns
     -------
@@ -86,3 +103,4 @@ def _is_feature(name: str, values: NDArray[Any]) -> bool:
 
 
 DATASETS.add("communities_crime", load_communities_crime)
+ORIGINS.add("communities_crime", ORIGIN)

@@ -9,14 +9,28 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from .base import DATASETS, Dataset
+from .origins import ORIGINS, Origin, PublicFile
 from .reading import Folder, Source, number_column, table, text_column
 
 FILE = "compas-scores-two-years.csv"
-SOURCE = Source(
+COMMIT = "bafff5da3f2e45eca6c2d5055faad269defd135a"
+ORIGIN = Origin(
     name="compas",
-    origin="https://github.com/propublica/compas-analysis",
-    files={FILE: "c451db85908b2f7fef1d83203bedf6b71ecda0d5af468d82ae62178f91d0cc7d"},
+    page="https://github.com/propublica/compas-analysis",
+    rows=5278,
+    terms="no licence: research, with attribution",
+    target="two_year_recid",
+    groups=("race", "sex"),
+    files=(
+        PublicFile(
+            FILE,
+            2546489,
+            "c451db85908b2f7fef1d83203bedf6b71ecda0d5af468d82ae62178f91d0cc7d",
+            (f"https://raw.githubusercontent.com/propublica/compas-analysis/{COMMIT}/{FILE}",),
+        ),
+    ),
 )
+SOURCE = Source.of(ORIGIN)
 RACES = ("African-American", "Caucasian")
 # The file also holds names, birth dates, case numbers and dates of real people: they are never kept.
 NUMBERS = ("age", "juv_fel_count", "juv_misd_count", "juv_other_count", "priors_count", "decile_score")
@@ -50,7 +64,7 @@ def load_compas(
     Parameters
     ----------
     folder : path, optional
-        Folder with ``compas-scores-two-years.csv``, or its parent; default: ``FAIRFRONT_DATA``.
+        Folder with ``compas-scores-two-years.csv``, or its parent; default: ``FAIRFRONT_DATA``, then the cache.
     target : {"two_year_recid", "charge_degree"}, default "two_year_recid"
         What is predicted. ``"two_year_recid"``: "no recidivism" (favourable, 2 795 rows) or "recidivism".
         ``"charge_degree"``: "M" (favourable, 1 838 rows) or "F".
@@ -108,3 +122,4 @@ def _passes(row: dict[str, str]) -> bool:
 
 
 DATASETS.add("compas", load_compas)
+ORIGINS.add("compas", ORIGIN)

@@ -8,14 +8,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .base import DATASETS, Dataset
+from .origins import ORIGINS, Origin, PublicFile
 from .reading import Folder, Source, number_column, table, text_column
 
 FILE = "german.data"
-SOURCE = Source(
+ORIGIN = Origin(
     name="german_credit",
-    origin="https://archive.ics.uci.edu/dataset/144/statlog+german+credit+data",
-    files={FILE: "b21f3d81db8071257d5ff1deaeba1fd4303b62712e6fcc9715c7a86202cb5871"},
+    page="https://archive.ics.uci.edu/dataset/144/statlog+german+credit+data",
+    rows=1000,
+    terms="CC BY 4.0",
+    target="credit_risk",
+    groups=("age_group", "sex", "foreign_worker"),
+    files=(
+        PublicFile(
+            FILE,
+            79793,
+            "b21f3d81db8071257d5ff1deaeba1fd4303b62712e6fcc9715c7a86202cb5871",
+            ("https://archive.ics.uci.edu/ml/machine-learning-databases/statlog/german/german.data",),
+        ),
+    ),
 )
+SOURCE = Source.of(ORIGIN)
 NUMBERS = (
     *("duration_months", "credit_amount", "instalment_rate", "residence_since", "age"),
     *("existing_credits", "dependants"),
@@ -48,7 +61,7 @@ def load_german_credit(folder: Folder = None) -> Dataset:
     Parameters
     ----------
     folder : path, optional
-        Folder with ``german.data``, or its parent; default: ``FAIRFRONT_DATA``.
+        Folder with ``german.data``, or its parent; default: ``FAIRFRONT_DATA``, then the cache.
 
     Returns
     -------
@@ -82,3 +95,4 @@ def _columns(rows: list[list[str]]) -> dict[str, NDArray[Any]]:
 
 
 DATASETS.add("german_credit", load_german_credit)
+ORIGINS.add("german_credit", ORIGIN)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from .base import DATASETS, Dataset
+from .origins import ORIGINS, Origin
 
 Columns = dict[str, NDArray[Any]]
 
@@ -21,6 +22,17 @@ CARD = (
     "repaid. Limits: the process is far simpler than lending; in real data the truth behind the records is "
     "not known, labels exist only for loans that were granted, and a result here says nothing about any "
     "real lender or group."
+)
+ORIGIN = Origin(
+    name="loans",
+    page="",
+    rows=6000,
+    terms="synthetic",
+    target="outcome",
+    groups=("group", "sex"),
+    # As in a file of one's own: an identifier, which must not become a feature, and a month to split by.
+    csv_id="applicant_id",
+    csv_columns=("applied",),
 )
 FEATURES = ("income", "debt_ratio", "years_employed", "past_defaults", "loan_amount", "region")
 REGIONS = np.array(["north", "east", "south", "west"])
@@ -154,3 +166,4 @@ def _hundreds(values: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 DATASETS.add("loans", load_loans)
+ORIGINS.add("loans", ORIGIN)

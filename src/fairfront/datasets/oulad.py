@@ -8,14 +8,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .base import DATASETS, Dataset
+from .origins import ORIGINS, Origin, PublicFile
 from .reading import Folder, Source, number_column, table, text_column
 
 FILE = "studentInfo.csv"
-SOURCE = Source(
+ORIGIN = Origin(
     name="oulad",
-    origin="https://analyse.kmi.open.ac.uk/open_dataset",
-    files={FILE: "7e6f3e474a5eee00639d2a414a6c7e928745823c2d2c2563ca1780145f99b0d6"},
+    page="https://analyse.kmi.open.ac.uk/open_dataset",
+    rows=32593,
+    terms="CC BY 4.0",
+    target="final_result",
+    groups=("gender", "disability"),
+    files=(PublicFile(FILE, 3461652, "7e6f3e474a5eee00639d2a414a6c7e928745823c2d2c2563ca1780145f99b0d6"),),
+    archive=PublicFile(
+        "anonymisedData.zip",
+        46750706,
+        "90dda45037939953f979072fa70a809ebe07e90ec783c408762af7698a3825ec",
+        # The university's file, then the authors' deposit of the same bytes.
+        (
+            "https://schools.stem.open.ac.uk/cdn/files/anonymisedData.zip",
+            "https://ndownloader.figshare.com/files/8606371",
+        ),
+    ),
 )
+SOURCE = Source.of(ORIGIN)
 NUMBERS = ("num_of_prev_attempts", "studied_credits")
 SENSITIVE = ("gender", "disability")
 FEATURES = (
@@ -43,7 +59,7 @@ def load_oulad(folder: Folder = None, binary: bool = False) -> Dataset:
     Parameters
     ----------
     folder : path, optional
-        Folder with ``studentInfo.csv``, or its parent; default: ``FAIRFRONT_DATA``.
+        Folder with ``studentInfo.csv``, or its parent; default: ``FAIRFRONT_DATA``, then the cache.
     binary : bool, default False
         False: target ``final_result`` with four classes, favourable "Pass". True: target ``passed``, "Pass or
         Distinction" (favourable) against "Fail or Withdrawn".
@@ -82,3 +98,4 @@ def _columns(values: dict[str, tuple[str, ...]]) -> dict[str, NDArray[Any]]:
 
 
 DATASETS.add("oulad", load_oulad)
+ORIGINS.add("oulad", ORIGIN)

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
+from .origins import Origin
+from .places import ENVIRONMENT, find, given_folder, own_folder
 
-ENVIRONMENT = "FAIRFRONT_DATA"
 Folder = str | os.PathLike[str] | None
 
 
@@ -38,38 +39,47 @@ class Source:
     origin: str
     files: Mapping[str, str]
 
+    @classmethod
+    def of(cls, origin: Origin) -> Source:
+        """Return the source of a registered origin."""
+        return cls(origin.name, origin.page, {file.name: file.sha256 for file in origin.files})
+
     def read(self, folder: Folder = None) -> dict[str, str]:
         """Return the text of every file, checked.
 
         Parameters
         ----------
         folder : path, optional
-            The data set's own folder or its parent; default: the environment variable ``FAIRFRONT_DATA``.
+            The data set's own folder or its parent; default: the environment variable ``FAIRFRONT_DATA``,
+            then the cache that ``fairfront data fetch`` fills.
         """
         home = self._home(folder)
         return {file: self._checked(home, file).decode("utf-8") for file in self.files}
 
     def _home(self, folder: Folder) -> Path:
-        given = folder or os.environ.get(ENVIRONMENT)
-        if not given:
+        if folder:
+            return own_folder(Path(folder).expanduser(), self.name)
+        place = find(self.name, self.files)
+        home = place.folder if place else given_folder(self.name)
+        if home is None:
             raise InputError(
-                f"no folder given for the data set {self.name}, expected one with {', '.join(self.files)} "
-                f"(see {self.origin}): pass folder=... or set the environment variable {ENVIRONMENT}."
+                f"the data set {self.name} is not on this computer, expected {', '.join(self.files)} "
+                f"(see {self.origin}): run fairfront data fetch {self.name}, "
+                f"pass folder=... or set the environment variable {ENVIRONMENT}."
             )
-        home = Path(given).expanduser()
-        return home / self.name if (home / self.name).is_dir() else home
+        return home
 
     def _checked(self, home: Path, file: str) -> bytes:
         path = home / file
         if not path.is_file():
             raise InputError(
                 f"the file {file} of the data set {self.name} was not found, expected at {path}: "
-                f"get it from {self.origin}, or pass the folder that holds it."
+                f"get it from {self.origin}, run fairfront data fetch {self.name}, or pass the folder that holds it."
             )
         content = path.read_bytes()
-        if self.files[file] not in _digests(content):
+        if not matches(content, self.files[file]):
             raise InputError(
-                f"{path} has sha256 {_sha256(content)}, expected {self.files[file]}: it is another version "
+                f"{path} has sha256 {sha256(content)}, expected {self.files[file]}: it is another version "
                 f"or was changed, so get the file again from {self.origin}."
             )
         return content
@@ -96,11 +106,15 @@ def number_column(values: Iterable[str], missing: tuple[str, ...] = ("", "?")) -
         return np.array([float(cell) for cell in cells], dtype=np.float64)
 
 
-def _sha256(content: bytes) -> str:
+def sha256(content: bytes) -> str:
+    """Return the checksum in hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
 
 
-def _digests(content: bytes) -> set[str]:
+def matches(content: bytes, checksum: str) -> bool:
+    """Say whether the content has the checksum, with LF or CRLF line ends."""
+    if sha256(content) == checksum:
+        return True
     # Version control and archives rewrite line ends; no value depends on them.
     unix = content.replace(b"\r\n", b"\n")
-    return {_sha256(content), _sha256(unix), _sha256(unix.replace(b"\n", b"\r\n"))}
+    return checksum in (sha256(unix), sha256(unix.replace(b"\n", b"\r\n")))

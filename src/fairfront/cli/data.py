@@ -1,0 +1,99 @@
+"""``fairfront data``: which data sets there are, where they lie, and fetching them."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from ..datasets import ORIGINS, Origin, fetch
+from ..datasets.csv_file import csv_path
+from ..datasets.fetching import megabytes
+from ..datasets.places import ENVIRONMENT, find
+from ..exceptions import InputError
+
+INTERRUPTED = 130
+
+data_app = typer.Typer(help="List, find and fetch data sets.", no_args_is_help=True)
+Name = Annotated[str, typer.Argument(help="Name of the data set, as in the list.", show_default=False)]
+
+
+@data_app.command("list")
+def list_data(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+) -> None:
+    """List the data sets: rows, terms, target, groups, and where they are.
+
+    Example: fairfront data list --json
+    """
+    found = [_summary(ORIGINS[name]) for name in ORIGINS]
+    if as_json:
+        typer.echo(json.dumps({"format": "fairfront data 1", "data": found}, indent=1))
+        return
+    table = Table(box=SIMPLE, caption="fetch one with: fairfront data fetch NAME", pad_edge=False)
+    for head in ("name", "rows", "terms", "target by groups", "where"):
+        table.add_column(head, justify="right" if head == "rows" else "left", no_wrap=head in ("name", "rows", "where"))
+    for row in found:
+        where = "own folder" if row["where"] == ENVIRONMENT else row["where"]
+        cells = (row["name"], row["rows"], row["terms"], f"{row['target']}\nby {', '.join(row['groups'])}", where)
+        table.add_row(*(escape(str(cell)) for cell in cells))
+    Console().print(table)
+
+
+@data_app.command("path")
+def data_path(
+    name: Name,
+    csv: Annotated[
+        bool,
+        typer.Option("--csv", help="One CSV file with a header, written into the cache: features, groups, target."),
+    ] = False,
+) -> None:
+    """Print the path of a data set: its folder, or one CSV file (always for embedded data).
+
+    Example: fairfront trace "$(fairfront data path loans)" --target outcome --favourable repaid --groups group -o run/
+    """
+    origin = ORIGINS[name]
+    place = None if origin.embedded else find(name, origin.file_names)
+    if not origin.embedded and place is None:
+        raise InputError(f"{name} is not on this computer, expected it fetched: run fairfront data fetch {name}.")
+    typer.echo(csv_path(name) if csv or place is None else place.folder)
+
+
+@data_app.command("fetch")
+def fetch_data(name: Name) -> None:
+    """Fetch a data set from its public origin into the cache; an interrupted fetch goes on where it stopped.
+
+    Example: fairfront data fetch adult
+    """
+    origin = ORIGINS[name]
+    if origin.embedded:
+        typer.echo(f"{name} is part of fairfront: nothing to fetch.")
+        return
+    if find(name, origin.file_names) is None:
+        size = megabytes(sum(file.size for file in origin.downloads))
+        typer.echo(f"{name}: {size}, see {origin.page}. Terms: {origin.terms}.", err=True)
+    try:
+        done = fetch(name)
+    except KeyboardInterrupt:
+        typer.echo(f"interrupted; what came is kept: go on with fairfront data fetch {name}.", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    said = f"{', '.join(done.new)} fetched and checked" if done.new else "already there and right, nothing to do"
+    typer.echo(f"{name}: {said}, in {done.folder}")
+
+
+def _summary(origin: Origin) -> dict[str, Any]:
+    place = None if origin.embedded else find(origin.name, origin.file_names)
+    return {
+        "name": origin.name,
+        "rows": origin.rows,
+        "terms": origin.terms,
+        "target": origin.target,
+        "groups": list(origin.groups),
+        "where": "embedded" if origin.embedded else place.label if place else "not fetched",
+        "folder": str(place.folder) if place else None,
+    }
