@@ -1,0 +1,170 @@
+"""Models of a frontier as files: one format for each kind of points, found by name in one registry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from ..exceptions import InputError
+from ..objectives import Task
+from ..registry import Registry
+from ..storage.foreign import SUFFIX, check_trusted, read_estimator, write_estimator
+from .candidate_points import CandidatePoints
+from .estimator_points import EstimatorPoints
+from .points import LinearPoints, Points
+
+MODELS = "models"
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """What a kind of points becomes: content for JSON, arrays, and files that were written into the folder."""
+
+    content: dict[str, Any]
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+    files: tuple[str, ...] = ()
+
+
+class PointsFormat(Protocol):
+    """How one kind of points is written and read; a new kind is one class and one line in `POINTS`."""
+
+    @property
+    def points(self) -> type[Any]:
+        """Return the class of points that it is for."""
+        ...
+
+    def write(self, points: Any, folder: Path) -> Stored:
+        """Write what needs files of its own into the folder and return the rest."""
+        ...
+
+    def read(self, stored: Stored, folder: Path, trusted: Sequence[str]) -> Points:
+        """Return the points; estimators of others are loaded only if their types are trusted."""
+        ...
+
+
+def task_content(task: Task) -> dict[str, Any]:
+    """Return a task for JSON; labels are text, numbers or booleans and come back as Python's."""
+    return {"kind": task.kind, "classes": list(task.classes), "favourable": task.favourable}
+
+
+def task_of(content: dict[str, Any]) -> Task:
+    """Return the task that `task_content` was given."""
+    return Task(content["kind"], tuple(content["classes"]), content["favourable"])
+
+
+class LinearFormat:
+    """Linear models: coefficients and intercepts are arrays, the rest is JSON."""
+
+    points = LinearPoints
+
+    def write(self, points: LinearPoints, folder: Path) -> Stored:
+        """Return everything; there are no files."""
+        content = {
+            "task": task_content(points.task),
+            "loss": points.loss,
+            "ridge": points.ridge,
+            "total": points.total,
+            "fit_intercept": points.fit_intercept,
+            "feature_names": None if points.feature_names is None else list(points.feature_names),
+        }
+        return Stored(content, {"coef": points.coef, "intercept": points.intercept})
+
+    def read(self, stored: Stored, folder: Path, trusted: Sequence[str]) -> Points:
+        """Return the models; nothing needs to be trusted."""
+        known = dict(stored.content)
+        names = known.pop("feature_names")
+        return LinearPoints(
+            coef=stored.arrays["coef"],
+            intercept=stored.arrays["intercept"],
+            **{**known, "task": task_of(known["task"])},
+            feature_names=None if names is None else tuple(names),
+        )
+
+
+class CandidateFormat:
+    """A person's own models, each in a file of skops, or just the names of what was given as scores."""
+
+    points = CandidatePoints
+
+    def write(self, points: CandidatePoints, folder: Path) -> Stored:
+        """Write every model into a file."""
+        content = {"task": task_content(points.task), "names": list(points.names)}
+        arrays = {} if points.cutoffs is None else {"cutoffs": points.cutoffs}
+        return Stored(content, arrays, write_models(points.models, folder))
+
+    def read(self, stored: Stored, folder: Path, trusted: Sequence[str]) -> Points:
+        """Return the models, all of their types trusted, or the names alone."""
+        content = stored.content
+        return CandidatePoints(
+            names=tuple(content["names"]),
+            task=task_of(content["task"]),
+            models=read_models(stored.files, folder, trusted),
+            cutoffs=stored.arrays.get("cutoffs"),
+        )
+
+
+class EstimatorFormat:
+    """Weighted fits of a user's learner, each in a file of skops; those not fitted yet are fitted first."""
+
+    points = EstimatorPoints
+
+    def write(self, points: EstimatorPoints, folder: Path) -> Stored:
+        """Write every model into a file; the training rows that a later fit would need stay out."""
+        content = {
+            "task": task_content(points.task),
+            "loss": points.loss,
+            "feature_names": None if points.feature_names is None else list(points.feature_names),
+            "n_features": points.n_features,
+            "n_jobs": points.n_jobs,
+        }
+        return Stored(content, {}, write_models([points.build(place) for place in range(len(points))], folder))
+
+    def read(self, stored: Stored, folder: Path, trusted: Sequence[str]) -> Points:
+        """Return the models, all of their types trusted."""
+        known = dict(stored.content)
+        task, names = task_of(known.pop("task")), known.pop("feature_names")
+        return EstimatorPoints(
+            models=dict(enumerate(read_models(stored.files, folder, trusted))),
+            size=len(stored.files),
+            task=task,
+            feature_names=None if names is None else tuple(names),
+            **known,
+        )
+
+
+def write_models(models: Sequence[Any], folder: Path) -> tuple[str, ...]:
+    """Write estimators into files of the folder and return their names."""
+    files = tuple(f"{MODELS}/{place}{SUFFIX}" for place in range(len(models)))
+    if files:
+        (folder / MODELS).mkdir(exist_ok=True)
+    for name, model in zip(files, models, strict=True):
+        write_estimator(folder / name, model)
+    return files
+
+
+def read_models(files: Sequence[str], folder: Path, trusted: Sequence[str]) -> tuple[Any, ...]:
+    """Return the estimators of files; when types are not trusted, those of all files are named at once."""
+    if files:
+        check_trusted(folder / MODELS, trusted)
+    return tuple(read_estimator(folder / name, trusted) for name in files)
+
+
+POINTS: Registry[PointsFormat] = Registry("kind of points")
+POINTS.add("linear", LinearFormat())
+POINTS.add("candidates", CandidateFormat())
+POINTS.add("estimators", EstimatorFormat())
+
+
+def kind_of(points: Any) -> str:
+    """Return the name of the format for these points."""
+    for name in POINTS:
+        if POINTS[name].points is type(points):
+            return name
+    raise InputError(
+        f"points of type {type(points).__name__} cannot be saved, expected one of "
+        f"{', '.join(POINTS[name].points.__name__ for name in POINTS)}; save its models one by one."
+    )

@@ -1,0 +1,167 @@
+"""Packages: the one format of all our files, a JSON file and the arrays that belong to it.
+
+``NAME.json`` holds the kind of thing (``format``), the version of its layout (``schema``), the version of fairfront
+that wrote it, checksums, and the content (spelt as in `encoding`); ``NAME.npz`` holds the numbers. Equal things give
+equal bytes. Reading executes nothing: JSON is parsed, arrays are numbers, and all is checked before it is used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from ..exceptions import InputError
+from .arrays import pack, unpack
+from .encoding import decode, encode
+from .folders import write_file
+
+Arrays = dict[str, NDArray[Any]]
+Upgrade = Callable[[Any, Arrays], tuple[Any, Arrays]]
+KEYS = {"format", "schema", "fairfront", "arrays", "files", "content", "sha256"}
+AGAIN = "copy it again or make it anew."
+
+
+def write_package(
+    folder: Any,
+    name: str,
+    kind: str,
+    content: Any,
+    arrays: Mapping[str, NDArray[Any]],
+    schema: int = 1,
+    files: Sequence[str] = (),
+) -> None:
+    """Write ``name.json`` and ``name.npz`` into a folder that exists.
+
+    Parameters
+    ----------
+    folder : path
+    name, kind : str
+        Name of the files, and what they hold, such as "fairfront frontier".
+    content : mappings, lists, text, numbers, booleans, None
+    arrays : mapping of name to array
+        Numbers and booleans only; text belongs into the content.
+    schema : int
+        Version of the layout of content and arrays.
+    files : sequence of str
+        Other files of the folder that belong to the package, written already; their checksums are kept.
+    """
+    place = Path(folder)
+    packed, described = pack(arrays)
+    document = {
+        "format": kind,
+        "schema": schema,
+        "fairfront": _version(),
+        "arrays": {"file": f"{name}.npz", **_fingerprint(packed), "names": described},
+        "files": {each: _fingerprint((place / each).read_bytes()) for each in files},
+        "content": encode(content),
+    }
+    document["sha256"] = _seal(document)
+    write_file(place / f"{name}.npz", packed)
+    write_file(place / f"{name}.json", json.dumps(document, indent=1, sort_keys=True, allow_nan=False) + "\n")
+
+
+def read_package(
+    folder: Any, name: str, kind: str, schema: int = 1, upgrades: Mapping[int, Upgrade] | None = None
+) -> tuple[Any, Arrays]:
+    """Return the content and the arrays of a package, refusing anything else in one sentence.
+
+    ``upgrades`` maps an older schema to the function that turns its content and arrays into those of the next one.
+    """
+    place = Path(folder)
+    if not place.is_dir():
+        raise InputError(f"{place} is no folder, expected one written by fairfront; check the path.")
+    document = _document(place / f"{name}.json", kind)
+    steps = _steps(document, place / f"{name}.json", schema, upgrades or {})
+    if document.get("sha256") != _seal({k: v for k, v in document.items() if k != "sha256"}):
+        raise InputError(f"{place / name}.json was changed after it was written (its checksum differs); {AGAIN}")
+    try:
+        packed = _checked(place / f"{name}.npz", document["arrays"])
+        for each, known in document["files"].items():
+            _checked(place / each, known)
+        arrays = unpack(packed, document["arrays"]["names"], str(place / f"{name}.npz"))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{place / name}.json does not describe its files as fairfront does; {AGAIN}") from error
+    content = decode(document["content"])
+    for step in steps:
+        content, arrays = step(content, arrays)
+    return content, arrays
+
+
+def _document(path: Path, kind: str) -> dict[str, Any]:
+    """Return the parsed JSON of a package of the kind asked for."""
+    text = _bytes(path)
+    try:
+        found = json.loads(text.decode("utf-8"), parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        end = "ends too early" if not text.rstrip().endswith(b"}") else "is not JSON"
+        raise InputError(f"{path} {end}, expected a file written by fairfront; {AGAIN}") from error
+    if not isinstance(found, dict) or not isinstance(found.get("format"), str):
+        raise InputError(f"{path} does not say what it holds, expected a {kind}; {AGAIN}")
+    if found["format"] != kind:
+        raise InputError(f"{path} holds a {found['format']}, expected a {kind}; check the path.")
+    return found
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _steps(document: dict[str, Any], path: Path, schema: int, upgrades: Mapping[int, Upgrade]) -> list[Upgrade]:
+    """Return the upgrades from the file's schema to ours, or say that there is no way."""
+    found, writer = document.get("schema"), document.get("fairfront")
+    if not isinstance(found, int) or isinstance(found, bool) or found < 1:
+        raise InputError(f"{path} has the schema {found!r}, expected a number from 1 to {schema}; {AGAIN}")
+    if found > schema:
+        raise InputError(
+            f"{path} was written by fairfront {writer} with schema {found}, and fairfront {_version()} reads up to "
+            f"{schema}; upgrade fairfront."
+        )
+    missing = [each for each in range(found, schema) if each not in upgrades]
+    if missing:
+        raise InputError(
+            f"{path} was written by fairfront {writer} with schema {found}, which fairfront {_version()} reads no "
+            f"more (expected {max(missing) + 1} to {schema}); read it with that version, or make it anew."
+        )
+    if set(document) != KEYS:
+        raise InputError(f"{path} lacks {', '.join(sorted(KEYS - set(document))) or 'nothing but has more'}; {AGAIN}")
+    return [upgrades[each] for each in range(found, schema)]
+
+
+def _checked(path: Path, known: Mapping[str, Any]) -> bytes:
+    """Return a file's bytes if they are those that were written."""
+    data = _bytes(path)
+    if len(data) < known["bytes"]:
+        raise InputError(f"{path} ends after {len(data)} of {known['bytes']} bytes; {AGAIN}")
+    if _fingerprint(data) != {key: known[key] for key in ("bytes", "sha256")}:
+        raise InputError(f"{path} is damaged or was changed (its checksum differs); {AGAIN}")
+    return data
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{path} is missing, expected a folder written by fairfront; check the path.") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}; check the path.") from error
+
+
+def _fingerprint(data: bytes) -> dict[str, Any]:
+    return {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def _seal(document: Mapping[str, Any]) -> str:
+    """Return the checksum of a document, whatever the spaces and order in its file."""
+    plain = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(plain.encode("ascii")).hexdigest()
+
+
+def _version() -> str:
+    from .. import __version__
+
+    return __version__
