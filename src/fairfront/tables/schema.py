@@ -1,0 +1,91 @@
+"""The schema of a table: what kind each column is and how full, without a single value from a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal
+
+from ..exceptions import InputError
+
+Kind = Literal["number", "category"]
+SMALL = 10
+FEWER = f"fewer than {SMALL}"
+
+
+@dataclass(frozen=True)
+class ColumnSchema:
+    """What is known of one column.
+
+    Attributes
+    ----------
+    kind : {"number", "category"}
+    n_missing, n_distinct : int
+        Rows without a value; different values among the others (an estimate where ``exact`` is False).
+    integers : bool
+        Whether all numbers are whole.
+    constant : bool
+        Whether there is at most one value (rows without one left aside).
+    unique : bool
+        Whether texts or whole numbers differ in (nearly) every row, as identifiers do.
+    """
+
+    name: str
+    kind: Kind
+    n_missing: int
+    n_distinct: int
+    exact: bool
+    integers: bool
+    constant: bool
+    unique: bool
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Number of rows and what is known of each column, with the texts that were read as missing."""
+
+    n: int
+    columns: tuple[ColumnSchema, ...]
+    missing: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the columns."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        """Return the kind of each column."""
+        return {column.name: column.kind for column in self.columns}
+
+    def column(self, name: str) -> ColumnSchema:
+        """Return what is known of one column."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise InputError(f"the schema has no column {name!r}, expected one of {', '.join(self.names)}.")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values; a small number of missing cells is written as words, not as a count."""
+        columns = [asdict(column) | {"n_missing": _hidden(column.n_missing)} for column in self.columns]
+        return {"n": self.n, "missing": list(self.missing), "columns": columns}
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> Schema:
+        """Read a schema that `to_json` wrote; a hidden count comes back as its upper end."""
+        known = {field.name for field in fields(ColumnSchema)}
+        try:
+            columns = tuple(ColumnSchema(**(column | {"n_missing": _shown(column)})) for column in found["columns"])
+            return cls(int(found["n"]), columns, tuple(found["missing"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                f"the schema cannot be read ({error}), expected n, missing and columns with {', '.join(sorted(known))}."
+            ) from error
+
+
+def _hidden(count: int) -> int | str:
+    return FEWER if 0 < count < SMALL else count
+
+
+def _shown(column: Mapping[str, Any]) -> int:
+    return SMALL - 1 if column["n_missing"] == FEWER else int(column["n_missing"])

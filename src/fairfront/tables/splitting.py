@@ -1,0 +1,248 @@
+"""Splitting: rows for training, validation and test; at random within atoms, by time, or by person."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InputError
+from .cells import number_of
+from .dealing import Rows, main_atoms, seats, shuffled
+from .table import Column, Table, table_of
+from .times import seconds_of
+
+PARTS = ("train", "validation", "test")
+SHARES = (60.0, 20.0, 20.0)
+EXPECTED = "expected 60/20/20, time:COLUMN:D1,D2 or by:COLUMN"
+
+
+@dataclass(frozen=True)
+class Split(ABC):
+    """A rule that sends every row to one of three parts; the same seed gives the same parts."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[str, ...]:
+        """Return the columns that the rule reads."""
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        """Return those of the columns that hold times, to be loaded as such."""
+        return ()
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Say the rule in one sentence."""
+
+    @abstractmethod
+    def assign(self, table: Table, atoms: Rows, seed: int) -> NDArray[np.int8]:
+        """Return the part of every row: 0, 1 or 2."""
+
+    def parts(self, table: Table | Mapping[str, Any], atoms: Any, seed: int = 0) -> dict[str, Rows]:
+        """Return the rows of train, validation and test.
+
+        Parameters
+        ----------
+        table : Table, or arrays by column name
+            Must hold ``columns``.
+        atoms : array of shape (n,)
+            Code of each row's (label, group) class, whose proportions are kept as far as possible.
+        seed : int
+        """
+        codes = np.unique(np.asarray(atoms), return_inverse=True)[1].astype(np.intp)
+        known = (
+            table
+            if isinstance(table, Table)
+            else table_of({name: table[name] for name in self.columns if name in table}, len(codes))
+        )
+        if known.n != len(codes):
+            raise InputError(f"atoms have {len(codes)} rows, expected {known.n}, as many as the table.")
+        part = self.assign(known, codes, seed)
+        found = {name: np.flatnonzero(part == place) for place, name in enumerate(PARTS)}
+        for name, rows in found.items():
+            if not len(rows):
+                raise InputError(
+                    f"the {name} part of the split has no rows ({len(codes)} in all), expected some in each part; "
+                    f"{self.remedy}."
+                )
+        return found
+
+    @property
+    def remedy(self) -> str:
+        """Say what helps against an empty part."""
+        return "use more rows, or other shares"
+
+
+@dataclass(frozen=True)
+class RandomSplit(Split):
+    """Rows at random, every atom in the same proportions."""
+
+    shares: tuple[float, float, float] = SHARES
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return no column."""
+        return ()
+
+    def describe(self) -> str:
+        """Say the rule in one sentence."""
+        return f"{_percent(self.shares)}, at random within each class of label and groups."
+
+    def assign(self, table: Table, atoms: Rows, seed: int) -> NDArray[np.int8]:
+        """Deal the rows out, atom after atom."""
+        order = shuffled(atoms, np.zeros(len(atoms), dtype=np.intp), seed)
+        part = np.empty(len(atoms), dtype=np.int8)
+        part[order] = seats(len(atoms), self.shares)
+        return part
+
+
+@dataclass(frozen=True)
+class PersonSplit(Split):
+    """All rows of one identifier in one part."""
+
+    column: str
+    shares: tuple[float, float, float] = SHARES
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the column of identifiers."""
+        return (self.column,)
+
+    @property
+    def remedy(self) -> str:
+        """Say what helps against an empty part."""
+        return f"{self.column!r} needs at least 3 different values, and more to keep the shares"
+
+    def describe(self) -> str:
+        """Say the rule in one sentence."""
+        return f"{_percent(self.shares)}, all rows with the same {self.column!r} in one part, at random."
+
+    def assign(self, table: Table, atoms: Rows, seed: int) -> NDArray[np.int8]:
+        """Deal the identifiers out, by their most frequent atom and then by size, large ones first."""
+        column = table.column(self.column)
+        _check_known(self.column, column, "fill them in, or leave those rows out")
+        owner, found = column.distinct()
+        sizes = np.bincount(owner, minlength=len(found))
+        order = shuffled(main_atoms(owner, atoms), -sizes, seed)
+        part = np.empty(len(found), dtype=np.int8)
+        part[order] = seats(len(found), self.shares)
+        return part[owner]
+
+
+@dataclass(frozen=True)
+class TimeSplit(Split):
+    """Rows before a first time train, rows from a second time on test, rows between validate."""
+
+    column: str
+    first: str
+    second: str
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the column of times."""
+        return (self.column,)
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        """Return the column where the limits are dates."""
+        return () if np.isfinite(number_of(self.first, frozenset())) else (self.column,)
+
+    @property
+    def remedy(self) -> str:
+        """Say what helps against an empty part."""
+        return f"choose other limits than {self.first} and {self.second}"
+
+    def describe(self) -> str:
+        """Say the rule in one sentence."""
+        return (
+            f"Rows with {self.column!r} before {self.first} train, rows from {self.second} on test, those "
+            "between validate."
+        )
+
+    def assign(self, table: Table, atoms: Rows, seed: int) -> NDArray[np.int8]:
+        """Compare each row with the two limits."""
+        column = table.column(self.column)
+        _check_known(self.column, column, "fill them in, or leave those rows out")
+        limits = [limit for limit in (_limit(self.first), _limit(self.second)) if limit is not None]
+        holds_times = column.time or column.numbers is None
+        if holds_times != bool(self.times):
+            found, wanted = ("dates", "such as 2024-01-31") if holds_times else ("numbers", "that are numbers")
+            raise InputError(f"column {self.column!r} holds {found}, expected limits {wanted}, found {self.first}.")
+        values = column.numbers if column.numbers is not None else _level_times(self.column, column)
+        return np.searchsorted(limits, values, side="right").astype(np.int8)
+
+
+def parse_split(text: str) -> Split:
+    """Read ``60/20/20``, ``time:COLUMN:D1,D2``, ``by:COLUMN`` or ``by:COLUMN:60/20/20``."""
+    kind, colon, rest = text.strip().partition(":")
+    if not colon:
+        return RandomSplit(_shares(kind))
+    if kind == "by" and rest:
+        name, _, tail = rest.rpartition(":")
+        is_share = bool(name) and re.fullmatch(r"[\d.]+(/[\d.]+)*", tail) is not None
+        return PersonSplit(name, _shares(tail)) if is_share else PersonSplit(rest)
+    column, _, limits = rest.partition(":")
+    if kind != "time" or not column or limits.count(",") != 1:
+        raise InputError(f"split is {text!r}, {EXPECTED}.")
+    first, second = (limit.strip() for limit in limits.split(","))
+    _check_limits(first, second)
+    return TimeSplit(column, first, second)
+
+
+def _shares(text: str) -> tuple[float, float, float]:
+    found = [number_of(part, frozenset()) for part in text.split("/")]
+    total = sum(found)
+    if (
+        len(found) != 3
+        or not all(0 < share < np.inf for share in found)
+        or min(abs(total - 100), abs(total - 1)) > 1e-9
+    ):
+        raise InputError(f"split is {text!r}, expected three shares above 0 that sum to 100, such as 60/20/20.")
+    scale = 100.0 / total
+    return found[0] * scale, found[1] * scale, found[2] * scale
+
+
+def _limit(text: str) -> float | None:
+    number = number_of(text, frozenset())
+    return number if np.isfinite(number) else seconds_of(text)
+
+
+def _check_limits(first: str, second: str) -> None:
+    one, two = _limit(first), _limit(second)
+    kinds = {bool(np.isfinite(number_of(limit, frozenset()))) for limit in (first, second)}
+    if one is None or two is None or len(kinds) > 1:
+        raise InputError(f"split has the times {first!r} and {second!r}, expected two ISO dates, or two numbers.")
+    if one >= two:
+        raise InputError(f"split has the times {first!r} and {second!r}, expected the earlier one first.")
+
+
+def _percent(shares: tuple[float, float, float]) -> str:
+    train, validation, test = (f"{share:g} %" for share in shares)
+    return f"{train} of the rows train, {validation} validate, {test} test"
+
+
+def _check_known(name: str, column: Column, remedy: str) -> None:
+    absent = int(column.absent.sum())
+    if absent:
+        raise InputError(
+            f"column {name!r} of the split is missing in {absent} rows, expected a value in each; {remedy}."
+        )
+
+
+def _level_times(name: str, column: Column) -> NDArray[np.float64]:
+    if not column.named:
+        raise InputError(
+            f"column {name!r} has {column.n_levels} different texts, expected dates; load it with times=[{name!r}]."
+        )
+    found = [seconds_of(level) for level in column.levels]
+    if None in found:
+        wrong = column.levels[found.index(None)]
+        raise InputError(f"column {name!r} has {wrong!r}, expected ISO dates such as 2024-01-31; write them that way.")
+    times: NDArray[np.float64] = np.array(found, dtype=np.float64)[column.values]
+    return times

@@ -1,0 +1,128 @@
+"""Screening: identifiers, constants, leaks, proxies and crowded categories are named; ordinary columns are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from fairfront.exceptions import InputError
+from fairfront.tables import Table, screen
+from fairfront.tables.association import auc
+from fairfront.tables.table import table_of
+
+N = 600
+
+
+def data(**more: Any) -> tuple[Table, np.ndarray, dict[str, np.ndarray]]:
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(N) < 0.3, "yes", "no").astype(object)
+    sex = rng.choice(np.array(["F", "M", None], dtype=object), N, p=[0.4, 0.5, 0.1])
+    columns = {
+        "age": rng.normal(40, 9, N),
+        "income": rng.integers(10_000, 10_000_000, N).astype(float),
+        "job": rng.choice(np.array(list("abcd"), dtype=object), N),
+        "hint": np.where(y == "yes", 1.0, 0.0) + rng.normal(0, 0.6, N),
+    }
+    made = {name: make(y, sex, rng) for name, make in more.items()}
+    return table_of({**columns, **made}), y, {"sex": sex}
+
+
+def findings(table: Table, y: np.ndarray, groups: dict, **options: Any) -> dict[str, str]:
+    found = screen(table, list(table.columns), y, groups, **options)
+    assert all(each.sentence.endswith(".") and each.column in each.sentence for each in found)
+    return {each.column: each.kind for each in found}
+
+
+def test_ordinary_columns_are_left_alone() -> None:
+    table, y, groups = data()
+    assert findings(table, y, groups) == {"income": "flagged"}  # nearly every row has a whole number of its own
+
+
+def text(values: Any) -> np.ndarray:
+    return np.array([str(v) for v in values], dtype=object)
+
+
+COLUMNS = {
+    "row number": (lambda y, a, r: r.permutation(N).astype(float), "dropped"),
+    "personId": (lambda y, a, r: r.integers(0, 10**6, N).astype(float), "dropped"),
+    "student_id": (lambda y, a, r: r.integers(0, N, N).astype(float) * 977, "dropped"),
+    "code": (lambda y, a, r: text(f"P{i}" for i in range(N)), "dropped"),
+    "same": (lambda y, a, r: np.full(N, "x", dtype=object), "dropped"),
+    "nothing": (lambda y, a, r: np.full(N, None, dtype=object), "dropped"),
+    "street": (lambda y, a, r: text(r.integers(0, 200, N)), "refused"),
+    "result": (lambda y, a, r: np.where(y == "yes", "granted", "denied").astype(object), "refused"),
+    "paid": (lambda y, a, r: np.where(y == "yes", 100.0, 1.0) + r.random(N), "refused"),
+    "odd": (lambda y, a, r: np.where(y == "yes", 5.0, r.choice([1.0, 9.0], N)), "refused"),
+    "closed": (lambda y, a, r: np.where(y == "yes", np.nan, r.normal(size=N)), "refused"),
+    "title": (lambda y, a, r: np.where(a == "F", "Ms", "Mr").astype(object), "flagged"),
+    "height": (lambda y, a, r: np.where(a == "F", 100.0, 200.0) + r.random(N), "flagged"),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_columns_not_to_learn_from(name: str) -> None:
+    make, kind = COLUMNS[name]
+    table, y, groups = data(**{name: make})
+    found = findings(table, y, groups)
+    assert found == {"income": "flagged", name: kind}
+
+
+def test_noise_in_a_leak_does_not_hide_it_and_a_good_column_is_no_leak() -> None:
+    rng = np.random.default_rng(1)
+    for flips, expected in ((0.002, {"income": "flagged", "z": "refused"}), (0.05, {"income": "flagged"})):
+        turned = rng.random(N) < flips
+        table, y, groups = data(z=lambda y, a, r, t=turned: np.where((y == "yes") ^ t, "p", "q").astype(object))
+        assert findings(table, y, groups) == expected
+
+
+def test_allowed_columns_are_flagged_instead() -> None:
+    table, y, groups = data(result=COLUMNS["result"][0])
+    assert findings(table, y, groups, allow=["result"])["result"] == "flagged"
+
+
+def test_several_classes() -> None:
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 4, N)
+    table = table_of({"copy": y * 10.0 + rng.random(N), "word": text(y), "good": y + rng.normal(0, 1, N)})
+    assert findings(table, y, {}) == {"copy": "refused", "word": "refused"}
+
+
+def test_regression() -> None:
+    rng = np.random.default_rng(3)
+    y = rng.normal(size=N)
+    bins = text(np.digitize(y, np.linspace(-3, 3, 20)))
+    table = table_of({"copy": -3 * y + 1e-3 * rng.normal(size=N), "good": y + 0.2 * rng.normal(size=N), "bins": bins})
+    assert findings(table, y, {}, regression=True) == {"copy": "refused"}
+    values = rng.integers(0, 5, N).astype(float)
+    assert findings(table_of({"word": text(values)}), values, {}, regression=True) == {"word": "refused"}
+
+
+def test_rare_classes_say_nothing() -> None:
+    y = np.array(["yes"] * 4 + ["no"] * (N - 4), dtype=object)
+    table = table_of({"x": np.r_[np.ones(4), np.zeros(N - 4)]})
+    assert findings(table, y, {}) == {}
+    assert findings(table, y, {"g": np.full(N, None, dtype=object)}) == {}
+
+
+def test_huge_numbers_are_screened() -> None:
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 3, N)
+    table = table_of({"copy": (y + 1) * 1e300, "noise": rng.random(N) * 1e300})
+    assert findings(table, y, {}) == {"copy": "refused"}
+    assert findings(table, y == 0, {}) == {"copy": "refused"}
+    assert findings(table, table.columns["copy"].numbers, {}, regression=True) == {"copy": "refused"}
+
+
+def test_auc_is_that_of_scikit_learn() -> None:
+    rng = np.random.default_rng(4)
+    scores, positive = rng.integers(0, 30, 500).astype(float), rng.random(500) < 0.3
+    assert auc(scores, positive) == pytest.approx(roc_auc_score(positive, scores))
+
+
+def test_labels_must_fit() -> None:
+    table, y, groups = data()
+    with pytest.raises(InputError, match="expected 600"):
+        screen(table, ["age"], y[:5], groups)
