@@ -1,4 +1,4 @@
-"""A frontier as a picture: any two of its columns, plain and chosen point marked."""
+"""A frontier as a picture: any two of its columns, plain and chosen point marked, bands where they are known."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..exceptions import require
+from ..measures.intervals import error_interval
+from ..objectives import Array
+from .style import CHOSEN, PLAIN, SOLVED, VISITED, axes_of, evaluation_name, label_of, plain_of, tidy
 
 if TYPE_CHECKING:
     from ..frontier import Frontier
-
-SOLVED, VISITED, PLAIN, CHOSEN = "#0072b2", "#999999", "#000000", "#d55e00"
-"""Colours that stay apart for colour-blind readers (Okabe and Ito)."""
+    from ..frontier.stability import Stability
 
 
-def plot_frontier(
+def plot_points(
     front: Frontier,
     *,
     ax: Any = None,
@@ -23,6 +23,9 @@ def plot_frontier(
     y: str = "loss",
     on: str | None = None,
     chosen: int | None = None,
+    bands: bool = True,
+    confidence: float = 0.95,
+    stability: Stability | None = None,
 ) -> Any:
     """Draw one column against another and return the matplotlib axes.
 
@@ -36,50 +39,53 @@ def plot_frontier(
         The evaluation to take rates from.
     chosen : int, optional
         The id of a point to mark.
+    bands : bool
+        Whether to draw the interval of the error, and from each gap to its upper end for the marked points.
+    confidence : float
+        Of those intervals; a gap's upper end holds for all pairs of groups at once.
+    stability : Stability, optional
+        What `Frontier.stability` returned: its band of the training loss or gap is drawn.
     """
-    pyplot = require("matplotlib.pyplot", "plot", "plot_frontier")
-    axes = pyplot.subplots(figsize=(5.2, 4.0))[1] if ax is None else ax
+    axes = axes_of(ax, "plot_points")
     x = front.facts.gap_column if x is None else x
     across, up = front.column(x, on), front.column(y, on)
+    band = _band(front, y, on, confidence, stability) if bands else None
     solved = np.array([status.solved for status in front.status])
+    if band is not None:
+        order = np.argsort(across[solved], kind="stable")
+        low, high = (end[solved][order] for end in band)
+        axes.fill_between(across[solved][order], low, high, color=SOLVED, alpha=0.15, linewidth=0)
     if (~solved).any():
         axes.scatter(across[~solved], up[~solved], s=10, color=VISITED, label="seen on the way")
     axes.scatter(across[solved], up[solved], s=26, color=SOLVED, label="solved", zorder=3)
-    plain = int(np.argmin(front.loss))
-    axes.scatter(across[plain], up[plain], marker="s", s=60, color=PLAIN, label="plain model", zorder=4)
+    marked = [(plain_of(front), "s", PLAIN, "plain model")]
     if chosen is not None:
-        at = front.place(chosen)
-        axes.scatter(
-            across[at],
-            up[at],
-            marker="D",
-            s=60,
-            color=CHOSEN,
-            label=f"chosen (id {chosen})",
-            zorder=5,
-        )
-    axes.set_xlabel(_label(front, x, on))
-    axes.set_ylabel(_label(front, y, on))
-    axes.legend(frameon=False, fontsize=8)
-    axes.spines[["top", "right"]].set_visible(False)
-    return axes
+        marked.append((front.place(chosen), "D", CHOSEN, f"chosen (id {chosen})"))
+    ends = _upper(front, x, on, confidence) if bands else None
+    for place, marker, colour, label in marked:
+        axes.scatter(across[place], up[place], marker=marker, s=60, color=colour, label=label, zorder=5)
+        if ends is not None:
+            axes.hlines(up[place], across[place], ends[place], color=colour, linewidth=1.2, zorder=4)
+    axes.set_xlabel(label_of(front, x, on))
+    axes.set_ylabel(label_of(front, y, on))
+    return tidy(axes)
 
 
-def _label(front: Frontier, name: str, on: str | None) -> str:
-    if name == "loss":
-        return "loss (training, with ridge)"
-    if name == front.facts.gap_column:
-        return f"worst {front.facts.unit} (training)"
-    where = on or ("validation" if "validation" in front.evaluations else next(iter(front.evaluations)))
-    return f"{name.replace('_', ' ')} ({where})"
+def _band(
+    front: Frontier, name: str, on: str | None, confidence: float, stability: Stability | None
+) -> tuple[Array, Array] | None:
+    """Return the ends of a column's interval at every point, or None where there is none."""
+    if stability is not None and name in ("loss", front.facts.gap_column):
+        ends = stability.loss if name == "loss" else stability.gap
+        return ends[:, 0], ends[:, 1]
+    if name != "error":
+        return None
+    record = front.evaluations[evaluation_name(front, on)]
+    n = np.full(len(front), record.effective_n or record.n)
+    return error_interval(record["error"], n, confidence)
 
 
-def plot_overview(front: Frontier, *, on: str | None = None, gap: str = "tpr_gap", chosen: int | None = None) -> Any:
-    """Draw two panels, loss against loss gap and error against a rate gap, and return the figure."""
-    pyplot = require("matplotlib.pyplot", "plot", "plot_overview")
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=(10.0, 4.2), layout="constrained")
-    plot_frontier(front, ax=left, chosen=chosen)
-    plot_frontier(front, ax=right, x=gap, y="error", on=on, chosen=chosen)
-    left.set_title("what training sees")
-    right.set_title("what people see")
-    return figure
+def _upper(front: Frontier, name: str, on: str | None, confidence: float) -> Array | None:
+    """Return the upper ends of a rate gap, or None for other columns."""
+    training = (front.facts.gap_column, *front.facts.gap_columns)
+    return front.column(name, on, confidence) if name.endswith("_gap") and name not in training else None

@@ -1,0 +1,131 @@
+// What changes against the plain model, in words and in people; every difference is on held-out rows.
+
+function detailAttribute() {
+  const attribute = attributeNow();
+  return (attribute && details && details.attributes.find((a) => a.name === attribute.name)) || (details && details.attributes[0]) || null;
+}
+
+function perThousand(value) {
+  return Math.round(Math.abs(1000 * value));
+}
+
+function moreOrFewer(change, lower, upper) {
+  const end = (v) => (perThousand(v) === 0 ? "0" : `${perThousand(v)} ${v > 0 ? "more" : "fewer"}`);
+  const zero = lower <= 0 && upper >= 0 ? ": cannot be told from zero" : "";
+  return [perThousand(change) ? `about ${end(change)} per 1 000` : "about as many per 1 000", ` (between ${end(lower)} and ${end(upper)}${zero})`];
+}
+
+// One line per group: all people, then those that the notion is about.
+function groupSentence(record, line, g, level) {
+  const spoken = [["selection", `people decided as ${GOOD}`]];
+  if (raw.facts.rates.includes("tpr") || raw.facts.rates.includes("recall")) spoken.push(["tpr", `people labelled ${GOOD} decided so`]);
+  if (raw.facts.rates.includes("fpr")) spoken.push(["fpr", `people with another label decided as ${GOOD}`]);
+  if (spoken.every(([rate]) => record.rates[rate].lower[line][g] === null)) return el("li", null, named(level), `: not shown, because fewer than ${raw.small} people change or a count is that small.`);
+  const clauses = spoken.flatMap(([rate, whom], i) => {
+    const [change, lower, upper] = ["change", "lower", "upper"].map((k) => record.rates[rate][k][line][g]);
+    if (change === null || lower === null) return [i ? "; " : "", `${whom}: not shown, fewer than ${raw.small} change or a count is that small`];
+    const [said, ends] = moreOrFewer(change, lower, upper);
+    return [i ? "; " : "", el("b", null, said), ` ${whom}${ends}`];
+  });
+  return el("li", null, named(level), ": ", clauses, ".");
+}
+
+function drawWords(choose) {
+  if (state.chosen === raw.points.plain) {
+    put("words", note("The plain model is chosen: nothing changes. Walk along the frontier, or set a tolerance or a cap."));
+    return;
+  }
+  const gone = detailsMissing("The change against the plain model", state.chosen, choose);
+  if (gone) {
+    put("words", gone);
+    return;
+  }
+  const line = detailLine(state.chosen);
+  const record = detailAttribute();
+  const overall = regression ? "mse" : "error";
+  const { change, lower, upper } = details.overall[overall];
+  put("words", el("ul", { class: "plainly" },
+    regression ? meanSentences(record, line) : shareSentences(record, line),
+    el("li", null, `${columnWords(overall)}: `, el("b", null, differenceWritten(change[line], overall)), ` ${ends(change[line], lower[line], upper[line], overall)}.`),
+    gapSentences(record, line)),
+  note(`Differences between the two models on the same ${whole(details.n)} ${details.on} rows, each with its own 95 % interval. They describe these people; new people may differ.`));
+}
+
+function ends(change, lower, upper, name) {
+  const text = isShare(name) ? `(between ${signed(100 * lower)} and ${signed(100 * upper)})` : `(between ${signed(lower, 4)} and ${signed(upper, 4)})`;
+  return lower <= 0 && upper >= 0 ? `${text}: cannot be told from zero` : text;
+}
+
+function shareSentences(record, line) {
+  return record.levels.map((level, g) => groupSentence(record, line, g, level));
+}
+
+function meanSentences(record, line) {
+  return record.levels.map((level, g) => {
+    const [change, lower, upper] = ["change", "lower", "upper"].map((k) => record.rates.prediction[k][line][g]);
+    return el("li", null, named(level), ": mean prediction ", el("b", null, change === null ? "hidden" : signed(change, 4)),
+      change === null || lower === null ? "." : ` ${ends(change, lower, upper, "prediction")}.`);
+  });
+}
+
+function gapSentences(record, line) {
+  const rate = raw.facts.rates.find((r) => record.rates[r]) || Object.keys(record.rates)[0];
+  const reference = record.levels[record.levels.length - 1];
+  const gap = record.rates[rate].gap;
+  return record.levels.slice(0, -1).map((level, g) => {
+    const [change, lower, upper] = ["change", "lower", "upper"].map((k) => gap[k][line][g]);
+    if (change === null || lower === null) return null;
+    return el("li", null, `${SHORT[`${rate}_gap`]}, `, named(level), " less ", named(reference), ": ", fromTo(rate, g),
+      el("b", null, differenceWritten(change, `${rate}_gap`)), ` ${ends(change, lower, upper, `${rate}_gap`)}.`);
+  });
+}
+
+// Where the signed gap came from and where it is, when the rates in sight are those of the details.
+function fromTo(rate, g) {
+  const part = partNow();
+  const attribute = attributeNow();
+  if (!part || part.name !== details.on || !attribute.rateNames.includes(rate)) return "";
+  const gap = (place) => attribute.rate(rate, place, g) - attribute.rate(rate, place, attribute.c - 1);
+  const written = (v) => (isShare(`${rate}_gap`) ? signed(100 * v) : signed(v, 4));
+  return `from ${written(gap(raw.points.plain))} to ${written(gap(state.chosen))}, a change of `;
+}
+
+function drawMoves(choose) {
+  if (regression) {
+    put("moves", note("Predictions are values here, so nobody is favoured or refused; the change of the mean prediction stands above."));
+    return;
+  }
+  const gone = detailsMissing("Who gains and who loses", state.chosen, choose);
+  if (gone) {
+    put("moves", gone);
+    return;
+  }
+  const line = detailLine(state.chosen);
+  const record = detailAttribute();
+  const { change } = record.rates.selection;
+  const sides = [...record.levels, "Everyone"].map((_, g) => movesOf(record, line, g));
+  const most = Math.max(1, ...sides.flatMap((side) => [side.gained.high, side.lost.high]));
+  const rows = [...record.levels, "Everyone"].map((level, g) => (g === record.levels.length && sides[g].gained.words === "hidden" ? null
+    : el("tr", null, el("th", { scope: "row" }, named(level)),
+      ["gained", "lost"].map((side) => el("td", { "data-move": `${side}|${g}` }, sides[g][side].words, meter(side, sides[g][side].high / most))),
+      el("td", null, change[line][g] === null ? "hidden" : signed(1000 * change[line][g], 0)))));
+  put("moves", el("table", null, el("thead", null, el("tr", null, ["Group", "Newly favoured", "Newly refused", "Net per 1 000"].map((h) => el("th", { scope: "col" }, h)))),
+    el("tbody", null, rows)), note(`People of the ${whole(details.n)} ${details.on} rows whose decision differs from the plain model's. A smaller gap can come from favourable decisions taken away: read both columns.`));
+}
+
+// Counts, or what may be said of them: where one side is too few to be shown, the other is known up to that.
+function movesOf(record, line, g) {
+  const { gained, lost, change, few } = record.rates.selection;
+  const shown = (v) => ({ words: whole(v), high: v });
+  if (gained[line][g] !== null) return { gained: shown(gained[line][g]), lost: shown(lost[line][g]) };
+  const hidden = { words: "hidden", high: 0 };
+  if (g >= record.levels.length || change[line][g] === null || few[0][line][g] === few[1][line][g]) return { gained: hidden, lost: hidden };
+  const net = Math.abs(change[line][g] * record.n[g]);
+  const small = { words: `fewer than ${details.small}`, high: 0 };
+  const large = { words: `${whole(net + 1)} to ${whole(net + details.small - 1)}`, high: net };
+  return few[0][line][g] ? { gained: small, lost: large } : { gained: large, lost: small };
+}
+
+function meter(kind, share) {
+  return el("span", { class: `meter ${kind}`, "aria-hidden": "true" }, el("span", { style: { width: `${(100 * share).toFixed(1)}%` } }));
+}

@@ -1,0 +1,190 @@
+// The frontier as a picture: static layers per pair of axes, a light one for what moves with the choice.
+
+const chart = { drawn: null };
+
+function drawChart(choose) {
+  const box = byId("chart");
+  const width = Math.max(300, Math.round(box.clientWidth || 720));
+  const height = Math.round(Math.max(290, Math.min(440, width * 0.58)));
+  const part = partNow();
+  const across = axisValues(part, state.across, true);
+  const up = axisValues(part, state.up, true);
+  const sides = baselines.map((b) => ({ b, across: axisValues(b, state.across), up: axisValues(b, state.up) }))
+    .filter((side) => side.across && side.up);
+  const shown = solved.filter((p) => Number.isFinite(across[p]) && Number.isFinite(up[p]));
+  const pad = { left: 62, right: 18, top: 16, bottom: 48 };
+  const y = scaleOf([...shown.map((p) => up[p]), ...sides.flatMap((s) => [...s.up])], height - pad.bottom, pad.top,
+    { zero: /gap/.test(state.up) });
+  pad.left = 34 + 7 * Math.max(...y.ticks.map((t) => tickWritten(t, y.step, axisShare(state.up)).length));
+  const x = scaleOf([...shown.map((p) => across[p]), ...sides.flatMap((s) => [...s.across])], pad.left, width - pad.right,
+    { zero: /gap/.test(state.across), count: width > 500 ? 7 : 4 });
+  const px = across.map(x.at);
+  const py = up.map(y.at);
+  const efficient = efficientPlaces(shown, axisCosts(across, state.across), axisCosts(up, state.up));
+  chart.drawn = { x, y, px, py, across, up, shown, part, width, height, pad };
+  const moving = svg("g", { id: "moving" });
+  const picture = svg("svg", { id: "picture", width: "100%", viewBox: `0 0 ${width} ${height}`, tabindex: 0, role: "application",
+    "aria-roledescription": "chart", "aria-label": chartLabel(shown.length, part) },
+    axes(x, y, width, height, pad, part), band(efficient, part), layerDots(shown, efficient, px, py), capLine(), sideMarks(sides, x, y),
+    moving, svg("g", { id: "hover" }));
+  listen(picture, choose);
+  box.replaceChildren(picture, el("div", { id: "tip", class: "tip", hidden: true }));
+  drawLegend(sides);
+  drawMoving();
+  byId("chart-note").textContent = chartNote(part, shown.length);
+}
+
+function chartNote(part, count) {
+  const bands = part ? "The band and the crossing lines are 95 % intervals, of a gap for all pairs of groups at once. " : "";
+  const alike = details && state.likes ? `Shaded points: on the same ${details.on} rows neither the error nor a gap of the notion differs surely, one comparison at a time. ` : "";
+  const many = count > 1000 ? `Drawn are the points that can be seen apart; clicking, walking and choosing look at all ${whole(count)}.` : "";
+  return (state.bands ? bands : "") + alike + many;
+}
+
+function chartLabel(count, part) {
+  return `${count} points, ${axisLabel(state.across, part)} across and ${axisLabel(state.up, part)} up. `
+    + "Left and right arrow keys walk along the frontier.";
+}
+
+function axes(x, y, width, height, pad, part) {
+  const bottom = height - pad.bottom;
+  const layer = svg("g", { class: "axes", "aria-hidden": "true" });
+  for (const t of x.ticks) {
+    layer.append(svg("line", { class: "rule", x1: x.at(t), x2: x.at(t), y1: pad.top, y2: bottom }),
+      svg("text", { x: x.at(t), y: bottom + 18, "text-anchor": "middle" }, tickWritten(t, x.step, axisShare(state.across))));
+  }
+  for (const t of y.ticks) {
+    layer.append(svg("line", { class: "rule", x1: pad.left, x2: width - pad.right, y1: y.at(t), y2: y.at(t) }),
+      svg("text", { x: pad.left - 8, y: y.at(t) + 4, "text-anchor": "end" }, tickWritten(t, y.step, axisShare(state.up))));
+  }
+  layer.append(svg("text", { class: "axis", x: (pad.left + width - pad.right) / 2, y: height - 8, "text-anchor": "middle" }, axisLabel(state.across, part)),
+    svg("text", { class: "axis", transform: `translate(14 ${(pad.top + bottom) / 2}) rotate(-90)`, "text-anchor": "middle" }, axisLabel(state.up, part)));
+  return layer;
+}
+
+// The band of the figure up the side, along the efficient points.
+function band(efficient, part) {
+  if (!state.bands || !part) return null;
+  const { x, y, across } = chart.drawn;
+  const every = Math.max(1, Math.ceil(efficient.length / 200));
+  const along = efficient.filter((_, i) => i % every === 0 || i === efficient.length - 1)
+    .map((p) => [x.at(across[p]), axisInterval(state.up, part, p)]).filter(([, ends]) => ends && Number.isFinite(ends[0]));
+  if (along.length < 2) return null;
+  const keep = (v) => Math.max(chart.drawn.pad.top, Math.min(chart.drawn.height - chart.drawn.pad.bottom, v)).toFixed(1);
+  const top = along.map(([at, ends]) => `${at.toFixed(1)} ${keep(y.at(ends[1]))}`);
+  const low = along.map(([at, ends]) => `${at.toFixed(1)} ${keep(y.at(ends[0]))}`).reverse();
+  return svg("path", { class: "band", d: `M${top.join("L")}L${low.join("L")}z` });
+}
+
+function layerDots(shown, efficient, px, py) {
+  const best = new Set(efficient);
+  const dominated = shown.filter((p) => !best.has(p));
+  const visited = N > solved.length ? Array.from({ length: N }, (_, p) => p).filter((p) => !isSolved[p] && Number.isFinite(px[p]) && Number.isFinite(py[p])) : [];
+  const line = thinned(efficient, px, py, 400);
+  return [
+    svg("path", { class: "dots visited", d: dots(thinned(visited, px, py, 400), px, py) }),
+    svg("path", { class: "dots dominated", d: dots(thinned(dominated, px, py, 400), px, py) }),
+    line.length > 1 && svg("path", { class: "curve", d: `M${line.map((p) => `${px[p].toFixed(1)} ${py[p].toFixed(1)}`).join("L")}` }),
+    svg("path", { class: "dots efficient", d: dots(line, px, py) }),
+  ].filter(Boolean);
+}
+
+function capLine() {
+  const cap = typed(state.cap, axisShare(state.gap));
+  if (cap === null || state.across !== state.gap) return null;
+  const { x, pad, height, width } = chart.drawn;
+  const at = x.at(cap);
+  if (at < pad.left || at > width - pad.right) return null;
+  return svg("g", { class: "cap" }, svg("line", { x1: at, x2: at, y1: pad.top, y2: height - pad.bottom }),
+    svg("text", { x: at + 5, y: pad.top + 11 }, "largest gap allowed"));
+}
+
+function sideMarks(sides, x, y) {
+  return sides.flatMap(({ b, across, up }) => b.points.slice(0, 100).flatMap((label, i) => {
+    if (!Number.isFinite(across[i]) || !Number.isFinite(up[i])) return [];
+    const at = [x.at(across[i]), y.at(up[i])];
+    const left = at[0] > chart.drawn.width * 0.72;
+    return [shape("baseline", at[0], at[1], 4.5), b.points.length <= 12 && svg("text", { class: "tag", "text-anchor": left ? "end" : "start",
+      x: at[0] + (left ? -9 : 9), y: at[1] + 4 }, label.length > 24 ? `${label.slice(0, 23)}…` : label)].filter(Boolean);
+  }));
+}
+
+// What moves with the choice: the points that cannot be told from it, three roles, and the chosen one's intervals.
+function drawMoving() {
+  const { px, py, x, y, part, pad, height, width } = chart.drawn;
+  const layer = byId("moving");
+  const line = detailLine(state.chosen);
+  const parts = [];
+  const alike = line < 0 || !state.likes ? [] : [...details.at].filter(([p, l]) => !toldApart(line, l) && Number.isFinite(px[p]) && Number.isFinite(py[p]));
+  if (alike.length) parts.push(svg("path", { class: "alike", d: dots(alike.map(([p]) => p), px, py) }));
+  const place = state.chosen;
+  if (state.bands && Number.isFinite(px[place]) && Number.isFinite(py[place])) {
+    const wide = axisInterval(state.across, part, place);
+    const tall = axisInterval(state.up, part, place);
+    const inX = (v) => Math.max(pad.left, Math.min(width - pad.right, v));
+    const inY = (v) => Math.max(pad.top, Math.min(height - pad.bottom, v));
+    if (wide && Number.isFinite(wide[0])) parts.push(svg("line", { class: "whisker", x1: inX(x.at(wide[0])), x2: inX(x.at(wide[1])), y1: py[place], y2: py[place] }));
+    if (tall && Number.isFinite(tall[0])) parts.push(svg("line", { class: "whisker", x1: px[place], x2: px[place], y1: inY(y.at(tall[0])), y2: inY(y.at(tall[1])) }));
+  }
+  for (const [role, at, size] of [["plain", raw.points.plain, 6], ["least", leastNow().place, 6], ["chosen", place, 7]]) {
+    if (at !== null && Number.isFinite(px[at]) && Number.isFinite(py[at])) parts.push(shape(role, px[at], py[at], size));
+  }
+  layer.replaceChildren(...parts);
+}
+
+function drawLegend(sides) {
+  const entries = [["plain", "plain model"], ["chosen", "chosen"], ["least", "least gap within the tolerance"], ["point efficient", "efficient on these axes"],
+    ["point dominated", "dominated on these axes"]];
+  if (N > solved.length) entries.push(["point visited", "seen on the way, not finished"]);
+  if (sides.length) entries.push(["baseline", sides.map((s) => s.b.name).join(", ").slice(0, 60)]);
+  if (details && state.likes) entries.push(["point alike", "cannot be told from the chosen one"]);
+  put("legend", entries.map(([role, words]) => el("li", null, legendMark(role), words)));
+}
+
+function legendMark(role) {
+  const [kind, look] = role.split(" ");
+  if (!look) return badge(kind);
+  return svg("svg", { class: "badge", width: 18, height: 18, viewBox: "0 0 18 18", "aria-hidden": "true" }, svg("path", { class: `dots ${look}`, d: "M9 9h0" }));
+}
+
+function nearestPoint(event) {
+  const box = byId("picture").getBoundingClientRect();
+  const ratio = chart.drawn.width / box.width;
+  const x = (event.clientX - box.left) * ratio;
+  const y = (event.clientY - box.top) * ratio;
+  let best = null;
+  let distance = 28 * 28;
+  for (const place of chart.drawn.shown) {
+    const d = (chart.drawn.px[place] - x) ** 2 + (chart.drawn.py[place] - y) ** 2;
+    if (d < distance) [best, distance] = [place, d];
+  }
+  return best;
+}
+
+function listen(picture, choose) {
+  picture.addEventListener("click", (event) => {
+    const place = nearestPoint(event);
+    if (place !== null) choose(place);
+  });
+  picture.addEventListener("pointermove", (event) => hover(nearestPoint(event)));
+  picture.addEventListener("pointerleave", () => hover(null));
+  picture.addEventListener("keydown", (event) => {
+    const moves = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity };
+    if (!(event.key in moves)) return;
+    event.preventDefault();
+    choose(stepped(moves[event.key]));
+  });
+}
+
+function hover(place) {
+  const tip = byId("tip");
+  const { px, py, across, up, width } = chart.drawn;
+  tip.hidden = place === null;
+  byId("hover").replaceChildren(...(place === null ? [] : [svg("circle", { class: "ring", cx: px[place], cy: py[place], r: 9 })]));
+  if (place === null) return;
+  const scale = byId("picture").getBoundingClientRect().width / width;
+  const words = (key, value) => (axisShare(key) ? `${(100 * value).toFixed(1)}` : number(value));
+  tip.replaceChildren(named(nameOf(place), "strong"), el("span", null, `${words(state.across, across[place])} across, ${words(state.up, up[place])} up`));
+  tip.style.left = `${Math.min(px[place] * scale + 12, width * scale - 170)}px`;
+  tip.style.top = `${Math.max(0, py[place] * scale - 48)}px`;
+}

@@ -1,0 +1,115 @@
+// The decision: plain, chosen and least gap side by side.
+
+const TOLERANCE = "0.5"; // points of error above the smallest: half a person in a hundred
+
+function leastNow() {
+  const part = partNow();
+  const tolerance = typed(state.tolerance, axisShare(shownBest(part)));
+  return chooseLeast(part, state.gap, tolerance === null ? Infinity : tolerance, state.sure);
+}
+
+function gapChoices(part) {
+  const names = part ? [...part.columns.keys()].filter((name) => /_gap$/.test(name)) : [];
+  const usable = names.filter((name) => solved.some((p) => Number.isFinite(part.columns.get(name)[p])));
+  const found = usable.map((name) => ({ value: name, label: columnWords(name) }));
+  return found.length ? found : [{ value: raw.facts.gap_column, label: columnWords(raw.facts.gap_column) }];
+}
+
+// The gap of the first rate that the notion is about, where the part has it.
+function defaultGap(part) {
+  const choices = gapChoices(part).map((c) => c.value);
+  for (const rate of raw.facts.rates) {
+    const found = choices.find((name) => kindOf(name) === `${rate}_gap`);
+    if (found) return found;
+  }
+  return choices[0];
+}
+
+function figureLine(label, value, name, extra) {
+  return el("div", { class: "figure" }, el("dt", null, label),
+    el("dd", { "data-figure": name, "data-value": Number.isFinite(value) ? value : "" }, figureWritten(value, name),
+      extra ? el("small", null, extra) : null));
+}
+
+function card(role, title, place, choose, hint) {
+  if (place === null || place === undefined) {
+    return el("article", { class: `card ${role}` }, el("h3", null, badge(role), title), note(hint));
+  }
+  const part = partNow();
+  const best = shownBest(part);
+  const gap = state.gap;
+  const upper = part && part.upper.get(gap);
+  const lines = [
+    figureLine(columnWords(best), plainColumn(part, best)[place], best),
+    figureLine(columnWords(gap), plainColumn(part, gap)[place], gap,
+      upper && Number.isFinite(upper[place]) ? `at most ${gapWritten(upper[place], gap)} (95 %)` : null),
+  ];
+  const ratio = part && [...part.columns.keys()].find((n) => kindOf(n) === "selection_ratio" && attributeOfColumn(part, n) === attributeOfColumn(part, gap));
+  if (ratio) lines.push(figureLine("Selection ratio", part.columns.get(ratio)[place], ratio));
+  return el("article", { class: `card ${role}`, "data-role": role, "data-id": raw.points.ids[place] },
+    el("h3", null, badge(role), title, el("span", { class: "id" }, named(nameOf(place)))),
+    el("dl", null, lines), groupLines(part, place),
+    role !== "plain" && place !== raw.points.plain ? el("p", { class: "against" }, againstPlain(place)) : el("p", { class: "against" }, role === "plain" ? "What training gives when no gap is asked for." : "The plain model itself."),
+    role !== "chosen" && place !== state.chosen ? el("button", { type: "button", class: "small screen-only", on: { click: () => choose(place) } }, "Choose this one") : null);
+}
+
+// The notion's rate in each group as thin bars.
+function groupLines(part, place) {
+  if (!part) return null;
+  const attribute = attributeOfColumn(part, state.gap);
+  const rate = kindOf(state.gap).replace(/_gap$/, "");
+  if (!attribute.shares || !attribute.rateNames.includes(rate)) return null;
+  const most = 6;
+  const lines = attribute.levels.slice(0, most).map((level, g) => {
+    const value = attribute.rate(rate, place, g);
+    return el("li", null, named(level), el("span", { class: "thin" }, el("span", { style: { width: `${Math.max(0, Math.min(100, 100 * finiteOr(value, 0)))}%` } })),
+      el("b", null, written(value, rate)));
+  });
+  return el("div", { class: "mini" }, el("p", null, RATE_WORDS[rate][1]), el("ul", null, lines),
+    attribute.c > most ? el("p", null, `and ${attribute.c - most} more groups below`) : null);
+}
+
+function againstPlain(place) {
+  const part = partNow();
+  const best = shownBest(part);
+  const line = detailLine(place);
+  if (line >= 0 && part && details.on === part.name && details.overall[best]) {
+    const { change, lower, upper } = details.overall[best];
+    return `${columnWords(best)} against the plain model: ${withInterval(change[line], lower[line], upper[line], best)}.`;
+  }
+  const values = plainColumn(part, best);
+  return `${columnWords(best)} against the plain model: ${differenceWritten(values[place] - values[raw.points.plain], best)}.`;
+}
+
+function withInterval(change, lower, upper, name) {
+  const share = isShare(name);
+  const ends = share ? `${signed(100 * lower)} to ${signed(100 * upper)}` : `${signed(lower, 4)} to ${signed(upper, 4)}`;
+  const zero = lower <= 0 && upper >= 0 ? "; cannot be told from zero" : "";
+  return `${differenceWritten(change, name)} (${ends}${zero})`;
+}
+
+function drawCards(choose) {
+  const least = leastNow();
+  put("cards", card("plain", "Plain model", raw.points.plain, choose), card("chosen", "Chosen model", state.chosen, choose),
+    card("least", "Least gap within the tolerance", least.place, choose, "No point has this figure; look at another gap."));
+}
+
+// A wish typed by the reader: the smallest error under the cap, said in a sentence.
+function applyCap(choose) {
+  const part = partNow();
+  const cap = typed(state.cap, axisShare(state.gap));
+  if (cap === null) return;
+  const found = chooseAtMost(part, state.gap, cap, state.sure);
+  const end = state.sure && part && part.upper.has(state.gap) ? ", upper end of its interval" : "";
+  const asked = `${columnWords(state.gap)} of at most ${gapWritten(cap, state.gap)}${end}`;
+  if (found.place !== null) {
+    choose(found.place, `${nameOf(found.place)} has the smallest ${columnWords(bestName(part)).toLowerCase()} of ${whole(found.allowed)} points with a ${asked}.`);
+  } else if (found.nearest !== undefined) {
+    const value = vouched(part, state.gap, state.sure)[found.nearest];
+    say(`No point has a ${asked}; the nearest is ${nameOf(found.nearest)} with ${gapWritten(value, state.gap)}. The choice stays as it was.`);
+  } else say("No point has this figure on these rows.");
+}
+
+function say(text) {
+  byId("said").textContent = text;
+}

@@ -1,0 +1,110 @@
+// Figures: what each column is called, how it is written, and how sure it is.
+
+const GOOD = raw.facts.favourable === null ? "" : `“${raw.facts.favourable}”`;
+const RATE_WORDS = {
+  selection: ["Favourable decisions", `share of all people decided as ${GOOD}`],
+  tpr: ["Favourable decisions among those labelled so", `share decided as ${GOOD} among people labelled ${GOOD}`],
+  fpr: ["Favourable decisions among the others", `share decided as ${GOOD} among people with another label`],
+  error: ["Wrong decisions", "share of all people decided otherwise than their label"],
+  prediction: ["Mean prediction", "mean of the predictions"],
+  residual: ["Mean residual", "mean of value minus prediction: above 0 where the model predicts too little"],
+  mse: ["Mean squared error", "mean of (value - prediction) squared"],
+};
+const SHORT = {
+  tpr_gap: "TPR gap", fpr_gap: "FPR gap", selection_gap: "Selection gap", error_gap: "Error gap",
+  recall_gap: "Recall gap", selection_ratio: "Selection ratio", error: "Error", auc: "AUC", mse: "Mean squared error",
+  loss: "Training loss", loss_gap: "Training loss gap", smooth_rate_gap: "Training smooth rate gap",
+  prediction_gap: "Prediction gap", residual_gap: "Residual gap", mse_gap: "Squared error gap", cost: "Cost",
+};
+const LARGER = new Set(["auc", "selection_ratio"]);
+const NUMBERS = new Set(["auc", "selection_ratio", "loss", "loss_gap", "smooth_rate_gap", "mse", "cost",
+  "prediction_gap", "residual_gap", "mse_gap", "prediction", "residual"]);
+
+function kindOf(name) {
+  return name.slice(name.lastIndexOf(".") + 1);
+}
+
+function columnWords(name) {
+  const kind = kindOf(name);
+  const short = SHORT[kind] || kind.replaceAll("_", " ");
+  return name.includes(".") ? `${short}, ${name.slice(0, name.lastIndexOf("."))}` : short;
+}
+
+function isShare(name) {
+  return !NUMBERS.has(kindOf(name)) && !regression;
+}
+
+function number(value) {
+  if (!Number.isFinite(value)) return "–";
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 0.001 || size >= 100000)) return value.toExponential(2).replace("-", "−");
+  const text = size >= 1 || size === 0 ? value.toFixed(size >= 100 ? 1 : size >= 10 ? 2 : 3) : value.toPrecision(3);
+  return text.replace("-", "−");
+}
+
+function missing(value) {
+  if (value === HIDDEN || value === null) return "hidden";
+  return Number.isNaN(value) ? "not defined" : "";
+}
+
+// Shares are written as per cent, their differences as points of a per cent.
+function written(value, name) {
+  const word = missing(value);
+  if (word) return word;
+  return isShare(name) ? `${(100 * value).toFixed(1)} %` : number(value);
+}
+
+function gapWritten(value, name) {
+  const word = missing(value);
+  if (word) return word;
+  return isShare(name) ? `${(100 * value).toFixed(1).replace("-", "−")} points` : number(value);
+}
+
+function figureWritten(value, name) {
+  return /_gap$/.test(kindOf(name)) ? gapWritten(value, name) : written(value, name);
+}
+
+function signed(value, digits = 1) {
+  const text = Math.abs(value).toFixed(digits);
+  return Number(text) === 0 ? text : (value < 0 ? "−" : "+") + text;
+}
+
+function differenceWritten(value, name) {
+  return isShare(name) ? `${signed(100 * value)} points` : signed(value, 4);
+}
+
+function whole(value) {
+  return Math.round(value).toString().replace(/\B(?=(\d{3})+(?!\d))/g, " ");
+}
+
+const Z = 1.959963984540054; // 95 %, the confidence of every interval that the page draws itself
+
+function wilson(share, n, z = Z) {
+  if (!(n > 0) || !Number.isFinite(share)) return [NaN, NaN];
+  const s = share * n;
+  const centre = (s + (z * z) / 2) / (n + z * z);
+  const half = (z * Math.sqrt((s * (n - s)) / n + (z * z) / 4)) / (n + z * z);
+  return [Math.max(0, centre - half), Math.min(1, centre + half)];
+}
+
+function newcombe(p1, n1, p2, n2, z = Z) {
+  const [l1, u1] = wilson(p1, n1, z);
+  const [l2, u2] = wilson(p2, n2, z);
+  return [p1 - p2 - Math.hypot(p1 - l1, u2 - p2), p1 - p2 + Math.hypot(u1 - p1, p2 - l2)];
+}
+
+// The least that the worst gap between groups can be, sure for all pairs at once: 0 where every pair may be equal.
+function gapLower(attribute, rate, place) {
+  let least = 0;
+  const out = attribute.left_out[rate];
+  for (let a = 0; a < attribute.c; a += 1) {
+    for (let b = a + 1; b < attribute.c; b += 1) {
+      if (out.includes(a) || out.includes(b)) continue;
+      const [low, high] = newcombe(attribute.rate(rate, place, a), attribute.behind[rate][a],
+        attribute.rate(rate, place, b), attribute.behind[rate][b], attribute.z);
+      if (low > 0) least = Math.max(least, low);
+      else if (high < 0) least = Math.max(least, -high);
+    }
+  }
+  return least;
+}

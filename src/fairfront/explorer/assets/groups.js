@@ -1,0 +1,64 @@
+// Rates by group as bars with intervals and counts, the chosen model beside the plain one.
+
+function attributeNow() {
+  const part = partNow();
+  return part ? part.attributes[Math.min(state.attribute, part.attributes.length - 1)] : null;
+}
+
+function rateOrder(attribute) {
+  const first = raw.facts.rates.filter((rate) => attribute.rateNames.includes(rate));
+  return [...first, ...attribute.rateNames.filter((rate) => !first.includes(rate))];
+}
+
+function countWords(attribute, rate, g) {
+  const counts = rate === "tpr" ? attribute.labels.positives : rate === "fpr" ? attribute.labels.negatives : attribute.n;
+  const n = counts[g];
+  return n === null ? `fewer than ${raw.small} in some count` : `n = ${whole(n)}`;
+}
+
+function bar(role, value, ends, scale, label) {
+  const at = (v) => `${(100 * Math.max(0, Math.min(1, scale(v)))).toFixed(2)}%`;
+  const track = el("span", { class: `track ${role}`, "aria-hidden": "true" });
+  if (Number.isFinite(value)) {
+    track.append(el("span", { class: "fill", style: { width: at(value) } }));
+    if (ends && Number.isFinite(ends[0])) {
+      track.append(el("span", { class: "ends", style: { left: at(ends[0]), width: `calc(${at(ends[1])} - ${at(ends[0])})` } }));
+    }
+  }
+  return el("div", { class: "bar" }, el("span", { class: "who" }, role), track, label);
+}
+
+function barLabel(attribute, rate, value, ends, role, g) {
+  const range = ends && Number.isFinite(ends[0]) ? ` (${(100 * ends[0]).toFixed(1)} to ${(100 * ends[1]).toFixed(1)})` : "";
+  return el("span", { class: "value", "data-bar": `${role}|${rate}|${g}`, "data-value": Number.isFinite(value) ? value : "" },
+    attribute.shares ? written(value, rate) : missing(value) || number(value), range ? el("small", null, range) : null);
+}
+
+function rateBlock(attribute, rate) {
+  const [title, words] = RATE_WORDS[rate];
+  const places = [["plain", raw.points.plain], ["chosen", state.chosen]];
+  let most = 0;
+  for (const [, place] of places) for (let g = 0; g < attribute.c; g += 1) most = Math.max(most, Math.abs(finiteOr(attribute.rate(rate, place, g), 0)));
+  const scale = attribute.shares ? (v) => v : (v) => Math.abs(v) / (most * 1.1 || 1);
+  const lines = attribute.levels.map((level, g) => el("div", { class: "group", role: "group", "aria-label": `${title}, ${level.slice(0, 100)}` },
+    el("div", { class: "label" }, named(level), el("small", null, countWords(attribute, rate, g))),
+    el("div", { class: "both" }, places.map(([role, place]) => {
+      const value = attribute.rate(rate, place, g);
+      const ends = attribute.shares && attribute.behind[rate] ? wilson(value, attribute.behind[rate][g]) : null;
+      return bar(role, value, ends, scale, barLabel(attribute, rate, value, ends, role, g));
+    }))));
+  const compared = raw.facts.rates.includes(rate);
+  return el("section", { class: compared ? "rate compared" : "rate" },
+    el("h4", null, title, compared ? el("span", { class: "chip" }, "compared by the notion") : null), el("p", { class: "note" }, words), lines);
+}
+
+function drawBars() {
+  const attribute = attributeNow();
+  if (!attribute) {
+    put("bars", note("Rates by group need an evaluation: front = front.evaluate(X, y, sensitive_features=...) before front.to_html(path)."));
+    return;
+  }
+  const hidden = attribute.hides ? note(`Figures that would give away counts below ${raw.small} are hidden, here and in the downloads.`) : null;
+  put("bars", el("div", { class: "rates" }, rateOrder(attribute).map((rate) => rateBlock(attribute, rate))), hidden,
+    attribute.shares ? note("Whiskers are 95 % intervals, each on its own (Wilson).") : null);
+}

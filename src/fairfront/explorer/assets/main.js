@@ -1,0 +1,146 @@
+// The page comes to life: fields filled, events bound, the first choice made.
+
+function stepped(by) {
+  const last = raw.points.walk.length - 1;
+  const here = stepOf.has(state.chosen) ? stepOf.get(state.chosen) : 0;
+  return raw.points.walk[Math.max(0, Math.min(last, here + by))];
+}
+
+function choose(place, words) {
+  state.chosen = place;
+  const step = stepOf.get(place);
+  if (step !== undefined) byId("walk").value = String(step);
+  drawMoving();
+  drawChosen();
+  byId("walk").setAttribute("aria-valuetext", summary());
+  put("at", named(nameOf(place)), el("small", null, step === undefined ? "" : ` point ${step + 1} of ${raw.points.walk.length}`));
+  say(words === undefined ? `Chosen: ${summary()}.` : words);
+}
+
+function summary() {
+  const part = partNow();
+  const best = shownBest(part);
+  return `${nameOf(state.chosen)}: ${columnWords(best)} ${figureWritten(plainColumn(part, best)[state.chosen], best)}, `
+    + `${columnWords(state.gap)} ${figureWritten(plainColumn(part, state.gap)[state.chosen], state.gap)}`;
+}
+
+function drawChosen() {
+  drawCards(choose);
+  drawStanding();
+  drawWords(choose);
+  drawBars();
+  drawMoves(choose);
+  drawCalibration(choose);
+  drawMoved(choose);
+  drawPairs();
+  drawLines();
+}
+
+function drawAll() {
+  drawChart(choose);
+  choose(state.chosen, "");
+}
+
+function fillPickers() {
+  const part = partNow();
+  const choices = axisChoices(part);
+  const has = (key) => choices.some((c) => c.value === key);
+  const gaps = gapChoices(part);
+  if (!gaps.some((c) => c.value === state.gap)) state.gap = defaultGap(part);
+  if (!has(state.across)) state.across = state.gap;
+  if (!has(state.up)) state.up = shownBest(part);
+  for (const [id, list, current] of [["gap", gaps, state.gap], ["across", choices, state.across], ["up", choices, state.up]]) {
+    byId(id).replaceChildren();
+    options(byId(id), list, current);
+  }
+  const best = axisShare(shownBest(part));
+  if (state.tolerance === "") state.tolerance = best ? TOLERANCE : String(Number((0.05 * Math.abs(plainColumn(part, shownBest(part))[raw.points.plain])).toPrecision(2)));
+  byId("tolerance").value = state.tolerance;
+  byId("tolerance-label").textContent = `${columnWords(shownBest(part))} may exceed the smallest by`;
+  for (const unit of document.querySelectorAll("[data-unit]")) unit.textContent = axisShare(unit.dataset.unit === "best" ? shownBest(part) : state.gap) ? "points" : "";
+  byId("sure").disabled = !part || !part.upper.has(state.gap);
+  byId("cost-missed-label").textContent = `Cost of refusing someone labelled ${GOOD}`.slice(0, 90);
+  byId("cost-false-label").textContent = `Cost of deciding someone else as ${GOOD}`.slice(0, 90);
+}
+
+function fillParts() {
+  parts.forEach((part, i) => byId("parts").append(el("label", { class: "check" },
+    el("input", { type: "radio", name: "part", value: i, checked: i === state.part, on: { change: () => { state.part = i; fillPickers(); fillAttributes(); drawAll(); } } }), el("span", null, `${part.name.slice(0, 40)} (${whole(part.n)} rows)`))));
+  byId("parts").hidden = parts.length === 0;
+}
+
+function fillAttributes() {
+  const part = partNow();
+  byId("attribute").replaceChildren();
+  byId("pair-rate").replaceChildren();
+  byId("attribute-label").hidden = !part || part.attributes.length < 2;
+  if (!part) return;
+  options(byId("attribute"), part.attributes.map((a, i) => ({ value: String(i), label: a.name })), String(state.attribute));
+  const attribute = attributeNow();
+  options(byId("pair-rate"), rateOrder(attribute).map((r) => ({ value: r, label: RATE_WORDS[r][0] })), state.pairRate);
+}
+
+function bind() {
+  const on = (id, event, act) => byId(id).addEventListener(event, act);
+  byId("wishes").addEventListener("submit", (event) => event.preventDefault());
+  on("gap", "change", (e) => { const follow = state.across === state.gap; state.gap = e.target.value; if (follow) state.across = state.gap; fillPickers(); drawAll(); applyCap(choose); });
+  on("tolerance", "input", (e) => { state.tolerance = e.target.value; drawMoving(); drawCards(choose); });
+  on("cap", "input", (e) => { state.cap = e.target.value; drawChart(choose); applyCap(choose); });
+  on("sure", "change", (e) => { state.sure = e.target.checked; drawMoving(); drawCards(choose); applyCap(choose); });
+  for (const axis of ["across", "up"]) on(axis, "change", (e) => { state[axis] = e.target.value; byId("costs").hidden = state.across !== "cost" && state.up !== "cost"; drawChart(choose); });
+  for (const what of ["missed", "false"]) on(`cost-${what}`, "input", (e) => { state[what] = Number(e.target.value) || 0; drawChart(choose); });
+  for (const what of ["bands", "likes"]) on(what, "change", (e) => { state[what] = e.target.checked; drawChart(choose); });
+  on("walk", "input", (e) => choose(raw.points.walk[Number(e.target.value)], ""));
+  on("back", "click", () => choose(stepped(-1)));
+  on("forth", "click", () => choose(stepped(1)));
+  on("attribute", "change", (e) => { state.attribute = Number(e.target.value); fillAttributes(); drawChosen(); });
+  on("pair-rate", "change", (e) => { state.pairRate = e.target.value; drawPairs(); });
+  on("print", "click", () => window.print());
+  on("download-csv", "click", () => save("frontier.csv", "text/csv;charset=utf-8", csvText()));
+  on("download-json", "click", () => save("frontier.json", "application/json", jsonText()));
+  let width = 0;
+  new ResizeObserver(() => {
+    const now = byId("chart").clientWidth;
+    if (now && Math.abs(now - width) > 8) { width = now; drawChart(choose); }
+  }).observe(byId("chart"));
+}
+
+function headings() {
+  const facts = raw.facts;
+  const title = raw.title || "A frontier between accuracy and fairness";
+  document.title = title.slice(0, 120);
+  put("title", named(title));
+  const part = partNow();
+  const notions = facts.notions.map((n) => n.name.replaceAll("_", " ")).join(" and ");
+  put("subtitle", `${whole(N)} ${facts.trained ? "models, each a trade-off between accuracy and" : "candidates, judged on accuracy and"} ${notions}, for `,
+    facts.sensitive.flatMap(([name], i) => [i ? ", " : "", named(name)]), part ? `. Rates on ${part.name.slice(0, 40)}, ${whole(part.n)} rows.` : ". Training figures only: no evaluation was made.");
+  put("footer", `Written by fairfront ${raw.version} on ${raw.written}. The page holds aggregates only, hides counts below ${raw.small}, holds no test rows and loads nothing. `
+    + "A frontier is a trade-off for one notion, one data set and one kind of model; which point is right is a decision about people. No legal conclusion is drawn.");
+  put("notices", smallGroups(part));
+  if (!parts.length) put("notices", el("p", { class: "notice" }, "No evaluation is in this page, so figures are those of training: losses, not rates of decisions. Call front.evaluate(X, y, sensitive_features=...) on validation rows first."));
+}
+
+// Groups that are too small to be shown are not in the gaps; Python's select counts them, so this is said first.
+function smallGroups(part) {
+  if (!part) return null;
+  return part.attributes.filter((a) => a.left_out[raw.facts.rates[0]] && a.left_out[raw.facts.rates[0]].length).map((a) => el("p", { class: "notice" },
+    "Not in the gaps of this page: ", a.left_out[raw.facts.rates[0]].flatMap((g, i) => [i ? ", " : "", named(a.levels[g])]),
+    ` of ${a.name.slice(0, 60)}, because figures would give away counts below ${raw.small}. Rules in Python (front.select) do count them; compare before you decide.`));
+}
+
+function firstChoice() {
+  if (raw.chosen !== null) return raw.chosen;
+  const least = leastNow().place;
+  return least === null ? raw.points.plain : least;
+}
+
+fillParts();
+fillPickers();
+fillAttributes();
+headings();
+state.chosen = firstChoice();
+byId("walk").max = String(raw.points.walk.length - 1);
+drawNotion();
+drawAll();
+bind();
+document.documentElement.dataset.ready = "yes";

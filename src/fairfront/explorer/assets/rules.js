@@ -1,0 +1,84 @@
+// The rules of Frontier.select, on all points: sorted once, then answered by binary search.
+
+function finiteOr(value, otherwise) {
+  return Number.isFinite(value) ? value : otherwise;
+}
+
+// Points sorted by a key; `first[i]` is the place with the smallest `best` among the i + 1 smallest keys.
+function ranking(keys, best) {
+  const order = solved.filter((place) => Number.isFinite(keys[place]));
+  order.sort((a, b) => keys[a] - keys[b] || a - b);
+  const first = new Int32Array(order.length);
+  let leader = -1;
+  for (let i = 0; i < order.length; i += 1) {
+    const place = order[i];
+    const value = finiteOr(best[place], Infinity);
+    const lead = leader < 0 ? Infinity : finiteOr(best[leader], Infinity);
+    if (leader < 0 || value < lead || (value === lead && place < leader)) leader = place;
+    first[i] = leader;
+  }
+  return { order, first, key: (i) => keys[order[i]] };
+}
+
+function countUpTo(ranked, limit) {
+  let low = 0;
+  let high = ranked.order.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (ranked.key(middle) <= limit) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+const rankings = new Map();
+
+function rankedBy(part, keyName, bestName, sure, sureKey) {
+  const label = [part ? part.name : "", keyName, bestName, sure].join("\u0000");
+  if (!rankings.has(label)) {
+    const keys = vouched(part, keyName, sure && sureKey);
+    const best = vouched(part, bestName, sure && !sureKey);
+    rankings.set(label, ranking(keys, best));
+  }
+  return rankings.get(label);
+}
+
+function plainColumn(part, name) {
+  return training.get(name) || (part && part.columns.get(name)) || null;
+}
+
+function vouched(part, name, sure) {
+  return (sure && part && part.upper.get(name)) || plainColumn(part, name);
+}
+
+function bestName(part) {
+  if (part && part.columns.has("error")) return "error";
+  return training.has("loss") ? "loss" : part && part.columns.has("mse") ? "mse" : "loss";
+}
+
+// What the tolerance is about, and what a card shows first: the error of decisions or of predictions, else the loss.
+function shownBest(part) {
+  return part && part.columns.has("mse") ? "mse" : bestName(part);
+}
+
+// select(at_most={gap: cap}): the smallest error among the points whose gap is allowed; null when none is.
+function chooseAtMost(part, gap, cap, sure) {
+  const ranked = rankedBy(part, gap, bestName(part), sure, true);
+  const allowed = countUpTo(ranked, cap);
+  return { place: allowed ? ranked.first[allowed - 1] : null, allowed, nearest: ranked.order[0] };
+}
+
+// select(least=gap, within={best: tolerance}): the least gap among the points almost as good as the best.
+function chooseLeast(part, gap, tolerance, sure) {
+  const ranked = rankedBy(part, shownBest(part), gap, sure, false);
+  if (!ranked.order.length) return { place: null, allowed: 0 };
+  const allowed = countUpTo(ranked, ranked.key(0) + tolerance);
+  return { place: ranked.first[allowed - 1], allowed };
+}
+
+// A field's text as a number, shares typed in points: "0.5" is read as 0.5e-2, the very float that Python reads.
+function typed(text, share) {
+  const trimmed = text.trim();
+  if (trimmed === "" || !Number.isFinite(Number(trimmed))) return null;
+  return share && !/e/i.test(trimmed) ? Number(`${trimmed}e-2`) : Number(trimmed) / (share ? 100 : 1);
+}

@@ -1,0 +1,128 @@
+"""What rows say about each point against the plain model: who gains, who loses, how surely, how well calibrated."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from ..exceptions import InputError
+from ..frontier import Frontier
+from ..measures.intervals import check_confidence
+from ..validation import check_count
+from .describing import describe
+from .order import detailed, most_detailed
+from .rows import refuse_test, rows_of
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Details:
+    """Aggregates of held-out rows for some points of a frontier; no row, label or small count is in them.
+
+    Attributes
+    ----------
+    on : str
+        Name of the rows, such as "validation".
+    n : int
+        Number of rows.
+    confidence, small
+        Of the intervals, each on its own; counts from 1 to ``small`` - 1 are hidden (None).
+    plain : int
+        The id that every point is compared with.
+    ids : tuple of int
+        The points described.
+    overall : mapping
+        ``error`` (``mse`` for regression): ``change``, ``lower``, ``upper`` against the plain model, one per id.
+    attributes : tuple of mappings
+        Per sensitive attribute: ``name``, ``levels``, ``n``, ``rates`` (per rate the change of every group and of its
+        gap to the reference, who ``gained`` and ``lost``, and which of the two is too ``few`` to be shown),
+        ``calibration`` (bins per id and group, or None).
+    told_apart : str
+        Bits in base64, (ids, ids): whether the rows tell two points apart, in the error or in a gap of the notion.
+    """
+
+    on: str
+    n: int
+    confidence: float
+    small: int
+    plain: int
+    ids: tuple[int, ...]
+    overall: Mapping[str, Any]
+    attributes: tuple[Mapping[str, Any], ...]
+    told_apart: str
+    version: int = VERSION
+
+    def to_json(self) -> str:
+        """Return the record as JSON text."""
+        return json.dumps(asdict(self), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes | Mapping[str, Any]) -> Details:
+        """Read what `to_json` wrote."""
+        try:
+            record = dict(text) if isinstance(text, Mapping) else json.loads(text)
+        except ValueError as error:
+            raise InputError(f"details are no JSON ({error}), expected what Details.to_json wrote.") from error
+        names = {each.name for each in fields(cls)}
+        if not isinstance(record, dict) or set(record) != names or record["version"] != VERSION:
+            raise InputError(f"details have other fields than version {VERSION} has, expected what to_json wrote.")
+        return cls(**{**record, "ids": tuple(record["ids"]), "attributes": tuple(record["attributes"])})
+
+
+def describe_points(
+    front: Frontier,
+    X: Any,
+    y: Any,
+    *,
+    sensitive_features: Any,
+    on: str = "validation",
+    ids: Iterable[int] = (),
+    limit: int | None = None,
+    confidence: float = 0.95,
+    small: int = 10,
+    sample_weight: Any = None,
+) -> Details:
+    """Compare points with the plain model on rows that tracing did not see, and keep aggregates only.
+
+    Parameters
+    ----------
+    front : Frontier
+    X, y, sensitive_features, sample_weight
+        The rows, as for `Frontier.evaluate`; never the test rows.
+    on : str
+        Their name.
+    ids : iterable of int
+        Points that must be described, besides the plain model.
+    limit : int, optional
+        The most points to describe, by default 150 and fewer on more than 130 000 rows; a larger frontier is thinned
+        evenly along its walk.
+    confidence : float
+        Of each interval on its own.
+    small : int
+        Counts of people from 1 to ``small`` - 1 are hidden; 0 hides none.
+
+    Returns
+    -------
+    Details
+    """
+    refuse_test(on)
+    check_confidence(confidence)
+    check_count(small, "small", least=0)
+    most = (
+        most_detailed(X.shape[0] if hasattr(X, "shape") else len(X)) if limit is None else check_count(limit, "limit")
+    )
+    places = detailed(front, ids, most)
+    rows = rows_of(front, places, X, y, sensitive_features, sample_weight)
+    found = describe(front, rows, confidence, small)
+    return Details(
+        on=on,
+        n=rows.n,
+        confidence=confidence,
+        small=small,
+        plain=int(front.ids[rows.places[rows.plain]]),
+        ids=tuple(int(i) for i in front.ids[places]),
+        **found,
+    )

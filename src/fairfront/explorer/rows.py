@@ -1,0 +1,103 @@
+"""Rows that points are judged on: labels, groups, and what each of the points decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from ..exceptions import InputError
+from ..frontier import Frontier
+from ..frontier.evaluating import checked_features, encode_labels, resolve_attributes
+from ..frontier.points import LinearPoints
+from ..measures.table import decide
+from ..objectives import Array, Attribute, Task
+from ..validation import check_labels, check_weights
+from .order import Places, plain_place
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Held-out rows with the decisions of k points; it lives while details are made and is never stored.
+
+    ``decided`` (k, n) says who is decided favourably and ``wrong`` (k, n) where the decision is not the label; for
+    regression they are the predictions and the squared errors. ``probability`` (k, n) is that of the favourable label
+    where the models give one.
+    """
+
+    task: Task
+    places: Places
+    plain: int
+    good: NDArray[np.bool_]
+    attributes: tuple[Attribute, ...]
+    weight: Array
+    decided: NDArray[Any]
+    wrong: NDArray[Any]
+    probability: Array | None
+
+    @property
+    def n(self) -> int:
+        """Return the number of rows."""
+        return len(self.weight)
+
+
+def refuse_test(on: str) -> None:
+    """Refuse rows that are called test: what was chosen on them could no longer be tested on them."""
+    if is_test(on):
+        raise InputError(
+            f"on is {on!r}, expected rows to choose on, such as 'validation'; test rows stay out of the page, because "
+            "what is chosen on them cannot be tested on them."
+        )
+
+
+def is_test(name: str) -> bool:
+    """Tell whether an evaluation's name says that it is for testing."""
+    return name.strip().casefold().startswith("test")
+
+
+def rows_of(front: Frontier, places: Places, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Rows:
+    """Check rows as `Frontier.evaluate` does and let the points decide them."""
+    if y is None or sensitive_features is None:
+        raise InputError("details need X, y and sensitive_features, found one of them missing; pass all three.")
+    task = front.facts.task
+    matrix = checked_features(front.points, X)
+    n = matrix.shape[0]
+    labels = encode_labels(check_labels(y, n), task)
+    attributes = resolve_attributes(front.facts, sensitive_features, n)
+    weight = check_weights(sample_weight, n)
+    if weight is not None:
+        busy = weight > 0
+        matrix, labels, weight, n = matrix[busy], labels[busy], weight[busy], int(busy.sum())
+        attributes = tuple(a.take(busy) for a in attributes)
+    scores = scores_at(front, places, matrix)
+    decided = decide(scores, task)
+    regression = task.kind == "regression"
+    return Rows(
+        task=task,
+        places=places,
+        plain=int(np.flatnonzero(places == plain_place(front))[0]),
+        good=np.zeros(n, dtype=bool) if regression else labels == task.favourable,
+        attributes=attributes,
+        weight=np.ones(n) if weight is None else weight,
+        decided=decided if regression else decided == task.favourable,
+        wrong=(decided - labels) ** 2 if regression else decided != labels,
+        probability=_probability(front, scores),
+    )
+
+
+def scores_at(front: Frontier, places: Places, X: Any) -> Array:
+    """Return the scores of some points, (k, K, n), without those of all where that can be had."""
+    points = front.points
+    if isinstance(points, LinearPoints):
+        return replace(points, coef=points.coef[places], intercept=points.intercept[places]).scores(X)
+    return points.scores(X)[places]
+
+
+def _probability(front: Frontier, scores: Array) -> Array | None:
+    points, task = front.points, front.facts.task
+    if task.kind != "binary" or not isinstance(points, LinearPoints) or points.loss != "logistic":
+        return None
+    return np.asarray(expit(scores[:, 0] if task.favourable == 1 else -scores[:, 0]))

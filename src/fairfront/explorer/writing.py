@@ -1,0 +1,159 @@
+"""Writing the explorer: checks at the edge, then one file, complete or not there."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..exceptions import InputError
+from ..frontier import Frontier
+from ..validation import check_count
+from .details import Details, describe_points
+from .gathering import gathered
+from .page import page
+from .rows import is_test, refuse_test
+
+PYTHON_LINE = "model = front.select(id={id})"
+
+
+def write_explorer(
+    front: Frontier,
+    path: Any,
+    *,
+    chosen: int | None = None,
+    X: Any = None,
+    y: Any = None,
+    sensitive_features: Any = None,
+    sample_weight: Any = None,
+    on: str = "validation",
+    details: Details | None = None,
+    title: str | None = None,
+    baselines: Frontier | Mapping[str, Frontier] | None = None,
+    command: str | None = None,
+    python: str = PYTHON_LINE,
+    small: int = 10,
+    overwrite: bool = True,
+) -> Path:
+    """Write one self-contained page in which a person sees the trade-off and chooses; return its path.
+
+    Parameters
+    ----------
+    front : Frontier
+        Evaluations other than "test" become the parts that rates can be seen on.
+    path : path
+        The file to write.
+    chosen : int, optional
+        The id that the page opens on; by default the least gap within half a point of the smallest error.
+    X, y, sensitive_features, sample_weight
+        Validation rows, never test rows: with them the page says who gains and who loses against the plain model, how
+        surely, and how well each group is calibrated. Only aggregates are written.
+    on : str
+        The evaluation to choose on, and the name of those rows.
+    details : Details, optional
+        What `describe_points` returned, in place of rows.
+    title : str, optional
+        A heading, such as the name of the run.
+    baselines : Frontier or mapping of names to frontiers, optional
+        Own candidates (`Frontier.from_models`) to lay over, judged on the same rows.
+    command : str, optional
+        The command that uses a model, with ``{id}`` in the place of its id.
+    python : str
+        The Python line that does, with ``{id}``.
+    small : int
+        Counts of people from 1 to ``small`` - 1 are hidden, with what would give them back; 0 hides none, for a page
+        that is kept as the rows are.
+    overwrite : bool
+        Whether a file that is there may be replaced.
+    """
+    refuse_test(on)
+    check_count(small, "small", least=0)
+    target = _target(path, overwrite)
+    judged = _evaluation(front, on)
+    if X is not None:
+        details = describe_points(
+            front,
+            X,
+            y,
+            sensitive_features=sensitive_features,
+            on=on,
+            ids=() if chosen is None else (chosen,),
+            small=small,
+            sample_weight=sample_weight,
+        )
+    _check_details(front, details, on, small)
+    record = gathered(front, on=judged, chosen=chosen, details=details, baselines=_named(baselines), small=small) | {
+        "title": title,
+        "command": command,
+        "python": python,
+        "version": __version__,
+        "written": f"{datetime.now(UTC):%Y-%m-%d}",
+    }
+    _write(target, page(record))
+    return target
+
+
+def _target(path: Any, overwrite: bool) -> Path:
+    target = Path(path)
+    if target.is_dir():
+        raise InputError(f"path is the folder {str(target)!r}, expected a file to write, such as report.html in it.")
+    if target.exists() and not overwrite:
+        raise InputError(f"{str(target)!r} exists, expected a new file; give another path or pass overwrite=True.")
+    return target
+
+
+def _evaluation(front: Frontier, on: str) -> str | None:
+    """Return the evaluation to choose on: the one named, else the first that is not test, None where none was made."""
+    if on in front.evaluations:
+        return on
+    others = [name for name in front.evaluations if not is_test(name)]
+    if front.evaluations and not others:
+        raise InputError(
+            "the frontier was evaluated on test rows only, expected others to choose on; call "
+            "front.evaluate(X, y, sensitive_features=..., name='validation') first."
+        )
+    return others[0] if others else None
+
+
+def _check_details(front: Frontier, details: Details | None, on: str, small: int) -> None:
+    if details is None:
+        return
+    refuse_test(details.on)
+    known = set(front.ids.tolist())
+    strange = [i for i in details.ids if i not in known]
+    if strange:
+        raise InputError(f"details describe id {strange[0]}, which is not on this frontier; describe its points again.")
+    if details.small < small:
+        raise InputError(
+            f"details hide counts below {details.small}, expected {small} or more; describe the points again with "
+            f"small={small}."
+        )
+    if details.on != on and details.on not in front.evaluations:
+        raise InputError(f"details are about {details.on!r} rows, expected {on!r}; pass on={details.on!r}.")
+
+
+def _named(baselines: Frontier | Mapping[str, Frontier] | None) -> Mapping[str, Frontier]:
+    if baselines is None:
+        return {}
+    return {"candidates": baselines} if isinstance(baselines, Frontier) else baselines
+
+
+def _write(target: Path, text: str) -> None:
+    """Write beside the target and rename, so that a half-written page never has its name."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+            Path(name).chmod(0o644)
+            Path(name).replace(target)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise InputError(f"{str(target)!r} cannot be written ({error.strerror}); give another path.") from error

@@ -1,0 +1,78 @@
+"""Rates by group as bars with intervals, the plain model beside the chosen one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..exceptions import InputError
+from ..measures import GroupRates, wilson
+from ..measures.intervals import DENOMINATORS, rows_behind
+from .style import CHOSEN, VISITED, axes_of, evaluation_name, plain_of, tidy
+
+if TYPE_CHECKING:
+    from ..frontier import Frontier
+
+WORDS = {
+    "tpr": "share decided favourably, of those labelled so",
+    "fpr": "share decided favourably, of the others",
+    "selection": "share decided favourably",
+    "error": "share decided wrongly",
+}
+
+
+def plot_groups(
+    front: Frontier,
+    *,
+    chosen: int,
+    rate: str = "tpr",
+    ax: Any = None,
+    on: str | None = None,
+    attribute: str | None = None,
+    confidence: float = 0.95,
+) -> Any:
+    """Draw a rate in every group, plain model and chosen one, with Wilson intervals and the rows behind it.
+
+    Parameters
+    ----------
+    front : Frontier
+    chosen : int
+        The id of the point to compare with the plain model.
+    rate : str
+        ``tpr``, ``fpr``, ``selection`` or ``error``.
+    ax : matplotlib axes, optional
+    on : str, optional
+        The evaluation to take rates from.
+    attribute : str, optional
+        The sensitive attribute; by default the first.
+    confidence : float
+        Of each interval on its own.
+    """
+    if rate not in WORDS:
+        raise InputError(f"rate is {rate!r}, expected one of {', '.join(WORDS)}.")
+    name = evaluation_name(front, on)
+    rates, sizes = _rates(front, name, attribute, rate)
+    axes = axes_of(ax, "plot_groups")
+    at = np.arange(len(rates.levels))
+    models = [(plain_of(front), VISITED, "plain model"), (front.place(chosen), CHOSEN, f"chosen (id {chosen})")]
+    for k, (place, colour, label) in enumerate(models):
+        values = np.nan_to_num(rates.rate(rate)[place])
+        low, high = wilson(values * sizes, sizes, confidence)
+        spread = np.abs(np.stack([values - low, high - values]))
+        axes.bar(at + 0.38 * (k - 0.5), values, 0.36, color=colour, label=label, yerr=spread, capsize=3)
+    axes.set_xticks(at, [f"{level}\nn = {n:.0f}" for level, n in zip(rates.levels, sizes, strict=True)])
+    axes.set_ylabel(f"{WORDS[rate]} ({name})")
+    return tidy(axes)
+
+
+def _rates(front: Frontier, on: str, attribute: str | None, rate: str) -> tuple[GroupRates, Any]:
+    groups = front.evaluations[on].groups
+    name = next(iter(groups)) if attribute is None else attribute
+    if name not in groups:
+        raise InputError(f"attribute is {name!r}, expected one of {', '.join(groups)}.")
+    found = groups[name]
+    if not isinstance(found, GroupRates):
+        raise InputError("bars are for shares of decisions, expected a classifier's frontier, found regression.")
+    sizes = front.evaluations[on].sizes.get(name) if rate in DENOMINATORS else None
+    return found, rows_behind(found, rate, sizes)

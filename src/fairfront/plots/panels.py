@@ -1,0 +1,51 @@
+"""Pictures of a whole frontier by kind, and the two panels side by side: what training sees, what people see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..exceptions import InputError, require
+from .frontier import plot_points
+from .groups import plot_groups
+
+if TYPE_CHECKING:
+    from ..frontier import Frontier
+    from ..frontier.stability import Stability
+
+
+def plot_frontier(front: Frontier, *, kind: Literal["points", "panels", "groups"] = "points", **options: Any) -> Any:
+    """Draw a frontier and return the axes; options are those of `plot_points`, `plot_panels` or `plot_groups`."""
+    kinds: dict[str, Callable[..., Any]] = {"points": plot_points, "panels": plot_panels, "groups": plot_groups}
+    if kind not in kinds:
+        raise InputError(f"kind is {kind!r}, expected one of {', '.join(kinds)}.")
+    return kinds[kind](front, **options)
+
+
+def plot_panels(
+    front: Frontier,
+    *,
+    ax: Any = None,
+    on: str | None = None,
+    gap: str = "tpr_gap",
+    chosen: int | None = None,
+    bands: bool = True,
+    stability: Stability | None = None,
+) -> Any:
+    """Draw loss against loss gap and error against a rate gap; ``ax`` is a pair of axes, and a pair is returned."""
+    if ax is None:
+        pyplot = require("matplotlib.pyplot", "plot", "plot_panels")
+        ax = pyplot.subplots(1, 2, figsize=(10.0, 4.2), layout="constrained")[1]
+    if len(ax) != 2:
+        raise InputError(f"ax has {len(ax)} axes, expected 2: training figures left, rates right.")
+    left, right = ax
+    plot_points(front, ax=left, chosen=chosen, bands=bands, stability=stability)
+    plot_points(front, ax=right, x=gap, y="error", on=on, chosen=chosen, bands=bands)
+    left.set_title("what training sees")
+    right.set_title("what people see")
+    return ax
+
+
+def plot_overview(front: Frontier, **options: Any) -> Any:
+    """Draw `plot_panels` and return the figure."""
+    return plot_panels(front, **options)[0].figure

@@ -1,0 +1,53 @@
+"""What the pictures share: colours that stay apart for colour-blind readers (Okabe and Ito), axes, words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..exceptions import InputError, require
+
+if TYPE_CHECKING:
+    from ..frontier import Frontier
+
+SOLVED, VISITED, PLAIN, CHOSEN = "#0072b2", "#999999", "#000000", "#d55e00"
+
+
+def axes_of(ax: Any, purpose: str, size: tuple[float, float] = (5.2, 4.0)) -> Any:
+    """Return the axes given, or new ones."""
+    pyplot = require("matplotlib.pyplot", "plot", purpose)
+    return pyplot.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
+
+
+def tidy(ax: Any) -> Any:
+    """Take the frame off, add the legend, and return the axes."""
+    ax.legend(frameon=False, fontsize=8)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def evaluation_name(front: Frontier, on: str | None) -> str:
+    """Return the evaluation that rates come from."""
+    if not front.evaluations:
+        raise InputError("rates are not known yet, expected an evaluation; call front = front.evaluate(...) first.")
+    name = on or ("validation" if "validation" in front.evaluations else next(iter(front.evaluations)))
+    if name not in front.evaluations:
+        raise InputError(f"no evaluation {name!r}, expected one of {', '.join(front.evaluations)}.")
+    return name
+
+
+def label_of(front: Frontier, name: str, on: str | None) -> str:
+    """Return what stands at an axis: the figure, its unit where it is a loss gap, and its rows."""
+    if name == "loss":
+        return "loss (training, with ridge)"
+    if name == front.facts.gap_column:
+        return f"worst {front.facts.unit} (training)"
+    if name in front.facts.gap_columns:
+        return f"{name.replace('_', ' ')} (training)"
+    return f"{name.replace('_', ' ')} ({evaluation_name(front, on)})"
+
+
+def plain_of(front: Frontier) -> int:
+    """Return the place of the plain model: the smallest loss."""
+    return int(np.argmin(front.loss))
