@@ -1,24 +1,29 @@
-"""Entry functions: trace a frontier, solve a problem, minimise a vector of functions."""
+"""Entry functions: trace a frontier, solve a problem, and (from `solvers.minimizing`) minimise functions."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
 
 from .exceptions import InputError
 from .frontier import Archive, Frontier, assemble, assemble_knots
-from .objectives import Array, Gap, Groups, Loss, Notion
+from .frontier.fitting_estimators import trace_estimator
+from .objectives import Gap, Groups, Loss, Notion
 from .objectives.notions import Surrogate
-from .problems import FunctionProblem, LinearProblem, Setup, linear_problem
+from .problems import LinearProblem, Setup, estimator_problem, linear_problem
+from .problems.estimator import Drive
 from .progress import Progress, progress_bar
-from .solvers import PBPDO, SOLVERS, Knot, Newton, Outcome, PaperPBPDO, PaperPDO, Solver, Status, run
+from .solvers import SOLVERS, Knot, Newton, Outcome, PaperPDO, Solver, Weighting, run
 from .solvers.aiming import Path, aim, sided, single_target, working_problem
 from .solvers.loop import check_needs
+from .solvers.minimizing import MinimizeResult, minimize
 from .solvers.path import FIRST, newton_path
 from .solvers.singles import narrowed, newton_outcome, polished
-from .validation import as_numbers, check_count, check_preferences
+from .validation import check_count, check_preferences
+
+__all__ = ["MinimizeResult", "minimize", "resolve_solver", "solve", "trace", "trace_setup"]
 
 
 def trace(
@@ -39,6 +44,13 @@ def trace(
     fit_intercept: bool = True,
     sample_weight: Any = None,
     groups: Groups | None = None,
+    estimator: Any = None,
+    max_fits: int = 12,
+    cv: Any = 3,
+    drive: Drive = "loss_gap",
+    fit_params: Mapping[str, Any] | None = None,
+    lazy: bool = False,
+    n_jobs: int | None = None,
     random_state: int | None = None,
     progress: bool | Literal["auto"] = "auto",
 ) -> Frontier:
@@ -66,25 +78,42 @@ def trace(
     n_points : int, optional
         Newton: how many points to solve, evenly between plain training and the smallest gap; by default as many as the
         curve bends. First-order solvers: most points to keep (100), those that runs ended at always.
+    estimator : estimator, optional
+        Any classifier or regressor whose fit takes sample_weight, instead of a linear model: points are then weighted
+        fits of it, not certified, and X is whatever it takes. ``max_fits`` weightings are tried (or ``solver`` is a
+        `Weighting`); gaps are those of predictions of rows left out of the fit, ``cv`` folds or a held-out fraction
+        ("train": the training rows); ``drive`` says which gap is lowered, of losses or of rates of decisions;
+        ``fit_params`` go to every fit, ``n_jobs`` to joblib; ``lazy`` fits models on all rows only when asked for,
+        keeping the training rows in memory until then.
 
     Returns
     -------
     Frontier
     """
-    setup = linear_problem(
-        X,
-        y,
-        sensitive_features=sensitive_features,
-        favourable=favourable,
-        notion=notion,
-        surrogate=surrogate,
-        loss=loss,
-        gap=gap,
-        ridge=ridge,
-        fit_intercept=fit_intercept,
-        sample_weight=sample_weight,
-        groups=groups,
-    )
+    common: dict[str, Any] = {
+        "sensitive_features": sensitive_features,
+        "favourable": favourable,
+        "notion": notion,
+        "loss": loss,
+        "gap": gap,
+        "sample_weight": sample_weight,
+        "groups": groups,
+    }
+    if estimator is not None:
+        search = resolve_search(solver, max_fits, surrogate, preferences)
+        problem = estimator_problem(
+            X,
+            y,
+            estimator=estimator,
+            drive=drive,
+            cv=cv,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            fit_params=fit_params,
+            **common,
+        )
+        return trace_estimator(problem, search, lazy, progress)
+    setup = linear_problem(X, y, surrogate=surrogate, ridge=ridge, fit_intercept=fit_intercept, **common)
     return trace_setup(
         setup,
         solver,
@@ -161,6 +190,18 @@ def resolve_solver(solver: str | Solver, setup: Setup) -> Any:
     return chosen
 
 
+def resolve_search(solver: Any, max_fits: int, surrogate: str, preferences: Any) -> Weighting:
+    """Return the search in weights, refusing what only linear models have."""
+    if preferences is not None or surrogate != "loss":
+        what = "preferences" if preferences is not None else f"surrogate={surrogate!r}"
+        raise InputError(f"{what} is for linear models, found an estimator; use max_fits=, drive='rate_gap' or a cap.")
+    if isinstance(solver, Weighting):
+        return solver
+    if solver != "newton":
+        raise InputError(f"solver is {solver!r}, expected none or a Weighting with an estimator.")
+    return Weighting(max_fits=max_fits)
+
+
 def _recorder(problem: LinearProblem, archive: Archive, bar: Progress, runs: int) -> Any:
     """Return the callback that offers every accepted iterate to the archive and moves the bar."""
     algebra = problem.algebra
@@ -206,71 +247,3 @@ def solve(
         return newton_outcome(work, chosen, target, first, exact)
     outcome = run(work, chosen, first, target, on_iterate, random_state)
     return polished(work, outcome, target) if getattr(chosen, "polish", False) and target is not None else outcome
-
-
-@dataclass(frozen=True)
-class MinimizeResult:
-    """What `minimize` found, with SciPy's words.
-
-    x (d,) the point, fun (m,) its objectives, status and message why it stopped, success whether it is solved,
-    nit accepted steps, nfev evaluations, history (T, m) the objectives of every accepted step.
-    """
-
-    x: Array
-    fun: Array
-    status: Status
-    message: str
-    success: bool
-    nit: int
-    nfev: int
-    history: Array
-
-
-def minimize(
-    functions: Any,
-    x0: Any,
-    preference: Any = None,
-    solver: str | Solver | None = None,
-    jac: Any = None,
-    random_state: int | None = None,
-) -> MinimizeResult:
-    """Minimise a vector of differentiable functions, to an efficient point or to a preferred one.
-
-    Parameters
-    ----------
-    functions : callable or sequence of callables
-        One callable returning m values, or m callables returning one each.
-    x0 : array of shape (d,)
-    preference : array of shape (m,), optional
-        Positive numbers pi; the aim is pi_1 h_1 = ... = pi_m h_m on the frontier (needs positive objectives).
-    solver : optional
-        ``"pb_pdo"`` with a preference and ``"pdo"`` without one, by default.
-    jac : None, True or callable
-        As in SciPy: True when functions return (value, gradient), a callable for the Jacobian, None for finite
-        differences.
-    """
-    x = as_numbers(x0, "x0").reshape(-1)
-    if not x.size or not np.isfinite(x).all():
-        raise InputError(f"x0 has shape {np.shape(x0)} or is not finite, expected at least one finite number.")
-    problem = FunctionProblem(functions, x, jac)
-    name = solver if solver is not None else ("pdo" if preference is None else "pb_pdo")
-    chosen = SOLVERS[name]() if isinstance(name, str) else name
-    if preference is None and isinstance(chosen, (PBPDO, PaperPBPDO)):
-        raise InputError(f"solver {chosen.name!r} needs a preference, found None; give one, or use solver='pdo'.")
-    if preference is not None and np.ndim(preference) != 1:
-        raise InputError(
-            f"preference has shape {np.shape(preference)}, expected ({problem.algebra.m},): one number per objective."
-        )
-    target = single_target(problem.algebra, chosen, preference, None)
-    outcome = run(problem, chosen, x.reshape(1, 1, -1), target, None, random_state)
-    status = outcome.status[0]
-    return MinimizeResult(
-        x=outcome.W[0].reshape(-1),
-        fun=outcome.objectives[0],
-        status=status,
-        message=str(status),
-        success=status.solved,
-        nit=len(outcome.history[0]) - 1,
-        nfev=outcome.passes,
-        history=outcome.history[0],
-    )

@@ -15,6 +15,8 @@ from .exceptions import InputError
 
 Array = NDArray[np.float64]
 
+DENSE = 65_536
+
 
 def as_columns(
     data: Any, what: str, *, n: int | None = None, names: Sequence[str] | None = None
@@ -84,6 +86,11 @@ def _tidy(array: NDArray[Any]) -> NDArray[Any]:
 
 def factorize(values: NDArray[Any]) -> tuple[NDArray[np.intp], list[Any]]:
     """Return codes (-1 for missing: None, NaN, NA) and the sorted distinct values."""
+    if values.dtype.kind in "iu" and values.size and int(values.max()) - int(values.min()) < DENSE:
+        low = int(values.min())
+        shifted = values.astype(np.intp) - low
+        seen = np.bincount(shifted) > 0  # counting beats sorting where the numbers lie close together
+        return (np.cumsum(seen) - 1)[shifted], (np.flatnonzero(seen) + low).tolist()
     if values.dtype.kind in "biu":
         found, codes = np.unique(values, return_inverse=True)
         return codes.astype(np.intp), found.tolist()
@@ -235,3 +242,11 @@ def check_positive(value: float, what: str, *, zero: bool = False) -> float:
     if not np.isfinite(number) or number < 0 or (number == 0 and not zero):
         raise InputError(f"{what} is {value!r}, expected a finite number {'of at least 0' if zero else 'above 0'}.")
     return number
+
+
+def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
+    """Return some rows of whatever an estimator takes: an array, a sparse matrix, a data frame or a list."""
+    native = nw.from_native(X, pass_through=True, eager_only=True)
+    if isinstance(native, nw.DataFrame):
+        return native[rows].to_native()
+    return X[rows] if hasattr(X, "shape") else [X[i] for i in rows]

@@ -8,21 +8,26 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from ..exceptions import InputError
 from ..objectives import Array
-from ..problems import Setup, linear_problem
+from ..problems import EstimatorProblem, Setup, estimator_problem, linear_problem
+from ..problems.learners import scores_of_learner
 from ..validation import pass_hint
 
 
 class FairLinearModel(BaseEstimator):  # type: ignore[misc]
-    """Base of the estimators: linear in the features, sensitive features by keyword at fit, never at predict."""
+    """Base of the estimators: sensitive features by keyword at fit, never at predict.
+
+    Linear in the features, unless an ``estimator`` was given, whose weighted fit then is ``model_``.
+    """
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"sensitive_features": True}
 
     coef_: Array
     intercept_: Any
+    model_: Any
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -30,7 +35,13 @@ class FairLinearModel(BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _validated(self, X: Any, y: Any, classification: bool) -> tuple[Any, NDArray[Any]]:
-        """Check X and y as scikit-learn does and note the features."""
+        """Check X and y as scikit-learn does and note the features; X is the estimator's own affair if there is one."""
+        if self.estimator is not None:
+            _, y = validate_data(self, X, y, skip_check_array=True)
+            y = column_or_1d(y)
+            if classification:
+                self.classes_ = np.unique(y)
+            return X, y
         X, y = validate_data(
             self,
             X,
@@ -45,32 +56,54 @@ class FairLinearModel(BaseEstimator):  # type: ignore[misc]
             self.classes_ = np.unique(y)
         return X, y
 
-    def _setup(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, classification: bool) -> Setup:
-        """Lay out the problem from the estimator's parameters."""
+    def _known(self, sensitive_features: Any, sample_weight: Any) -> dict[str, Any]:
+        """Return what linear models and others need to be laid out, from the estimator's parameters."""
         if sensitive_features is None:
             raise InputError(
                 f"{type(self).__name__} needs sensitive_features to fit, found None; {pass_hint('sensitive_features')}"
             )
         parameters = self.get_params(deep=False)
+        return {
+            "sensitive_features": sensitive_features,
+            "sample_weight": sample_weight,
+            "favourable": parameters.get("favourable"),
+            **{name: parameters[name] for name in ("notion", "loss", "gap", "groups")},
+        }
+
+    def _setup(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, classification: bool) -> Setup:
+        """Lay out the linear problem from the estimator's parameters."""
         return linear_problem(
             X,
             y,
-            sensitive_features=sensitive_features,
-            favourable=parameters.get("favourable"),
-            notion=parameters["notion"],
-            surrogate=parameters["surrogate"],
-            loss=parameters["loss"],
-            gap=parameters["gap"],
-            ridge=parameters["ridge"],
-            fit_intercept=parameters["fit_intercept"],
-            sample_weight=sample_weight,
-            groups=parameters["groups"],
+            surrogate=self.surrogate,
+            ridge=self.ridge,
+            fit_intercept=self.fit_intercept,
             task="classification" if classification else "regression",
+            **self._known(sensitive_features, sample_weight),
+        )
+
+    def _weighted_fits(
+        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, drive: Any
+    ) -> EstimatorProblem:
+        """Lay out the weighted fits of the estimator that was given."""
+        return estimator_problem(
+            X,
+            y,
+            estimator=self.estimator,
+            drive=drive,
+            cv=self.cv,
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+            **self._known(sensitive_features, sample_weight),
         )
 
     def _linear(self, X: Any) -> Array:
-        """Return X coef^T + intercept: (n,) for one score, (n, K) for several."""
+        """Return X coef^T + intercept, or the fitted estimator's scores: (n,) for one, (n, K) for several."""
         check_is_fitted(self)
+        if self.estimator is not None:
+            validate_data(self, X, reset=False, skip_check_array=True)
+            found = scores_of_learner(self.model_, X, self.task_, self.loss_)
+            return found[0] if len(found) == 1 else np.ascontiguousarray(found.T)
         X = validate_data(self, X, accept_sparse="csr", reset=False)
         scores = np.asarray(X @ np.atleast_2d(self.coef_).T + self.intercept_)
         return scores[:, 0] if scores.shape[1] == 1 else scores

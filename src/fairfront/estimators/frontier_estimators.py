@@ -11,9 +11,10 @@ from sklearn.model_selection import train_test_split
 
 from ..exceptions import InputError
 from ..frontier import Frontier
+from ..frontier.fitting_estimators import trace_estimator
 from ..objectives import Array, GroupProbabilities, Groups
-from ..tracing import trace_setup
-from ..validation import as_columns, check_weights
+from ..tracing import resolve_search, trace_setup
+from ..validation import as_columns, check_weights, take_rows
 from .base import FairLinearModel
 from .probabilities import WithProbabilities
 from .single import set_weights
@@ -28,22 +29,13 @@ class _FrontierFit(FairLinearModel):
         self, X: Any, y: NDArray[Any], sensitive_features: Any, sample_weight: Any, classification: bool
     ) -> Any:
         rule: dict[str, Any] = {"knee": True} if self.choose is None else dict(self.choose)
-        weight = check_weights(sample_weight, X.shape[0])
-        train, held = self._split(X, y, sensitive_features, classification)
-        parts = (X[train], y[train], _rows(sensitive_features, train), _rows(weight, train))
-        setup = self._setup(*parts, classification)
-        front = trace_setup(
-            setup,
-            self.solver,
-            path=self.path,
-            preferences=self.preferences,
-            n_points=self.n_points,
-            random_state=self.random_state,
-            progress=False,
-        )
+        weight = check_weights(sample_weight, len(y))
+        train, held = self._split(y, sensitive_features, classification)
+        parts = (take_rows(X, train), y[train], _rows(sensitive_features, train), _rows(weight, train))
+        front = self._traced(*parts, classification)
         if held is not None:
             front = front.evaluate(
-                X[held],
+                take_rows(X, held),
                 y[held],
                 sensitive_features=_rows(sensitive_features, held),
                 name="validation",
@@ -52,10 +44,27 @@ class _FrontierFit(FairLinearModel):
         self.frontier_ = front
         return self.use(front.choose(**rule))
 
+    def _traced(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, classification: bool) -> Frontier:
+        """Trace the frontier of linear models, or of the estimator that was given."""
+        if self.estimator is not None:
+            config = resolve_search(self.solver, self.max_fits, self.surrogate, self.preferences)
+            problem = self._weighted_fits(X, y, sensitive_features, sample_weight, self.drive)
+            self.task_, self.loss_ = problem.laid.task, problem.laid.problem.loss.name
+            return trace_estimator(problem, config, progress=False)
+        return trace_setup(
+            self._setup(X, y, sensitive_features, sample_weight, classification),
+            self.solver,
+            path=self.path,
+            preferences=self.preferences,
+            n_points=self.n_points,
+            random_state=self.random_state,
+            progress=False,
+        )
+
     def _split(
-        self, X: Any, y: NDArray[Any], sensitive_features: Any, classification: bool
+        self, y: NDArray[Any], sensitive_features: Any, classification: bool
     ) -> tuple[NDArray[np.intp], NDArray[np.intp] | None]:
-        everything = np.arange(X.shape[0])
+        everything = np.arange(len(y))
         if not self.validation_fraction:
             return everything, None
         if isinstance(sensitive_features, GroupProbabilities):
@@ -77,9 +86,11 @@ class _FrontierFit(FairLinearModel):
     def use(self, id: int) -> Any:
         """Predict with the point of this id from now on; returns the estimator."""
         model = self.frontier_.select(id=id)
-        coef = np.atleast_2d(model.coef_)
-        W = np.column_stack([coef, np.atleast_1d(model.intercept_)])
-        set_weights(self, W, True, self.frontier_.facts.task.kind == "regression")
+        if self.estimator is not None:
+            self.model_ = model
+        else:
+            W = np.column_stack([np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)])
+            set_weights(self, W, True, self.frontier_.facts.task.kind == "regression")
         self.chosen_id_ = int(id)
         place = self.frontier_.place(id)
         self.status_ = self.frontier_.status[place]
@@ -98,7 +109,7 @@ def _rows(values: Any, rows: NDArray[np.intp]) -> Any:
 
 
 class FrontierClassifier(ClassifierMixin, WithProbabilities, _FrontierFit):  # type: ignore[misc]
-    """Trace the frontier of linear classifiers and predict with one of its points.
+    """Trace the frontier of linear classifiers, or of any that takes weights, and predict with one of its points.
 
     Parameters
     ----------
@@ -112,6 +123,9 @@ class FrontierClassifier(ClassifierMixin, WithProbabilities, _FrontierFit):  # t
         on rates need it.
     notion, loss, solver, path, n_points, favourable, surrogate, gap, ridge, fit_intercept, groups, random_state
         As in `trace` and `ParetoFairClassifier`.
+    estimator, max_fits, cv, drive, n_jobs
+        Any estimator whose fit takes sample_weight, and how its weights are searched, as in `trace`; the point in use
+        is then ``model_``.
 
     Attributes
     ----------
@@ -137,6 +151,11 @@ class FrontierClassifier(ClassifierMixin, WithProbabilities, _FrontierFit):  # t
         fit_intercept: bool = True,
         groups: Any = None,
         random_state: int | None = None,
+        estimator: Any = None,
+        max_fits: int = 12,
+        cv: Any = 3,
+        drive: str = "loss_gap",
+        n_jobs: int | None = None,
     ) -> None:
         self.notion = notion
         self.loss = loss
@@ -153,6 +172,11 @@ class FrontierClassifier(ClassifierMixin, WithProbabilities, _FrontierFit):  # t
         self.fit_intercept = fit_intercept
         self.groups = groups
         self.random_state = random_state
+        self.estimator = estimator
+        self.max_fits = max_fits
+        self.cv = cv
+        self.drive = drive
+        self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> FrontierClassifier:
         """Trace the frontier and choose a point."""
@@ -161,7 +185,7 @@ class FrontierClassifier(ClassifierMixin, WithProbabilities, _FrontierFit):  # t
 
 
 class FrontierRegressor(RegressorMixin, _FrontierFit):  # type: ignore[misc]
-    """Trace the frontier of linear regressions and predict with one of its points; see `FrontierClassifier`."""
+    """Trace a frontier of regressions and predict with one of its points; see `FrontierClassifier`."""
 
     def __init__(
         self,
@@ -179,6 +203,11 @@ class FrontierRegressor(RegressorMixin, _FrontierFit):  # type: ignore[misc]
         fit_intercept: bool = True,
         groups: Any = None,
         random_state: int | None = None,
+        estimator: Any = None,
+        max_fits: int = 12,
+        cv: Any = 3,
+        drive: str = "loss_gap",
+        n_jobs: int | None = None,
     ) -> None:
         self.notion = notion
         self.loss = loss
@@ -194,6 +223,11 @@ class FrontierRegressor(RegressorMixin, _FrontierFit):  # type: ignore[misc]
         self.fit_intercept = fit_intercept
         self.groups = groups
         self.random_state = random_state
+        self.estimator = estimator
+        self.max_fits = max_fits
+        self.cv = cv
+        self.drive = drive
+        self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> FrontierRegressor:
         """Trace the frontier and choose a point."""

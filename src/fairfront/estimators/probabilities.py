@@ -16,6 +16,10 @@ from .base import ClassifierPredictions
 def _is_likelihood(estimator: Any) -> bool:
     """Tell whether the loss is a likelihood; hinges are not, and their scores are no probabilities."""
     loss = estimator.loss
+    if estimator.estimator is not None and not hasattr(estimator.estimator, "predict_proba"):
+        raise AttributeError(
+            f"predict_proba needs an estimator that has it, found {type(estimator.estimator).__name__}."
+        )
     kind = LOSSES[loss] if isinstance(loss, str) and loss in LOSSES else loss
     if not getattr(kind, "likelihood", False):
         raise AttributeError(f"predict_proba needs a loss that is a likelihood (logistic or softmax), found {loss!r}.")

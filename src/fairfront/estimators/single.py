@@ -7,17 +7,19 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from ..exceptions import InputError
+from ..frontier.fitting_estimators import fit_capped
 from ..frontier.points import centred
 from ..objectives import Array
 from ..problems import Setup
-from ..solvers import Status
-from ..tracing import solve
+from ..solvers import Status, Weighting
+from ..tracing import resolve_search, solve
 from .base import FairLinearModel
 from .probabilities import WithProbabilities
 
 
 class ParetoFairClassifier(ClassifierMixin, WithProbabilities):  # type: ignore[misc]
-    """A linear classifier that is Pareto efficient between loss and fairness.
+    """A classifier that is Pareto efficient between loss and fairness: linear, or any that takes weights.
 
     Parameters
     ----------
@@ -43,11 +45,17 @@ class ParetoFairClassifier(ClassifierMixin, WithProbabilities):  # type: ignore[
     groups : Groups, optional
         Reference group, crossing, smallest size.
     random_state : int, optional
+    estimator : estimator, optional
+        Any classifier whose fit takes sample_weight, instead of a linear model; ``max_fits`` weightings are tried, and
+        gaps are measured on rows left out of the fit (``cv`` folds, or a held-out fraction), see `trace`.
+    max_rate_gap : float, optional
+        With an estimator: a cap on the gap between rates of decisions on held-out rows, instead of ``max_loss_gap``.
+    n_jobs : int, optional
 
     Attributes
     ----------
     coef_, intercept_, classes_
-        The linear model.
+        The linear model; with an estimator, ``model_`` is its weighted fit.
     objectives_ : array of shape (m,)
         Loss with ridge, then phi of every gap, on the training data; ``objective_names_`` names them.
     loss_gaps_ : array of shape (m - 1,)
@@ -72,6 +80,11 @@ class ParetoFairClassifier(ClassifierMixin, WithProbabilities):  # type: ignore[
         fit_intercept: bool = True,
         groups: Any = None,
         random_state: int | None = None,
+        estimator: Any = None,
+        max_rate_gap: float | None = None,
+        max_fits: int = 6,
+        cv: Any = 3,
+        n_jobs: int | None = None,
     ) -> None:
         self.notion = notion
         self.loss = loss
@@ -85,17 +98,21 @@ class ParetoFairClassifier(ClassifierMixin, WithProbabilities):  # type: ignore[
         self.fit_intercept = fit_intercept
         self.groups = groups
         self.random_state = random_state
+        self.estimator = estimator
+        self.max_rate_gap = max_rate_gap
+        self.max_fits = max_fits
+        self.cv = cv
+        self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> ParetoFairClassifier:
         """Fit to features, labels and the group of every row."""
         X, y = self._validated(X, y, classification=True)
-        setup = self._setup(X, y, sensitive_features, sample_weight, classification=True)
-        _fit_point(self, setup)
+        _fit(self, X, y, sensitive_features, sample_weight, classification=True)
         return self
 
 
 class ParetoFairRegressor(RegressorMixin, FairLinearModel):  # type: ignore[misc]
-    """A linear regression that is Pareto efficient between squared loss and fairness.
+    """A regression that is Pareto efficient between squared loss and fairness: linear, or any that takes weights.
 
     Parameters and attributes are those of `ParetoFairClassifier`; notions for regression are
     "disparate_mistreatment" (equal losses), "demographic_parity" (equal mean predictions) and "group_loss".
@@ -114,6 +131,11 @@ class ParetoFairRegressor(RegressorMixin, FairLinearModel):  # type: ignore[misc
         fit_intercept: bool = True,
         groups: Any = None,
         random_state: int | None = None,
+        estimator: Any = None,
+        max_rate_gap: float | None = None,
+        max_fits: int = 6,
+        cv: Any = 3,
+        n_jobs: int | None = None,
     ) -> None:
         self.notion = notion
         self.loss = loss
@@ -126,17 +148,52 @@ class ParetoFairRegressor(RegressorMixin, FairLinearModel):  # type: ignore[misc
         self.fit_intercept = fit_intercept
         self.groups = groups
         self.random_state = random_state
+        self.estimator = estimator
+        self.max_rate_gap = max_rate_gap
+        self.max_fits = max_fits
+        self.cv = cv
+        self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> ParetoFairRegressor:
         """Fit to features, values and the group of every row."""
         X, y = self._validated(X, y, classification=False)
-        setup = self._setup(X, y, sensitive_features, sample_weight, classification=False)
-        _fit_point(self, setup)
+        _fit(self, X, y, sensitive_features, sample_weight, classification=False)
         return self
 
     def predict(self, X: Any) -> Array:
         """Return the predicted value of every row; needs no sensitive feature."""
         return self._linear(X)
+
+
+def _fit(shell: Any, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, classification: bool) -> None:
+    """Fit the linear model, or the estimator that was given."""
+    if shell.estimator is not None:
+        _fit_weighted(shell, X, y, sensitive_features, sample_weight)
+        return
+    if shell.max_rate_gap is not None:
+        raise InputError("max_rate_gap needs an estimator, found None; use max_loss_gap, or surrogate='rate'.")
+    _fit_point(shell, shell._setup(X, y, sensitive_features, sample_weight, classification))
+
+
+def _fit_weighted(shell: Any, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> None:
+    """Search the weights whose held-out gap meets the cap, and note what was found."""
+    if shell.max_loss_gap is not None and shell.max_rate_gap is not None:
+        raise InputError("max_loss_gap and max_rate_gap were given, expected at most one of them.")
+    config: Weighting = resolve_search(shell.solver, shell.max_fits, shell.surrogate, shell.preference)
+    drive = "loss_gap" if shell.max_rate_gap is None else "rate_gap"
+    cap = shell.max_loss_gap if shell.max_rate_gap is None else shell.max_rate_gap
+    problem = shell._weighted_fits(X, y, sensitive_features, sample_weight, drive)
+    shell.model_, found, shell.n_iter_ = fit_capped(problem, config, 0.0 if cap is None else cap)
+    shell.task_, shell.loss_ = problem.laid.task, problem.laid.problem.loss.name
+    algebra = problem.driven
+    shell.objectives_ = np.concatenate([[found.loss], algebra.gap.value(found.gaps)])
+    shell.objective_names_ = algebra.names
+    if drive == "loss_gap":
+        shell.loss_gaps_ = found.gaps
+    else:
+        shell.rate_gaps_ = found.gaps
+    shell.history_ = shell.objectives_[None]
+    shell.status_ = Status.WEIGHTED
 
 
 def _fit_point(estimator: Any, setup: Setup) -> None:

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from ..exceptions import GroupWarning, InputError
 from ..measures import Evaluation, GroupRates, evaluate_scores
-from ..measures.intervals import effective_sizes, error_interval, worst_gap_upper
+from ..measures.intervals import error_interval, worst_gap_upper
 from ..measures.significance import smallest_verifiable_gap
 from ..objectives import Array, Attribute, GroupProbabilities, Groups, Task
 from ..problems.building import feature_names
-from ..validation import check_labels, check_matrix, check_weights
+from ..validation import check_labels, check_matrix, check_weights, take_rows
 from .points import Points
 
 if TYPE_CHECKING:
@@ -32,22 +32,9 @@ def evaluate_points(
     attributes = resolve_attributes(facts, sensitive_features, matrix.shape[0])
     if weight is not None:
         busy = weight > 0
-        matrix, labels, weight = matrix[busy], labels[busy], weight[busy]
+        matrix, labels, weight = take_rows(matrix, np.flatnonzero(busy)), labels[busy], weight[busy]
         attributes = tuple(a.take(busy) for a in attributes)
-    record = evaluate_scores(points.scores(matrix), labels, facts.task, attributes, name=name, sample_weight=weight)
-    return record if weight is None else _with_sizes(record, labels, facts.task, attributes, weight)
-
-
-def _with_sizes(
-    record: Evaluation, labels: NDArray[Any], task: Task, attributes: tuple[Attribute, ...], weight: Array
-) -> Evaluation:
-    """Add effective sizes, so that unequal weights do not make intervals too sure."""
-    good = labels == task.favourable
-    sizes = {
-        a.name: effective_sizes(good, a.membership() if a.codes is None else a.codes, a.levels, weight)
-        for a in attributes
-    }
-    return replace(record, sizes=sizes, effective_n=float(weight.sum() ** 2 / (weight**2).sum()))
+    return evaluate_scores(points.scores(matrix), labels, facts.task, attributes, name=name, sample_weight=weight)
 
 
 GAPS = {
@@ -60,7 +47,16 @@ GAPS = {
 
 
 def figures(record: Evaluation, name: str, confidence: float | None) -> Array:
-    """Return a column of an evaluation, as the upper end of its interval when a confidence is given."""
+    """Return a column of an evaluation, as the upper end of its interval when a confidence is given.
+
+    With several attributes ``tpr_gap`` is the worst of ``sex.tpr_gap``, ``race.tpr_gap``..., and its upper end holds
+    for all of them at once.
+    """
+    parts = [each for each in record.columns if each.rpartition(".")[2] == name and each != name]
+    if name not in record.columns and parts:
+        worst = np.fmin if name == "selection_ratio" else np.fmax
+        sure = None if confidence is None else 1.0 - (1.0 - confidence) / len(parts)
+        return np.asarray(worst.reduce([figures(record, part, sure) for part in parts]))
     values = record[name]
     if confidence is None:
         return values
@@ -110,7 +106,7 @@ def encode_labels(labels: NDArray[Any], task: Task) -> NDArray[Any]:
 
 def checked_features(points: Points, X: Any) -> Any:
     """Return X as a matrix, refusing columns that are not those of training or in another order."""
-    matrix = check_matrix(X)
+    matrix = X if getattr(points, "raw", False) and hasattr(X, "shape") else check_matrix(X)
     known, given = getattr(points, "feature_names", None), feature_names(X)
     if known is not None and given is not None and tuple(known) != tuple(given):
         first = next((f"{g!r} where {k!r} was" for k, g in zip(known, given, strict=False) if k != g), "another number")

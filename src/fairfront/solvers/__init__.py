@@ -10,6 +10,7 @@ from .pb_pdo import PBPDO
 from .pdo import PDO
 from .preferences import Target
 from .status import Status
+from .weighting import Weighting
 
 SOLVERS: Registry[Any] = Registry("solver")
 for _solver in (Newton, PBPDO, PDO, PaperPDO, PaperPBPDO):
@@ -27,5 +28,6 @@ __all__ = [
     "Solver",
     "Status",
     "Target",
+    "Weighting",
     "run",
 ]

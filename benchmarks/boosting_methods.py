@@ -1,0 +1,164 @@
+"""Ways to lower a gap of boosted trees: each returns its candidates' decisions on validation and test rows."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from fairlearn.reductions import ExponentiatedGradient, GridSearch, TruePositiveRateParity
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+import fairfront as ff
+
+from .boosting_data import Part, Split
+
+LEVELS = np.linspace(0.05, 0.95, 91)
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Shares decided favourable (N, n) on validation and test, and the seconds it took to have the models."""
+
+    validation: np.ndarray
+    test: np.ndarray
+    seconds: float
+
+
+class Counted(HistGradientBoostingClassifier):
+    """Counts how often it is fitted, by whomever."""
+
+    calls = 0
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        Counted.calls += 1
+        return super().fit(X, y, sample_weight=sample_weight)
+
+
+def learner(seed: int, quick: bool = False) -> Any:
+    return Counted(random_state=seed, max_iter=30 if quick else 100)
+
+
+def _decided(models: list[Any], part: Part) -> np.ndarray:
+    return np.stack([np.asarray(m.predict(part.X), dtype=float) for m in models])
+
+
+def _from_models(models: list[Any], data: Split, start: float) -> Candidates:
+    seconds = time.perf_counter() - start
+    return Candidates(_decided(models, data.validation), _decided(models, data.test), seconds)
+
+
+def fairfront(drive: str, max_fits: int = 12, cv: Any = 3) -> Callable[..., Candidates]:
+    def run(data: Split, base: Any, seed: int) -> Candidates:
+        start = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ff.GroupWarning)
+            front = ff.trace(
+                data.train.X, data.train.y, sensitive_features=data.train.group, estimator=base, drive=drive,
+                max_fits=max_fits, cv=cv, random_state=seed, progress=False,
+            )  # fmt: skip
+        return _from_models([front.points.build(i) for i in range(len(front))], data, start)
+
+    return run
+
+
+def plain(data: Split, base: Any, seed: int) -> Candidates:
+    start = time.perf_counter()
+    return _from_models([base.fit(data.train.X, data.train.y)], data, start)
+
+
+def grid_search(size: int) -> Callable[..., Candidates]:
+    def run(data: Split, base: Any, seed: int) -> Candidates:
+        start = time.perf_counter()
+        search = GridSearch(base, TruePositiveRateParity(), grid_size=size)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            search.fit(data.train.X, data.train.y, sensitive_features=data.train.group)
+        return _from_models(list(search.predictors_), data, start)
+
+    return run
+
+
+def exponentiated_gradient(data: Split, base: Any, seed: int) -> Candidates:
+    """Randomised decisions at two tolerances; errors and gaps are expected ones."""
+    start = time.perf_counter()
+    models = []
+    for eps in (0.01, 0.04):
+        model = ExponentiatedGradient(base, TruePositiveRateParity(difference_bound=eps), max_iter=30)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(data.train.X, data.train.y, sensitive_features=data.train.group)
+        models.append(model)
+    seconds = time.perf_counter() - start
+    shares = [np.stack([m._pmf_predict(p.X)[:, 1] for m in models]) for p in (data.validation, data.test)]
+    return Candidates(*shares, seconds)
+
+
+def columns_and_seeds(data: Split, base: Any, seed: int) -> Candidates:
+    """Drop the columns that go most with the group, and try several seeds: 4 times 3 models."""
+    start = time.perf_counter()
+    train = data.train
+    member = (train.group == np.unique(train.group)[0]).astype(float)
+    spread = train.X.std(axis=0) + 1e-12
+    strength = np.abs(((train.X - train.X.mean(axis=0)) * (member - member.mean())[:, None]).mean(axis=0) / spread)
+    order = np.argsort(-strength)
+    decided: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
+    for dropped in (0, 1, 3, 8):
+        kept = np.sort(order[dropped:])
+        for number in range(3):
+            model = base.__class__(**{**base.get_params(), "random_state": 100 * seed + number, "max_features": 0.8})
+            model.fit(train.X[:, kept], train.y)
+            for place, part in enumerate((data.validation, data.test)):
+                decided[place].append(model.predict(part.X[:, kept]).astype(float))
+    seconds = time.perf_counter() - start
+    return Candidates(np.stack(decided[0]), np.stack(decided[1]), seconds)
+
+
+def linear_newton(data: Split, base: Any, seed: int) -> Candidates:
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ff.GroupWarning)
+        front = ff.trace(data.train.X, data.train.y, sensitive_features=data.train.group, n_points=12)
+    return _from_models([front.select(id=int(i)) for i in front.ids], data, start)
+
+
+def group_thresholds(data: Split, base: Any, seed: int) -> Candidates:
+    """Give each group its own cut-off, chosen on validation for a common true positive rate: needs the group later."""
+    start = time.perf_counter()
+    model = base.fit(data.train.X, data.train.y)
+    held, test = (model.predict_proba(p.X)[:, 1] for p in (data.validation, data.test))
+    shares: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
+    for level in LEVELS:
+        for place, (part, score) in enumerate(((data.validation, held), (data.test, test))):
+            decided = np.zeros(len(score))
+            for g in np.unique(part.group):
+                known = held[(data.validation.group == g) & (data.validation.y == 1)]
+                cut = np.quantile(known, 1.0 - level) if len(known) else 0.5
+                decided[part.group == g] = score[part.group == g] >= cut
+            shares[place].append(decided)
+    return Candidates(np.stack(shares[0]), np.stack(shares[1]), time.perf_counter() - start)
+
+
+METHODS: dict[str, Callable[..., Candidates]] = {
+    "plain": plain,
+    "fairfront, rate gap": fairfront("rate_gap"),
+    "fairfront, loss gap": fairfront("loss_gap"),
+    "fairfront, rate gap, one held-out part": fairfront("rate_gap", cv=0.25),
+    "GridSearch 12": grid_search(12),
+    "GridSearch 100": grid_search(100),
+    "ExponentiatedGradient": exponentiated_gradient,
+    "columns and seeds": columns_and_seeds,
+    "linear Newton": linear_newton,
+    "group thresholds": group_thresholds,
+}
+RACE_METHODS: dict[str, Callable[..., Candidates]] = {
+    "plain": plain,
+    "fairfront, rate gap": fairfront("rate_gap", 10),
+    "fairfront, loss gap": fairfront("loss_gap", 10),
+    "fairfront, rate gap, 40 weightings": fairfront("rate_gap", 40),
+    "GridSearch 100": grid_search(100),
+    "linear Newton": linear_newton,
+}

@@ -1,0 +1,146 @@
+"""From weighted fits to a frontier: which are kept, the models on all rows, and what is said of them."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from ..exceptions import FairfrontWarning
+from ..objectives import Array
+from ..pareto import nondominated
+from ..problems import EstimatorProblem, Reading
+from ..problems.estimator import names_of_features
+from ..solvers import Newton, Status, Weighting
+from .assembling import facts_of
+from .estimator_points import EstimatorFacts, EstimatorPoints
+from .frontier import Frontier
+
+HEURISTIC = (
+    "Some weights are negative and were turned into weights on the other label, which is a heuristic: those fits need "
+    "not be the best at their gap."
+)
+
+
+@dataclass(frozen=True)
+class _Refit:
+    """Fits a point on all rows; keeps the training rows as long as it lives."""
+
+    problem: EstimatorProblem
+    multipliers: Array
+
+    def __call__(self, place: int) -> Any:
+        return self.problem.refit(self.multipliers[place])
+
+
+def assemble_estimators(
+    problem: EstimatorProblem, fits: list[Reading], solver: Weighting, lazy: bool = False
+) -> Frontier:
+    """Make a frontier of weighted fits, sorted from plain training to the smallest gap.
+
+    With one gap all fits stay, also those past zero; with several, those that another one dominates go.
+    """
+    kept = _kept(problem, fits)
+    chosen = [fits[i] for i in kept]
+    models = {place: fit.model for place, fit in enumerate(chosen) if fit.model is not None}
+    refit = _Refit(problem, np.stack([fit.multipliers for fit in chosen]))
+    if not lazy and not models:
+        models, lost = _refitted(problem, refit, len(chosen))
+        chosen = [fit for place, fit in enumerate(chosen) if place not in lost]
+    points = EstimatorPoints(
+        models,
+        len(chosen),
+        problem.laid.task,
+        problem.laid.problem.loss.name,
+        names_of_features(problem),
+        problem.X.shape[1] if hasattr(problem.X, "shape") and len(problem.X.shape) == 2 else None,
+        refit if lazy else None,
+        problem.n_jobs,
+    )
+    return _frontier(problem, chosen, points, solver)
+
+
+def _kept(problem: EstimatorProblem, fits: list[Reading]) -> NDArray[np.intp]:
+    """Return the places of the fits to keep, in the order of their largest weight change or of their loss."""
+    lam = np.stack([fit.multipliers for fit in fits])
+    if lam.shape[1] == 1:
+        return np.argsort(np.abs(lam[:, 0]), kind="stable")
+    loss = np.array([fit.loss for fit in fits])
+    worst = np.array([problem.driven.violation(fit.gaps).max() for fit in fits])
+    efficient = nondominated(np.column_stack([loss, worst]))
+    efficient[0] = True  # plain training stays, whatever noise says
+    places = np.flatnonzero(efficient)
+    return places[np.argsort(-worst[places], kind="stable")]
+
+
+def _refitted(problem: EstimatorProblem, refit: _Refit, count: int) -> tuple[dict[int, Any], set[int]]:
+    """Fit all points on all rows; a fit that fails leaves its point out, with a warning."""
+    found = Parallel(n_jobs=problem.n_jobs)(delayed(_attempt)(refit, place) for place in range(count))
+    lost = {place for place, (_, error) in enumerate(found) if error is not None}
+    if lost and len(lost) == count:
+        raise found[0][1]
+    for place in sorted(lost):
+        warnings.warn(
+            f"the fit of point {place} on all rows failed ({found[place][1]}); the point is left out.",
+            FairfrontWarning,
+            stacklevel=5,
+        )
+    good = [model for model, error in found if error is None]
+    return dict(enumerate(good)), lost
+
+
+def _attempt(refit: _Refit, place: int) -> tuple[Any, Exception | None]:
+    try:
+        return refit(place), None
+    except Exception as error:  # any learner, any error: what is known so far is worth keeping
+        return None, error
+
+
+def _frontier(problem: EstimatorProblem, fits: list[Reading], points: EstimatorPoints, solver: Weighting) -> Frontier:
+    algebra = problem.driven
+    z = np.stack([fit.gaps for fit in fits])
+    N, q = z.shape
+    sizes = algebra.violation(z)
+    assert algebra.notion_of is not None
+    assert problem.algebra.signs is not None
+    worst = [sizes[:, algebra.notion_of == i].max(axis=1) for i in range(len(algebra.notions))]
+    phi = algebra.gap.value(np.where(algebra.two_sided, z, np.maximum(z, 0.0)))
+    lam = np.stack([fit.multipliers for fit in fits])
+    several = bool((np.abs(problem.algebra.signs).sum(axis=1) > 1).any())
+    return Frontier(
+        points=points,
+        objectives=np.column_stack([[fit.loss for fit in fits], phi]),
+        gaps=np.stack(worst, axis=1),
+        signed_gaps=z,
+        objective_names=algebra.names,
+        status=(Status.WEIGHTED,) * N,
+        preferences=np.full((N, 1 + q), np.nan),
+        facts=_facts(problem, solver, any(fit.heuristic for fit in fits)),
+        kkt=np.full(N, np.nan),
+        certified=np.zeros(N, dtype=bool),
+        multipliers=lam @ problem.algebra.signs.T if several else lam,
+        multiplier_names=problem.algebra.mean_names if several else problem.algebra.names[1:],
+        ids=np.arange(N),
+    )
+
+
+def _facts(problem: EstimatorProblem, solver: Weighting, heuristic: bool) -> EstimatorFacts:
+    """Say in names and words what the frontier was made from."""
+    base = facts_of(problem.driving, solver)
+    known = {each.name: getattr(base, each.name) for each in fields(base)}
+    same = problem.folds.same
+    measured = "training rows" if same else f"predictions of held-out rows ({len(problem.folds.pairs)} parts)"
+    drive = "loss_gap" if problem.driving is problem.laid else "rate_gap"
+    words = f"Weighted fits of {type(problem.estimator).__name__}; losses and gaps are those of {measured}."
+    known.update(
+        sentences=(*base.sentences, words, *([HEURISTIC] if heuristic else [])),
+        newton=Newton(),
+        used_for="weights of training rows and evaluation; predictions need no sensitive feature",
+    )
+    return EstimatorFacts(
+        **known, drive=drive, measured_on=measured, estimator=type(problem.estimator).__name__, heuristic=heuristic
+    )

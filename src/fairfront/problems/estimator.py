@@ -1,0 +1,241 @@
+"""Estimators of any kind: weighted fits, measured on predictions of rows that they have not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from ..exceptions import InputError
+from ..objectives import Algebra, Array, GroupProbabilities, Quantity
+from ..validation import as_columns, check_labels, check_weights, take_rows
+from .building import Setup, feature_names, linear_problem
+from .crossfit import Folds, Ints, find_folds
+from .learners import check_learner, fit_learner, loss_for, scores_of_learner
+from .measuring import cell_values, hardened
+from .weighted_fits import Rows, is_heuristic, weighted_rows
+
+Drive = Literal["loss_gap", "rate_gap"]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One weighting and what its held-out predictions measure.
+
+    multipliers (q,), loss, gaps (q,) signed as reported, driven (q,) signed as gaps of losses, the model where the fit
+    itself was measured, and whether labels had to be flipped.
+    """
+
+    multipliers: Array
+    loss: float
+    gaps: Array
+    driven: Array
+    model: Any = None
+    heuristic: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatorProblem:
+    """A learner, its data, and the cells on which its predictions are measured.
+
+    ``laid`` holds the cells of the training loss, whose algebra turns multipliers into weights; ``driving`` those of
+    the gaps that are driven (the same ones, or rates of decisions); ``signs`` (q,) turn driven gaps into the direction
+    of loss gaps.
+    """
+
+    estimator: Any
+    X: Any
+    codes: Array
+    laid: Setup
+    driving: Setup
+    signs: Array
+    folds: Folds
+    seed: int = 0
+    n_jobs: int | None = None
+    fit_params: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def algebra(self) -> Algebra:
+        """Return the algebra of the training loss, p and B."""
+        return self.laid.problem.algebra
+
+    @property
+    def driven(self) -> Algebra:
+        """Return the algebra of the gaps that are driven."""
+        return self.driving.problem.algebra
+
+    @property
+    def shares(self) -> Array:
+        """Return the share of all weight behind every entry of L, (k,)."""
+        layout = self.laid.problem.layout
+        found = np.zeros(layout.k)
+        for _, where in layout.quantities:
+            found[where[where >= 0]] = (layout.cells.weight / layout.cells.weight.sum())[where >= 0]
+        return found
+
+    @property
+    def own(self) -> NDArray[np.bool_]:
+        """Tell which entries of L are losses on the rows' own labels, (k,)."""
+        found = np.zeros(self.laid.problem.layout.k, dtype=bool)
+        found[dict(self.laid.problem.layout.quantities)[Quantity("loss")]] = True
+        return found
+
+    @property
+    def noise(self) -> float:
+        """Return how much of the range of weightings is noise: nothing where fits are measured on their own rows."""
+        return 0.0 if self.folds.same else 0.25
+
+    @property
+    def can_flip(self) -> bool:
+        """Tell whether negative weights can go to another label: not for regressions."""
+        return self.laid.task.kind != "regression"
+
+    def omega(self, multipliers: Array) -> Array:
+        """Return the weights of the cells, p + B^T lambda."""
+        return np.asarray(self.algebra.p + self.algebra.B.T @ multipliers)
+
+    def read(self, multipliers: Array, on_fit: Callable[[], None] | None = None) -> Reading:
+        """Fit with the weights of the multipliers, once per fold, and measure what was held out."""
+        omega = self.omega(multipliers)
+        rows = self.weighted(multipliers)
+        jobs = (delayed(_fit_and_score)(self, rows, fit, held) for fit, held in self.folds.pairs)
+        found = []
+        for result in Parallel(n_jobs=self.n_jobs, return_as="generator")(jobs):
+            found.append(result)
+            if on_fit is not None:
+                on_fit()
+        scores = np.zeros((found[0][1].shape[0], len(self.codes)))
+        for (_, held), (_, part) in zip(self.folds.pairs, found, strict=True):
+            scores[:, held] = part
+        model = found[0][0] if self.folds.same else None
+        return self._measured(multipliers, scores, model, is_heuristic(self.laid.problem.layout, omega))
+
+    def refit(self, multipliers: Array) -> Any:
+        """Fit on all rows with the weights of the multipliers."""
+        return self._fit(self.weighted(multipliers), None)
+
+    def weighted(self, multipliers: Array) -> Rows:
+        """Return the rows, labels and weights that a fit at the multipliers sees."""
+        return weighted_rows(self.laid.problem.layout, self.laid.task, self.codes, self.omega(multipliers))
+
+    def _fit(self, rows: Rows, only: Ints | None) -> Any:
+        index, target, weight = rows.index, rows.target, rows.weight
+        if only is not None and not self.folds.same:
+            chosen = np.isin(index, only)
+            index, target, weight = index[chosen], target[chosen], weight[chosen]
+        task = self.laid.task
+        y = target if task.kind == "regression" else np.asarray(task.classes)[target.astype(np.intp)]
+        whole = len(index) == len(self.codes) and bool((np.diff(index) == 1).all())
+        X = self.X if whole else take_rows(self.X, index)
+        return fit_learner(self.estimator, X, y, weight, self.seed, self.fit_params)
+
+    def fit_and_score(self, rows: Rows, fit: Ints, held: Ints) -> tuple[Any, Array]:
+        """Fit to some rows and score others; the model itself is kept only when it is its own measure."""
+        model = self._fit(rows, fit)
+        X = self.X if self.folds.same else take_rows(self.X, held)
+        scores = scores_of_learner(model, X, self.laid.task, self.laid.problem.loss.name)
+        return (model if self.folds.same else None), scores
+
+    def _measured(self, multipliers: Array, scores: Array, model: Any, heuristic: bool) -> Reading:
+        held = self.folds.held
+        L = cell_values(self.laid.problem, scores, held)
+        loss = float(self.algebra.p @ L)
+        if self.driving is not self.laid:
+            L = cell_values(self.driving.problem, hardened(scores), held)
+        gaps = self.driven.gaps(L[None])[0]
+        if not (np.isfinite(loss) and np.isfinite(gaps).all()):
+            raise ArithmeticError(f"{type(self.estimator).__name__} gave predictions that are not finite")
+        return Reading(multipliers, loss, gaps, gaps * self.signs, model, heuristic)
+
+
+def _fit_and_score(problem: EstimatorProblem, rows: Rows, fit: Ints, held: Ints) -> tuple[Any, Array]:
+    return problem.fit_and_score(rows, fit, held)
+
+
+def estimator_problem(
+    X: Any,
+    y: Any,
+    *,
+    estimator: Any,
+    sensitive_features: Any,
+    sample_weight: Any = None,
+    loss: Any = "logistic",
+    drive: Drive = "loss_gap",
+    cv: Any = 3,
+    n_jobs: int | None = None,
+    random_state: int | None = None,
+    fit_params: Mapping[str, Any] | None = None,
+    **known: Any,
+) -> EstimatorProblem:
+    """Check the data and lay out the cells that an estimator's predictions are measured on.
+
+    X is passed to the estimator as it is. ``known``: favourable, notion, gap, groups, as in `linear_problem`.
+    """
+    if drive not in ("loss_gap", "rate_gap"):
+        raise InputError(f"unknown drive {drive!r}, expected 'loss_gap' or 'rate_gap'.")
+    n = _rows_of(X)
+    labels, weight = check_labels(y, n), check_weights(sample_weight, n)
+    measured = loss_for(estimator, loss)
+    regression = measured == "squared"
+    if weight is not None and not weight.all():
+        X, labels, sensitive_features, weight = _busy(X, labels, sensitive_features, weight)
+        n = len(labels)
+    if regression and drive == "rate_gap":
+        raise InputError("drive 'rate_gap' compares decisions, found a regressor; use drive='loss_gap'.")
+    options = {**known, "sensitive_features": sensitive_features, "sample_weight": weight, "ridge": 0.0}
+    blank = np.zeros((n, 1))
+    task: Literal["classification", "regression"] = "regression" if regression else "classification"
+    laid = linear_problem(blank, labels, loss=measured, surrogate="loss", task=task, **options)
+    driving = laid
+    if drive == "rate_gap":
+        driving = linear_problem(blank, labels, loss=measured, surrogate="rate", task=task, **options)
+    check_learner(estimator, laid.task, laid.problem.loss.name, drive)
+    classes = laid.task.classes
+    codes = labels if regression else np.array([classes.index(v) for v in labels.tolist()])
+    seed = 0 if random_state is None else int(random_state)
+    folds = find_folds(cv, X, labels, laid.problem.layout.cells, not regression, seed)
+    problem = EstimatorProblem(
+        estimator, X, codes.astype(np.float64), laid, driving, _signs(driving), folds, seed, n_jobs, fit_params or {}
+    )
+    for setup in (laid, driving):
+        cell_values(setup.problem, np.zeros((setup.problem.K, n)), folds.held)
+    return problem
+
+
+def _busy(X: Any, labels: NDArray[Any], groups: Any, weight: Array) -> tuple[Any, NDArray[Any], Any, Array]:
+    """Leave out rows of weight 0, which are to count as if they were not there."""
+    rows = np.flatnonzero(weight > 0.0)
+    if isinstance(groups, GroupProbabilities):
+        kept: Any = GroupProbabilities(groups.shares[rows], groups.levels, groups.name)
+    else:
+        columns = as_columns(groups, "sensitive_features", n=len(labels))
+        kept = {name: values[rows] for name, values in columns.items()}
+    return take_rows(X, rows), labels[rows], kept, weight[rows]
+
+
+def _rows_of(X: Any) -> int:
+    found = X.shape[0] if hasattr(X, "shape") else len(X)
+    if found == 0:
+        raise InputError("X has 0 rows, expected at least one sample.")
+    return int(found)
+
+
+def _signs(driving: Setup) -> Array:
+    """Return -1 for contrasts of rates of which more is better, where the loss gap has the other sign."""
+    layout = driving.problem.layout
+
+    def sign(average: Any) -> float:
+        quantity = average.quantity
+        better = quantity.kind == "rate" and quantity.label is not None
+        return -1.0 if better and average.labels in (None, (quantity.label,)) else 1.0
+
+    return np.array([sign(layout.averages[contrast.plus]) for contrast in layout.contrasts])
+
+
+def names_of_features(problem: EstimatorProblem) -> tuple[str, ...] | None:
+    """Return the column names of a data frame, None for arrays."""
+    return feature_names(problem.X)

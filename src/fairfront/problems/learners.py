@@ -1,0 +1,133 @@
+"""Learners: what an estimator of any kind can do, how weights reach it, and the scores it gives."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import config_context
+from sklearn.base import clone, is_regressor
+from sklearn.pipeline import Pipeline
+
+from ..exceptions import InputError
+from ..objectives import Array, Task
+
+SURE = 1e-6
+"""Probabilities nearer to 0 or 1 than this are taken as this: a forest's 0 would have an infinite log loss."""
+Output = Literal["probability", "decision", "label", "value"]
+HINGES = ("hinge", "smoothed_hinge", "squared_hinge")
+
+
+def weight_keyword(estimator: Any) -> str:
+    """Return the keyword by which ``fit`` takes row weights; a Pipeline hands them to its last step."""
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        return f"{name}__{weight_keyword(last)}"
+    parameters = inspect.signature(estimator.fit).parameters
+    if "sample_weight" in parameters:
+        return "sample_weight"
+    inner = getattr(estimator, "estimator", getattr(estimator, "regressor", None))
+    if inner is not None and any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return weight_keyword(inner)
+    raise InputError(
+        f"{type(estimator).__name__}.fit takes no sample_weight, expected an estimator whose fit does; use another "
+        "learner (boosted trees, forests, linear models), or give it a fit that draws rows in proportion to weights."
+    )
+
+
+def check_learner(estimator: Any, task: Task, loss: str, drive: str) -> None:
+    """Refuse an estimator that takes no weights, or gives too little to measure the gap that is driven."""
+    weight_keyword(estimator)
+    name = type(estimator).__name__
+    if (task.kind == "regression") != is_regressor(estimator):
+        found = "a regressor" if is_regressor(estimator) else "not a regressor"
+        raise InputError(f"{name} is {found}, expected one that predicts {task.kind} labels.")
+    output = output_of(estimator, task, loss)
+    if output == "label" and (drive == "loss_gap" or task.kind == "multiclass"):
+        raise InputError(
+            f"{name} gives neither probabilities nor a decision function, which a gap between losses needs; "
+            "use drive='rate_gap' (two classes), or wrap it in CalibratedClassifierCV."
+        )
+    if task.kind == "multiclass" and output == "decision":
+        raise InputError(
+            f"{name} gives no probabilities, which more than two classes need; wrap it in CalibratedClassifierCV."
+        )
+
+
+def loss_for(estimator: Any, loss: Any) -> Any:
+    """Return the loss that held-out predictions are measured by: squared, of probabilities, or of scores."""
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise InputError(f"estimator is {estimator!r}, expected an instance with fit, such as LogisticRegression().")
+    if is_regressor(estimator):
+        return "squared"
+    name = loss if isinstance(loss, str) else getattr(loss, "name", "")
+    if name == "squared":
+        raise InputError("loss 'squared' is for regressors, found a classifier; use loss='logistic' or 'hinge'.")
+    return "hinge" if name in ("logistic", "softmax") and not hasattr(estimator, "predict_proba") else loss
+
+
+def output_of(estimator: Any, task: Task, loss: str) -> Output:
+    """Say which of an estimator's outputs is read: probabilities, decision function, labels or values."""
+    if task.kind == "regression":
+        return "value"
+    if loss in HINGES and hasattr(estimator, "decision_function"):
+        return "decision"
+    if loss not in HINGES and hasattr(estimator, "predict_proba"):
+        return "probability"
+    return "label"
+
+
+def scores_of_learner(model: Any, X: Any, task: Task, loss: str) -> Array:
+    """Return scores (K, n), for two classes such that above 0 decides for the second.
+
+    Log-odds for two classes, log probabilities for more, the decision function, or values.
+    """
+    output = output_of(model, task, loss)
+    if output == "value":
+        return np.asarray(model.predict(X), dtype=np.float64).reshape(1, -1)
+    if output == "decision":
+        return np.asarray(model.decision_function(X), dtype=np.float64).reshape(1, -1)
+    if output == "label":
+        return np.where(np.asarray(model.predict(X)).ravel() == task.classes[1], 1.0, -1.0)[None]
+    return _log_odds(_columns(model, np.asarray(model.predict_proba(X), dtype=np.float64), task))
+
+
+def _columns(model: Any, found: Array, task: Task) -> Array:
+    """Return probabilities in the order of the task's classes; a class that a fit has not seen has 0."""
+    known = [value.item() if isinstance(value, np.generic) else value for value in getattr(model, "classes_", ())]
+    ordered = np.zeros((len(found), len(task.classes)))
+    for place, label in enumerate(known or task.classes):
+        ordered[:, task.classes.index(label)] = found[:, place]
+    return ordered
+
+
+def _log_odds(probability: Array) -> Array:
+    clipped = np.clip(probability, SURE, 1.0 - SURE)
+    if probability.shape[1] == 2:
+        return np.asarray(np.log(clipped[:, 1]) - np.log1p(-clipped[:, 1]))[None]
+    return np.ascontiguousarray(np.log(clipped / clipped.sum(axis=1, keepdims=True)).T)
+
+
+def seeded(estimator: Any, seed: int) -> Any:
+    """Return a fresh copy in which every random state that was left open is the same for all fits."""
+    try:
+        fresh = clone(estimator)
+    except RuntimeError:  # CatBoost rewrites some parameters, which clone refuses
+        fresh = copy.deepcopy(estimator)
+    given = fresh.get_params(deep=True)
+    open_ = [name for name, value in given.items() if name.split("__")[-1] == "random_state" and value is None]
+    return fresh.set_params(**dict.fromkeys(open_, seed)) if open_ else fresh
+
+
+def fit_learner(
+    estimator: Any, X: Any, y: NDArray[Any], weight: Array, seed: int, fit_params: Mapping[str, Any]
+) -> Any:
+    """Return a fitted copy; weights go by keyword, whatever scikit-learn's routing is set to."""
+    model = seeded(estimator, seed)
+    with config_context(enable_metadata_routing=False):
+        model.fit(X, y, **{weight_keyword(estimator): weight}, **fit_params)
+    return model

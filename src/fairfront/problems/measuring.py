@@ -1,0 +1,48 @@
+"""Measuring: cell values of scores that some model gave, on all rows or on those that were held out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..exceptions import InputError
+from ..objectives import Array, Cells
+from .crossfit import Ints
+from .linear import LinearProblem
+
+FIRM = 1e9
+"""A score so large that smooth rates of it are 0 or 1."""
+
+
+def hardened(scores: Array) -> Array:
+    """Return scores (K, n) whose smooth rates are shares of decisions."""
+    if scores.shape[0] == 1:
+        return np.where(scores > 0.0, FIRM, -FIRM)
+    return np.where(np.arange(len(scores))[:, None] == scores.argmax(axis=0), FIRM, 0.0)
+
+
+def cell_values(problem: LinearProblem, scores: Array, held: Ints) -> Array:
+    """Return L (k,) of scores (K, n) in the order of the data, averaged over the rows that were held out."""
+    cells = problem.layout.cells
+    measured = np.zeros(cells.n)
+    measured[held] = 1.0
+    measured = measured[cells.order]
+    total = _sums(cells, measured)
+    if (total <= 0.0).any():
+        raise InputError(
+            "a (group, label) cell has no held-out rows to measure a gap on; use more rows, fewer groups "
+            "(groups=Groups(min_size=...)), another cv, or cv='train'."
+        )
+    L = np.zeros(problem.layout.k)
+    ordered = scores[:, cells.order]
+    for bound, where in problem.measures:
+        value, _ = bound.value_slope(ordered, problem.targets)
+        L[where[where >= 0]] = (_sums(cells, measured * value) / total)[where >= 0]
+    return L
+
+
+def _sums(cells: Cells, values: Array) -> Array:
+    """Return the weighted sum of sorted rows' values in every cell."""
+    if cells.shares is not None:
+        return np.asarray(cells.shares @ values)
+    weighted = values if cells.row_weight is None else values * cells.row_weight
+    return np.asarray(np.add.reduceat(weighted, cells.offsets[:-1]))

@@ -1,0 +1,219 @@
+"""Weighting: the frontier of any learner as weighted fits, found by a search in the multipliers.
+
+With omega = p + B^T lambda >= 0, the fit with row weights omega_cell / p_cell minimises the Lagrangian loss + lambda.z,
+so its gaps z are the slope of a concave dual and fall along lambda. One gap: secant steps inside a bracket, until gaps
+are evenly spaced or the cap is met. Several: `bundle`. Fits are noisy functions of lambda, so the search reads a
+monotone regression over all of them, and nothing is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.isotonic import isotonic_regression
+
+from ..objectives import Algebra, Array
+from ..problems import Reading
+from ..validation import check_count
+from .bundle import FLIPPED, bundle_path
+
+
+class WeightedFits(Protocol):
+    """What a search asks of a learner: its cells, their shares, and the gaps of a weighting."""
+
+    @property
+    def algebra(self) -> Algebra:
+        """Return p and B of the training loss."""
+        ...
+
+    @property
+    def driven(self) -> Algebra:
+        """Return the algebra of the gaps that are driven."""
+        ...
+
+    @property
+    def shares(self) -> Array:
+        """Return the share of weight behind each entry of L."""
+        ...
+
+    @property
+    def own(self) -> NDArray[np.bool_]:
+        """Tell which entries of L are losses on own labels."""
+        ...
+
+    @property
+    def noise(self) -> float:
+        """Return how far two weightings must be apart, relative to all, to tell more than noise; 0 if exact."""
+        ...
+
+    @property
+    def can_flip(self) -> bool:
+        """Tell whether negative weights can go to another label."""
+        ...
+
+
+Read = Callable[[Array], Reading]
+"""Fits at multipliers (q,) and measures; raises `StopSearch` where a fit fails."""
+
+
+class StopSearch(Exception):  # noqa: N818
+    """A fit failed: the search ends with the fits that it has."""
+
+
+@dataclass(frozen=True)
+class Weighting:
+    """Search in the multipliers of weighted fits.
+
+    Parameters
+    ----------
+    max_fits : int
+        Most weightings that are tried; each is fitted once per fold of ``cv`` and once more on all rows.
+    overshoot : float
+        How far past a zero gap to go, as a share of the plain gap: a zero gap on held-out rows is a noisy zero.
+    tol : float
+        How near a cap on the gap counts as met, as a share of the plain gap.
+    negative : bool
+        Go on past weights of zero where they leave a gap open, by flipping labels: a heuristic, and said to be one.
+    """
+
+    max_fits: int = 12
+    overshoot: float = 0.15
+    tol: float = 0.02
+    negative: bool = True
+    needs: ClassVar[tuple[type, ...]] = ()
+    name: ClassVar[str] = "weighting"
+
+    def __post_init__(self) -> None:
+        check_count(self.max_fits, "max_fits", least=2)
+
+
+def search(problem: WeightedFits, config: Weighting, read: Read, cap: float | None = None) -> list[Reading]:
+    """Return all fits of the path from plain training to a zero gap, or of the way to a cap on every gap."""
+    fits = [read(np.zeros(len(problem.algebra.b)))]
+    try:
+        if len(problem.algebra.b) == 1 and problem.algebra.two_sided[0]:
+            _along_line(problem, config, read, cap, fits)
+        else:
+            bundle_path(problem, config, read, cap, fits)
+    except StopSearch:
+        pass
+    return fits
+
+
+def met(fits: list[Reading], algebra: Algebra, cap: float, tol: float) -> int:
+    """Return the place of the fit with the smallest loss that meets the cap, or of the one that comes nearest."""
+    worst = np.array([float(algebra.violation(fit.gaps).max()) for fit in fits])
+    allowed = worst <= cap + tol * worst[0]
+    if not allowed.any():
+        return int(np.argmin(worst))
+    return int(np.argmin(np.where(allowed, [fit.loss for fit in fits], np.inf)))
+
+
+def _along_line(problem: WeightedFits, config: Weighting, read: Read, cap: float | None, fits: list[Reading]) -> None:
+    """Search one multiplier, along the sign that lowers the plain gap."""
+    plain = float(fits[0].driven[0])
+    side = 1.0 if plain >= 0.0 else -1.0
+    times, sizes = [0.0], [abs(plain)]
+    unit, reach = _reach(problem, side, FLIPPED if config.negative and problem.can_flip else 1.0)
+
+    def step(t: float) -> None:
+        fits.append(read(np.array([side * t])))
+        times.append(t)
+        sizes.append(side * float(fits[-1].driven[0]))
+
+    if cap is not None:
+        _to_cap(step, times, sizes, unit, reach, cap, config)
+        return
+    end = -config.overshoot * sizes[0]
+    step(0.5 * unit)
+    while len(fits) < max(4, config.max_fits // 2) and min(sizes) > 0.5 * end and max(times) < reach:
+        if len(fits) >= config.max_fits:
+            return
+        step(min(place(times, sizes, end), reach))
+    while len(fits) < config.max_fits:
+        t = next_even(times, sizes, end, config.max_fits - len(fits))
+        if t is None:
+            return
+        step(t)
+
+
+def _to_cap(
+    step: Callable[[float], None],
+    times: list[float],
+    sizes: list[float],
+    unit: float,
+    reach: float,
+    cap: float,
+    config: Weighting,
+) -> None:
+    """Take secant steps until the gap is the cap, within the tolerance."""
+    width = config.tol * sizes[0]
+    goal = max(cap - 0.5 * width, 0.0)
+    if sizes[0] <= cap:
+        return
+    step(0.5 * unit)
+    while len(times) < config.max_fits and not any(abs(size - cap) <= width for size in sizes):
+        if max(times) >= reach and min(sizes) > cap:
+            return
+        step(min(place(times, sizes, goal), reach))
+
+
+def _reach(problem: WeightedFits, side: float, times: float) -> tuple[float, float]:
+    """Return the multiplier that changes some cell's weight by its share, and the one that makes a weight zero."""
+    row = side * problem.algebra.B[0]
+    ratio = np.divide(problem.shares, np.abs(row), out=np.full(len(row), np.inf), where=np.abs(row) > 0.0)
+    falling = np.where(row < 0.0, np.where(problem.own, times, FLIPPED) * ratio, np.inf)
+    return float(ratio.min()), float(falling.min())
+
+
+def monotone(times: list[float], sizes: list[float]) -> tuple[Array, Array]:
+    """Return the multipliers in order and the falling curve nearest to the gaps at them."""
+    order = np.argsort(times, kind="stable")
+    return np.asarray(times)[order], np.asarray(isotonic_regression(np.asarray(sizes)[order], increasing=False))
+
+
+def place(times: list[float], sizes: list[float], goal: float) -> float:
+    """Return where the gap should be ``goal``: a secant step from the two nearest fits, kept inside its bracket."""
+    t, z = monotone(times, sizes)
+    after = int(np.searchsorted(-z, -goal, side="left"))
+    if after >= len(t):
+        slope = (z[-2] - z[-1]) / (t[-1] - t[-2])
+        far = t[-1] + (z[-1] - goal) / slope if slope > 0.0 else np.inf
+        return float(np.clip(far, 1.25 * t[-1], 4.0 * t[-1]))
+    low, high = t[max(after - 1, 0)], t[after]
+    order = np.argsort(np.abs(np.asarray(sizes) - goal), kind="stable")[:2]
+    (t0, t1), (z0, z1) = (np.asarray(v)[order] for v in (times, sizes))
+    guess = t0 + (goal - z0) * (t1 - t0) / (z1 - z0) if z1 != z0 else np.inf
+    if not low < guess < high:
+        drop = z[max(after - 1, 0)] - z[after]
+        guess = low + (high - low) * ((z[max(after - 1, 0)] - goal) / drop if drop > 0.0 else 0.5)
+    return float(np.clip(guess, low + 0.02 * (high - low), high - 0.02 * (high - low)))
+
+
+def next_even(times: list[float], sizes: list[float], end: float, left: int) -> float | None:
+    """Return where to fit next, so that ``left`` more fits leave gaps evenly spaced; None where noise is all there is.
+
+    The fits are dealt out to the holes between neighbours, always to the widest part; the hole that gets most is next.
+    """
+    t, z = monotone(times, sizes)
+    holes = np.maximum(z[:-1] - np.maximum(z[1:], end), 0.0)
+    holes[np.diff(t) < 0.3 * t[-1] / (len(t) + left)] = 0.0  # neighbours this close differ by noise
+    if holes.max() < 1e-9 * max(abs(z[0]), 1e-300):
+        return None
+    parts = np.ones(len(holes))
+    for _ in range(left):
+        parts[np.argmax(holes / parts)] += 1.0
+    most = int(np.argmax(parts))
+    share = 1.0 / parts[most] if parts[most] > 1.0 else 0.5
+    goal = z[most] - share * holes[most]
+    return place(times, sizes, float(goal)) if share < 0.5 else _middle(t, z, most, float(goal))
+
+
+def _middle(t: Array, z: Array, hole: int, goal: float) -> float:
+    """Return the straight line's place of a gap inside a hole."""
+    share = (z[hole] - goal) / (z[hole] - z[hole + 1])
+    return float(t[hole] + np.clip(share, 0.1, 0.9) * (t[hole + 1] - t[hole]))
