@@ -14,7 +14,6 @@ from ..exceptions import InputError, require
 from ..measures import Calibration, Evaluation
 from ..objectives import Array
 from ..solvers import Status
-from ..validation import check_preferences
 from . import selection
 from .calibrating import calibration_of, recalibrated
 from .evaluating import evaluate_points, figures, least_claim
@@ -176,26 +175,8 @@ class Frontier:
         confidence: float | None = 0.95,
     ) -> int:
         """Return the id of the point that a rule picks; see `select`."""
-        if within is not None and least is None:
-            raise InputError("within says how much worse than the best the least may be; it goes with least=...")
-        for rates in (at_most, within):
-            if rates is not None and not isinstance(rates, Mapping):
-                raise InputError(f"expected a mapping such as {{'tpr_gap': 0.02}}, found {rates!r}.")
-        rule = selection.one_rule(
-            {"id": id, "at_most": at_most, "least": least, "preference": preference, "knee": knee}
-        )
-        if rule == "id":
-            assert id is not None
-            return int(self.ids[self.place(id)])
-        solved = self.solved
-        if rule == "knee":
-            found = selection.knee(self.loss[solved], self.gaps[solved].max(axis=1))
-        elif rule == "preference":
-            pi = check_preferences(preference, self.objective_names)
-            found = selection.nearest_preference(self.objectives[solved], pi[0])
-        else:
-            found = selection.by_rates(self, at_most, least, within, on, confidence)
-        return int(self.ids[solved[found]])
+        rule = {"id": id, "at_most": at_most, "least": least, "preference": preference, "knee": knee}
+        return int(self.ids[selection.chosen_place(self, rule, within, on, confidence)])
 
     @property
     def solved(self) -> NDArray[np.intp]:
@@ -261,6 +242,12 @@ class Frontier:
         """
         return recalibrated(self, X, y, sample_weight)
 
+    def postprocess(self, X: Any, y: Any, *, sensitive_features: Any, **options: Any) -> Frontier:
+        """Return models with a threshold per group; they need the group at prediction, which has to be allowed."""
+        from .postprocessing import postprocess_frontier
+
+        return postprocess_frontier(self, X, y, sensitive_features=sensitive_features, **options)
+
     def table(self) -> dict[str, Any]:
         """Return all columns as arrays: id, status, loss, loss gaps, and every evaluation's figures."""
         columns: dict[str, Any] = {"id": self.ids, "status": np.array([s.name.lower() for s in self.status])}
@@ -282,3 +269,20 @@ class Frontier:
         from ..plots import plot_frontier
 
         return plot_frontier(self, **options)
+
+    def to_html(self, path: Any, **options: Any) -> Any:
+        """Write the explorer, one self-contained page in which a person chooses; see `fairfront.explorer`."""
+        from ..explorer import write_explorer
+
+        return write_explorer(self, path, **options)
+
+    def _repr_html_(self) -> str:
+        from ..explorer import frontier_fragment
+
+        return frontier_fragment(self)
+
+    def save(self, path: Any, **options: Any) -> Any:
+        """Write the frontier as arrays and JSON, which execute nothing when `fairfront.load` reads them."""
+        from .saving import save_frontier
+
+        return save_frontier(self, path, **options)

@@ -47,7 +47,7 @@ def _check_same_rows(front: Frontier, other: Frontier, on: str | None) -> None:
     if first is None or second is None:
         raise InputError(f"both frontiers need the evaluation {on or 'validation'!r}; call evaluate on the same rows.")
     same = first.groups.keys() == second.groups.keys() and first.n == second.n
-    if not same or any(not np.array_equal(first.groups[g].n, second.groups[g].n) for g in first.groups):
+    if not same or any(not np.array_equal(first.groups[g].n, second.groups[g].n, equal_nan=True) for g in first.groups):
         raise InputError(
             f"the evaluations rest on different rows ({first.n} and {second.n}, or other groups), expected the same."
         )

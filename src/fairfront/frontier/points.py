@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -61,6 +61,10 @@ class LinearPoints:
 
     def __len__(self) -> int:
         return len(self.coef)
+
+    def take(self, places: list[int]) -> LinearPoints:
+        """Return some of the models."""
+        return replace(self, coef=self.coef[places], intercept=self.intercept[places])
 
     @property
     def n_features(self) -> int:

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 def same_problem(front: Frontier, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Setup:
     """Lay out the frontier's problem on these data, and refuse data that give its first point other objectives."""
+    if not front.facts.recipe:
+        raise InputError(
+            "the settings of this frontier are not known (it was saved with a class of your own, or was not traced "
+            "here), expected a traced one; trace it again."
+        )
     setup = linear_problem(
         X, y, sensitive_features=sensitive_features, sample_weight=sample_weight, **front.facts.recipe
     )

@@ -128,7 +128,7 @@ def _nothing(
     return (
         f"no point has {asked}{surely}; the nearest is id {front.ids[front.solved[place]]} with {found}; "
         + "".join(f"{text}; " for text in least)
-        + "allow more, evaluate on more rows, trace further, or pass confidence=None."
+        + "allow more, evaluate on more rows, trace further, or take gaps as observed with confidence=None (0)."
     )
 
 

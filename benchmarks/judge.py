@@ -1,0 +1,128 @@
+"""One judge for all peers: the same rows, the same measures, models chosen on validation rows and reported on test rows.
+
+Random decisions are judged by their expectation. Figures are shares: error, approval rate, and the worst difference
+between the true positive rates of two groups.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import t as student
+
+from fairfront.measures.operating import cutoffs_for_costs, cutoffs_for_rate
+from fairfront.pareto import hypervolume, nondominated
+
+from .peers.base import Candidates, Rows
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Error (N,), worst gap of true positive rates (N,) and approval rate (N,) of N candidates on some rows."""
+
+    error: np.ndarray
+    gap: np.ndarray
+    approval: np.ndarray
+
+    def as_lists(self) -> dict[str, list[float]]:
+        """Return plain lists, rounded to what such rows can tell."""
+        return {name: np.round(getattr(self, name), 6).tolist() for name in ("error", "gap", "approval")}
+
+    @classmethod
+    def from_lists(cls, lists: dict[str, list[float]]) -> Figures:
+        """Read what `as_lists` wrote."""
+        return cls(**{name: np.array(lists[name]) for name in ("error", "gap", "approval")})
+
+
+def figures(approve: np.ndarray, rows: Rows) -> Figures:
+    """Judge probabilities of a favourable decision, (N, n)."""
+    good = rows.y == 1
+    wrong = np.where(good, 1.0 - approve, approve).mean(axis=1)
+    cells = [np.flatnonzero(good & (rows.groups == g)) for g in np.unique(rows.groups)]
+    tpr = np.stack([approve[:, cell].mean(axis=1) for cell in cells if len(cell)], axis=1)
+    return Figures(wrong, np.ptp(tpr, axis=1), approve.mean(axis=1))
+
+
+def at_approval(candidates: Candidates, held: Rows, others: Rows, rate: float) -> tuple[Figures, Figures] | None:
+    """Judge all candidates at one approval rate, cut-offs placed on the first rows; None where there are no scores."""
+    if candidates.scores is None:
+        return None
+    scores = candidates.scores(held.X)
+    cut = cutoffs_for_rate(scores, rate)[:, None]
+    return (
+        figures((scores >= cut).astype(np.float64), held),
+        figures((candidates.scores(others.X) >= cut).astype(np.float64), others),
+    )
+
+
+def unprocessed_error(candidates: Candidates, held: Rows, others: Rows) -> float | None:
+    """Return the test error after unprocessing (Cruz and Hardt 2024): the best threshold for every group.
+
+    What is left shows how good the underlying scores are once no constraint binds; the candidate is chosen on the
+    validation rows.
+    """
+    if candidates.scores is None:
+        return None
+    here, there = candidates.scores(held.X), candidates.scores(others.X)
+    wrong_here, wrong_there = np.zeros(len(here)), np.zeros(len(here))
+    costs = {"false_positive": 1.0, "false_negative": 1.0}
+    for g in np.unique(held.groups):
+        mine, theirs = held.groups == g, others.groups == g
+        cut = cutoffs_for_costs(here[:, mine], held.y[mine] == 1, costs)[:, None]
+        wrong_here += ((here[:, mine] >= cut) != (held.y[mine] == 1)).sum(axis=1)
+        wrong_there += ((there[:, theirs] >= cut) != (others.y[theirs] == 1)).sum(axis=1)
+    return float(wrong_there[np.argmin(wrong_here)] / len(others.y))
+
+
+def chosen(validation: Figures, cap: float) -> int:
+    """Return the candidate with the least error among those within the cap, or the smallest gap where none is."""
+    allowed = validation.gap <= max(cap, float(validation.gap.min()))
+    return int(np.flatnonzero(allowed)[np.argmin(validation.error[allowed])])
+
+
+def paired_interval(differences: np.ndarray, share: float = 1.0 / 3.0) -> tuple[float, float, float]:
+    """Return the mean of paired differences and its 95 % interval.
+
+    Random splits share rows, so the variance is enlarged as Nadeau and Bengio (2003) advise: ``share`` is the number
+    of test rows over the number of training rows.
+    """
+    d = np.asarray(differences, dtype=np.float64)
+    if len(d) < 2:
+        return float(d.mean()), -np.inf, np.inf
+    width = float(student.ppf(0.975, len(d) - 1) * np.sqrt((1.0 / len(d) + share) * d.var(ddof=1)))
+    return float(d.mean()), float(d.mean() - width), float(d.mean() + width)
+
+
+def largest_hole(gaps: np.ndarray, widest: float) -> float:
+    """Return the widest stretch of gap without a model, as a share of the range from 0 to ``widest``."""
+    inside = np.clip(np.sort(gaps), 0.0, widest)
+    return float(np.diff(np.concatenate([[0.0], inside, [widest]])).max() / widest)
+
+
+def box_share(judged: Figures, front: np.ndarray, majority: float, plain: tuple[float, float]) -> float:
+    """Return the hypervolume in the tight box (majority error, plain model's gap) as a share of the box.
+
+    ``front`` marks the candidates that are offered; ``plain`` is the plain model's (error, gap). The box ends at the
+    plain model's error, so a method with a smaller error may exceed 1.
+    """
+    box = (majority - plain[0]) * plain[1]
+    points = np.column_stack([judged.error, judged.gap])[front]
+    return hypervolume(points, [majority, plain[1]]) / box if box > 0 else float("nan")
+
+
+def offered(validation: Figures) -> np.ndarray:
+    """Mark the candidates that no other beats on the validation rows, (N,)."""
+    return nondominated(np.column_stack([validation.error, validation.gap]))
+
+
+def shortfall(value: np.ndarray, gap: np.ndarray, caps: np.ndarray, best: np.ndarray, most: float) -> float:
+    """Return how far the best model within each cap stays behind what is reachable, averaged over caps.
+
+    ``best`` (caps,) is what is reachable; nothing within a cap counts as ``most``.
+    """
+    lacking = []
+    for cap, target in zip(caps, best, strict=True):
+        allowed = gap <= cap + 1e-9
+        lacking.append(min(most, float(value[allowed].min() - target)) if allowed.any() else most)
+    return float(np.mean(lacking))

@@ -1,0 +1,19 @@
+"""fairfront's Newton tracer with the rate surrogate: gaps between smooth rates of decisions."""
+
+from __future__ import annotations
+
+import fairfront as ff
+
+from .base import Candidates, Fitting, Peer, linear_candidates
+from .fairfront_weights import frontier_weights
+
+
+def fit(fitting: Fitting) -> Candidates:
+    rows = fitting.train
+    front = ff.trace(
+        rows.X, rows.y, sensitive_features=rows.groups, surrogate="rate", n_points=fitting.n_points, progress=False
+    )
+    return linear_candidates(frontier_weights(front))
+
+
+PEER = Peer("fairfront Newton, rate surrogate", fit)

@@ -1,0 +1,234 @@
+"""Post-processing: group thresholds on a model of a frontier, for people who may use the group at prediction time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InputError
+from ..measures import evaluate_scores
+from ..objectives import Array, Attribute, Groups, Task
+from ..validation import as_columns, check_count, check_labels, check_matrix, check_weights, factorize
+from .candidate_scores import scores_of
+from .candidates import from_scores
+from .evaluating import encode_labels, resolve_attributes
+from .facts import Facts
+from .frontier import Frontier
+from .group_thresholds import RATES_OF, threshold_curve
+
+NEEDS = "every prediction needs the person's group"
+
+
+@dataclass(frozen=True, eq=False)
+class GroupThresholdModel:
+    """One model with one cut-off per group; `predict` needs the group and gives the same answer every time.
+
+    ``cutoffs`` maps groups to what scores, turned to the favourable label and less the model's own cut-off, must
+    exceed. People whose group is missing or unknown are decided by the model's own cut-off.
+    """
+
+    model: Any
+    task: Task
+    attribute: str
+    cutoffs: dict[str, float]
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """Return the labels that `predict` gives."""
+        return np.asarray(self.task.classes)
+
+    def predict(self, X: Any, *, sensitive_features: Any) -> NDArray[Any]:
+        """Decide for every row by its group's cut-off."""
+        scores = favourable_scores(self.model, X, self.task)
+        names = _names(sensitive_features, len(scores))
+        favourable = scores > np.array([self.cutoffs.get(name, 0.0) for name in names])
+        good = self.task.favourable
+        return self.classes_[np.where(favourable, good, 1 - good)]
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdPoints:
+    """N settings of group thresholds, (N, c) cut-offs, on one model; scores exist only together with groups."""
+
+    model: Any
+    task: Task
+    attribute: str
+    levels: tuple[str, ...]
+    cutoffs: Array
+
+    def __len__(self) -> int:
+        return len(self.cutoffs)
+
+    def build(self, place: int) -> GroupThresholdModel:
+        """Return the model with the thresholds of a place."""
+        named = dict(zip(self.levels, self.cutoffs[place].tolist(), strict=True))
+        return GroupThresholdModel(self.model, self.task, self.attribute, named)
+
+    def scores(self, X: Any) -> Array:
+        """Refuse: without groups there are no decisions."""
+        raise InputError(f"{NEEDS}, and X alone was given; use front.evaluate(X, y, sensitive_features=...).")
+
+    def decisions(self, X: Any, codes: NDArray[np.intp]) -> Array:
+        """Return 1 for the second class and 0 for the first, (N, n); ``codes`` index ``levels``, -1 for none."""
+        scores = favourable_scores(self.model, X, self.task)
+        cut = np.column_stack([self.cutoffs, np.zeros(len(self))])
+        favourable = scores[None] > cut[:, codes]
+        return np.asarray(favourable == (self.task.favourable == 1), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class ThresholdFrontier(Frontier):
+    """A frontier of group thresholds: error against the worst rate gap, on the rows that the thresholds came from.
+
+    Its models need the group at prediction time. `evaluate` judges them on other rows, and `select` chooses.
+    """
+
+    def evaluate(
+        self, X: Any, y: Any, *, sensitive_features: Any, name: str = "validation", sample_weight: Any = None
+    ) -> Frontier:
+        """Return this frontier with a named record of rates on other rows; groups decide together with scores."""
+        points = self.points
+        assert isinstance(points, ThresholdPoints)
+        matrix = check_matrix(X)
+        labels = encode_labels(check_labels(y, matrix.shape[0]), points.task)
+        attribute = _single(self.facts, sensitive_features, matrix.shape[0])
+        decided = points.decisions(X, _codes(attribute, points.levels))
+        weight = check_weights(sample_weight, matrix.shape[0])
+        record = evaluate_scores(
+            decided[:, None] - 0.5, labels, points.task, (attribute,), name=name, sample_weight=weight
+        )
+        record = replace(record, columns={k: v for k, v in record.columns.items() if k != "auc"})
+        return replace(self, evaluations={**self.evaluations, name: record})
+
+
+def postprocess_frontier(
+    front: Frontier,
+    X: Any,
+    y: Any,
+    *,
+    sensitive_features: Any,
+    i_may_use_the_group_at_prediction: bool = False,
+    notion: str | None = None,
+    id: int | None = None,
+    n_points: int | None = 50,
+    sample_weight: Any = None,
+    name: str = "thresholds",
+) -> ThresholdFrontier:
+    """Return the frontier of group thresholds on one model: exact between error and the worst rate gap.
+
+    Parameters
+    ----------
+    front : Frontier
+        Where the model comes from; models of any kind come in by `Frontier.from_models`.
+    X, y, sensitive_features, sample_weight
+        Rows to place the thresholds on, best rows that the model was not trained on. One sensitive column.
+    i_may_use_the_group_at_prediction : bool
+        Has to be True: the models that come back decide by the group of the person.
+    notion : str, optional
+        ``equal_opportunity``, ``predictive_equality``, ``demographic_parity`` or ``equalized_odds``; by default the
+        frontier's. A gap of 0 is always reachable (decide alike for everybody); how much error that costs depends.
+        Equalized odds without random decisions asks one threshold per group to bring two rates together, so between
+        plain thresholds and a gap of 0 there may be few points, and the error near 0 may be that of a constant.
+    id : int, optional
+        The point of the frontier to post-process; by default the one with the smallest loss.
+    n_points : int, optional
+        Most points to return, spaced evenly in the gap; None returns every point of the frontier.
+    """
+    if i_may_use_the_group_at_prediction is not True:
+        raise InputError(
+            f"thresholds by group mean that {NEEDS}, and i_may_use_the_group_at_prediction is "
+            f"{i_may_use_the_group_at_prediction!r}; expected True, once it is clear that the group may be used for "
+            "decisions; otherwise choose a model of the frontier itself, which never needs it."
+        )
+    task, chosen = front.facts.task, _notion(front.facts, notion)
+    count = None if n_points is None else check_count(n_points, "n_points", least=2)
+    n = check_matrix(X).shape[0]
+    labels = encode_labels(check_labels(y, n), task)
+    attribute = _single(front.facts, sensitive_features, n)
+    model = front.points.build(front.place(id) if id is not None else int(np.argmin(front.loss)))
+    codes = _codes(attribute, attribute.levels)
+    curve = threshold_curve(
+        favourable_scores(model, X, task),
+        labels == task.favourable,
+        codes,
+        len(attribute.levels),
+        chosen,
+        count,
+        check_weights(sample_weight, n),
+    )
+    points = ThresholdPoints(model, task, attribute.name, attribute.levels, curve.cutoffs)
+    return _frontier(points, X, y, codes, chosen, sample_weight, name)
+
+
+def favourable_scores(model: Any, X: Any, task: Task) -> Array:
+    """Return scores less the model's own cut-off, turned so that higher ones speak for the favourable label, (n,)."""
+    if hasattr(model, "decision_function"):
+        scores = np.asarray(model.decision_function(X), dtype=np.float64).reshape(-1)
+    else:
+        found, own = scores_of(model, X, task, type(model).__name__)
+        scores = found[0] - own
+    return scores if task.favourable == 1 else -scores
+
+
+def _notion(facts: Facts, notion: str | None) -> str:
+    if facts.task.kind != "binary":
+        raise InputError(f"labels are {facts.task.kind}, expected two classes; thresholds decide between two.")
+    chosen = notion or facts.notions[0]
+    if chosen not in RATES_OF:
+        raise InputError(f"notion is {chosen!r}, expected one of {', '.join(RATES_OF)} for group thresholds.")
+    return chosen
+
+
+def _single(facts: Facts, sensitive_features: Any, n: int) -> Attribute:
+    attributes = resolve_attributes(facts, sensitive_features, n)
+    if len(attributes) != 1 or attributes[0].codes is None:
+        found = f"{len(attributes)} sensitive columns" if len(attributes) > 1 else "probabilities of groups"
+        raise InputError(f"found {found}, expected one column of groups; thresholds are set for one of them at a time.")
+    return attributes[0]
+
+
+def _codes(attribute: Attribute, levels: tuple[str, ...]) -> NDArray[np.intp]:
+    """Return the place of every row's group in ``levels``, -1 for groups that are not among them."""
+    place = [levels.index(level) if level in levels else -1 for level in attribute.levels]
+    assert attribute.codes is not None
+    return np.array([*place, -1], dtype=np.intp)[attribute.codes]
+
+
+def _names(sensitive_features: Any, n: int) -> list[str]:
+    columns = as_columns(sensitive_features, "sensitive_features", n=n)
+    if len(columns) != 1:
+        raise InputError(f"sensitive_features has {len(columns)} columns, expected one.")
+    codes, found = factorize(next(iter(columns.values())))
+    known = [*map(str, found), ""]
+    return [known[code] for code in codes]
+
+
+def _frontier(
+    points: ThresholdPoints,
+    X: Any,
+    y: Any,
+    codes: NDArray[np.intp],
+    notion: str,
+    sample_weight: Any,
+    name: str,
+) -> ThresholdFrontier:
+    """Judge the thresholds on the rows that they came from."""
+    labels = np.asarray(points.task.classes)[points.decisions(X, codes).astype(np.intp)]
+    named = {f"thresholds {i}": row for i, row in enumerate(labels)}
+    column = np.array([*points.levels, None], dtype=object)[codes]
+    base = from_scores(
+        named,
+        y,
+        sensitive_features={points.attribute: column},
+        groups=Groups(reference={points.attribute: points.levels[-1]}, min_size=1),
+        notion=notion,
+        favourable=points.task.favourable_label,
+        sample_weight=sample_weight,
+        name=name,
+    )
+    known = {f.name: getattr(base, f.name) for f in fields(base)}
+    facts = replace(base.facts, used_for=f"evaluation and decisions: {NEEDS}", solver="group thresholds")
+    return ThresholdFrontier(**{**known, "points": points, "facts": facts})

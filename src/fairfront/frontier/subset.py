@@ -1,0 +1,48 @@
+"""A part of a frontier: some of its points, with everything that is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from ..exceptions import InputError
+from ..measures import Evaluation
+from .frontier import Frontier
+
+
+def subset(front: Frontier, ids: Sequence[int]) -> Frontier:
+    """Return a frontier of the points with these ids, in their order on the frontier; ids stay."""
+    places = sorted({front.place(id) for id in ids})
+    points: Any = front.points
+    if not hasattr(points, "take"):
+        raise InputError(f"{type(points).__name__} cannot be taken apart, expected linear models or estimators.")
+    return replace(
+        front,
+        points=points.take(places),
+        objectives=front.objectives[places],
+        gaps=front.gaps[places],
+        signed_gaps=front.signed_gaps[places],
+        status=tuple(front.status[i] for i in places),
+        preferences=front.preferences[places],
+        kkt=front.kkt[places],
+        certified=front.certified[places],
+        multipliers=front.multipliers[places],
+        ids=front.ids[places],
+        evaluations={name: _taken(record, places) for name, record in front.evaluations.items()},
+    )
+
+
+def _taken(record: Evaluation, places: list[int]) -> Evaluation:
+    """Return the judgement of some of the models; what belongs to groups alone stays."""
+    return replace(
+        record,
+        columns={name: values[places] for name, values in record.columns.items()},
+        signed={name: values[places] for name, values in record.signed.items()},
+        groups={name: _rates(rates, places) for name, rates in record.groups.items()},
+    )
+
+
+def _rates(rates: Any, places: list[int]) -> Any:
+    stored = {each.name for each in fields(rates)}
+    return replace(rates, **{name: getattr(rates, name)[places] for name in rates.names if name in stored})
