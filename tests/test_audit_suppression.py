@@ -115,3 +115,18 @@ def test_another_attributes_table_gives_nothing_away() -> None:
     assert total - sum(shown) >= 10
     assert len(shown) == 1
     assert tables["race"]["selected"][:3] == [int((p[race == g] >= 0.5).sum()) for g in "abc"]
+
+
+def test_a_group_with_few_labels_leaves_the_others_readable() -> None:
+    random = np.random.default_rng(3)
+    group = np.repeat(["a", "b", "c"], [40, 500, 600])
+    y = random.integers(0, 2, len(group))
+    y[:40] = np.arange(40) < 4
+    table = ff.audit(y, random.random(len(group)), sensitive_features={"g": group}).to_dict()["tables"]["g"]
+    place = table["group"].index
+    assert str(table["tpr"][place("a")]).startswith("suppressed")
+    assert str(table["positives"][place("(all rows)")]).startswith("suppressed")
+    assert isinstance(table["error"][place("(all rows)")], float)
+    for name in ("b", "c"):
+        assert isinstance(table["tpr"][place(name)], float)
+        assert isinstance(table["error"][place(name)], float)

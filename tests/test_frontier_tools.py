@@ -218,3 +218,19 @@ def test_selection_takes_the_upper_end_that_rows_vouch_for(front) -> None:
         held.choose(at_most={"tpr_gap": tight})
     least = held.place(held.choose(least="tpr_gap", within={"error": 0.02}))
     assert upper[least] == upper[error <= error.min() + 0.02].min()
+
+
+def test_a_bare_name_is_the_worst_over_attributes_and_its_end_holds_for_all() -> None:
+    X, y, group = draw(3, 1500)
+    sex = np.random.default_rng(4).choice(["f", "m"], len(y))
+    both = {"group": group, "sex": sex}
+    front = ff.trace(X, y, sensitive_features=both, n_points=4).evaluate(X, y, sensitive_features=both)
+    one, two = front.column("group.tpr_gap"), front.column("sex.tpr_gap")
+    np.testing.assert_array_equal(front.column("tpr_gap"), np.maximum(one, two))
+    ends = [front.column(f"{name}.tpr_gap", confidence=0.975) for name in both]
+    np.testing.assert_allclose(front.column("tpr_gap", confidence=0.95), np.maximum(*ends))
+    ratios = [front.column(f"{name}.selection_ratio") for name in both]
+    np.testing.assert_array_equal(front.column("selection_ratio"), np.minimum(*ratios))
+    assert front.choose(least="tpr_gap", within={"error": 0.05}) in front.ids
+    with pytest.raises(ff.InputError, match="no column 'nonsense_gap'"):
+        front.column("nonsense_gap")

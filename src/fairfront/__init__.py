@@ -1,5 +1,7 @@
 """Supervised models that are Pareto efficient between accuracy and fairness, and the frontier to choose from."""
 
+__version__ = "0.1.0"  # before the imports: files name the version that wrote them
+
 from . import datasets, pareto
 from .estimators import (
     FrontierClassifier,
@@ -20,10 +22,9 @@ from .frontier import Frontier
 from .measures import Audit, audit
 from .objectives import GroupProbabilities, Groups
 from .problems import linear_problem
-from .solvers import PBPDO, PDO, Newton, PaperPBPDO, PaperPDO, Status
+from .runs import Run, TableModel, load, trace_table
+from .solvers import PBPDO, PDO, Newton, PaperPBPDO, PaperPDO, Status, Weighting
 from .tracing import MinimizeResult, minimize, solve, trace
-
-__version__ = "0.1.0"
 
 __all__ = [
     "PBPDO",
@@ -45,14 +46,19 @@ __all__ = [
     "PaperPDO",
     "ParetoFairClassifier",
     "ParetoFairRegressor",
+    "Run",
     "Status",
+    "TableModel",
     "UnboundedError",
+    "Weighting",
     "audit",
     "datasets",
     "linear_problem",
+    "load",
     "minimize",
     "pareto",
     "scorer",
     "solve",
     "trace",
+    "trace_table",
 ]

@@ -11,7 +11,13 @@ import typer
 from .. import __version__
 from ..exceptions import FairfrontError
 from .audit import audit
+from .data import data_app
 from .demo import demo
+from .predict import predict
+from .select import select
+from .show import show
+from .trace import trace
+from .verify import verify
 
 app = typer.Typer(
     name="fairfront",
@@ -20,8 +26,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command()(audit)
-app.command()(demo)
+for command in (trace, show, select, predict, verify, audit, demo):
+    app.command()(command)
+app.add_typer(data_app, name="data")
 
 
 def _version(asked: bool) -> None:

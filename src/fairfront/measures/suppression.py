@@ -54,7 +54,7 @@ class Hidden:
         """Return the lines in which a column is hidden; a hidden reference hides every contrast with it."""
         plain = re.sub(r"\[.*\]", "", column)
         mask = self._tier(plain)
-        if plain in OF_ALL:
+        if re.sub("_(lower|upper)$", "", plain) in OF_ALL:
             mask = np.append(mask[:-1], self.n[-1])
         if plain.endswith(CONTRASTS) or plain in RATIOS:
             return np.asarray(mask | mask[self.reference])
@@ -80,7 +80,7 @@ def hidden_lines(rows: Array, reference: int, limit: int = 10, ungrouped: int | 
     whole = _complement(few, total, limit)
     labels = _with_all(whole | _small(rows.sum(axis=2), limit))
     decisions = _with_all(whole | _small(rows.sum(axis=1), limit))
-    inner = _with_all(labels | decisions)
+    inner = np.asarray(labels | decisions)
     return Hidden(limit, whole, labels, decisions, inner, reference)
 
 

@@ -1,0 +1,39 @@
+"""``fairfront predict``: labels and probabilities for the rows of a file, whatever its size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..runs import predict_file
+from .reading_runs import model_at
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(help="Folder written by fairfront select.")],
+    file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or Feather with the columns of training.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")],
+    keep: Annotated[list[str] | None, typer.Option(help="Column of the input to copy; may be repeated.")] = None,
+    delimiter: Annotated[str | None, typer.Option(help="Character between columns, where it is no comma.")] = None,
+    missing: Annotated[list[str] | None, typer.Option(help="Further mark of a missing value.")] = None,
+    trust: Annotated[list[str] | None, typer.Option(help="Type inside an estimator that may be loaded.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file.")] = False,
+) -> None:
+    """Write labels and probabilities in the order of the rows; group columns are not needed.
+
+    Files larger than memory are read in chunks. Example: fairfront predict model new.csv --keep id -o decided.csv
+    """
+    found = model_at(model, trust)
+    n = predict_file(
+        found,
+        file,
+        output,
+        keep=keep or (),
+        overwrite=overwrite,
+        delimiter=delimiter,
+        missing=missing or (),
+        progress="auto",
+    )
+    typer.echo(f"{n} rows: {output}")

@@ -1,0 +1,113 @@
+"""``fairfront select``: choose a point of a run and write it as a model with its card."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from ..exceptions import InputError
+from ..runs import Run
+from ..runs.keeping import keep_only
+from ..runs.options import plain_id
+from ..runs.run import record_decision
+from ..storage.folders import check_new_folder
+from .reading_runs import run_at
+
+
+def select(
+    run: Annotated[Path, typer.Argument(help="Folder written by fairfront trace.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the model to.")],
+    least_gap: Annotated[
+        str | None, typer.Option(help="Smallest gap: tpr, fpr, selection, error, or a column such as sex.tpr_gap.")
+    ] = None,
+    within: Annotated[
+        list[str] | None, typer.Option(help="With --least-gap: how much worse than the best, as error:0.005.")
+    ] = None,
+    at_most: Annotated[
+        list[str] | None, typer.Option(help="Cap such as tpr_gap=.02; the smallest error among those. Repeatable.")
+    ] = None,
+    id: Annotated[int | None, typer.Option(help="The point with this id.")] = None,
+    knee: Annotated[bool, typer.Option("--knee", help="The knee of the training frontier.")] = False,
+    confidence: Annotated[
+        float, typer.Option(help="Gaps are upper ends at this confidence; 0 takes them as observed.")
+    ] = 0.95,
+    reason: Annotated[str, typer.Option(help="Why this point; goes into the record and the card.")] = "",
+    by: Annotated[str, typer.Option(help="Who decides.")] = "",
+    onnx: Annotated[bool, typer.Option("--onnx", help="Write model.onnx too.")] = False,
+    keep: Annotated[str, typer.Option(help="What stays in the run: all, or chosen (with the plain model).")] = "all",
+    trust: Annotated[list[str] | None, typer.Option(help="Type inside an estimator that may be loaded.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output folder.")] = False,
+) -> None:
+    """Choose a model by a rule on validation, and write it with its card and a record of the decision.
+
+    Example: fairfront select run --least-gap tpr --within error:0.005 --by "A. Smith" -o model
+    """
+    if keep not in ("all", "chosen"):
+        raise InputError(f"--keep is {keep!r}, expected all or chosen.")
+    check_new_folder(output, overwrite=overwrite)
+    found = run_at(run, trust)
+    rule = _rule(found, least_gap, within, at_most, id, knee, confidence)
+    model, decision = found.decide(reason=reason, by=by, **rule)
+    model.save(output, overwrite=overwrite, onnx=onnx)
+    found = record_decision(found, decision)
+    if keep == "chosen":
+        keep_only(found, (decision.id, plain_id(found.frontier)))
+    console = Console()
+    _say(console, f"id {decision.id}: {decision.rule_words}.")
+    _say(console, f"Model, card and decision record: {output} (read {output / 'card.md'}).")
+    _say(console, f"Predictions read the columns {', '.join(model.columns)}.")
+
+
+def _rule(
+    run: Run,
+    least_gap: str | None,
+    within: list[str] | None,
+    at_most: list[str] | None,
+    id: int | None,
+    knee: bool,
+    confidence: float,
+) -> dict[str, Any]:
+    """Return the rule in the words of `Frontier.select`."""
+    sure = None if confidence == 0 else confidence
+    names = run.frontier.column_names()
+    rule: dict[str, Any] = {"id": id, "knee": knee or None}
+    if least_gap is not None:
+        rule |= {
+            "least": column(least_gap, names),
+            "within": _pairs(within, ":", names, "--within"),
+            "confidence": sure,
+        }
+    elif within:
+        raise InputError("--within goes with --least-gap: how much worse than the best the least gap may be.")
+    if at_most:
+        rule |= {"at_most": _pairs(at_most, "=", names, "--at-most"), "confidence": sure}
+    return {name: value for name, value in rule.items() if value is not None or name == "confidence"}
+
+
+def column(name: str, names: tuple[str, ...]) -> str:
+    """Return the column that a short name such as ``tpr`` stands for."""
+    known = {*names, *(each.rpartition(".")[2] for each in names), "loss"}
+    for each in (name, f"{name}_gap"):
+        if each in known:
+            return each
+    raise InputError(f"{name!r} is no column, expected one of {', '.join(sorted(known))}.")
+
+
+def _pairs(texts: list[str] | None, sign: str, names: tuple[str, ...], option: str) -> dict[str, float]:
+    found = {}
+    for text in texts or []:
+        name, there, value = text.rpartition(sign)
+        try:
+            found[column(name, names)] = float(value)
+        except ValueError:
+            there = ""
+        if not there or not name:
+            raise InputError(f"{option} is {text!r}, expected NAME{sign}NUMBER such as error{sign}0.005.")
+    return found
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,36 @@
+"""``fairfront show``: the options of a run, its picture, and rates per group."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from ..runs.options import plain_id, suggested_id
+from .reading_runs import run_at
+from .showing import options_json, print_compared, print_next, print_options, print_picture, print_rates
+
+
+def show(
+    run: Annotated[Path, typer.Argument(help="Folder written by fairfront trace.")],
+    id: Annotated[list[int] | None, typer.Option(help="Point whose rates are shown; may be repeated.")] = None,
+    json_output: Annotated[bool, typer.Option("--json", help="Write the options as JSON.")] = False,
+) -> None:
+    """Show a run: its options, a picture, and rates per group on validation.
+
+    Example: fairfront show run --id 3
+    """
+    found = run_at(run)
+    if json_output:
+        typer.echo(json.dumps(options_json(found), indent=1, allow_nan=False))
+        return
+    console = Console()
+    print_compared(console, found)
+    print_options(console, found)
+    print_picture(console, found)
+    front = found.frontier
+    print_rates(console, front, list(dict.fromkeys([plain_id(front), *(id or [suggested_id(front)])])))
+    print_next(console, found, run)

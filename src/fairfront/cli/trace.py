@@ -1,0 +1,123 @@
+"""``fairfront trace``: from a file of rows to a run with its frontier."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+
+from ..objectives import LOSSES, NOTIONS
+from ..runs import Settings, parse_groups
+from ..runs.preparing import Prepared, prepare
+from ..runs.tracing_tables import run_of
+from ..storage.folders import check_new_folder
+from ..tables.reading import MISSING, open_source
+from .showing import options_json, print_compared, print_next, print_options
+
+
+def trace(
+    file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or Feather; CSV and TSV may be gzipped.")],
+    target: Annotated[str, typer.Option(help="Column to predict.")],
+    groups: Annotated[str, typer.Option(help="Columns of groups: sex,race:ref=White.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the run to.")],
+    favourable: Annotated[
+        str | None, typer.Option(help="The target's value that is good for the person; not for --loss squared.")
+    ] = None,
+    notion: Annotated[
+        list[str] | None, typer.Option(help=f"What is compared; may be repeated: {', '.join(NOTIONS)}.")
+    ] = None,
+    loss: Annotated[str, typer.Option(help=f"Training loss: {', '.join(LOSSES)}.")] = "logistic",
+    model: Annotated[Literal["linear", "boosting"], typer.Option(help="Linear models, or boosted trees.")] = "linear",
+    surrogate: Annotated[
+        Literal["loss", "rate"], typer.Option(help="Gaps of the training loss, or of smooth rates.")
+    ] = "loss",
+    split: Annotated[
+        str, typer.Option(help="60/20/20, time:COLUMN:D1,D2 or by:ID: train, validation, test.")
+    ] = "60/20/20",
+    drop: Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")] = None,
+    allow: Annotated[
+        list[str] | None, typer.Option(help="Column to keep although it would be refused; may be repeated.")
+    ] = None,
+    text: Annotated[list[str] | None, typer.Option(help="Column to read as categories; may be repeated.")] = None,
+    number: Annotated[list[str] | None, typer.Option(help="Column to read as numbers; may be repeated.")] = None,
+    missing: Annotated[list[str] | None, typer.Option(help="Further mark of a missing value.")] = None,
+    delimiter: Annotated[str | None, typer.Option(help="Character between columns, where it is no comma.")] = None,
+    weight: Annotated[str | None, typer.Option(help="Column of sample weights.")] = None,
+    use_sensitive: Annotated[
+        bool, typer.Option("--use-sensitive", help="Let the model read the group columns; every output says so.")
+    ] = False,
+    cross: Annotated[bool, typer.Option("--cross", help="Cross the group columns into one.")] = False,
+    min_size: Annotated[int, typer.Option(help="Smaller groups are reported and not compared.", min=1)] = 30,
+    points: Annotated[int | None, typer.Option(help="Number of points; by default as the curve bends.", min=2)] = None,
+    max_fits: Annotated[int, typer.Option(help="Fits that --model boosting may use.", min=3)] = 12,
+    ridge: Annotated[float | None, typer.Option(help="Ridge; by default 1 / rows.")] = None,
+    stability: Annotated[
+        int | None, typer.Option(help="Bootstrap refits; by default 20 where the data are not large.", min=0)
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the split and of everything random.", min=0)] = 0,
+    json_output: Annotated[bool, typer.Option("--json", help="Write the options as JSON.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output folder.")] = False,
+) -> None:
+    """Trace the frontier between error and the gap of a file's groups.
+
+    Tracing sees train, choosing sees validation, the card of a chosen model reports test.
+    Example: fairfront trace adult.csv --target income --favourable ">50K" --groups sex,race:ref=White -o run
+    """
+    check_new_folder(output, overwrite=overwrite)
+    names, references = parse_groups(groups)
+    settings = Settings(
+        target=target,
+        groups=names,
+        favourable=favourable,
+        reference=references,
+        cross=cross,
+        min_size=min_size,
+        notion=tuple(notion or ("equal_opportunity",)),
+        surrogate=surrogate,
+        loss=loss,
+        model=model,
+        ridge=ridge,
+        n_points=points,
+        max_fits=max_fits,
+        split=split,
+        seed=seed,
+        drop=tuple(drop or ()),
+        allow=tuple(allow or ()),
+        text=tuple(text or ()),
+        numbers=tuple(number or ()),
+        missing=(*MISSING, *(missing or ())),
+        delimiter=delimiter,
+        weight=weight,
+        use_sensitive=use_sensitive,
+        stability=stability,
+    )
+    console = Console(stderr=json_output)
+    prepared = prepare(open_source(file, delimiter=delimiter, missing=settings.missing), settings)
+    _say_what_was_read(console, prepared)
+    run = run_of(file, settings, prepared=prepared)
+    run.save(output, overwrite=overwrite)
+    if json_output:
+        typer.echo(json.dumps(options_json(run), indent=1, allow_nan=False))
+        return
+    print_compared(console, run)
+    print_options(console, run)
+    print_next(console, run, output)
+
+
+def _say_what_was_read(console: Console, prepared: Prepared) -> None:
+    """Show the types that were inferred, what was left out and why, and the split."""
+    kinds = prepared.schema.kinds
+    numbers = [name for name in prepared.features if kinds[name] == "number"]
+    texts = [name for name in prepared.features if kinds[name] != "number"]
+    lines = [
+        f"{prepared.schema.n} rows. Numbers: {', '.join(numbers) or 'none'}. Categories: {', '.join(texts) or 'none'}.",
+        f"{prepared.split_words} " + ", ".join(f"{part} {n}" for part, n in prepared.sizes.items()) + " rows.",
+        *(found.sentence for found in prepared.findings),
+    ]
+    if prepared.unlabelled:
+        lines.append(f"{prepared.unlabelled} rows without {prepared.settings.target!r} were left out.")
+    for line in lines:
+        console.print(line, markup=False, highlight=False)

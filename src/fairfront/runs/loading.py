@@ -1,0 +1,34 @@
+"""Loading: whatever fairfront wrote, from its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..exceptions import InputError
+from ..frontier.saving import load_frontier
+from .model import MANIFEST, read_model
+from .run import read_run
+
+
+def load(path: Any, *, trusted: Sequence[str] = ()) -> Any:
+    """Read a `Frontier`, a `Run` or a `TableModel` from the folder it was saved to.
+
+    Parameters
+    ----------
+    path : path
+        A folder written by ``Frontier.save``, ``Run.save``, ``TableModel.save`` or the command line.
+    trusted : sequence of str
+        Types inside estimators that a user brought which may be loaded, after reading the list that the error shows.
+        Models of fairfront itself are arrays and JSON: loading them executes nothing.
+    """
+    folder = Path(path)
+    if not folder.is_dir():
+        raise InputError(f"{folder} is no folder, expected one written by fairfront; check the path.")
+    types = tuple(trusted)
+    if (folder / "model.json").exists():
+        return read_model(folder, types)
+    if (folder / MANIFEST).exists():
+        return read_run(folder, types)
+    return load_frontier(folder, trusted=types)

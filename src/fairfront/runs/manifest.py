@@ -1,0 +1,97 @@
+"""The manifest: all that is needed to make the same run again, and nothing about single people."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import threadpoolctl
+
+from .. import __version__
+from ..exceptions import InputError
+from .preparing import Prepared
+
+FORMAT = "fairfront manifest"
+SCHEMA = 1
+PACKAGES = ("numpy", "scipy", "scikit-learn", "narwhals", "pyarrow", "lightgbm", "xgboost")
+
+
+def manifest_of(prepared: Prepared, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the manifest of a run: data, schema, split, settings, versions, BLAS, seed."""
+    return {
+        "format": FORMAT,
+        "schema": SCHEMA,
+        "fairfront": __version__,
+        "data": dict(data),
+        "columns": prepared.schema.to_json(),
+        "features": list(prepared.features),
+        "findings": [{"column": f.column, "kind": f.kind, "sentence": f.sentence} for f in prepared.findings],
+        "rows_without_target": small(prepared.unlabelled),
+        "split": {"rule": prepared.split_words, "sha256": prepared.split_digest, "rows": prepared.sizes},
+        "settings": prepared.settings.to_json(),
+        "sensitive": used_where(prepared.settings.use_sensitive),
+        "versions": versions(),
+        "keep": "all",
+    }
+
+
+def small(count: int, limit: int = 10) -> int | str:
+    """Return a count, or words in the place of one that is small."""
+    return f"fewer than {limit}" if 0 < count < limit else count
+
+
+def used_where(as_feature: bool) -> dict[str, str]:
+    """Say where the sensitive attribute was used: features, training weights, thresholds, evaluation."""
+    return {
+        "features": "yes, asked for: predictions need it" if as_feature else "no",
+        "training weights": "yes: rows are weighed by group and label",
+        "threshold": "no: one cut-off for everyone",
+        "evaluation": "yes",
+    }
+
+
+def versions() -> dict[str, Any]:
+    """Return versions of Python, of the packages that compute, and of the BLAS that they call."""
+    found: dict[str, Any] = {"python": platform.python_version(), "machine": platform.machine()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    libraries = sorted({_library(each) for each in threadpoolctl.threadpool_info() if each["user_api"] == "blas"})
+    return {**found, "blas": libraries}
+
+
+def _library(info: Mapping[str, Any]) -> str:
+    return f"{info['internal_api']} {info.get('version') or ''}, {info['num_threads']} threads"
+
+
+def as_text(content: Mapping[str, Any]) -> str:
+    """Return JSON that people can read and programs can compare."""
+    return json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file of a run or model, or say that it is missing or damaged."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path} is missing, expected a folder written by fairfront trace.") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read ({error}); it is damaged: write it again.") from error
+
+
+def check_manifest(found: Any, where: str) -> dict[str, Any]:
+    """Return a manifest that this version understands, or say why not."""
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise InputError(f"{where} is no manifest of a run, expected one written by fairfront trace.")
+    if found.get("schema") != SCHEMA:
+        raise InputError(
+            f"{where} has schema {found.get('schema')}, expected {SCHEMA}; fairfront "
+            f"{found.get('fairfront')} wrote it: use that version, or trace again."
+        )
+    return found

@@ -1,0 +1,177 @@
+"""TableModel: one chosen model with its preprocessing; reads tables as they come, needs no sensitive feature."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+
+from ..exceptions import InputError
+from ..frontier.candidate_scores import scores_of
+from ..frontier.points import LinearPoints
+from ..frontier.saving_points import task_content, task_of
+from ..measures.table import decide
+from ..objectives import Array, Task
+from ..storage.folders import write_file, write_folder
+from ..storage.foreign import read_estimator, write_estimator
+from ..storage.packages import read_package, write_package
+from ..tables.encoding import TableEncoder
+from ..tables.reading import Table, open_source
+from ..tables.typing import coerce
+from .manifest import as_text, read_json
+from .onnx_export import export_onnx
+
+KIND = "fairfront model"
+NAME = "model"
+CARD, DECISION, MANIFEST = "card.md", "decision.json", "manifest.json"
+ESTIMATOR = "estimator.skops"
+PROBABLE = ("logistic", "softmax")
+
+
+@dataclass(frozen=True, eq=False)
+class TableModel:
+    """A model that was chosen, with the preprocessing it was trained on.
+
+    Attributes
+    ----------
+    encoder : TableEncoder
+        From columns of a table to numbers.
+    points : LinearPoints of one model, or None
+        Coefficients; None where ``estimator`` is a learner of another kind.
+    task : Task
+        Classes and the favourable label.
+    about : mapping
+        What it is: id, notion, where the sensitive attribute was used; no rows and no counts.
+    """
+
+    encoder: TableEncoder
+    points: LinearPoints | None
+    task: Task
+    about: Mapping[str, Any]
+    estimator: Any = None
+    card: str = ""
+    decision: Mapping[str, Any] | None = None
+    manifest: Mapping[str, Any] | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the columns that a table must have."""
+        return self.encoder.columns
+
+    @property
+    def gives_probabilities(self) -> bool:
+        """Tell whether scores are probabilities."""
+        if self.points is None:
+            return self.task.kind != "regression" and hasattr(self.estimator, "predict_proba")
+        return self.points.loss in PROBABLE
+
+    def scores(self, table: Table) -> Array:
+        """Return scores (K, n): above 0 decides for the second of two classes, the largest wins among several."""
+        X = self.encoder.transform(table)
+        if self.points is not None:
+            return np.asarray(self.points.scores(X)[0])
+        found, cut = scores_of(self.estimator, X, self.task, "estimator")
+        return np.asarray(found - cut) if self.task.kind == "binary" else found
+
+    def predict(self, data: Any) -> NDArray[Any]:
+        """Return labels, or values for regression, for a data frame or a file."""
+        return self._labels(self._scores_of(data))
+
+    def predict_proba(self, data: Any) -> Array:
+        """Return probabilities (n, K) in the order of ``task.classes``."""
+        if not self.gives_probabilities:
+            raise InputError("this model gives scores and no probabilities, expected the logistic loss; use predict.")
+        return self._probabilities(self._scores_of(data))
+
+    def outputs(self, table: Table) -> dict[str, NDArray[Any]]:
+        """Return the columns that predictions are written as: the label and one probability or score per class."""
+        scores = self.scores(table)
+        found: dict[str, NDArray[Any]] = {"prediction": self._labels(scores)}
+        if self.task.kind == "regression":
+            return found
+        if self.gives_probabilities:
+            p = self._probabilities(scores)
+            return found | {f"probability_{label}": p[:, k] for k, label in enumerate(self.task.classes)}
+        names = [self.task.classes[1]] if self.task.kind == "binary" else self.task.classes
+        return found | {f"score_{label}": scores[k] for k, label in enumerate(names)}
+
+    def _scores_of(self, data: Any) -> Array:
+        source = open_source(data)
+        self.encoder.check(source.names)
+        parts = [self.scores(coerce(chunk, self.encoder)) for chunk in source.chunks(self.columns)]
+        return np.concatenate(parts, axis=1)
+
+    def _labels(self, scores: Array) -> NDArray[Any]:
+        if self.task.kind == "regression":
+            return np.asarray(scores[0])
+        return np.asarray(np.asarray(self.task.classes)[decide(scores[None], self.task)[0].astype(np.intp)])
+
+    def _probabilities(self, scores: Array) -> Array:
+        if self.task.kind == "multiclass":
+            return np.asarray(softmax(scores, axis=0).T if self.points is not None else scores.T)
+        second = expit(scores[0]) if self.points is not None else scores[0] + 0.5
+        return np.column_stack([1.0 - second, second])
+
+    def to_onnx(self, path: Any = None) -> bytes:
+        """Return the model with its preprocessing as one ONNX graph (extra ``onnx``), and write it to a path."""
+        model = self.estimator if self.points is None else self.points.build(0)
+        return export_onnx(self.encoder, model, self.task, path)
+
+    def save(self, path: Any, *, overwrite: bool = False, onnx: bool = False) -> Path:
+        """Write the model, its card, the decision and the manifest as one folder, whole or not at all."""
+        return write_folder(Path(path), lambda folder: self._fill(folder, onnx), overwrite=overwrite)
+
+    def _fill(self, folder: Path, onnx: bool) -> None:
+        self._write(folder)
+        if self.card:
+            write_file(folder / CARD, self.card)
+        if onnx:
+            self.to_onnx(folder / "model.onnx")
+        for name, record in ((DECISION, self.decision), (MANIFEST, self.manifest)):
+            if record is not None:
+                write_file(folder / name, as_text(record))
+
+    def _write(self, folder: Path) -> None:
+        encoding, arrays = self.encoder.to_content()
+        content: dict[str, Any] = {"task": task_content(self.task), "about": dict(self.about), "encoder": encoding}
+        stored = {f"encoder.{name}": values for name, values in arrays.items()}
+        if self.points is not None:
+            stored |= {"coef": self.points.coef, "intercept": self.points.intercept}
+            content["linear"] = {
+                name: getattr(self.points, name) for name in ("loss", "ridge", "total", "fit_intercept")
+            }
+        else:
+            write_estimator(folder / ESTIMATOR, self.estimator)
+        write_package(folder, NAME, KIND, content, stored)
+
+
+def read_model(folder: Path, trusted: tuple[str, ...] = ()) -> TableModel:
+    """Read a model that `TableModel.write` wrote; nothing is executed, types of others are confirmed by name."""
+    content, arrays = read_package(folder, NAME, KIND)
+    own = {name.removeprefix("encoder."): values for name, values in arrays.items() if name.startswith("encoder.")}
+    encoder = TableEncoder.from_content(content["encoder"], own)
+    task = task_of(content["task"])
+    model = TableModel(
+        encoder,
+        None,
+        task,
+        content["about"],
+        card=(folder / CARD).read_text(encoding="utf-8") if (folder / CARD).exists() else "",
+        decision=read_json(folder / DECISION) if (folder / DECISION).exists() else None,
+        manifest=read_json(folder / MANIFEST) if (folder / MANIFEST).exists() else None,
+    )
+    if "linear" in content:
+        points = LinearPoints(
+            coef=arrays["coef"],
+            intercept=arrays["intercept"],
+            task=task,
+            feature_names=encoder.feature_names,
+            **content["linear"],
+        )
+        return replace(model, points=points)
+    return replace(model, estimator=read_estimator(folder / ESTIMATOR, trusted))

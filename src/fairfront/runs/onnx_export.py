@@ -1,0 +1,185 @@
+"""Write a linear model, with its preprocessing, as one ONNX graph that other runtimes read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
+from sklearn.svm import LinearSVC
+
+from ..exceptions import InputError
+from ..objectives import Array, Task
+from ..storage.folders import write_file
+from ..tables.blocks import Block, CategoryBlock, NumberBlock
+from ..tables.encoding import TableEncoder
+from .onnx_graph import OnnxGraph, label_array
+
+CLASSIFIERS = (LogisticRegression, LinearSVC, RidgeClassifier)
+REGRESSORS = (Ridge, LinearRegression)
+LABEL, PROBABILITIES, SCORES = "label", "probabilities", "scores"
+DOC = (
+    "A linear model made with fairfront. Inputs are columns of a table as they come: numbers as doubles (NaN is "
+    "missing), categories as text without blanks around it (empty is missing)."
+)
+BARE = "A linear model made with fairfront. The input X is the matrix of encoded features, as doubles."
+
+
+def export_onnx(encoder: TableEncoder | None, model: Any, task: Task, path: Any = None) -> bytes:
+    """Return a model as an ONNX graph, and write it where a path is given.
+
+    Parameters
+    ----------
+    encoder : TableEncoder or None
+        From columns to features. None: the graph reads the features themselves, as one input ``X`` (N, d).
+    model : estimator
+        Fitted LogisticRegression, LinearSVC, RidgeClassifier, Ridge or LinearRegression.
+    task : Task
+        Classes of the labels.
+    path : path, optional
+        File to write, whole or not at all.
+
+    Returns
+    -------
+    bytes
+        Inputs with an encoder: one per column, (N, 1), doubles or text, named as the column is. A column that is named
+        as an output is, gets a number behind its name; the metadata entry ``inputs`` has all names. Outputs:
+        ``label`` (N,), in the type of the classes, and ``probabilities`` (N, K) for LogisticRegression, ``scores``
+        (N, 1 or K) for the other classifiers. All arithmetic is in double precision, as in Python.
+
+    Notes
+    -----
+    What Python refuses, the graph cannot: infinite numbers go through, and a text with blanks around it is another
+    level.
+    """
+    coef, intercept = _weights(model, task)
+    graph = OnnxGraph((LABEL, PROBABILITIES, SCORES))
+    if encoder is None:
+        X = graph.input("X", np.float64, ("N", coef.shape[1]))
+        total, inputs = graph.node("MatMul", X, graph.constant(coef.T)), {X: "X"}
+    else:
+        total, inputs = _from_columns(graph, encoder, coef)
+    scores = graph.node("Add", total, graph.constant(intercept))
+    _answers(graph, scores, len(coef), task, isinstance(model, LogisticRegression))
+    content = graph.finish(BARE if encoder is None else DOC, _facts(inputs, task))
+    if path is not None:
+        write_file(path, content)
+    return content
+
+
+def _weights(model: Any, task: Task) -> tuple[Array, Array]:
+    """Return coefficients (K, d) and intercepts (K,) of a model that fits the task."""
+    supported = REGRESSORS if task.kind == "regression" else CLASSIFIERS
+    if not isinstance(model, supported):
+        names = ", ".join(kind.__name__ for kind in supported)
+        raise InputError(
+            f"an ONNX export of {type(model).__name__} for {task.kind} labels is not supported, expected {names}: "
+            "choose a linear model, or convert this one with the tools of its own library."
+        )
+    if not hasattr(model, "coef_"):
+        raise InputError(f"the {type(model).__name__} has no coefficients, expected a fitted one: call fit first.")
+    coef = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
+    K = 1 if len(task.classes) <= 2 else len(task.classes)
+    if len(coef) != K:
+        raise InputError(f"the model has {len(coef)} rows of coefficients, expected {K} for this task; give its own.")
+    intercept = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), (K,))
+    return coef, intercept.copy()
+
+
+def _from_columns(graph: OnnxGraph, encoder: TableEncoder, coef: Array) -> tuple[str, dict[str, str]]:
+    """Add the inputs and what each column adds to the scores; return the sum (N, K) and the column of each input."""
+    widths = [len(block.feature_names) for block in encoder.blocks]
+    if sum(widths) != coef.shape[1]:
+        raise InputError(
+            f"the model reads {coef.shape[1]} features, expected {sum(widths)} as the encoder makes; "
+            "give both of one run."
+        )
+    parts = np.split(coef, np.cumsum(widths)[:-1], axis=1)
+    names = [_input(graph, block) for block in encoder.blocks]
+    numbers = [
+        (name, block, part)
+        for name, block, part in zip(names, encoder.blocks, parts, strict=True)
+        if isinstance(block, NumberBlock)
+    ]
+    terms = [_numbers_term(graph, *zip(*numbers, strict=True))] if numbers else []
+    for name, block, part in zip(names, encoder.blocks, parts, strict=True):
+        if isinstance(block, CategoryBlock):
+            terms.append(_category_term(graph, name, block, part, encoder.missing))
+    return graph.node("Sum", *terms), dict(zip(names, encoder.columns, strict=True))
+
+
+def _input(graph: OnnxGraph, block: Block) -> str:
+    return graph.input(block.name, np.float64 if isinstance(block, NumberBlock) else np.str_, ("N", 1))
+
+
+def _numbers_term(graph: OnnxGraph, names: Sequence[str], blocks: Sequence[NumberBlock], parts: Sequence[Array]) -> str:
+    """Add ((x or median) - mean) factor for all numbers at once, and the indicators of missing ones."""
+    values = graph.node("Concat", *names, axis=1)
+    absent = graph.node("IsNaN", values)
+    median, mean, factor = (np.array([getattr(block, key) for block in blocks]) for key in ("median", "mean", "factor"))
+    filled = graph.node("Where", absent, graph.constant(median), values)
+    centred = graph.node("Sub", filled, graph.constant(mean))
+    scaled = graph.node("Mul", centred, graph.constant(factor))
+    term = graph.node("MatMul", scaled, graph.constant(np.stack([part[:, 0] for part in parts])))
+    # A number without an indicator has weight 0 for being missing.
+    marks = np.stack([part[:, 1] if part.shape[1] == 2 else np.zeros(len(part)) for part in parts])
+    if not any(block.indicator for block in blocks):
+        return term
+    marked = graph.node("Cast", absent, to=graph.onnx.TensorProto.DOUBLE)
+    return graph.node("Add", term, graph.node("MatMul", marked, graph.constant(marks)))
+
+
+def _category_term(graph: OnnxGraph, name: str, block: CategoryBlock, part: Array, missing: Sequence[str]) -> str:
+    """Add the coefficients of each row's level, looked up in a table whose last row is 0 for levels without any."""
+    none = len(block.levels) + block.other + block.missing
+    rest = len(block.levels) if block.other else none
+    absent = none - 1 if block.missing else none
+    places = dict.fromkeys(("", *missing), absent) | {level: code for code, level in enumerate(block.levels)}
+    codes = graph.node(
+        "LabelEncoder",
+        name,
+        domain="ai.onnx.ml",
+        keys_strings=list(places),
+        values_int64s=list(places.values()),
+        default_int64=rest,
+    )
+    table = graph.constant(np.vstack([part.T, np.zeros((1, len(part)))]))
+    return graph.node("Gather", table, graph.node("Squeeze", codes, graph.constant(np.array([1]))), axis=0)
+
+
+def _answers(graph: OnnxGraph, scores: str, K: int, task: Task, probable: bool) -> None:
+    """Add the outputs to the scores (N, K), as `decide` and `predict_proba` do in Python."""
+    column = graph.constant(np.array([1]))
+    if task.kind == "regression":
+        graph.output(LABEL, np.float64, ("N",), graph.node("Squeeze", scores, column))
+        return
+    if K == 1:
+        second = graph.node("Squeeze", graph.node("Greater", scores, graph.constant(np.array(0.0))), column)
+        place = graph.node("Cast", second, to=graph.onnx.TensorProto.INT64)
+    else:
+        place = graph.node("ArgMax", scores, axis=1, keepdims=0)
+    labels: NDArray[Any] = label_array(task.classes)
+    graph.output(LABEL, labels.dtype, ("N",), graph.node("Gather", graph.constant(labels), place, axis=0))
+    if not probable:
+        graph.output(SCORES, np.float64, ("N", K), scores)
+    elif K == 1:
+        p = graph.node("Sigmoid", scores)
+        first = graph.node("Sub", graph.constant(np.array(1.0)), p)
+        graph.output(PROBABILITIES, np.float64, ("N", 2), graph.node("Concat", first, p, axis=1))
+    else:
+        graph.output(PROBABILITIES, np.float64, ("N", K), graph.node("Softmax", scores, axis=1))
+
+
+def _facts(inputs: dict[str, str], task: Task) -> dict[str, str]:
+    """Return what a reader of the file should know: the column of each input, the classes, the favourable label."""
+    facts = {"inputs": json.dumps(inputs, ensure_ascii=False)}
+    if task.kind == "regression":
+        return facts
+    return (
+        facts
+        | {"classes": json.dumps([str(label) for label in task.classes], ensure_ascii=False)}
+        | {"favourable": str(task.favourable_label)}
+    )

@@ -1,0 +1,80 @@
+"""Predicting: a file of any size through a model, chunk by chunk, into a file that appears when it is whole."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from ..exceptions import InputError
+from ..progress import progress_bar
+from ..tables.reading import open_source
+from ..tables.typing import coerce
+from .model import TableModel
+
+
+def predict_file(
+    model: TableModel,
+    data: Any,
+    output: Path,
+    *,
+    keep: Sequence[str] = (),
+    overwrite: bool = False,
+    rows: int = 50_000,
+    delimiter: str | None = None,
+    missing: Sequence[str] = (),
+    progress: Any = False,
+) -> int:
+    """Write labels and probabilities for every row of a file, in its order; return the number of rows.
+
+    ``keep`` copies columns of the input, such as an identifier, in front of the predictions; ``missing`` are texts that
+    stand for a missing value besides those of training.
+    """
+    source = open_source(data, delimiter=delimiter)
+    model.encoder.check(source.names)
+    for name in keep:
+        source.check_column(name, "keep")
+    if output.exists() and not overwrite:
+        raise InputError(f"{output} exists, expected a new file; give another name, or --overwrite.")
+    wanted = tuple(dict.fromkeys((*model.columns, *keep)))
+    done = 0
+    with _whole_or_nothing(output) as stream, progress_bar(progress, "predicting", source.size) as bar:
+        writer = csv.writer(stream, lineterminator="\n")
+        for chunk in source.chunks(wanted, rows=rows):
+            found = model.outputs(coerce(chunk, model.encoder, first_row=done, missing=tuple(missing)))
+            kept = {name: chunk[name] for name in keep}
+            if done == 0:
+                writer.writerow([*kept, *found])
+            writer.writerows(zip(*(_texts(values) for values in (*kept.values(), *found.values())), strict=True))
+            done += len(found["prediction"])
+            bar.update(chunk.done, f"{done} rows")
+    return done
+
+
+def _texts(values: Any) -> list[Any]:
+    """Return cells as they are written: numbers with all their digits, nothing for what is missing."""
+    array = np.asarray(values)
+    if array.dtype.kind == "f":
+        return ["" if v != v else repr(v) for v in array.tolist()]
+    return ["" if v is None else v for v in array.tolist()]
+
+
+@contextmanager
+def _whole_or_nothing(path: Path) -> Iterator[TextIO]:
+    """Yield a stream to a partial file, which takes the name only when all is written."""
+    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    try:
+        with partial.open("w", encoding="utf-8", newline="") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        partial.replace(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written ({error.strerror}); give another --output.") from error
+    finally:
+        partial.unlink(missing_ok=True)

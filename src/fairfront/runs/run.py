@@ -1,0 +1,130 @@
+"""Run: a frontier traced from a table, with all that is needed to show it, choose from it and make it again."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ..exceptions import GroupWarning
+from ..frontier import Frontier
+from ..frontier.points import LinearPoints
+from ..frontier.saving import load_frontier, write_frontier
+from ..storage.folders import write_file, write_folder
+from ..storage.packages import read_package, write_package
+from ..tables.encoding import TableEncoder
+from .card import card_of
+from .decision import Decision, decided
+from .manifest import as_text, check_manifest, read_json
+from .model import MANIFEST, TableModel
+from .options import Option, shortlist
+
+KIND = "fairfront run"
+FRONTIER, ENCODER, TEST, DECISIONS = "frontier", "encoder", "test", "decisions"
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What `trace_table` found; made by it or read by `load`.
+
+    Attributes
+    ----------
+    frontier : Frontier
+        The traced points with their rates on validation.
+    encoder : TableEncoder
+        Preprocessing, learnt on train.
+    manifest : mapping
+        Data fingerprint, schema, split, settings and versions.
+    path : Path or None
+        The folder it was read from or written to.
+    """
+
+    frontier: Frontier
+    encoder: TableEncoder
+    manifest: Mapping[str, Any]
+    stability: Mapping[str, Any] = field(default_factory=dict)
+    path: Path | None = None
+    tested: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """Figures on test of every point; only the card of a chosen model reads them."""
+    decisions: tuple[Mapping[str, Any], ...] = ()
+    """Records of what was chosen from this run; each of them opened the test part once."""
+
+    def options(self, n: int = 7) -> list[Option]:
+        """Return about n points that people can tell apart, plain and suggested marked."""
+        return shortlist(self.frontier, n)
+
+    def choose(self, **rule: Any) -> int:
+        """Return the id that a rule picks on validation; rules as in `Frontier.select`."""
+        return self.frontier.choose(**rule)
+
+    def select(self, *, reason: str = "", by: str = "", **rule: Any) -> TableModel:
+        """Return the chosen model with its card and a record of the decision; rules as in `Frontier.select`."""
+        return self.decide(reason=reason, by=by, **rule)[0]
+
+    def decide(self, *, reason: str = "", by: str = "", **rule: Any) -> tuple[TableModel, Decision]:
+        """Return the chosen model as `select` does, and the record of the decision."""
+        id = self.choose(**rule)
+        decision = decided(self, id, rule, reason, by)
+        card = card_of(self, id, decision)
+        model = replace(self.model(id), card=card, decision=decision.to_json(), manifest=self.manifest)
+        return model, decision
+
+    def model(self, id: int) -> TableModel:
+        """Return the model with an id, without card or record."""
+        front, place = self.frontier, self.frontier.place(id)
+        about = {
+            "id": id,
+            "notions": list(front.facts.notions),
+            "compares": list(front.facts.sentences),
+            "favourable": front.facts.task.favourable_label,
+            "sensitive": dict(self.manifest["sensitive"]),
+            "loss": front.facts.loss,
+        }
+        if not isinstance(front.points, LinearPoints):
+            return TableModel(self.encoder, None, front.facts.task, about, estimator=front.points.build(place))
+        return TableModel(self.encoder, front.points.take([place]), front.facts.task, about)
+
+    def save(self, path: Any, *, overwrite: bool = False) -> Path:
+        """Write the run as one folder of arrays and JSON, whole or not at all."""
+        return write_folder(Path(path), self._fill, overwrite=overwrite)
+
+    def _fill(self, folder: Path) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GroupWarning)  # small counts were hidden, and that was told, when traced
+            write_frontier(self.frontier, folder / FRONTIER)
+        encoding, arrays = self.encoder.to_content()
+        write_package(folder, ENCODER, "fairfront encoder", encoding, arrays)
+        write_package(folder, TEST, "fairfront test figures", {"points": self.tested, "stability": self.stability}, {})
+        (folder / DECISIONS).mkdir()
+        for n, decision in enumerate(self.decisions, start=1):
+            write_file(folder / DECISIONS / f"{n:04d}.json", as_text(decision))
+        write_file(folder / MANIFEST, as_text(self.manifest))
+
+
+def read_run(folder: Path, trusted: tuple[str, ...] = ()) -> Run:
+    """Read a run that `Run.save` wrote."""
+    manifest = check_manifest(read_json(folder / MANIFEST), str(folder / MANIFEST))
+    encoding, arrays = read_package(folder, ENCODER, "fairfront encoder")
+    tested, _ = read_package(folder, TEST, "fairfront test figures")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GroupWarning)
+        front = load_frontier(folder / FRONTIER, trusted=trusted)
+    return Run(
+        frontier=front,
+        encoder=TableEncoder.from_content(encoding, arrays),
+        manifest=manifest,
+        stability=tested["stability"],
+        path=folder,
+        tested=tested["points"],
+        decisions=tuple(read_json(path) for path in sorted((folder / DECISIONS).glob("*.json"))),
+    )
+
+
+def record_decision(run: Run, decision: Decision) -> Run:
+    """Keep a decision with the run, so that later cards can say how often the test part was opened."""
+    kept = (*run.decisions, decision.to_json())
+    if run.path is not None:
+        write_file(run.path / DECISIONS / f"{len(kept):04d}.json", as_text(kept[-1]))
+    return replace(run, decisions=kept)

@@ -1,0 +1,126 @@
+"""Settings of a run: what a person decided before any row was read; plain values, no data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal
+
+from ..exceptions import InputError
+from ..objectives import LOSSES, NOTIONS, Groups
+from ..tables.reading import MISSING
+
+Model = Literal["linear", "boosting"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that decides a run besides the data, as plain values that go into the manifest.
+
+    Attributes
+    ----------
+    target, favourable : str
+        The column to predict, and its value that is good for the person (None for regression).
+    groups : tuple of str
+        Columns of groups; ``reference`` pairs a column with its reference group.
+    split : str
+        ``"60/20/20"``, ``"time:COLUMN:D1,D2"`` or ``"by:ID"``.
+    drop, allow, text, numbers : tuple of str
+        Columns that are left out, kept although screening would refuse them, or read as categories or numbers whatever
+        they look like.
+    use_sensitive : bool
+        Whether group columns are features too; predictions then need them.
+    stability : int or None
+        Bootstrap refits for the card; None decides by the size of the data.
+    """
+
+    target: str
+    groups: tuple[str, ...]
+    favourable: Any = None
+    reference: tuple[tuple[str, str], ...] = ()
+    cross: bool = False
+    min_size: int = 30
+    notion: tuple[str, ...] = ("equal_opportunity",)
+    surrogate: Literal["loss", "rate"] = "loss"
+    loss: str = "logistic"
+    model: Model = "linear"
+    ridge: float | None = None
+    n_points: int | None = None
+    max_fits: int = 12
+    split: str = "60/20/20"
+    seed: int = 0
+    drop: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    missing: tuple[str, ...] = tuple(MISSING)
+    delimiter: str | None = None
+    weight: str | None = None
+    use_sensitive: bool = False
+    stability: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.notion:
+            NOTIONS[name]
+        LOSSES[self.loss]
+        if self.model not in ("linear", "boosting"):
+            raise InputError(f"unknown model {self.model!r}, expected 'linear' or 'boosting'.")
+        if self.surrogate not in ("loss", "rate"):
+            raise InputError(f"unknown surrogate {self.surrogate!r}, expected 'loss' or 'rate'.")
+        if not self.groups:
+            raise InputError("groups is empty, expected at least one column such as 'sex'.")
+        if self.target in self.groups:
+            raise InputError(f"{self.target!r} is the target and a group column, expected two different columns.")
+        for each in (*self.drop, self.weight):
+            if each in (self.target, *self.groups):
+                raise InputError(f"{each!r} is dropped or a weight, but it is also the target or a group column.")
+        if not self.regression and self.favourable is None:
+            raise InputError(
+                f"favourable is missing, expected the value of {self.target!r} that is good for the person."
+            )
+
+    @property
+    def regression(self) -> bool:
+        """Tell whether the target is a number to be predicted."""
+        return self.loss == "squared"
+
+    @property
+    def group_rule(self) -> Groups:
+        """Return how group columns become groups."""
+        return Groups(reference=dict(self.reference) or None, cross=self.cross, min_size=self.min_size)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values for the manifest."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> Settings:
+        """Read settings from a manifest, or say which one is unknown."""
+        known = {each.name for each in fields(cls)}
+        strange = sorted(set(found) - known)
+        if strange:
+            raise InputError(
+                f"the manifest has the unknown setting {strange[0]!r}; a newer fairfront wrote it: upgrade."
+            )
+        values = {name: _tuples(value) for name, value in found.items()}
+        return cls(**values)
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(each) for each in value) if isinstance(value, (list, tuple)) else value
+
+
+def parse_groups(text: str | Iterable[str]) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """Read ``sex,race:ref=White`` into columns and reference groups."""
+    parts = text.split(",") if isinstance(text, str) else list(text)
+    names, references = [], []
+    for part in (each.strip() for each in parts if each.strip()):
+        name, colon, rest = part.partition(":")
+        if colon and not rest.startswith("ref="):
+            raise InputError(f"groups has {part!r}, expected a column name, or name:ref=GROUP.")
+        names.append(name)
+        if colon:
+            references.append((name, rest.removeprefix("ref=")))
+    if not names:
+        raise InputError("groups is empty, expected column names such as sex,race:ref=White.")
+    return tuple(names), tuple(references)

@@ -1,0 +1,136 @@
+"""Tracing tables: from a file or data frame to a run, with validation for choosing and test sealed for the card."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..exceptions import FairfrontError
+from ..frontier import Frontier
+from ..frontier.points import LinearPoints
+from ..frontier.saving import without_small_counts
+from ..solvers import Newton
+from ..tables.reading import open_source
+from ..tracing import trace
+from .manifest import manifest_of
+from .preparing import Part, Prepared, prepare
+from .run import Run
+from .settings import Settings, parse_groups
+from .testing import judged_on_test
+
+REFITS = 20
+AFFORDABLE = 20_000_000
+"""Rows times columns up to which bootstrap refits are made unasked; above, they cost more than people expect."""
+
+
+def trace_table(data: Any, *, target: str, groups: str | Iterable[str], progress: Any = "auto", **settings: Any) -> Run:
+    """Trace the frontier of a table: read, split, encode, train, and judge on validation.
+
+    Parameters
+    ----------
+    data : path or data frame
+        CSV, TSV (also gzipped), Parquet or Feather; or a frame of pandas, polars or pyarrow.
+    target : str
+        The column to predict.
+    groups : str or sequence of str
+        Columns of groups, ``"sex,race:ref=White"``; they are no features unless ``use_sensitive=True``.
+    progress : bool or "auto"
+    **settings
+        The other fields of `Settings`: ``favourable`` (the value of the target that is good for the person),
+        ``notion``, ``loss``, ``model``, ``split``, ``drop``, ``weight``, ``seed``...
+
+    Returns
+    -------
+    Run
+        `Run.options` lists what to choose among, `Run.select` gives the model.
+    """
+    names, references = parse_groups(groups)
+    for key in ("notion", "drop", "allow", "text", "numbers"):
+        if key in settings:
+            settings[key] = (settings[key],) if isinstance(settings[key], str) else tuple(settings[key])
+    known = Settings(target=target, groups=names, reference=references, **settings)
+    return run_of(data, known, progress)
+
+
+def run_of(data: Any, settings: Settings, progress: Any = "auto", prepared: Prepared | None = None) -> Run:
+    """Make the run that settings ask for."""
+    source = open_source(data, delimiter=settings.delimiter, missing=settings.missing)
+    ready = prepare(source, settings, progress) if prepared is None else prepared
+    train = ready.part("train")
+    front = _trace(train, ready, progress)
+    steady = _stability(front, train, settings, progress)
+    del train
+    held = ready.part("validation")
+    front = front.evaluate(held.X, held.y, sensitive_features=held.groups, sample_weight=held.weight)
+    front = without_small_counts(front)  # what is shown now is what the files will say
+    del held
+    known: Mapping[str, Any] = {
+        "name": Path(data).name if isinstance(data, (str, Path)) else "data frame",
+        "sha256": source.sha256(),
+    }
+    return Run(
+        frontier=front,
+        encoder=ready.encoder,
+        manifest=manifest_of(ready, known),
+        stability=steady,
+        tested=judged_on_test(front, ready.part("test"), settings, progress),
+    )
+
+
+def _trace(train: Part, ready: Prepared, progress: Any) -> Frontier:
+    settings = ready.settings
+    known: dict[str, Any] = {
+        "sensitive_features": train.groups,
+        "favourable": ready.favourable,
+        "notion": list(settings.notion),
+        "surrogate": settings.surrogate,
+        "loss": settings.loss,
+        "sample_weight": train.weight,
+        "groups": settings.group_rule,
+        "random_state": settings.seed,
+        "progress": progress,
+    }
+    if settings.model == "boosting":
+        from .boosting import boosted_trees
+
+        return trace(train.X, train.y, estimator=boosted_trees(settings), max_fits=settings.max_fits, **known)
+    front = trace(train.X, train.y, ridge=settings.ridge, n_points=settings.n_points, **known)
+    assert isinstance(front.points, LinearPoints)
+    return replace(front, points=replace(front.points, feature_names=ready.encoder.feature_names))
+
+
+def _stability(front: Frontier, train: Part, settings: Settings, progress: Any) -> dict[str, Any]:
+    """Refit the points on bootstrap samples, or say why not."""
+    n = settings.stability
+    if n == 0:
+        return {"why_not": "no refits were asked for (--stability 0)"}
+    if n is None and train.X.shape[0] * train.X.shape[1] > AFFORDABLE:
+        return {"why_not": "the data are large, so refits are made only when asked for (--stability 20)"}
+    if settings.model != "linear" or not isinstance(front.facts.newton, Newton):
+        return {"why_not": "refits are made for linear models only"}
+    try:
+        found = front.stability(
+            train.X,
+            train.y,
+            sensitive_features=train.groups,
+            sample_weight=train.weight,
+            n=n or REFITS,
+            random_state=settings.seed,
+            progress=progress,
+        )
+    except FairfrontError as error:
+        return {"why_not": str(error)}
+    return {
+        "refits": found.n,
+        "confidence": found.confidence,
+        "points": {
+            str(id): {"flips": _number(found.flips[i]), "gap": found.gap[i].tolist(), "loss": found.loss[i].tolist()}
+            for i, id in enumerate(front.ids.tolist())
+        },
+    }
+
+
+def _number(value: float) -> float | None:
+    return None if value != value else float(value)
