@@ -160,7 +160,12 @@ def test_points_are_those_of_slsqp_and_multipliers_their_slopes(seed: int, group
     for knot, loss in zip(knots[1:], losses[1:], strict=True):
         assert knot.status.solved
         assert twin.residual(flat(knot), knot.caps, knot.at.multipliers) <= 1e-8
-        assert loss == pytest.approx(twin.best(knot.caps, flat(knots[0]), flat(knot)), abs=1e-6 * span)
+        best = twin.best(knot.caps, flat(knots[0]), flat(knot))
+        if loss > best + 1e-6 * span:  # zero gaps in few dimensions fall into pieces: then no point claims to be global
+            assert knot is knots[-1]
+            assert not knot.certified
+        else:
+            assert loss == pytest.approx(best, abs=1e-6 * span)
     for knot in knots[1:-1]:
         h = 1e-4 * (knot.caps[0] - knots[-1].caps[0])
         ends = [solve_knot(solver, knot, Target.from_caps(knot.caps[None] + step)) for step in (h, -h)]

@@ -68,7 +68,7 @@ def settled(solver: KnotSolver, knots: list[Knot]) -> list[Knot]:
     """Solve uncertified points again where better ones are known, from the last to the first.
 
     That is the next point when it lies below the tangent of this one (it came from another branch of local optima),
-    and the model with zero weights when its loss is smaller. The last one is tried from plain training in any case.
+    and the model with zero weights when its loss is smaller. Plain training is tried in any case.
     """
     if all(knot.certified for knot in knots):
         return knots
@@ -82,8 +82,7 @@ def settled(solver: KnotSolver, knots: list[Knot]) -> list[Knot]:
             after = found[i + 1]
             tangent = loss + float(np.abs(knot.at.multipliers[:q]) @ (knot.caps - after.caps))
             starts += [after.at] if p @ after.at.L < tangent - near else []
-        else:
-            starts.append(knots[0].at)
+        starts.append(knots[0].at)
         for at in [] if knot.certified else starts:
             other = solve_knot(solver, replace(knot, at=replace(at, factor=None)), Target.from_caps(knot.caps[None]))
             if other.status.solved and p @ other.at.L < p @ found[i].at.L - near:
