@@ -1,6 +1,7 @@
 # make demo   sets up .venv once and runs the main job on embedded data
 # make test   sets up .venv once and passes all tests
-# make bench  runs the benchmarks (figures go to docs/benchmarks.md)
+# make bench  runs the benchmarks with the peers (figures go to docs/benchmarks.md)
+# make paper  regenerates the paper's experiments (tables and figures go to docs/paper/)
 
 PYTHON ?= python3
 VENV := .venv
@@ -8,7 +9,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 WORKERS ?= 2
 
-.PHONY: demo test lint types unit bench clean
+.PHONY: demo test lint types unit bench paper clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/fairfront demo
@@ -22,11 +23,14 @@ lint: $(VENV)/test.stamp
 types: $(VENV)/test.stamp
 	$(BIN)/mypy
 
-unit: $(VENV)/test.stamp
+unit: $(VENV)/test.stamp $(VENV)/browser.stamp
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) -q
 
-bench: $(VENV)/test.stamp
-	$(BIN)/python -m benchmarks
+bench: $(VENV)/bench.stamp
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks
+
+paper: $(VENV)/test.stamp
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.paper
 
 $(VENV)/python.stamp:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -40,6 +44,16 @@ $(VENV)/demo.stamp: $(VENV)/python.stamp pyproject.toml constraints.txt
 
 $(VENV)/test.stamp: $(VENV)/python.stamp pyproject.toml constraints.txt
 	$(PIP) --editable '.[dev]'
+	touch $@
+
+$(VENV)/browser.stamp: $(VENV)/python.stamp
+	@command -v chromium >/dev/null || \
+	  { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || \
+	  echo "chromium is missing and could not be installed: the browser tests will skip"
+	@touch $@
+
+$(VENV)/bench.stamp: $(VENV)/test.stamp
+	$(PIP) --editable '.[dev,bench]'
 	touch $@
 
 clean:

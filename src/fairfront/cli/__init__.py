@@ -14,6 +14,7 @@ from .audit import audit
 from .data import data_app
 from .demo import demo
 from .predict import predict
+from .report import report
 from .select import select
 from .show import show
 from .trace import trace
@@ -26,7 +27,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (trace, show, select, predict, verify, audit, demo):
+for command in (trace, show, report, select, predict, verify, audit, demo):
     app.command()(command)
 app.add_typer(data_app, name="data")
 

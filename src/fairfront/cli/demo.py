@@ -22,7 +22,9 @@ TOLERANCE = 0.005
 
 
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the picture.")] = Path("demo-output"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the picture and the page.")] = Path(
+        "demo-output"
+    ),
     rows: Annotated[int, typer.Option(help="Number of synthetic loan applications.", min=600)] = 6000,
     seed: Annotated[int, typer.Option(help="Seed of the data and of the split.", min=0)] = 0,
 ) -> None:
@@ -51,8 +53,19 @@ def demo(
     console.print(_table(front, chosen))
     _report(console, front, chosen, X[test], y[test], _rows(groups, test))
     _draw(console, front, chosen, output)
+    page = front.to_html(
+        output / "report.html",
+        chosen=chosen,
+        X=X[validation],
+        y=y[validation],
+        sensitive_features=_rows(groups, validation),
+        title="Synthetic loans: the trade-off",
+        small=0,  # no row describes a person, so no count is hidden
+    )
+    console.print(f"Explorer: {page} (open it in a browser and choose)")
     console.print(
-        "Next: [cyan]python examples/quick_start.py[/cyan], or ff.trace(X, y, sensitive_features=...) on your data."
+        "Next: [cyan]fairfront trace data.csv --target ... --favourable ... --groups ... -o run[/cyan] on your file, "
+        "or ff.trace(X, y, sensitive_features=...) in Python."
     )
 
 

@@ -89,6 +89,7 @@ def print_next(console: Console, run: Run, path: Path) -> None:
     _say(console, "Next:")
     for line in (
         f"fairfront show {where}",
+        f"fairfront report {where} -o report.html",
         f"fairfront select {where} --least-gap {gap.removesuffix('_gap')} --within {error}:{TOLERANCE:g} -o model",
         "fairfront predict model new.csv -o decided.csv",
     ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..exceptions import GroupWarning
+from ..explorer import Details, write_explorer
 from ..frontier import Frontier
 from ..frontier.points import LinearPoints
 from ..frontier.saving import load_frontier, write_frontier
@@ -19,10 +21,10 @@ from .card import card_of
 from .decision import Decision, decided
 from .manifest import as_text, check_manifest, read_json
 from .model import MANIFEST, TableModel
-from .options import Option, shortlist
+from .options import Option, shortlist, suggested_id
 
 KIND = "fairfront run"
-FRONTIER, ENCODER, TEST, DECISIONS = "frontier", "encoder", "test", "decisions"
+FRONTIER, ENCODER, TEST, DECISIONS, DETAILS = "frontier", "encoder", "test", "decisions", "details.json"
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +39,8 @@ class Run:
         Preprocessing, learnt on train.
     manifest : mapping
         Data fingerprint, schema, split, settings and versions.
+    details : Details or None
+        Aggregates of validation rows that the explorer shows: who gains, who loses, how surely.
     path : Path or None
         The folder it was read from or written to.
     """
@@ -45,6 +49,7 @@ class Run:
     encoder: TableEncoder
     manifest: Mapping[str, Any]
     stability: Mapping[str, Any] = field(default_factory=dict)
+    details: Details | None = None
     path: Path | None = None
     tested: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """Figures on test of every point; only the card of a chosen model reads them."""
@@ -86,6 +91,19 @@ class Run:
             return TableModel(self.encoder, None, front.facts.task, about, estimator=front.points.build(place))
         return TableModel(self.encoder, front.points.take([place]), front.facts.task, about)
 
+    def to_html(self, path: Any, *, chosen: int | None = None, title: str | None = None) -> Path:
+        """Write the explorer of this run, one page in which a person sees the trade-off and chooses."""
+        where = shlex.quote(str(self.path or "run"))
+        return write_explorer(
+            self.frontier,
+            path,
+            chosen=suggested_id(self.frontier) if chosen is None else chosen,
+            details=self.details,
+            title=title or f"{self.manifest['settings']['target']}: the trade-off",
+            command=f"fairfront select {where} --id {{id}} -o model",
+            python=f"model = ff.load({str(self.path or 'run')!r}).select(id={{id}})",
+        )
+
     def save(self, path: Any, *, overwrite: bool = False) -> Path:
         """Write the run as one folder of arrays and JSON, whole or not at all."""
         return write_folder(Path(path), self._fill, overwrite=overwrite)
@@ -97,6 +115,8 @@ class Run:
         encoding, arrays = self.encoder.to_content()
         write_package(folder, ENCODER, "fairfront encoder", encoding, arrays)
         write_package(folder, TEST, "fairfront test figures", {"points": self.tested, "stability": self.stability}, {})
+        if self.details is not None:
+            write_file(folder / DETAILS, self.details.to_json())
         (folder / DECISIONS).mkdir()
         for n, decision in enumerate(self.decisions, start=1):
             write_file(folder / DECISIONS / f"{n:04d}.json", as_text(decision))
@@ -116,6 +136,7 @@ def read_run(folder: Path, trusted: tuple[str, ...] = ()) -> Run:
         encoder=TableEncoder.from_content(encoding, arrays),
         manifest=manifest,
         stability=tested["stability"],
+        details=Details.from_json((folder / DETAILS).read_bytes()) if (folder / DETAILS).exists() else None,
         path=folder,
         tested=tested["points"],
         decisions=tuple(read_json(path) for path in sorted((folder / DECISIONS).glob("*.json"))),

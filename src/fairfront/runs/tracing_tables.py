@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..exceptions import FairfrontError
+from ..explorer import describe_points
 from ..frontier import Frontier
 from ..frontier.points import LinearPoints
 from ..frontier.saving import without_small_counts
@@ -64,6 +65,7 @@ def run_of(data: Any, settings: Settings, progress: Any = "auto", prepared: Prep
     del train
     held = ready.part("validation")
     front = front.evaluate(held.X, held.y, sensitive_features=held.groups, sample_weight=held.weight)
+    details = describe_points(front, held.X, held.y, sensitive_features=held.groups, sample_weight=held.weight)
     front = without_small_counts(front)  # what is shown now is what the files will say
     del held
     known: Mapping[str, Any] = {
@@ -75,6 +77,7 @@ def run_of(data: Any, settings: Settings, progress: Any = "auto", prepared: Prep
         encoder=ready.encoder,
         manifest=manifest_of(ready, known),
         stability=steady,
+        details=details,
         tested=judged_on_test(front, ready.part("test"), settings, progress),
     )
 

@@ -1,0 +1,29 @@
+"""``fairfront report``: the explorer of a run, one page in which a person chooses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..exceptions import InputError
+from .reading_runs import run_at
+
+
+def report(
+    run: Annotated[Path, typer.Argument(help="Folder written by fairfront trace.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")],
+    id: Annotated[int | None, typer.Option(help="Point to open on; by default the suggested one.")] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    trust: Annotated[list[str] | None, typer.Option(help="Type inside an estimator that may be loaded.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file.")] = False,
+) -> None:
+    """Write one self-contained page with the frontier, rates per group, and who gains and who loses.
+
+    Figures are those of validation; the test part is not in the file. Example: fairfront report run -o report.html
+    """
+    if output.exists() and not overwrite:
+        raise InputError(f"{output} exists, expected a new file; give another name, or --overwrite.")
+    written = run_at(run, trust).to_html(output, chosen=id, title=title)
+    typer.echo(f"{written} ({written.stat().st_size / 1e3:.0f} KB): open it in a browser.")
