@@ -91,9 +91,9 @@ def run(variant: str) -> None:
         for name, fit in METHODS.items():
             if str(seed) in record.setdefault(name, {}):
                 continue
-            start = time.perf_counter()
+            start = time.process_time()
             W = fit(parts[0])
-            seconds = time.perf_counter() - start
+            seconds = time.process_time() - start
             figures = [squared(W, part).as_lists() for part in parts[1:]]
             record[name][str(seed)] = {"seconds": seconds, "figures": figures}
             path.parent.mkdir(parents=True, exist_ok=True)

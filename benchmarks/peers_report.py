@@ -134,7 +134,7 @@ def _costs(results: Results) -> str:
                 PEERS[peer].note,
             ]
         )
-    head = ["method", "solved", "time", "ratio", "peak memory", "largest hole", "loss excess", "shortfall"]
+    head = ["method", "solved", "CPU time", "ratio", "peak memory", "largest hole", "loss excess", "shortfall"]
     return (
         f"Times are medians, ratios to {PEERS[COST_REFERENCE].name}; peak memory is what a fit adds to the process. "
         "For linear models, on the training loss of the first split: largest hole in the loss gap as a share of the plain "

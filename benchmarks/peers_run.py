@@ -25,7 +25,7 @@ from .report import write_section
 COMMAND = "python -m benchmarks.peers_run"
 SPLITS, SPLITS_INSIDE, POINTS = 10, 5, 50
 LEFT_OUT_INSIDE = ("torchjd_upgrad", "torchjd_mgda", "nsga2", "aif360_grid_search", "slsqp")
-JOB_LIMIT = 900
+JOB_LIMIT = 1500
 
 
 def jobs(quick: bool, cases: list[str]) -> list[list[str]]:

@@ -112,11 +112,11 @@ def _no_fairlearn() -> bool:
 
 
 def _seconds(fit: Callable[[Rows, int], None], rows: Rows, size: int) -> float:
-    start = time.perf_counter()
+    start = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fit(rows, size)
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def sections(variant: str) -> list[tuple[str, str]]:
@@ -127,7 +127,7 @@ def sections(variant: str) -> list[tuple[str, str]]:
     record = json.loads(path.read_text())
     folder = PAGE.parent / "benchmarks" if variant == "full" else RESULTS / variant
     parts = [
-        "Synthetic data, seconds. Rows: 20 columns, two groups. Columns: 10 000 rows. Groups: 50 000 rows, 20 columns; "
+        "Synthetic data, CPU seconds of one thread. Rows: 20 columns, two groups. Columns: 10 000 rows. Groups: 50 000 rows, 20 columns; "
         "GridSearch has at least two points per dimension of its grid and is not tried beyond five groups. Preferences: "
         "50 000 rows, 20 columns, two groups. A method that took longer than "
         f"{LIMIT[variant]:.0f} s is not tried on larger sizes."
@@ -155,7 +155,7 @@ def _draw(axis: str, methods: dict[str, dict[str, float]], folder: Path) -> None
     for (name, found), marker in zip(methods.items(), "os^", strict=False):
         sizes = sorted(map(int, found))
         ax.loglog(sizes, [found[str(size)] for size in sizes], marker=marker, label=name)
-    ax.set(xlabel=axis, ylabel="seconds")
+    ax.set(xlabel=axis, ylabel="CPU seconds")
     ax.legend(fontsize=7)
     ax.grid(alpha=0.3)
     folder.mkdir(parents=True, exist_ok=True)

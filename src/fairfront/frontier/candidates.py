@@ -30,6 +30,7 @@ CLASS_GAPS = {
     "disparate_mistreatment": ("error_gap",),
     "demographic_parity": ("selection_gap",),
     "group_loss": ("error_gap",),
+    "score_covariance": ("selection_gap",),
 }
 VALUE_GAPS = {
     "demographic_parity": ("prediction_gap",),

@@ -2,6 +2,7 @@
 
 from .algebra import Algebra
 from .cells import Atoms, Cells, find_atoms
+from .covariance import ScoreCovariance
 from .gaps import GAPS, Gap
 from .groups import Attribute, GroupProbabilities, Groups
 from .labels import Array, Task
@@ -28,6 +29,7 @@ __all__ = [
     "Measure",
     "Notion",
     "Quantity",
+    "ScoreCovariance",
     "Task",
     "build",
     "find_atoms",

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ..exceptions import InputError
 from .labels import Kind, Task
-from .notions import Comparison, Notion, Surrogate
+from .notions import NOTIONS, Comparison, Notion, Surrogate
 from .surrogates import Quantity
 
 
@@ -39,3 +39,6 @@ class ScoreCovariance(Notion):
                 "notion 'score_covariance' compares mean scores, found surrogate='rate'; "
                 "use surrogate='loss', or notion='demographic_parity' for shares of decisions."
             )
+
+
+NOTIONS.add(ScoreCovariance.name, ScoreCovariance)

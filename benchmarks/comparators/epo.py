@@ -1,0 +1,62 @@
+"""Exact Pareto optimal search, EPO (Mahapatra and Rajan 2020), its linear program solved by SciPy's HiGHS.
+
+With rl = pi h / sum(pi h), mu = KL(rl || uniform) and a_i = pi_i (log(m rl_i) - mu), a step is -eta J^T beta. Off the
+preference line beta on the simplex maximises beta.C a (C = J J^T): the way that lowers mu most, objectives that mu
+wants smaller may not rise, others may. On the line beta maximises the common descent without leaving it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import linprog
+
+from .base import Array, Counted, Found, Function
+
+
+def epo(
+    f: Function, pi: Array, start: Array, eta: float = 0.1, steps: int = 500, line: float = 1e-4, still: float = 1e-9
+) -> Found:
+    """Take constant steps until the direction vanishes or the steps are used up."""
+    counted, w = Counted(f), np.array(start, dtype=np.float64)
+    for _ in range(steps):
+        h, J = counted(w)
+        beta = balance(h, J @ J.T, pi, line)
+        direction = beta @ J
+        if np.linalg.norm(direction) <= still:
+            break
+        w = w - eta * direction
+    return counted.found(w)
+
+
+def balance(h: Array, C: Array, pi: Array, line: float = 1e-4) -> Array:
+    """Return the weights beta of one step."""
+    m = len(h)
+    share = np.maximum(pi * h, 1e-300)
+    share = share / share.sum()
+    logs = np.log(m * share)
+    mu = float(share @ logs)
+    pull = C @ (pi * (logs - mu))
+    if mu > line:
+        return _program(pull, C, _may_fall(pull, share))
+    keep_line = min(float(pull.max()), 0.0)
+    return _program(C.sum(axis=0), np.vstack([C, pull]), np.append(np.zeros(m), keep_line))
+
+
+def _may_fall(pull: Array, share: Array) -> Array:
+    """Return lower ends of C beta: free where mu wants a fall, but the most excessive objective may not rise."""
+    if not (pull > 0).any():
+        return np.zeros(len(pull))
+    ends = np.where(pull > 0, -np.inf, pull)
+    ends[share == share.max()] = 0.0
+    return ends
+
+
+def _program(gain: Array, rows: Array, ends: Array) -> Array:
+    """Maximise gain.beta over the simplex with rows beta >= ends; the simplex alone if that is empty."""
+    held = np.isfinite(ends)
+    total, scale = np.ones((1, len(gain))), max(float(np.abs(rows).max()), 1e-300)
+    limits = {"A_ub": -rows[held] / scale, "b_ub": -ends[held] / scale} if held.any() else {}
+    found = linprog(-gain / scale, A_eq=total, b_eq=[1.0], bounds=(0.0, 1.0), method="highs", **limits)
+    if found.x is None:
+        found = linprog(-gain / scale, A_eq=total, b_eq=[1.0], bounds=(0.0, 1.0), method="highs")
+    return np.asarray(found.x)

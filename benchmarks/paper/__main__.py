@@ -1,0 +1,52 @@
+"""Regenerate the paper's experiments: python -m benchmarks.paper [--quick] [--only NAME] [--draw] [--jobs N]."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from . import bars, convergence, example, frontiers, named_methods, race, splits, table1
+from .experiment import Experiment, Store, run_all
+from .pages import machine, write_index, write_page
+
+EXPERIMENTS: tuple[Experiment, ...] = tuple(
+    part.EXPERIMENT for part in (bars, race, table1, splits, frontiers, example, convergence, named_methods)
+)
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.paper", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a small version, in build/paper-quick")
+    parser.add_argument("--only", choices=[e.name for e in EXPERIMENTS], action="append", help="one experiment")
+    parser.add_argument("--draw", action="store_true", help="redraw pages from kept results, run nothing")
+    parser.add_argument("--jobs", type=int, default=2, help="processes, one BLAS thread each (default 2)")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Run what is missing, then write the pages and the index."""
+    given = arguments()
+    results = ROOT / "build" / "paper-quick" / "results" if given.quick else ROOT / "benchmarks" / "results" / "paper"
+    pages = ROOT / "build" / "paper-quick" if given.quick else ROOT / "docs" / "paper"
+    begun, made = time.perf_counter(), []
+    for experiment in EXPERIMENTS:
+        tasks = experiment.tasks(given.quick)
+        store = Store(results / f"{experiment.name}.json", machine())
+        if not given.draw and (given.only is None or experiment.name in given.only):
+            run_all(tasks, store, given.jobs, lambda words, name=experiment.name: _say(begun, name, words))
+        found = store.results(tasks)
+        if len(found) == len(tasks):
+            write_page(experiment, experiment.page(found, pages), store.seconds(tasks), store.made_on, pages)
+            made.append((experiment, store.seconds(tasks), len(tasks)))
+    write_index(made, pages)
+
+
+def _say(begun: float, name: str, words: str) -> None:
+    print(f"{time.perf_counter() - begun:7.0f} s  {name}: {words}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""What an experiment is, and how its results are kept so that a broken run resumes and pages can be drawn again."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+Function = Callable[..., dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One piece of an experiment: a module-level function and arguments that JSON can hold."""
+
+    run: Function
+    arguments: dict[str, Any]
+
+    @property
+    def mark(self) -> str:
+        """Return what identifies the result: function and arguments."""
+        return json.dumps([self.run.__name__, self.arguments], sort_keys=True)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A name, a title, its tasks (given whether to be quick), and its page (given results, folder for figures)."""
+
+    name: str
+    title: str
+    tasks: Callable[[bool], dict[str, Task]]
+    page: Callable[[dict[str, Any], Path], str]
+
+
+def run_one(task: Task) -> tuple[dict[str, Any], float]:
+    """Run a task with one BLAS thread; return its result and its seconds of one core, whatever else runs."""
+    begun = time.process_time()
+    with threadpool_limits(1):
+        result = task.run(**task.arguments)
+    return result, time.process_time() - begun
+
+
+class Store:
+    """Results of one experiment in one JSON file, written after every task; ``machine`` says in words where we run."""
+
+    def __init__(self, path: Path, machine: str = "") -> None:
+        self.path = path
+        found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+        self.kept: dict[str, Any] = found.get("tasks", {})
+        self.made_on, self.machine = found.get("machine", machine), machine
+
+    def has(self, key: str, task: Task) -> bool:
+        """Tell whether the result of exactly this task is there."""
+        return key in self.kept and self.kept[key]["mark"] == task.mark
+
+    def put(self, key: str, task: Task, result: dict[str, Any], seconds: float) -> None:
+        """Keep a result, rounded to seven digits."""
+        self.kept[key] = {"mark": task.mark, "seconds": round(seconds, 2), "result": rounded(result)}
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.made_on = self.machine
+        whole = {"machine": self.made_on, "tasks": self.kept}
+        self.path.write_text(json.dumps(whole, separators=(",", ":")) + "\n")
+
+    def results(self, tasks: dict[str, Task]) -> dict[str, Any]:
+        """Return the results of the tasks that are there."""
+        return {key: self.kept[key]["result"] for key, task in tasks.items() if self.has(key, task)}
+
+    def seconds(self, tasks: dict[str, Task]) -> float:
+        """Return what the tasks took together."""
+        return sum(self.kept[key]["seconds"] for key, task in tasks.items() if self.has(key, task))
+
+
+def rounded(value: Any) -> Any:
+    """Return numbers with seven significant digits, so that files stay small."""
+    if isinstance(value, dict):
+        return {key: rounded(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [rounded(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return rounded(value.tolist())
+    if isinstance(value, (float, np.floating)):
+        return float(f"{float(value):.7g}")
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def run_all(tasks: dict[str, Task], store: Store, jobs: int, say: Callable[[str], None]) -> None:
+    """Run the tasks whose results are missing, in this process or in a pool."""
+    missing = {key: task for key, task in tasks.items() if not store.has(key, task)}
+    done = len(tasks) - len(missing)
+    say(f"{done} of {len(tasks)} done")
+
+    def keep(key: str, result: dict[str, Any], seconds: float) -> None:
+        nonlocal done
+        done += 1
+        store.put(key, tasks[key], result, seconds)
+        say(f"{done} of {len(tasks)} done: {key}, {seconds:.1f} s")
+
+    if jobs == 1 or len(missing) < 2:
+        for key, task in missing.items():
+            keep(key, *run_one(task))
+        return
+    with ProcessPoolExecutor(max_workers=jobs) as pool:
+        waiting = {pool.submit(run_one, task): key for key, task in missing.items()}
+        for future in as_completed(waiting):
+            keep(waiting[future], *future.result())

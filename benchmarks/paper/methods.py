@@ -1,0 +1,154 @@
+"""The rows of Table 1: each method turns rows to fit on into candidates, linear models or mixtures of them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from fairlearn.reductions import ExponentiatedGradient, GridSearch, TruePositiveRateParity
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+import fairfront as ff
+
+from ..comparators import ferm
+from .data import Parts
+
+C = 0.1
+"""Strength of all learners in scikit-learn's sense; the ridge is 1 / (C n)."""
+STEPS, STARTS = (0.1, 0.5), (0.1, 1.0, 3.0)
+"""Printed algorithms: step sizes, and lengths of random starts, all tried and chosen among on validation."""
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Weights (N, d + 1) with the intercept last, and mixtures (M, N) of them; None: each model by itself."""
+
+    W: np.ndarray
+    mixture: np.ndarray | None = None
+
+    def mix(self, found: np.ndarray) -> np.ndarray:
+        """Return figures of the candidates from figures (N, ...) of the models; rates of a mixture are mixtures."""
+        return found if self.mixture is None else np.tensordot(self.mixture, found, axes=1)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much each method may try."""
+
+    grid: int = 100
+    points: int = 20
+    steps: int = 400
+    rounds: int = 20
+
+
+Method = Callable[[Parts, str, int, Budget], Candidates]
+
+
+def learner(loss: str, strength: float = C) -> Any:
+    """Return scikit-learn's plain learner of a loss."""
+    if loss == "hinge":
+        return LinearSVC(loss="hinge", C=strength, max_iter=20_000, random_state=0)
+    return LogisticRegression(C=strength, solver="newton-cholesky")
+
+
+def weights_of(model: Any, d: int) -> np.ndarray:
+    """Return (d + 1,) weights; a model without coefficients answers the same for everybody."""
+    if hasattr(model, "coef_"):
+        return np.append(np.asarray(model.coef_).reshape(-1), model.intercept_)
+    return np.append(np.zeros(d), 1.0 if model.predict(np.zeros((1, d)))[0] == 1 else -1.0)
+
+
+def normal(parts: Parts, loss: str, seed: int, budget: Budget) -> Candidates:
+    """Plain training."""
+    fitted = learner(loss).fit(parts.fit.X, parts.fit.y.astype(int))
+    return Candidates(weights_of(fitted, parts.fit.X.shape[1])[None])
+
+
+def linear_ferm(parts: Parts, loss: str, seed: int, budget: Budget) -> Candidates:
+    """Linear FERM with three strengths."""
+    fit = parts.fit
+    found = [ferm(fit.X, fit.y, fit.codes, lambda s=s: learner(loss, s)) for s in (0.01, 0.1, 1.0)]
+    return Candidates(np.array([np.append(model.coef, model.intercept) for model in found]))
+
+
+def grid_search(parts: Parts, loss: str, seed: int, budget: Budget) -> Candidates:
+    """Minimax reduction: fairlearn's GridSearch, one weighted fit per grid point."""
+    search = GridSearch(learner(loss), TruePositiveRateParity(), grid_size=budget.grid)
+    search.fit(parts.fit.X, parts.fit.y.astype(int), sensitive_features=parts.fit.codes)
+    return Candidates(np.array([weights_of(model, parts.fit.X.shape[1]) for model in search.predictors_]))
+
+
+def exponentiated_gradient(parts: Parts, loss: str, seed: int, budget: Budget) -> Candidates:
+    """Minimax reduction: fairlearn's ExponentiatedGradient, a random choice among models at every decision."""
+    models, mixtures = [], []
+    for bound in (0.01, 0.05):
+        reduction = ExponentiatedGradient(
+            learner(loss), TruePositiveRateParity(difference_bound=bound), max_iter=budget.rounds
+        )
+        reduction.fit(parts.fit.X, parts.fit.y.astype(int), sensitive_features=parts.fit.codes)
+        mixtures.append((len(models), np.asarray(reduction.weights_, dtype=np.float64)))
+        models += [weights_of(model, parts.fit.X.shape[1]) for model in reduction.predictors_]
+    shares = np.zeros((len(mixtures), len(models)))
+    for row, (first, weight) in zip(shares, mixtures, strict=True):
+        row[first : first + len(weight)] = weight / weight.sum()
+    return Candidates(np.array(models), shares)
+
+
+def problem(parts: Parts, loss: str, **options: Any) -> dict[str, Any]:
+    """Return the arguments of fairfront's problem."""
+    fit = parts.fit
+    groups = ff.Groups(reference=parts.levels[-1], min_size=1)
+    common = {"sensitive_features": parts.names(fit), "favourable": 1, "groups": groups}
+    return {"X": fit.X, "y": fit.y.astype(int), "loss": loss, "ridge": 1.0 / (C * len(fit.y)), **common, **options}
+
+
+def printed_pdo(gradients: Any) -> Method:
+    """Return Algorithm 1 as printed, in one reading, from random starts of several lengths."""
+
+    def run(parts: Parts, loss: str, seed: int, budget: Budget) -> Candidates:
+        setup = ff.linear_problem(**problem(parts, loss))
+        rng, d = np.random.default_rng(seed), setup.problem.d
+        starts = np.concatenate([rng.normal(scale=s / np.sqrt(d), size=(1, 1, d)) for s in STARTS])
+        found = [
+            ff.solve(setup, ff.PaperPDO(gradients=gradients, eta=eta, T=budget.steps), start=starts).W[:, 0]
+            for eta in STEPS
+        ]
+        return Candidates(np.concatenate(found))
+
+    return run
+
+
+def traced(solver: Any, **options: Any) -> Method:
+    """Return one of fairfront's default tracers."""
+
+    def run(parts: Parts, loss: str, seed: int, budget: Budget) -> Candidates:
+        count = {"n_points": budget.points} if solver != "pb_pdo" else {"preferences": 10}
+        front = ff.trace(**problem(parts, loss, **options), solver=solver, progress=False, **count)
+        return Candidates(np.column_stack([front.points.coef[:, 0], front.points.intercept[:, 0]]))
+
+    return run
+
+
+METHODS: dict[str, Method] = {
+    "Normal": normal,
+    "FERM (linear)": linear_ferm,
+    "Minimax reduction: GridSearch": grid_search,
+    "Minimax reduction: ExponentiatedGradient": exponentiated_gradient,
+    "PDO as printed, raw gradients": printed_pdo("raw"),
+    "PDO as printed, normalised gradients": printed_pdo("normalised"),
+    "PB-PDO (fairfront)": traced("pb_pdo"),
+    "Newton (fairfront)": traced(ff.Newton(overshoot=0.5)),
+    "Newton, rate surrogate (fairfront)": traced("newton", surrogate="rate"),
+}
+PAIRS_ONLY = tuple(name for name in METHODS if "FERM" in name or "reduction" in name)
+
+
+def candidates(name: str, parts: Parts, loss: str, seed: int, budget: Budget) -> Candidates:
+    """Run one method; what its learners warn about is not what is compared here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return METHODS[name](parts, loss, seed, budget)
