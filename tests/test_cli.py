@@ -27,6 +27,7 @@ def test_demo_shows_the_frontier_and_draws_it(tmp_path: Path) -> None:
         assert words in done.stdout
     picture = tmp_path / "new" / "folder" / "frontier.png"
     assert picture.read_bytes().startswith(b"\x89PNG")
+    assert "Content-Security-Policy" in (picture.parent / "report.html").read_text()
 
 
 def test_bad_input_is_one_sentence_and_exit_code_2(tmp_path: Path) -> None:

@@ -92,6 +92,19 @@ def test_show(traced: Path) -> None:
     assert {found["plain"], found["suggested"]} <= {each["id"] for each in found["options"]}
 
 
+def test_the_page_of_a_run(traced: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    done = fairfront("report", traced, "-o", page)
+    assert done.returncode == 0, done.stderr
+    text = page.read_text()
+    assert f"fairfront select {traced}" in text
+    assert "Content-Security-Policy" in text
+    assert SECRET not in text
+    again = fairfront("report", traced, "-o", page)
+    assert again.returncode == 2
+    assert "--overwrite" in again.stderr
+
+
 def test_the_card_tells_what_a_reader_needs(chosen: Path) -> None:
     card = (chosen / "card.md").read_text()
     for words in (

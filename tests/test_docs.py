@@ -23,6 +23,14 @@ def test_readme_code_runs(capsys) -> None:
     assert "preference line" in said
 
 
+@pytest.mark.parametrize("page", PAGES[1:], ids=lambda p: p.name)
+def test_code_of_the_guides_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    space: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
+        exec(compile(block, page.name, "exec"), space)
+
+
 @pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
 def test_examples_run(script: Path, capsys) -> None:
     runpy.run_path(str(script), run_name="__main__")
