@@ -51,7 +51,7 @@ def _from_models(models: list[Any], data: Split, start: float) -> Candidates:
     return Candidates(_decided(models, data.validation), _decided(models, data.test), seconds)
 
 
-def fairfront(drive: str, max_fits: int = 12, cv: Any = 3) -> Callable[..., Candidates]:
+def fairfront(drive: str, max_fits: int = 12, cv: Any = "auto") -> Callable[..., Candidates]:
     def run(data: Split, base: Any, seed: int) -> Candidates:
         start = time.perf_counter()
         with warnings.catch_warnings():
@@ -144,9 +144,10 @@ def group_thresholds(data: Split, base: Any, seed: int) -> Candidates:
 
 METHODS: dict[str, Callable[..., Candidates]] = {
     "plain": plain,
-    "fairfront, rate gap": fairfront("rate_gap"),
     "fairfront, loss gap": fairfront("loss_gap"),
-    "fairfront, rate gap, one held-out part": fairfront("rate_gap", cv=0.25),
+    "fairfront, rate gap": fairfront("rate_gap"),
+    "fairfront, one held-out part": fairfront("loss_gap", cv=0.25),
+    "fairfront, rate gap, 12 fits": fairfront("rate_gap", 6, 0.25),
     "GridSearch 12": grid_search(12),
     "GridSearch 100": grid_search(100),
     "ExponentiatedGradient": exponentiated_gradient,
@@ -156,9 +157,23 @@ METHODS: dict[str, Callable[..., Candidates]] = {
 }
 RACE_METHODS: dict[str, Callable[..., Candidates]] = {
     "plain": plain,
-    "fairfront, rate gap": fairfront("rate_gap", 10),
     "fairfront, loss gap": fairfront("loss_gap", 10),
-    "fairfront, rate gap, 40 weightings": fairfront("rate_gap", 40),
+    "fairfront, rate gap": fairfront("rate_gap", 10),
+    "fairfront, one held-out part": fairfront("loss_gap", 20, 0.25),
     "GridSearch 100": grid_search(100),
     "linear Newton": linear_newton,
 }
+FITS = {
+    "plain": 1,
+    "fairfront, loss gap": 48,
+    "fairfront, rate gap": 48,
+    "fairfront, one held-out part": 24,
+    "fairfront, rate gap, 12 fits": 12,
+    "GridSearch 12": 12,
+    "GridSearch 100": 100,
+    "ExponentiatedGradient": 70,
+    "columns and seeds": 12,
+    "linear Newton": 3,
+    "group thresholds": 1,
+}
+"""About how many fits every method makes, to say what a run will take."""

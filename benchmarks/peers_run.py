@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -56,12 +57,18 @@ def run_job(arguments: list[str]) -> None:
     print(f"{' '.join(arguments[:2])} {arguments[-1]}: {time.perf_counter() - start:.0f} s{said}", flush=True)
 
 
+def worded(body: str) -> str:
+    """Say in words where a figure has no value: the box of a split without area."""
+    return re.sub(r"\+?nan( \(\+?nan to \+?nan\))?", "no box", body)
+
+
 def write(quick: bool) -> None:
     """Write every section that has results: into the page, or beside the results for a quick run."""
     variant = "quick" if quick else "full"
     made = [section(v, case) for v in (variant, f"{variant}-sensitive") for case in CASES]
     sections = [short(variant), *[s for s in made if s], *peers_regression.sections(variant)]
     sections += peers_sweeps.sections(variant)
+    sections = [(title, worded(body)) for title, body in sections]
     if not quick:
         for title, body in sections:
             write_section(title, COMMAND, body)

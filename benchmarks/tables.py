@@ -10,7 +10,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +23,8 @@ WATCH = """
 import resource, subprocess, sys
 done = subprocess.run(sys.argv[1:], capture_output=True, text=True)
 sys.stderr.write(done.stderr)
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
 sys.exit(done.returncode)
 """
 BLOCK = 50_000
@@ -45,14 +45,14 @@ def write_csv(path: Path, rows: int) -> None:
 
 
 def watched(*words: str) -> tuple[float, float]:
-    """Run the command in a process of its own; return seconds and peak memory in bytes."""
-    start = time.perf_counter()
+    """Run the command in a process of its own; return CPU seconds and peak memory in bytes."""
     done = subprocess.run(
         [sys.executable, "-c", WATCH, *COMMAND, *words], capture_output=True, text=True, check=False, env=os.environ
     )
     if done.returncode:
         raise SystemExit(done.stderr)
-    return time.perf_counter() - start, float(done.stdout.split()[-1])
+    seconds, peak = done.stdout.split()[-2:]
+    return float(seconds), float(peak)
 
 
 def measure(rows: int, folder: Path) -> list[list[object]]:
@@ -83,8 +83,8 @@ def main() -> None:
         lines = [line for rows in sizes for line in measure(rows, Path(name))]
     body = (
         "Synthetic loans with 15 columns as CSV. Peak memory is the whole process's, the interpreter and its libraries "
-        "(about 150 MB) included. `predict` reads in chunks, so its memory does not grow with the file.\n\n"
-    ) + table(["rows", "file", "command", "time", "time per row", "peak memory", "peak memory / file"], lines)
+        "(about 150 MB) included. `predict` reads in chunks, so its memory does not grow with the file. Times are CPU seconds, with one BLAS thread.\n\n"
+    ) + table(["rows", "file", "command", "CPU time", "CPU time per row", "peak memory", "peak memory / file"], lines)
     write_section("From a CSV file to predictions", "python -m benchmarks.tables", body)
 
 
