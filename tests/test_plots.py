@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -97,3 +98,29 @@ def test_wrong_wishes_are_refused() -> None:
         plot_groups(front, chosen=0, attribute="age")
     with pytest.raises(ff.InputError, match="no evaluation 'other'"):
         plot_groups(front, chosen=0, on="other")
+
+
+def test_regression_and_groups_without_figures_can_be_drawn() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    group = np.where(np.arange(300) % 2, "a", "b")
+    front = ff.trace(
+        X,
+        X[:, 0] + rng.normal(size=300),
+        sensitive_features={"group": group},
+        notion="disparate_mistreatment",
+        loss="squared",
+        n_points=3,
+    )
+    front = front.evaluate(X, X[:, 0], sensitive_features={"group": group})
+    _, right = front.plot(kind="panels")
+    assert "mse" in right.get_ylabel()
+    decided = ff.trace(X, X[:, 0] > 0, sensitive_features={"group": group}, n_points=3)
+    decided = decided.evaluate(X, X[:, 0] > 0, sensitive_features={"group": group})
+    rates = decided.evaluations["validation"].groups["group"]
+    blank = np.array([np.nan, 1.0])
+    lacking = replace(rates, positives=rates.positives * blank, tpr=rates.tpr * blank)
+    record = replace(decided.evaluations["validation"], groups={"group": lacking}, sizes={})
+    axes = replace(decided, evaluations={"validation": record}).plot(kind="groups", chosen=int(decided.ids[-1]))
+    assert [label.get_text().endswith("hidden") for label in axes.get_xticklabels()] == [True, False]
+    assert len(axes.patches) == 2

@@ -12,7 +12,8 @@ from ..measures import group_means, group_rates
 from ..measures.sums import ratio, weighted_sums
 from ..objectives import Array, Attribute
 from .bins import calibration_bins
-from .hiding import Mask, Veil, veil_of
+from .classes import Mask
+from .hiding import Veil, veil_of
 from .notions import rates_of
 from .packing import packed_bits, rounded
 from .paired import Change, effective_rows, mean_change, share_change, told_apart

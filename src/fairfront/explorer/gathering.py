@@ -35,7 +35,7 @@ def gathered(
     return {
         "facts": facts_of(front),
         "points": points_of(front),
-        "parts": [part_of(shown[name], small, kept) for name in _ordered(shown, on)],
+        "parts": [part_of(shown[name], front.facts.task, small, kept) for name in _ordered(shown, on)],
         "baselines": [_baseline(front, name, other, on, small) for name, other in baselines.items()],
         "moved": most_moved(front, described),
         "details": None if details is None else _details(details),
@@ -55,6 +55,7 @@ def facts_of(front: Frontier) -> dict[str, Any]:
     return {
         "task": task.kind,
         "favourable": None if task.favourable_label is None else str(task.favourable_label),
+        "classes": [str(label) for label in task.classes],
         "favourable_was_given": facts.favourable_was_given,
         "notions": [
             {"name": name, "sentence": sentence, "leaves_out": not_compared(name, task)}
@@ -103,7 +104,7 @@ def _baseline(front: Frontier, name: str, other: Frontier, on: str | None, small
     record = front.evaluations[on]
     front.overlay(other, next(iter(record.columns)), on=on)
     kept = rates_of(front.facts.notions, front.facts.task)[0]
-    part = part_of(other.evaluations[on], small, kept, left_out_of(record, small, kept))
+    part = part_of(other.evaluations[on], front.facts.task, small, kept, left_out_of(record, small, kept))
     names = getattr(other.points, "names", None)
     return {
         "name": name,

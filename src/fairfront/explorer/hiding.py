@@ -11,15 +11,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..measures import ClassRates, GroupRates, PerGroup
 from ..measures.intervals import rows_behind
 from ..objectives import Array
+from .classes import Mask, other_classes, small
 
-Mask = NDArray[np.bool_]
 RARELY = 0.2
 """A group hidden at a larger share of the points leaves the worst gap, so that points stay comparable."""
+
+FAR = 1e12
+"""More people than any group has: what is put off until nothing else is left."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,32 +42,38 @@ class Veil:
         return self.full if rate == self.kept else np.asarray(self.full | self.half)
 
     def everywhere(self, rate: str) -> Mask:
-        """Return the groups (c,) that leave a rate's worst gap, unless fewer than two would stay."""
-        often = self.of(rate).mean(axis=0) > RARELY
-        return np.asarray(often if (~often).sum() > 1 else np.zeros_like(often))
+        """Return the groups (c,) that leave a rate's worst gap, the most hidden first, while two or more stay."""
+        share = self.of(rate).mean(axis=0)
+        gone = np.zeros(len(share), dtype=bool)
+        most = np.argsort(-share, kind="stable")[: max(0, len(share) - 2)]
+        gone[most] = share[most] > RARELY
+        return gone
 
 
 def veil_of(rates: PerGroup, n_models: int, limit: int, kept: str) -> Veil:
-    """Find what to hide of one attribute; a limit of 0 or 1 hides nothing."""
-    c = len(rates.levels)
-    nothing = np.zeros((n_models, c), dtype=bool)
-    if limit <= 1:
-        return Veil(nothing[0], nothing[0], nothing, nothing, kept)
-    whole = _few_people(rates.n, limit)
+    """Find what to hide of one attribute; a limit of 0 or 1 hides nothing but what a saved frontier lacks already."""
+    whole, labels = _withheld(rates)
+    nothing = np.zeros((n_models, len(rates.levels)), dtype=bool)
+    if limit > 1:
+        whole = whole | _few_people(rates.n, limit)
     if not isinstance(rates, GroupRates):
-        return Veil(whole, whole, np.tile(whole, (n_models, 1)), nothing, kept)
-    labels = whole | _small(_label_counts(rates), limit).any(axis=1)
-    full = labels | _small(_cells(rates), limit).any(axis=(2, 3)) | _small(_selected(rates), limit).any(axis=2)
+        return Veil(whole, whole, nothing | whole, nothing, kept)
+    if limit <= 1:
+        return Veil(whole, labels, nothing | labels, nothing, kept)
+    labels = labels | whole | small(_label_counts(rates), limit).any(axis=1)
+    full = labels | np.any([small(cells, limit).any(axis=2) for cells in _cells(rates)], axis=0)
     return Veil(whole, labels, full, _complement(full, rates, limit), kept)
 
 
-def _small(counts: Array, limit: int) -> Mask:
-    return np.asarray((counts > 0) & (counts < limit))
+def _withheld(rates: PerGroup) -> tuple[Mask, Mask]:
+    """Return the groups whose rows, and whose rows by label, a saved frontier does not have (NaN), (c,) each."""
+    whole = np.isnan(rates.n)
+    return whole, np.asarray(whole | np.isnan(getattr(rates, "positives", rates.n)))
 
 
 def _few_people(n: Array, limit: int) -> Mask:
     """Hide groups with few people and, since all people are counted, a second one where only one would be hidden."""
-    hidden = _small(n, limit)
+    hidden = small(n, limit)
     rest = np.flatnonzero(~hidden & (n > 0))
     if hidden.any() and (hidden.sum() < 2 or n[hidden].sum() < limit) and len(rest):
         hidden[rest[np.argmin(n[rest])]] = True
@@ -73,32 +81,30 @@ def _few_people(n: Array, limit: int) -> Mask:
 
 
 def _complement(full: Mask, rates: GroupRates, limit: int) -> Mask:
-    """Hide a second group where the error of all people would give back a small number of wrong decisions."""
-    wrong = np.round(np.nan_to_num(rates.error) * rates.n)
-    small = full & (_small(wrong, limit) | _small(rates.n - wrong, limit))
-    alone = (full.sum(axis=1) == 1) & small.any(axis=1)
+    """Hide a further group where the error of all people would give back a small number of wrong or right decisions.
+
+    The smallest group that has mistakes and right decisions is taken, for one without would leave the sum as it is.
+    """
+    wrong = np.round(np.nan_to_num(rates.error * rates.n))
+    right = np.nan_to_num(rates.n) - wrong
+    exposed = np.any([small(np.where(full, side, 0.0).sum(axis=1), limit) for side in (wrong, right)], axis=0)
+    unknown = (full & np.isnan(rates.error)).any(axis=1) & (full.sum(axis=1) == 1)  # a saved frontier lacks it
     half = np.zeros_like(full)
-    sizes = np.where(full, np.inf, np.where(rates.n > 0, rates.n, np.inf))
-    half[np.arange(len(full)), sizes.argmin(axis=1)] = alone
+    sizes = np.where(full | ~(rates.n > 0), np.inf, rates.n + FAR * ((wrong == 0) | (right == 0)))
+    half[np.arange(len(full)), sizes.argmin(axis=1)] = exposed | unknown
     return half & ~full
 
 
 def _label_counts(rates: GroupRates) -> Array:
-    """Return rows by group and label, (c, labels)."""
-    if isinstance(rates, ClassRates):
-        return np.asarray(np.round(rows_behind(rates, "recall", None)))
+    """Return rows by group and label, the favourable one and any other, (c, 2)."""
     return np.asarray(np.round(np.column_stack([rows_behind(rates, "tpr", None), rows_behind(rates, "fpr", None)])))
 
 
-def _cells(rates: GroupRates) -> Array:
-    """Return rows by point, group, label and decision (right or wrong for several classes), (N, c, labels, 2)."""
-    counts = _label_counts(rates)
-    shares = rates.recall if isinstance(rates, ClassRates) else np.stack([rates.tpr, rates.fpr], axis=2)
-    return _halves(counts, shares)
-
-
-def _selected(rates: GroupRates) -> Array:
-    return _halves(np.round(rates.n), rates.selection)
+def _cells(rates: GroupRates) -> list[Array]:
+    """Return what the shown rates count, (N, c, 2) each: either label by decision, all by decision and by mistake."""
+    counts, n = _label_counts(rates), np.round(rates.n)
+    found = [_halves(counts[:, 0], rates.tpr), _halves(counts[:, 1], rates.fpr), _halves(n, rates.selection)]
+    return [*found, _halves(n, rates.error), other_classes(rates)] if isinstance(rates, ClassRates) else found
 
 
 def _halves(counts: Array, shares: Array) -> Array:
@@ -107,9 +113,7 @@ def _halves(counts: Array, shares: Array) -> Array:
     return np.stack([inside, counts - inside], axis=-1)
 
 
-def without(
-    rates: GroupRates, sizes: dict[str, Array] | None, gone: Mask
-) -> tuple[GroupRates, dict[str, Array] | None]:
+def without(rates: PerGroup, sizes: dict[str, Array] | None, gone: Mask) -> tuple[PerGroup, dict[str, Array] | None]:
     """Return rates and effective sizes of the groups that are not gone."""
     kept = ~gone
     changed = {
@@ -122,4 +126,4 @@ def without(
 
 
 PER_GROUP = frozenset({"n", "weight", "positives", "negatives", "class_weight"})
-"""Fields of `GroupRates` that have one entry per group and none per point."""
+"""Fields of rates and means that have one entry per group and none per point."""

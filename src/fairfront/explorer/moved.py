@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..exceptions import InputError
 from ..frontier import Frontier
 from ..frontier.points import LinearPoints
 from ..objectives import Array
 from .order import Places, plain_place
+from .rows import built
 
 TOP = 8
 
@@ -50,9 +50,8 @@ def _strengths(front: Frontier, places: Places) -> tuple[str, list[str], Array, 
 
 
 def _importances(front: Frontier, places: Places, plain: int) -> tuple[str, list[str], Array, Array] | None:
-    try:
-        models = [front.points.build(int(i)) for i in (*places, plain)]
-    except InputError:  # candidates that were given as scores have no model
+    models = built(front, np.append(places, plain))
+    if models is None:
         return None
     found = [model.feature_importances_ for model in models if hasattr(model, "feature_importances_")]
     if len(found) < len(models) or len({len(values) for values in found}) != 1:

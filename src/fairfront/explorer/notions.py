@@ -29,7 +29,7 @@ def not_compared(notion: str, task: Task) -> str:
     """Say what a notion does not compare."""
     if task.kind == "regression":
         return f"{OF_VALUES} {ALWAYS}"
-    return f"{NOT_COMPARED.get(notion, '')} {ALWAYS}".strip().format(good=repr(task.favourable_label))
+    return f"{NOT_COMPARED.get(notion, '')} {ALWAYS}".strip().format(good=f"“{task.favourable_label}”")
 
 
 def rates_of(notions: tuple[str, ...], task: Task) -> tuple[str, ...]:

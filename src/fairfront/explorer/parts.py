@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ import numpy as np
 from ..frontier.evaluating import GAPS, figures
 from ..measures import ClassRates, Evaluation, GroupRates, PerGroup, selection_ratio, worst_gap, worst_gap_upper
 from ..measures.intervals import DENOMINATORS, normal_quantile, rows_behind
-from ..objectives import Array
-from .hiding import Mask, Veil, veil_of, without
+from ..objectives import Array, Task
+from .classes import Mask, Recalls, class_record, recalls_of, worst_recall
+from .hiding import RARELY, Veil, veil_of, without
 from .packing import HIDDEN, packed, rounded
 
 CONFIDENCE = 0.95
@@ -19,17 +21,22 @@ LeftOut = dict[str, dict[str, Mask]]
 """Per attribute and rate, the groups that are not in the worst gap, (c,)."""
 
 
-def part_of(record: Evaluation, small: int, kept: str, like: LeftOut | None = None) -> dict[str, Any]:
+def part_of(record: Evaluation, task: Task, small: int, kept: str, like: LeftOut | None = None) -> dict[str, Any]:
     """Return an evaluation as the page reads it, hidden figures marked.
 
     ``kept`` is the rate that is shown longest; ``like`` gives the groups that another record left out.
     """
     veils = {name: veil_of(rates, record.n_models, small, kept) for name, rates in record.groups.items()}
     gone = like or left_out(record, veils)
+    recalls = {
+        name: recalls_of(rates, task, veils[name].full, gone[name]["recall"], small, RARELY)
+        for name, rates in record.groups.items()
+        if isinstance(rates, ClassRates)
+    }
     columns = {name: record[name] for name in OVERALL if name in record.columns}
     upper = {"error": figures(record, "error", CONFIDENCE)} if "error" in columns else {}
     for name, values, ends in (
-        _worst(record, column, veils, gone) for column in record.columns if column not in OVERALL
+        _worst(record, column, veils, gone, recalls) for column in record.columns if column not in OVERALL
     ):
         columns[name] = values
         if ends is not None:
@@ -44,6 +51,7 @@ def part_of(record: Evaluation, small: int, kept: str, like: LeftOut | None = No
         "upper": {name: packed(values) for name, values in upper.items()},
         "attributes": [
             _attribute(name, rates, veils[name], gone[name], record.sizes.get(name))
+            | _classes(rates, task, recalls.get(name))
             for name, rates in record.groups.items()
         ],
     }
@@ -62,20 +70,26 @@ def left_out_of(record: Evaluation, small: int, kept: str) -> LeftOut:
     return left_out(record, {n: veil_of(r, record.n_models, small, kept) for n, r in record.groups.items()})
 
 
-def _worst(record: Evaluation, column: str, veils: dict[str, Veil], gone: LeftOut) -> tuple[str, Array, Array | None]:
+def _worst(
+    record: Evaluation, column: str, veils: dict[str, Veil], gone: LeftOut, recalls: Mapping[str, Recalls]
+) -> tuple[str, Array, Array | None]:
     """Return a gap or ratio with its upper end, without groups that never show, hidden where one that does is."""
     attribute = column.rpartition(".")[0] or next(iter(record.groups))
     kind, rates = column.rpartition(".")[2], record.groups[attribute]
     rate = "selection" if kind == "selection_ratio" else kind.removesuffix("_gap")
     out = gone[attribute][rate]
     hidden = veils[attribute].of(rate)[:, ~out].any(axis=1)
-    if not out.any() or not isinstance(rates, GroupRates):
+    shown, sizes = without(rates, record.sizes.get(attribute), out)
+    ends: Array | None = None
+    if isinstance(shown, ClassRates) and rate == "recall":
+        values, ends = worst_recall(shown, recalls[attribute], out, CONFIDENCE)
+    elif not out.any():
         values, ends = record[column], figures(record, column, CONFIDENCE) if kind in GAPS else None
     else:
-        shown, sizes = without(rates, record.sizes.get(attribute), out)
         values = selection_ratio(shown) if kind == "selection_ratio" else worst_gap(shown, rate)
         hidden = hidden | (kind == "selection_ratio" and out[-1])
-        ends = worst_gap_upper(shown, rate, CONFIDENCE, sizes) if kind in GAPS else None
+        if kind in GAPS and isinstance(shown, GroupRates):
+            ends = worst_gap_upper(shown, rate, CONFIDENCE, sizes)
     return column, np.where(hidden, HIDDEN, values), None if ends is None else np.where(hidden, HIDDEN, ends)
 
 
@@ -104,9 +118,18 @@ def _attribute(
     }
 
 
-def _together(c: int) -> float:
+def _classes(rates: PerGroup, task: Task, recalls: Recalls | None) -> dict[str, Any]:
+    """Return what the page reads of single classes, nothing where there are none."""
+    if recalls is None or not isinstance(rates, ClassRates):
+        return {}
+    stay = int((~recalls.out).sum())
+    found = {"recalls": class_record(rates, task, recalls) | {"z": _together(len(rates.levels), stay)}}
+    return found | ({"hides": True} if recalls.hidden.any() else {})
+
+
+def _together(c: int, classes: int = 1) -> float:
     """Return the normal quantile that makes intervals of all pairs of c groups hold at once (Bonferroni)."""
-    return normal_quantile(1.0 - (1.0 - CONFIDENCE) / max(1, c * (c - 1) // 2))
+    return normal_quantile(1.0 - (1.0 - CONFIDENCE) / max(1, classes * c * (c - 1) // 2))
 
 
 def _counts(values: Array, gone: Mask) -> list[Any]:

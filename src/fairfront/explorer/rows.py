@@ -11,11 +11,13 @@ from scipy.special import expit
 
 from ..exceptions import InputError
 from ..frontier import Frontier
+from ..frontier.estimator_points import EstimatorPoints
 from ..frontier.evaluating import checked_features, encode_labels, resolve_attributes
 from ..frontier.points import LinearPoints
 from ..measures.table import decide
 from ..objectives import Array, Attribute, Task
-from ..validation import check_labels, check_weights
+from ..problems.learners import scores_of_learner
+from ..validation import check_labels, check_weights, take_rows
 from .order import Places, plain_place
 
 
@@ -70,7 +72,7 @@ def rows_of(front: Frontier, places: Places, X: Any, y: Any, sensitive_features:
     weight = check_weights(sample_weight, n)
     if weight is not None:
         busy = weight > 0
-        matrix, labels, weight, n = matrix[busy], labels[busy], weight[busy], int(busy.sum())
+        matrix, labels, weight, n = take_rows(matrix, np.flatnonzero(busy)), labels[busy], weight[busy], int(busy.sum())
         attributes = tuple(a.take(busy) for a in attributes)
     scores = scores_at(front, places, matrix)
     decided = decide(scores, task)
@@ -84,7 +86,7 @@ def rows_of(front: Frontier, places: Places, X: Any, y: Any, sensitive_features:
         weight=np.ones(n) if weight is None else weight,
         decided=decided if regression else decided == task.favourable,
         wrong=(decided - labels) ** 2 if regression else decided != labels,
-        probability=_probability(front, scores),
+        probability=_probability(front, places, matrix, scores),
     )
 
 
@@ -96,8 +98,27 @@ def scores_at(front: Frontier, places: Places, X: Any) -> Array:
     return points.scores(X)[places]
 
 
-def _probability(front: Frontier, scores: Array) -> Array | None:
+def _probability(front: Frontier, places: Places, X: Any, scores: Array) -> Array | None:
+    """Return probabilities of the favourable label, (k, n), or None where the models give none."""
     points, task = front.points, front.facts.task
-    if task.kind != "binary" or not isinstance(points, LinearPoints) or points.loss != "logistic":
+    if task.kind != "binary":
         return None
-    return np.asarray(expit(scores[:, 0] if task.favourable == 1 else -scores[:, 0]))
+    if isinstance(points, LinearPoints | EstimatorPoints) and points.loss != "logistic":
+        return None
+    if isinstance(points, LinearPoints):
+        log_odds = scores[:, 0]
+    else:
+        models = built(front, places)
+        if models is None or not all(hasattr(model, "predict_proba") for model in models):
+            return None
+        known = isinstance(points, EstimatorPoints)  # its scores are the log-odds already
+        log_odds = scores[:, 0] if known else np.stack([scores_of_learner(m, X, task, "logistic")[0] for m in models])
+    return np.asarray(expit(log_odds if task.favourable == 1 else -log_odds))
+
+
+def built(front: Frontier, places: Places) -> list[Any] | None:
+    """Return the models of some points, or None where they were given as scores."""
+    try:
+        return [front.points.build(int(place)) for place in places]
+    except InputError:
+        return None

@@ -57,13 +57,19 @@ def plot_groups(
     at = np.arange(len(rates.levels))
     models = [(plain_of(front), VISITED, "plain model"), (front.place(chosen), CHOSEN, f"chosen (id {chosen})")]
     for k, (place, colour, label) in enumerate(models):
-        values = np.nan_to_num(rates.rate(rate)[place])
-        low, high = wilson(values * sizes, sizes, confidence)
-        spread = np.abs(np.stack([values - low, high - values]))
-        axes.bar(at + 0.38 * (k - 0.5), values, 0.36, color=colour, label=label, yerr=spread, capsize=3)
-    axes.set_xticks(at, [f"{level}\nn = {n:.0f}" for level, n in zip(rates.levels, sizes, strict=True)])
+        values = rates.rate(rate)[place]
+        known = np.flatnonzero(np.isfinite(values) & (sizes > 0))
+        low, high = wilson(values[known] * sizes[known], sizes[known], confidence)
+        spread = np.abs(np.stack([values[known] - low, high - values[known]]))
+        axes.bar(at[known] + 0.38 * (k - 0.5), values[known], 0.36, color=colour, label=label, yerr=spread, capsize=3)
+    axes.set_xticks(at, [f"{level}\n{_count(n)}" for level, n in zip(rates.levels, sizes, strict=True)])
     axes.set_ylabel(f"{WORDS[rate]} ({name})")
     return tidy(axes)
+
+
+def _count(n: float) -> str:
+    """Return the rows behind a bar; a frontier that was saved lacks those of small groups."""
+    return f"n = {n:.0f}" if np.isfinite(n) else "hidden"
 
 
 def _rates(front: Frontier, on: str, attribute: str | None, rate: str) -> tuple[GroupRates, Any]:

@@ -27,12 +27,15 @@ def plot_panels(
     *,
     ax: Any = None,
     on: str | None = None,
-    gap: str = "tpr_gap",
+    gap: str | None = None,
     chosen: int | None = None,
     bands: bool = True,
     stability: Stability | None = None,
 ) -> Any:
-    """Draw loss against loss gap and error against a rate gap; ``ax`` is a pair of axes, and a pair is returned."""
+    """Draw loss against loss gap and error against a rate gap; ``ax`` is a pair of axes, and a pair is returned.
+
+    The gap is ``tpr_gap`` by default, and ``mse_gap`` for regression.
+    """
     if ax is None:
         pyplot = require("matplotlib.pyplot", "plot", "plot_panels")
         ax = pyplot.subplots(1, 2, figsize=(10.0, 4.2), layout="constrained")[1]
@@ -40,7 +43,8 @@ def plot_panels(
         raise InputError(f"ax has {len(ax)} axes, expected 2: training figures left, rates right.")
     left, right = ax
     plot_points(front, ax=left, chosen=chosen, bands=bands, stability=stability)
-    plot_points(front, ax=right, x=gap, y="error", on=on, chosen=chosen, bands=bands)
+    error, usual = ("mse", "mse_gap") if front.facts.task.kind == "regression" else ("error", "tpr_gap")
+    plot_points(front, ax=right, x=gap or usual, y=error, on=on, chosen=chosen, bands=bands)
     left.set_title("what training sees")
     right.set_title("what people see")
     return ax

@@ -32,10 +32,10 @@ function groupSentence(record, line, g, level) {
 
 function drawWords(choose) {
   if (state.chosen === raw.points.plain) {
-    put("words", note("The plain model is chosen: nothing changes. Walk along the frontier, or set a tolerance or a cap."));
+    put("words", note(`The ${PLAIN} is chosen: nothing changes. Walk along the frontier, or set a tolerance or a cap.`));
     return;
   }
-  const gone = detailsMissing("The change against the plain model", state.chosen, choose);
+  const gone = detailsMissing(`The change against the ${PLAIN}`, state.chosen, choose);
   if (gone) {
     put("words", gone);
     return;
@@ -52,7 +52,7 @@ function drawWords(choose) {
 }
 
 function ends(change, lower, upper, name) {
-  const text = isShare(name) ? `(between ${signed(100 * lower)} and ${signed(100 * upper)})` : `(between ${signed(lower, 4)} and ${signed(upper, 4)})`;
+  const text = isShare(name) ? `(between ${signed(100 * lower)} and ${signed(100 * upper)})` : `(between ${signedNumber(lower)} and ${signedNumber(upper)})`;
   return lower <= 0 && upper >= 0 ? `${text}: cannot be told from zero` : text;
 }
 
@@ -63,38 +63,37 @@ function shareSentences(record, line) {
 function meanSentences(record, line) {
   return record.levels.map((level, g) => {
     const [change, lower, upper] = ["change", "lower", "upper"].map((k) => record.rates.prediction[k][line][g]);
-    return el("li", null, named(level), ": mean prediction ", el("b", null, change === null ? "hidden" : signed(change, 4)),
+    return el("li", null, named(level), ": mean prediction ", el("b", null, change === null ? "hidden" : signedNumber(change)),
       change === null || lower === null ? "." : ` ${ends(change, lower, upper, "prediction")}.`);
   });
 }
 
+// One line per rate that the notion compares and group; for several classes, the favourable one speaks.
 function gapSentences(record, line) {
-  const rate = raw.facts.rates.find((r) => record.rates[r]) || Object.keys(record.rates)[0];
+  const about = raw.facts.rates.map((rate) => (rate === "recall" ? "tpr" : rate)).filter((rate) => record.rates[rate]);
   const reference = record.levels[record.levels.length - 1];
-  const gap = record.rates[rate].gap;
-  return record.levels.slice(0, -1).map((level, g) => {
+  return about.flatMap((rate) => record.levels.slice(0, -1).map((level, g) => {
+    const { gap } = record.rates[rate];
     const [change, lower, upper] = ["change", "lower", "upper"].map((k) => gap[k][line][g]);
     if (change === null || lower === null) return null;
     return el("li", null, `${SHORT[`${rate}_gap`]}, `, named(level), " less ", named(reference), ": ", fromTo(rate, g),
       el("b", null, differenceWritten(change, `${rate}_gap`)), ` ${ends(change, lower, upper, `${rate}_gap`)}.`);
-  });
+  }));
 }
 
 // Where the signed gap came from and where it is, when the rates in sight are those of the details.
 function fromTo(rate, g) {
   const part = partNow();
   const attribute = attributeNow();
-  if (!part || part.name !== details.on || !attribute.rateNames.includes(rate)) return "";
+  if (!part || part.name !== details.on || !attribute.known(rate)) return "a change of ";
   const gap = (place) => attribute.rate(rate, place, g) - attribute.rate(rate, place, attribute.c - 1);
-  const written = (v) => (isShare(`${rate}_gap`) ? signed(100 * v) : signed(v, 4));
-  return `from ${written(gap(raw.points.plain))} to ${written(gap(state.chosen))}, a change of `;
+  const [before, after] = [gap(raw.points.plain), gap(state.chosen)];
+  if (!Number.isFinite(before) || !Number.isFinite(after)) return "a change of ";
+  const figure = (v) => (isShare(`${rate}_gap`) ? signed(100 * v) : signedNumber(v));
+  return `from ${figure(before)} to ${figure(after)}, a change of `;
 }
 
 function drawMoves(choose) {
-  if (regression) {
-    put("moves", note("Predictions are values here, so nobody is favoured or refused; the change of the mean prediction stands above."));
-    return;
-  }
   const gone = detailsMissing("Who gains and who loses", state.chosen, choose);
   if (gone) {
     put("moves", gone);
@@ -102,6 +101,10 @@ function drawMoves(choose) {
   }
   const line = detailLine(state.chosen);
   const record = detailAttribute();
+  if (regression) {
+    put("moves", valueMoves(record, line));
+    return;
+  }
   const { change } = record.rates.selection;
   const sides = [...record.levels, "Everyone"].map((_, g) => movesOf(record, line, g));
   const most = Math.max(1, ...sides.flatMap((side) => [side.gained.high, side.lost.high]));
@@ -110,7 +113,19 @@ function drawMoves(choose) {
       ["gained", "lost"].map((side) => el("td", { "data-move": `${side}|${g}` }, sides[g][side].words, meter(side, sides[g][side].high / most))),
       el("td", null, change[line][g] === null ? "hidden" : signed(1000 * change[line][g], 0)))));
   put("moves", el("table", null, el("thead", null, el("tr", null, ["Group", "Newly favoured", "Newly refused", "Net per 1 000"].map((h) => el("th", { scope: "col" }, h)))),
-    el("tbody", null, rows)), note(`People of the ${whole(details.n)} ${details.on} rows whose decision differs from the plain model's. A smaller gap can come from favourable decisions taken away: read both columns.`));
+    el("tbody", null, rows)), note(`People of the ${whole(details.n)} ${details.on} rows whose decision differs from the ${PLAIN}'s. A smaller gap can come from favourable decisions taken away: read both columns.`));
+}
+
+// Predictions are values: nobody is favoured or refused, but a group's predictions rise or fall and fit better or worse.
+function valueMoves(record, line) {
+  const cell = (rate, g) => {
+    const [change, lower, upper] = ["change", "lower", "upper"].map((k) => record.rates[rate][k][line][g]);
+    if (change === null || lower === null) return el("td", null, "hidden");
+    return el("td", null, signedNumber(change), el("small", { class: "words" }, `${signedNumber(lower)} to ${signedNumber(upper)}${lower <= 0 && upper >= 0 ? "; cannot be told from zero" : ""}`));
+  };
+  const rows = record.levels.map((level, g) => el("tr", null, el("th", { scope: "row" }, named(level)), cell("prediction", g), cell("mse", g)));
+  return [el("table", null, el("thead", null, el("tr", null, ["Group", "Mean prediction", "Mean squared error"].map((h) => el("th", { scope: "col" }, h)))), el("tbody", null, rows)),
+    note(`Change against the ${PLAIN} on the ${whole(details.n)} ${details.on} rows, each with its own 95 % interval. A squared error above zero means that the group is predicted less well.`)];
 }
 
 // Counts, or what may be said of them: where one side is too few to be shown, the other is known up to that.

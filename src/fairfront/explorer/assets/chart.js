@@ -12,33 +12,51 @@ function drawChart(choose) {
   const sides = baselines.map((b) => ({ b, across: axisValues(b, state.across), up: axisValues(b, state.up) }))
     .filter((side) => side.across && side.up);
   const shown = solved.filter((p) => Number.isFinite(across[p]) && Number.isFinite(up[p]));
+  const efficient = efficientPlaces(shown, axisCosts(across, state.across), axisCosts(up, state.up));
+  const along = state.bands ? intervalsAlong(efficient, part) : [];
   const pad = { left: 62, right: 18, top: 16, bottom: 48 };
   const y = scaleOf([...shown.map((p) => up[p]), ...sides.flatMap((s) => [...s.up])], height - pad.bottom, pad.top,
-    { zero: /gap/.test(state.up) });
+    { zero: /gap/.test(state.up), count: 6, wide: along.map((i) => i.tall) });
   pad.left = 34 + 7 * Math.max(...y.ticks.map((t) => tickWritten(t, y.step, axisShare(state.up)).length));
   const x = scaleOf([...shown.map((p) => across[p]), ...sides.flatMap((s) => [...s.across])], pad.left, width - pad.right,
-    { zero: /gap/.test(state.across), count: width > 500 ? 7 : 4 });
+    { zero: /gap/.test(state.across), count: width > 500 ? 7 : 4, wide: along.map((i) => i.wide) });
   const px = across.map(x.at);
   const py = up.map(y.at);
-  const efficient = efficientPlaces(shown, axisCosts(across, state.across), axisCosts(up, state.up));
-  chart.drawn = { x, y, px, py, across, up, shown, part, width, height, pad };
-  const moving = svg("g", { id: "moving" });
-  const picture = svg("svg", { id: "picture", width: "100%", viewBox: `0 0 ${width} ${height}`, tabindex: 0, role: "application",
-    "aria-roledescription": "chart", "aria-label": chartLabel(shown.length, part) },
-    axes(x, y, width, height, pad, part), band(efficient, part), layerDots(shown, efficient, px, py), capLine(), sideMarks(sides, x, y),
-    moving, svg("g", { id: "hover" }));
+  chart.drawn = { x, y, px, py, across, up, shown, part, width, height, pad, along };
+  const size = { viewBox: `0 0 ${width} ${height}` };
+  const picture = svg("svg", { ...size, id: "picture", width: "100%", tabindex: 0, role: "application", "aria-roledescription": "chart", "aria-label": chartLabel(shown.length, part) },
+    axes(x, y, width, height, pad, part), band(along), layerDots(shown, efficient, px, py), capLine(), sideMarks(sides, x, y),
+    shown.length ? null : svg("text", { x: width / 2, y: height / 2, "text-anchor": "middle" }, "No point has both figures on these rows."));
   listen(picture, choose);
-  box.replaceChildren(picture, el("div", { id: "tip", class: "tip", hidden: true }));
-  drawLegend(sides);
+  box.replaceChildren(picture, svg("svg", { ...size, id: "overlay", "aria-hidden": "true" }, svg("g", { id: "moving" }), svg("g", { id: "hover" })),
+    el("div", { id: "tip", class: "tip", hidden: true }));
+  drawLegend(sides, shown.length - efficient.length);
   drawMoving();
-  byId("chart-note").textContent = chartNote(part, shown.length);
+  byId("chart-note").textContent = chartNote(shown.length);
 }
 
-function chartNote(part, count) {
-  const bands = part ? "The band and the crossing lines are 95 % intervals, of a gap for all pairs of groups at once. " : "";
-  const alike = details && state.likes ? `Shaded points: on the same ${details.on} rows neither the error nor a gap of the notion differs surely, one comparison at a time. ` : "";
-  const many = count > 1000 ? `Drawn are the points that can be seen apart; clicking, walking and choosing look at all ${whole(count)}.` : "";
-  return (state.bands ? bands : "") + alike + many;
+// The intervals of both figures at some of the efficient points; null where a figure has none.
+function intervalsAlong(efficient, part) {
+  const every = Math.max(1, Math.ceil(efficient.length / 200));
+  const ends = (key, place) => {
+    const found = axisInterval(key, part, place);
+    return found && Number.isFinite(found[0]) && Number.isFinite(found[1]) ? found : null;
+  };
+  return efficient.filter((_, i) => i % every === 0 || i === efficient.length - 1)
+    .map((place) => ({ place, wide: ends(state.across, place), tall: ends(state.up, place) }));
+}
+
+function chartNote(count) {
+  const { x, y, along } = chart.drawn;
+  const said = [];
+  if (along.some((i) => i.wide || i.tall)) {
+    said.push("The band and the crossing lines are 95 % intervals of each figure on its own, a gap's for all pairs of groups at once; two models on the same rows can often be told apart although their bands overlap.");
+    if (x.cut || y.cut) said.push("Intervals go on beyond the picture.");
+  }
+  if (details && state.likes) said.push(`Shaded points: on the same ${details.on} rows neither the error nor a gap of the notion differs surely, one comparison at a time.`);
+  if (count < solved.length) said.push(`${whole(solved.length - count)} of ${whole(solved.length)} points are not drawn: a figure is hidden or not defined there.`);
+  if (count > 1000) said.push(`Drawn are the points that can be seen apart; clicking, walking and choosing look at all ${whole(count)}.`);
+  return said.join(" ");
 }
 
 function chartLabel(count, part) {
@@ -49,6 +67,8 @@ function chartLabel(count, part) {
 function axes(x, y, width, height, pad, part) {
   const bottom = height - pad.bottom;
   const layer = svg("g", { class: "axes", "aria-hidden": "true" });
+  const fitted = (text, room) => ({ "font-size": `${Math.max(8.5, Math.min(12.5, room / (0.58 * text.length))).toFixed(1)}px` });
+  const [below, beside] = [axisLabel(state.across, part), axisLabel(state.up, part)];
   for (const t of x.ticks) {
     layer.append(svg("line", { class: "rule", x1: x.at(t), x2: x.at(t), y1: pad.top, y2: bottom }),
       svg("text", { x: x.at(t), y: bottom + 18, "text-anchor": "middle" }, tickWritten(t, x.step, axisShare(state.across))));
@@ -57,23 +77,19 @@ function axes(x, y, width, height, pad, part) {
     layer.append(svg("line", { class: "rule", x1: pad.left, x2: width - pad.right, y1: y.at(t), y2: y.at(t) }),
       svg("text", { x: pad.left - 8, y: y.at(t) + 4, "text-anchor": "end" }, tickWritten(t, y.step, axisShare(state.up))));
   }
-  layer.append(svg("text", { class: "axis", x: (pad.left + width - pad.right) / 2, y: height - 8, "text-anchor": "middle" }, axisLabel(state.across, part)),
-    svg("text", { class: "axis", transform: `translate(14 ${(pad.top + bottom) / 2}) rotate(-90)`, "text-anchor": "middle" }, axisLabel(state.up, part)));
+  layer.append(svg("text", { class: "axis", x: (pad.left + width - pad.right) / 2, y: height - 8, "text-anchor": "middle", style: fitted(below, width - pad.left - pad.right) }, below),
+    svg("text", { class: "axis", transform: `translate(14 ${(pad.top + bottom) / 2}) rotate(-90)`, "text-anchor": "middle", style: fitted(beside, bottom - pad.top) }, beside));
   return layer;
 }
 
 // The band of the figure up the side, along the efficient points.
-function band(efficient, part) {
-  if (!state.bands || !part) return null;
-  const { x, y, across } = chart.drawn;
-  const every = Math.max(1, Math.ceil(efficient.length / 200));
-  const along = efficient.filter((_, i) => i % every === 0 || i === efficient.length - 1)
-    .map((p) => [x.at(across[p]), axisInterval(state.up, part, p)]).filter(([, ends]) => ends && Number.isFinite(ends[0]));
-  if (along.length < 2) return null;
-  const keep = (v) => Math.max(chart.drawn.pad.top, Math.min(chart.drawn.height - chart.drawn.pad.bottom, v)).toFixed(1);
-  const top = along.map(([at, ends]) => `${at.toFixed(1)} ${keep(y.at(ends[1]))}`);
-  const low = along.map(([at, ends]) => `${at.toFixed(1)} ${keep(y.at(ends[0]))}`).reverse();
-  return svg("path", { class: "band", d: `M${top.join("L")}L${low.join("L")}z` });
+function band(along) {
+  const known = along.filter((i) => i.tall);
+  if (known.length < 2) return null;
+  const { x, y, across, pad, height } = chart.drawn;
+  const keep = (v) => Math.max(pad.top, Math.min(height - pad.bottom, v)).toFixed(1);
+  const edge = (end) => known.map(({ place, tall }) => `${x.at(across[place]).toFixed(1)} ${keep(y.at(tall[end]))}`);
+  return svg("path", { class: "band", d: `M${edge(1).join("L")}L${edge(0).reverse().join("L")}z` });
 }
 
 function layerDots(shown, efficient, px, py) {
@@ -99,13 +115,25 @@ function capLine() {
     svg("text", { x: at + 5, y: pad.top + 11 }, "largest gap allowed"));
 }
 
+// Own candidates with their names, where a name finds room beside its mark.
 function sideMarks(sides, x, y) {
+  const taken = [];
+  const free = (at) => taken.every(([left, top, right]) => Math.abs(at[1] - top) > 12 || at[0] > right || at[2] < left);
   return sides.flatMap(({ b, across, up }) => b.points.slice(0, 100).flatMap((label, i) => {
     if (!Number.isFinite(across[i]) || !Number.isFinite(up[i])) return [];
-    const at = [x.at(across[i]), y.at(up[i])];
-    const left = at[0] > chart.drawn.width * 0.72;
-    return [shape("baseline", at[0], at[1], 4.5), b.points.length <= 12 && svg("text", { class: "tag", "text-anchor": left ? "end" : "start",
-      x: at[0] + (left ? -9 : 9), y: at[1] + 4 }, label.length > 24 ? `${label.slice(0, 23)}…` : label)].filter(Boolean);
+    const [cx, cy] = [x.at(across[i]), y.at(up[i])];
+    const short = label.length > 24 ? `${label.slice(0, 23)}…` : label;
+    const left = cx > chart.drawn.width * 0.72;
+    const mark = shape("baseline", cx, cy, 4.5);
+    mark.append(svg("title", null, `${b.name}: ${label}`.slice(0, 200)));
+    for (const lift of b.points.length <= 12 ? [4, -10, 18, -24, 32] : []) {
+      const edge = cx + (left ? -9 : 9);
+      const at = [left ? edge - 7 * short.length : edge, cy + lift, left ? edge : edge + 7 * short.length];
+      if (!free(at)) continue;
+      taken.push(at);
+      return [mark, svg("text", { class: "tag", "text-anchor": left ? "end" : "start", x: edge, y: at[1] }, short)];
+    }
+    return [mark];
   }));
 }
 
@@ -132,13 +160,12 @@ function drawMoving() {
   layer.replaceChildren(...parts);
 }
 
-function drawLegend(sides) {
-  const entries = [["plain", "plain model"], ["chosen", "chosen"], ["least", "least gap within the tolerance"], ["point efficient", "efficient on these axes"],
-    ["point dominated", "dominated on these axes"]];
-  if (N > solved.length) entries.push(["point visited", "seen on the way, not finished"]);
-  if (sides.length) entries.push(["baseline", sides.map((s) => s.b.name).join(", ").slice(0, 60)]);
-  if (details && state.likes) entries.push(["point alike", "cannot be told from the chosen one"]);
-  put("legend", entries.map(([role, words]) => el("li", null, legendMark(role), words)));
+// Only what is in the picture has a place in the legend.
+function drawLegend(sides, dominated) {
+  const entries = [["plain", PLAIN], ["chosen", "chosen"], leastNow().place === null ? null : ["least", "least gap within the tolerance"], ["point efficient", "efficient on these axes"],
+    dominated > 0 ? ["point dominated", "dominated on these axes"] : null, N > solved.length ? ["point visited", "seen on the way, not finished"] : null,
+    sides.length ? ["baseline", sides.map((s) => s.b.name).join(", ").slice(0, 60)] : null, details && state.likes ? ["point alike", "cannot be told from the chosen one"] : null];
+  put("legend", entries.filter(Boolean).map(([role, words]) => el("li", null, legendMark(role), words)));
 }
 
 function legendMark(role) {

@@ -22,11 +22,18 @@ function unpackAll(named) {
 
 function attributeOf(given, count) {
   const c = given.levels.length;
-  const rates = unpackAll(given.rates);
+  const several = given.recalls || { rates: {}, behind: {}, rows: {}, classes_out: [] };
+  const rates = unpackAll({ ...several.rates, ...given.rates });
   return {
     ...given,
     c,
-    rateNames: [...rates.keys()],
+    behind: { ...given.behind, ...several.behind },
+    rows: { ...several.rows, tpr: given.labels.positives, fpr: given.labels.negatives },
+    recalls: given.recalls ? Object.keys(several.rates) : [],
+    recallsOut: several.classes_out,
+    zRecall: several.z,
+    rateNames: [...rates.keys()].filter((name) => !given.recalls || name !== "tpr"), // the recall of one class
+    known: (name) => rates.has(name),
     rate: (name, place, group) => rates.get(name)[place * c + group],
     count,
   };

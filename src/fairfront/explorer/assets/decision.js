@@ -11,8 +11,8 @@ function leastNow() {
 function gapChoices(part) {
   const names = part ? [...part.columns.keys()].filter((name) => /_gap$/.test(name)) : [];
   const usable = names.filter((name) => solved.some((p) => Number.isFinite(part.columns.get(name)[p])));
-  const found = usable.map((name) => ({ value: name, label: columnWords(name) }));
-  return found.length ? found : [{ value: raw.facts.gap_column, label: columnWords(raw.facts.gap_column) }];
+  const found = usable.length ? usable : training.has(raw.facts.gap_column) ? [raw.facts.gap_column] : names;
+  return found.map((name) => ({ value: name, label: columnWords(name) }));
 }
 
 // The gap of the first rate that the notion is about, where the part has it.
@@ -41,7 +41,7 @@ function card(role, title, place, choose, hint) {
   const upper = part && part.upper.get(gap);
   const lines = [
     figureLine(columnWords(best), plainColumn(part, best)[place], best),
-    figureLine(columnWords(gap), plainColumn(part, gap)[place], gap,
+    figureLine(`${part && attributeOfColumn(part, gap).c > 2 && part.columns.has(gap) ? "Worst " : ""}${columnWords(gap)}`, plainColumn(part, gap)[place], gap,
       upper && Number.isFinite(upper[place]) ? `at most ${gapWritten(upper[place], gap)} (95 %)` : null),
   ];
   const ratio = part && [...part.columns.keys()].find((n) => kindOf(n) === "selection_ratio" && attributeOfColumn(part, n) === attributeOfColumn(part, gap));
@@ -49,7 +49,7 @@ function card(role, title, place, choose, hint) {
   return el("article", { class: `card ${role}`, "data-role": role, "data-id": raw.points.ids[place] },
     el("h3", null, badge(role), title, el("span", { class: "id" }, named(nameOf(place)))),
     el("dl", null, lines), groupLines(part, place),
-    role !== "plain" && place !== raw.points.plain ? el("p", { class: "against" }, againstPlain(place)) : el("p", { class: "against" }, role === "plain" ? "What training gives when no gap is asked for." : "The plain model itself."),
+    role !== "plain" && place !== raw.points.plain ? el("p", { class: "against" }, againstPlain(place)) : el("p", { class: "against" }, role === "plain" ? raw.facts.trained ? "What training gives when no gap is asked for." : "The candidate with the smallest error, which the others are compared with." : `The ${PLAIN} itself.`),
     role !== "chosen" && place !== state.chosen ? el("button", { type: "button", class: "small screen-only", on: { click: () => choose(place) } }, "Choose this one") : null);
 }
 
@@ -57,15 +57,17 @@ function card(role, title, place, choose, hint) {
 function groupLines(part, place) {
   if (!part) return null;
   const attribute = attributeOfColumn(part, state.gap);
-  const rate = kindOf(state.gap).replace(/_gap$/, "");
-  if (!attribute.shares || !attribute.rateNames.includes(rate)) return null;
+  const gap = kindOf(state.gap).replace(/_gap$/, "");
+  const rate = gap === "recall" || (gap === "tpr" && attribute.recalls.length) ? `recall:${raw.facts.classes.indexOf(raw.facts.favourable)}` : gap;
+  if (!attribute.rateNames.includes(rate)) return null;
   const most = 6;
+  const largest = attribute.shares ? 1 : 1.1 * Math.max(...[raw.points.plain, place].flatMap((p) => attribute.levels.map((_, g) => Math.abs(finiteOr(attribute.rate(rate, p, g), 0)))));
   const lines = attribute.levels.slice(0, most).map((level, g) => {
     const value = attribute.rate(rate, place, g);
-    return el("li", null, named(level), el("span", { class: "thin" }, el("span", { style: { width: `${Math.max(0, Math.min(100, 100 * finiteOr(value, 0)))}%` } })),
-      el("b", null, written(value, rate)));
+    return el("li", null, named(level), el("span", { class: "thin" }, el("span", { style: { width: `${Math.max(0, Math.min(100, (100 * Math.abs(finiteOr(value, 0))) / (largest || 1)))}%` } })),
+      el("b", null, attribute.shares ? written(value, rate) : missing(value) || number(value)));
   });
-  return el("div", { class: "mini" }, el("p", null, RATE_WORDS[rate][1]), el("ul", null, lines),
+  return el("div", { class: "mini" }, el("p", null, rateWords(rate)[1]), el("ul", null, lines),
     attribute.c > most ? el("p", null, `and ${attribute.c - most} more groups below`) : null);
 }
 
@@ -75,23 +77,23 @@ function againstPlain(place) {
   const line = detailLine(place);
   if (line >= 0 && part && details.on === part.name && details.overall[best]) {
     const { change, lower, upper } = details.overall[best];
-    return `${columnWords(best)} against the plain model: ${withInterval(change[line], lower[line], upper[line], best)}.`;
+    return `${columnWords(best)} against the ${PLAIN}: ${withInterval(change[line], lower[line], upper[line], best)}.`;
   }
   const values = plainColumn(part, best);
-  return `${columnWords(best)} against the plain model: ${differenceWritten(values[place] - values[raw.points.plain], best)}.`;
+  return `${columnWords(best)} against the ${PLAIN}: ${differenceWritten(values[place] - values[raw.points.plain], best)}.`;
 }
 
 function withInterval(change, lower, upper, name) {
   const share = isShare(name);
-  const ends = share ? `${signed(100 * lower)} to ${signed(100 * upper)}` : `${signed(lower, 4)} to ${signed(upper, 4)}`;
+  const ends = share ? `${signed(100 * lower)} to ${signed(100 * upper)}` : `${signedNumber(lower)} to ${signedNumber(upper)}`;
   const zero = lower <= 0 && upper >= 0 ? "; cannot be told from zero" : "";
   return `${differenceWritten(change, name)} (${ends}${zero})`;
 }
 
 function drawCards(choose) {
   const least = leastNow();
-  put("cards", card("plain", "Plain model", raw.points.plain, choose), card("chosen", "Chosen model", state.chosen, choose),
-    card("least", "Least gap within the tolerance", least.place, choose, "No point has this figure; look at another gap."));
+  put("cards", card("plain", raw.facts.trained ? "Plain model" : "Most accurate candidate", raw.points.plain, choose), card("chosen", raw.facts.trained ? "Chosen model" : "Chosen candidate", state.chosen, choose),
+    card("least", "Least gap within the tolerance", least.place, choose, `${columnWords(state.gap)} is hidden at every point within the tolerance, because it would give away counts below ${raw.small}. Look at another gap.`));
 }
 
 // A wish typed by the reader: the smallest error under the cap, said in a sentence.

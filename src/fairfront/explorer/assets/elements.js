@@ -2,21 +2,28 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
+const NOTHING = {};
+
+// What an element was given is kept beside it, so that patching compares plain values and reads nothing back.
 function fill(node, properties, children) {
-  for (const [name, value] of Object.entries(properties || {})) {
-    if (value === null || value === undefined || value === false) continue;
-    if (name === "on") {
-      for (const [event, act] of Object.entries(value)) node.addEventListener(event, act);
+  node.given = properties || NOTHING;
+  for (const name in node.given) {
+    if (name !== "on") give(node, name, node.given[name]);
+    else {
+      for (const [event, act] of Object.entries(node.given.on)) node.addEventListener(event, act);
       node.live = true;
-    } else if (name === "style") for (const [key, v] of Object.entries(value)) node.style.setProperty(key, v);
-    else node.setAttribute(name, value === true ? "" : String(value));
-  }
-  for (const child of children.flat()) {
-    if (child !== null && child !== undefined && child !== false) {
-      node.append(child instanceof Node ? child : document.createTextNode(String(child)));
     }
   }
+  for (const child of children.flat(Infinity)) {
+    if (child !== null && child !== undefined && child !== false) node.append(child instanceof Node ? child : String(child));
+  }
   return node;
+}
+
+function give(node, name, value) {
+  if (name === "style") for (const key in value) node.style.setProperty(key, value[key]);
+  else if (value === null || value === undefined || value === false) node.removeAttribute(name);
+  else node.setAttribute(name, value === true ? "" : String(value));
 }
 
 function el(tag, properties, ...children) {
@@ -38,9 +45,18 @@ function put(id, ...children) {
 }
 
 function patchChildren(box, fresh) {
-  const held = [...box.childNodes];
-  fresh.forEach((node, i) => (held[i] ? patch(held[i], node) : box.append(node)));
-  held.slice(fresh.length).forEach((node) => node.remove());
+  let held = box.firstChild;
+  for (const node of fresh) {
+    const next = held && held.nextSibling;
+    if (held) patch(held, node);
+    else box.append(node);
+    held = next;
+  }
+  while (held) {
+    const next = held.nextSibling;
+    held.remove();
+    held = next;
+  }
 }
 
 // Elements that listen are replaced whole: what they do belongs to the new one.
@@ -55,11 +71,19 @@ function patch(held, fresh) {
 }
 
 function patchAttributes(held, fresh) {
-  for (const { name, value } of fresh.attributes) {
-    if (name !== "style" && held.getAttribute(name) !== value) held.setAttribute(name, value);
+  const before = held.given || NOTHING;
+  const after = fresh.given || NOTHING;
+  for (const name in after) {
+    if (name === "style") patchStyle(held, before.style || NOTHING, after.style);
+    else if (before[name] !== after[name]) give(held, name, after[name]);
   }
-  for (const { name } of [...held.attributes]) if (name !== "style" && !fresh.hasAttribute(name)) held.removeAttribute(name);
-  if (held.style.cssText !== fresh.style.cssText) held.style.cssText = fresh.style.cssText;
+  for (const name in before) if (!(name in after)) held.removeAttribute(name);
+  held.given = after;
+}
+
+function patchStyle(held, before, after) {
+  for (const key in after) if (before[key] !== after[key]) held.style.setProperty(key, after[key]);
+  for (const key in before) if (!(key in after)) held.style.removeProperty(key);
 }
 
 // Long names are cut for the eye; the whole stays in the title.
@@ -85,7 +109,7 @@ function options(select, choices, current) {
   return select;
 }
 
-function note(text) {
+function note(...text) {
   return el("p", { class: "note" }, text);
 }
 

@@ -1,6 +1,9 @@
 // Figures: what each column is called, how it is written, and how sure it is.
 
 const GOOD = raw.facts.favourable === null ? "" : `“${raw.facts.favourable}”`;
+// What the others are compared with: candidates were not trained here, so none of them is the plain model.
+const PLAIN = raw.facts.trained ? "plain model" : "most accurate candidate";
+const ROLES = { plain: raw.facts.trained ? "plain" : "best", chosen: "chosen" };
 const RATE_WORDS = {
   selection: ["Favourable decisions", `share of all people decided as ${GOOD}`],
   tpr: ["Favourable decisions among those labelled so", `share decided as ${GOOD} among people labelled ${GOOD}`],
@@ -10,6 +13,18 @@ const RATE_WORDS = {
   residual: ["Mean residual", "mean of value minus prediction: above 0 where the model predicts too little"],
   mse: ["Mean squared error", "mean of (value - prediction) squared"],
 };
+
+// A rate's heading and what it is a share of; recalls are one rate per class, "recall:k".
+function rateWords(rate) {
+  if (!rate.startsWith("recall:")) return RATE_WORDS[rate];
+  const label = `“${raw.facts.classes[Number(rate.slice(7))]}”`;
+  return [`Decided as ${label} among those labelled so`, `share decided as ${label} among people labelled ${label}`];
+}
+
+function isCompared(rate) {
+  return raw.facts.rates.includes(rate) || (rate.startsWith("recall:") && raw.facts.rates.includes("recall"));
+}
+
 const SHORT = {
   tpr_gap: "TPR gap", fpr_gap: "FPR gap", selection_gap: "Selection gap", error_gap: "Error gap",
   recall_gap: "Recall gap", selection_ratio: "Selection ratio", error: "Error", auc: "AUC", mse: "Mean squared error",
@@ -37,6 +52,7 @@ function isShare(name) {
 function number(value) {
   if (!Number.isFinite(value)) return "–";
   const size = Math.abs(value);
+  if (size > 0 && size < 1e-6) return "below 0.000001"; // zero up to the solver's tolerance
   if (size !== 0 && (size < 0.001 || size >= 100000)) return value.toExponential(2).replace("-", "−");
   const text = size >= 1 || size === 0 ? value.toFixed(size >= 100 ? 1 : size >= 10 ? 2 : 3) : value.toPrecision(3);
   return text.replace("-", "−");
@@ -69,8 +85,15 @@ function signed(value, digits = 1) {
   return Number(text) === 0 ? text : (value < 0 ? "−" : "+") + text;
 }
 
+// A difference of values, to two digits.
+function signedNumber(value) {
+  const size = Math.abs(value);
+  if (!(size > 0)) return "0";
+  return size < 1e-5 ? value.toExponential(1).replaceAll("-", "−") : signed(value, Math.max(0, Math.min(8, 1 - Math.floor(Math.log10(size)))));
+}
+
 function differenceWritten(value, name) {
-  return isShare(name) ? `${signed(100 * value)} points` : signed(value, 4);
+  return isShare(name) ? `${signed(100 * value)} points` : signedNumber(value);
 }
 
 function whole(value) {
@@ -95,13 +118,18 @@ function newcombe(p1, n1, p2, n2, z = Z) {
 
 // The least that the worst gap between groups can be, sure for all pairs at once: 0 where every pair may be equal.
 function gapLower(attribute, rate, place) {
+  if (rate !== "recall") return pairsLower(attribute, rate, place, attribute.left_out[rate], attribute.z);
+  const stay = attribute.recalls.filter((_, k) => !attribute.recallsOut.includes(k));
+  return Math.max(0, ...stay.map((name) => pairsLower(attribute, name, place, attribute.left_out.recall, attribute.zRecall)));
+}
+
+function pairsLower(attribute, rate, place, out, z) {
   let least = 0;
-  const out = attribute.left_out[rate];
   for (let a = 0; a < attribute.c; a += 1) {
     for (let b = a + 1; b < attribute.c; b += 1) {
       if (out.includes(a) || out.includes(b)) continue;
       const [low, high] = newcombe(attribute.rate(rate, place, a), attribute.behind[rate][a],
-        attribute.rate(rate, place, b), attribute.behind[rate][b], attribute.z);
+        attribute.rate(rate, place, b), attribute.behind[rate][b], z);
       if (low > 0) least = Math.max(least, low);
       else if (high < 0) least = Math.max(least, -high);
     }

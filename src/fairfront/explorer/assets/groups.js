@@ -6,26 +6,23 @@ function attributeNow() {
 }
 
 function rateOrder(attribute) {
-  const first = raw.facts.rates.filter((rate) => attribute.rateNames.includes(rate));
+  const first = attribute.rateNames.filter(isCompared);
   return [...first, ...attribute.rateNames.filter((rate) => !first.includes(rate))];
 }
 
 function countWords(attribute, rate, g) {
-  const counts = rate === "tpr" ? attribute.labels.positives : rate === "fpr" ? attribute.labels.negatives : attribute.n;
-  const n = counts[g];
-  return n === null ? `fewer than ${raw.small} in some count` : `n = ${whole(n)}`;
+  const n = (attribute.rows[rate] || attribute.n)[g];
+  return n === null ? `some count below ${raw.small}` : `n = ${whole(n)}`;
 }
 
+// A bar from zero, which stands on the left, or in the middle where a mean may be below zero.
 function bar(role, value, ends, scale, label) {
-  const at = (v) => `${(100 * Math.max(0, Math.min(1, scale(v)))).toFixed(2)}%`;
-  const track = el("span", { class: `track ${role}`, "aria-hidden": "true" });
-  if (Number.isFinite(value)) {
-    track.append(el("span", { class: "fill", style: { width: at(value) } }));
-    if (ends && Number.isFinite(ends[0])) {
-      track.append(el("span", { class: "ends", style: { left: at(ends[0]), width: `calc(${at(ends[1])} - ${at(ends[0])})` } }));
-    }
-  }
-  return el("div", { class: "bar" }, el("span", { class: "who" }, role), track, label);
+  const share = (v) => Math.max(0, Math.min(1, scale(v)));
+  const span = (a, b) => ({ left: `${(100 * Math.min(share(a), share(b))).toFixed(2)}%`, width: `${(100 * Math.abs(share(b) - share(a))).toFixed(2)}%` });
+  const track = el("span", { class: `track ${role}`, "aria-hidden": "true" },
+    Number.isFinite(value) ? el("span", { class: "fill", style: span(0, value) }) : null,
+    Number.isFinite(value) && ends && Number.isFinite(ends[0]) ? el("span", { class: "ends", style: span(ends[0], ends[1]) }) : null);
+  return el("div", { class: "bar" }, el("span", { class: "who" }, ROLES[role]), track, label);
 }
 
 function barLabel(attribute, rate, value, ends, role, g) {
@@ -35,11 +32,18 @@ function barLabel(attribute, rate, value, ends, role, g) {
 }
 
 function rateBlock(attribute, rate) {
-  const [title, words] = RATE_WORDS[rate];
+  const [title, words] = rateWords(rate);
   const places = [["plain", raw.points.plain], ["chosen", state.chosen]];
   let most = 0;
-  for (const [, place] of places) for (let g = 0; g < attribute.c; g += 1) most = Math.max(most, Math.abs(finiteOr(attribute.rate(rate, place, g), 0)));
-  const scale = attribute.shares ? (v) => v : (v) => Math.abs(v) / (most * 1.1 || 1);
+  let below = false;
+  for (const [, place] of places) {
+    for (let g = 0; g < attribute.c; g += 1) {
+      most = Math.max(most, Math.abs(finiteOr(attribute.rate(rate, place, g), 0)));
+      below ||= finiteOr(attribute.rate(rate, place, g), 0) < 0;
+    }
+  }
+  const room = 1.1 * most || 1;
+  const scale = attribute.shares ? (v) => v : below ? (v) => 0.5 + v / (2 * room) : (v) => v / room;
   const lines = attribute.levels.map((level, g) => el("div", { class: "group", role: "group", "aria-label": `${title}, ${level.slice(0, 100)}` },
     el("div", { class: "label" }, named(level), el("small", null, countWords(attribute, rate, g))),
     el("div", { class: "both" }, places.map(([role, place]) => {
@@ -47,7 +51,7 @@ function rateBlock(attribute, rate) {
       const ends = attribute.shares && attribute.behind[rate] ? wilson(value, attribute.behind[rate][g]) : null;
       return bar(role, value, ends, scale, barLabel(attribute, rate, value, ends, role, g));
     }))));
-  const compared = raw.facts.rates.includes(rate);
+  const compared = isCompared(rate);
   return el("section", { class: compared ? "rate compared" : "rate" },
     el("h4", null, title, compared ? el("span", { class: "chip" }, "compared by the notion") : null), el("p", { class: "note" }, words), lines);
 }

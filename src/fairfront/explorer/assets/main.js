@@ -58,14 +58,38 @@ function fillPickers() {
   byId("tolerance").value = state.tolerance;
   byId("tolerance-label").textContent = `${columnWords(shownBest(part))} may exceed the smallest by`;
   for (const unit of document.querySelectorAll("[data-unit]")) unit.textContent = axisShare(unit.dataset.unit === "best" ? shownBest(part) : state.gap) ? "points" : "";
-  byId("sure").disabled = !part || !part.upper.has(state.gap);
+  const sure = part !== null && part.upper.has(state.gap);
+  byId("sure").disabled = !sure;
+  byId("sure-label").textContent = sure ? "Judge gaps by the upper end of their interval: what these rows can vouch for" : "This gap has no interval here: it is judged as it was observed";
+  put("rule-note", ruleNote(part));
   byId("cost-missed-label").textContent = `Cost of refusing someone labelled ${GOOD}`.slice(0, 90);
   byId("cost-false-label").textContent = `Cost of deciding someone else as ${GOOD}`.slice(0, 90);
 }
 
+// The rates by group are those of the attribute whose gap is looked at.
+function followGap() {
+  const part = partNow();
+  if (part && part.columns.has(state.gap)) state.attribute = part.attributes.indexOf(attributeOfColumn(part, state.gap));
+}
+
+// Where the rules of the page look at less than those of Python do, it is said beside them.
+function ruleNote(part) {
+  if (!part || !part.columns.has(state.gap)) return null;
+  const attribute = attributeOfColumn(part, state.gap);
+  const rate = kindOf(state.gap).replace(/_gap$/, "");
+  const out = (attribute.left_out[rate] || []).map((g) => named(attribute.levels[g]));
+  if (rate === "recall") out.push(...attribute.recallsOut.map((k) => named(`label “${raw.facts.classes[k]}”`)));
+  const values = part.columns.get(state.gap);
+  const passed = solved.filter((place) => values[place] === HIDDEN).length;
+  if (!out.length && !passed) return null;
+  return note(["These rules ", out.length ? ["leave out ", out.flatMap((each, i) => [i ? ", " : "", each])] : null, out.length && passed ? " and " : null,
+    passed ? `pass over ${whole(passed)} of ${whole(solved.length)} points where the gap is hidden` : null,
+    `: counts below ${raw.small} are not shown. front.select in Python looks at every group and point, so the same rule may pick another model there; front.select(id=...) gives the one seen here.`]);
+}
+
 function fillParts() {
   parts.forEach((part, i) => byId("parts").append(el("label", { class: "check" },
-    el("input", { type: "radio", name: "part", value: i, checked: i === state.part, on: { change: () => { state.part = i; fillPickers(); fillAttributes(); drawAll(); } } }), el("span", null, `${part.name.slice(0, 40)} (${whole(part.n)} rows)`))));
+    el("input", { type: "radio", name: "part", value: i, checked: i === state.part, on: { change: () => { state.part = i; fillPickers(); fillAttributes(); put("notices", notices(partNow())); drawAll(); } } }), el("span", null, `${part.name.slice(0, 40)} (${whole(part.n)} rows)`))));
   byId("parts").hidden = parts.length === 0;
 }
 
@@ -77,13 +101,13 @@ function fillAttributes() {
   if (!part) return;
   options(byId("attribute"), part.attributes.map((a, i) => ({ value: String(i), label: a.name })), String(state.attribute));
   const attribute = attributeNow();
-  options(byId("pair-rate"), rateOrder(attribute).map((r) => ({ value: r, label: RATE_WORDS[r][0] })), state.pairRate);
+  options(byId("pair-rate"), rateOrder(attribute).map((r) => ({ value: r, label: rateWords(r)[0] })), state.pairRate);
 }
 
 function bind() {
   const on = (id, event, act) => byId(id).addEventListener(event, act);
   byId("wishes").addEventListener("submit", (event) => event.preventDefault());
-  on("gap", "change", (e) => { const follow = state.across === state.gap; state.gap = e.target.value; if (follow) state.across = state.gap; fillPickers(); drawAll(); applyCap(choose); });
+  on("gap", "change", (e) => { const follow = state.across === state.gap; state.gap = e.target.value; if (follow) state.across = state.gap; followGap(); fillPickers(); fillAttributes(); drawAll(); applyCap(choose); });
   on("tolerance", "input", (e) => { state.tolerance = e.target.value; drawMoving(); drawCards(choose); });
   on("cap", "input", (e) => { state.cap = e.target.value; drawChart(choose); applyCap(choose); });
   on("sure", "change", (e) => { state.sure = e.target.checked; drawMoving(); drawCards(choose); applyCap(choose); });
@@ -116,16 +140,22 @@ function headings() {
     facts.sensitive.flatMap(([name], i) => [i ? ", " : "", named(name)]), part ? `. Rates on ${part.name.slice(0, 40)}, ${whole(part.n)} rows.` : ". Training figures only: no evaluation was made.");
   put("footer", `Written by fairfront ${raw.version} on ${raw.written}. The page holds aggregates only, hides counts below ${raw.small}, holds no test rows and loads nothing. `
     + "A frontier is a trade-off for one notion, one data set and one kind of model; which point is right is a decision about people. No legal conclusion is drawn.");
-  put("notices", smallGroups(part));
-  if (!parts.length) put("notices", el("p", { class: "notice" }, "No evaluation is in this page, so figures are those of training: losses, not rates of decisions. Call front.evaluate(X, y, sensitive_features=...) on validation rows first."));
+  put("notices", notices(part));
 }
 
-// Groups that are too small to be shown are not in the gaps; Python's select counts them, so this is said first.
-function smallGroups(part) {
-  if (!part) return null;
-  return part.attributes.filter((a) => a.left_out[raw.facts.rates[0]] && a.left_out[raw.facts.rates[0]].length).map((a) => el("p", { class: "notice" },
-    "Not in the gaps of this page: ", a.left_out[raw.facts.rates[0]].flatMap((g, i) => [i ? ", " : "", named(a.levels[g])]),
-    ` of ${a.name.slice(0, 60)}, because figures would give away counts below ${raw.small}. Rules in Python (front.select) do count them; compare before you decide.`));
+// Groups that are too small to be shown are not in the gaps; this is said first.
+function notices(part) {
+  if (!part) {
+    return el("p", { class: "notice" }, "No evaluation is in this page, so figures are those of training: losses, not rates of decisions. Call front.evaluate(X, y, sensitive_features=...) on validation rows first.");
+  }
+  return part.attributes.map((a) => [a, leftOutOf(a)]).filter(([, groups]) => groups.length).map(([a, groups]) => el("p", { class: "notice" },
+    groups.length > 1 ? "Groups not in the gaps: " : "Group not in the gaps: ", groups.flatMap((g, i) => [i ? ", " : "", el("b", null, named(a.levels[g]))]), " (", named(a.name),
+    `). Some of their counts are below ${raw.small} people and are hidden: this page cannot say how these people fare. Ask for figures on more rows before you decide.`));
+}
+
+function leftOutOf(attribute) {
+  const about = raw.facts.rates.find((rate) => attribute.left_out[rate]);
+  return about ? attribute.left_out[about] : [];
 }
 
 function firstChoice() {
@@ -139,8 +169,11 @@ fillPickers();
 fillAttributes();
 headings();
 state.chosen = firstChoice();
+byId("words-title").textContent = `What changes from the ${PLAIN} to the chosen one`;
+if (!raw.facts.trained) byId("walk-label").textContent = "Walk along the candidates, from the largest gap to the smallest";
 byId("walk").max = String(raw.points.walk.length - 1);
 drawNotion();
 drawAll();
 bind();
+if (parts.some((part) => part.attributes.some((a) => a.c * a.rateNames.length > 12))) document.documentElement.dataset.many = "yes";
 document.documentElement.dataset.ready = "yes";

@@ -13,19 +13,20 @@ function partNow() {
 function axisChoices(part) {
   const choices = [...training.keys()].map((name) => ({ value: name, label: columnWords(name), group: "Training" }));
   if (!part) return choices;
+  const known = (name) => solved.some((place) => Number.isFinite(part.columns.get(name)[place]));
   for (const name of part.columns.keys()) {
-    if (name === "missed" || name === "false") continue;
+    if (name === "missed" || name === "false" || !known(name)) continue;
     const gap = /_gap$|_ratio$/.test(name);
-    choices.push({ value: name, label: gap && !name.endsWith("_ratio") ? `${columnWords(name)}, worst pair` : columnWords(name),
+    choices.push({ value: name, label: gap && !name.endsWith("_ratio") ? `${columnWords(name)}, ${/recall_gap$/.test(name) ? "worst class and pair" : "worst pair"}` : columnWords(name),
       group: gap ? "Between groups" : "Overall" });
   }
-  if (part.columns.has("missed")) choices.push({ value: "cost", label: "Cost per 1 000 people", group: "Overall" });
+  if (part.columns.has("missed") && known("missed")) choices.push({ value: "cost", label: "Cost per 1 000 people", group: "Overall" });
   part.attributes.forEach((attribute, a) => {
     if (attribute.c > 12) return;
     for (const rate of attribute.rateNames) {
       for (let g = 0; g < attribute.c - 1; g += 1) {
         choices.push({ value: `signed|${a}|${rate}|${g}`, group: `Signed, ${attribute.name}`,
-          label: `${SHORT[`${rate}_gap`] || `${rate} gap`}: ${attribute.levels[g]} − ${attribute.levels[attribute.c - 1]}` });
+          label: `${SHORT[`${rate}_gap`] || rateWords(rate)[0]}: ${attribute.levels[g]} − ${attribute.levels[attribute.c - 1]}` });
       }
     }
   });
@@ -86,7 +87,7 @@ function axisInterval(key, part, place) {
   if (!part.upper.has(key)) return null;
   const rate = kindOf(key).replace(/_gap$/, "");
   const attribute = attributeOfColumn(part, key);
-  if (!attribute.behind[rate]) return null;
+  if (!attribute.behind[rate] && rate !== "recall") return null;
   return [gapLower(attribute, rate, place), part.upper.get(key)[place]];
 }
 

@@ -29,12 +29,12 @@ function drawMoved(choose) {
     return;
   }
   if (!lines.length) {
-    put("moved", note("Nothing: this is the plain model."));
+    put("moved", note(`Nothing: this is the ${PLAIN}.`));
     return;
   }
   const most = Math.max(...lines.flatMap(([, a, b]) => [Math.abs(a), Math.abs(b)])) || 1;
   const cell = (v) => (v < 0 ? "−" : "+") + Math.abs(v).toPrecision(3);
-  put("moved", el("table", null, el("thead", null, el("tr", null, [moved.kind === "coefficient" ? "Column" : "Importance of", "Plain", "Chosen", ""].map((h) => el("th", { scope: "col" }, h)))),
+  put("moved", el("table", null, el("thead", null, el("tr", null, [moved.kind === "coefficient" ? "Column" : "Importance of", raw.facts.trained ? "Plain" : "Best", "Chosen", ""].map((h) => el("th", { scope: "col" }, h)))),
     el("tbody", null, lines.map(([name, before, after]) => el("tr", null, el("th", { scope: "row" }, named(moved.names[name])), el("td", null, cell(before)), el("td", null, cell(after)),
       el("td", { class: "span" }, spanBar(before / most, after / most)))))),
   note(moved.kind === "coefficient" ? `Coefficients of the ${regression ? "prediction" : "favourable decision"}, the most changed first, in the units of the columns as the model read them.` : "Importances, the most changed first."));

@@ -14,7 +14,7 @@ function drawPairs() {
   const rows = levels.map((level, a) => el("tr", null, el("th", { scope: "row" }, named(level)), levels.map((_, b) => pairCell(value(a), value(b), a === b, most, attribute.shares))));
   put("pairs", el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Differences between every two groups" }, el("table", { class: "heat" },
     el("thead", null, el("tr", null, el("td"), levels.map((level) => el("th", { scope: "col" }, named(level))))), el("tbody", null, rows))),
-  note(`Group of the row less group of the column, chosen model, ${attribute.shares ? "in points" : "in its own unit"}: ${RATE_WORDS[rate][1]}.`));
+  note(`Group of the row less group of the column, chosen model, ${attribute.shares ? "in points" : "in its own unit"}: ${rateWords(rate)[1]}.`));
 }
 
 function pairCell(one, other, same, most, share) {

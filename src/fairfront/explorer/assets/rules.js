@@ -73,7 +73,8 @@ function chooseLeast(part, gap, tolerance, sure) {
   const ranked = rankedBy(part, shownBest(part), gap, sure, false);
   if (!ranked.order.length) return { place: null, allowed: 0 };
   const allowed = countUpTo(ranked, ranked.key(0) + tolerance);
-  return { place: ranked.first[allowed - 1], allowed };
+  const place = ranked.first[allowed - 1];
+  return { place: Number.isFinite(vouched(part, gap, sure)[place]) ? place : null, allowed };
 }
 
 // A field's text as a number, shares typed in points: "0.5" is read as 0.5e-2, the very float that Python reads.

@@ -7,7 +7,8 @@ function niceStep(span, count) {
   return (unit <= 1 ? 1 : unit <= 2 ? 2 : unit <= 5 ? 5 : 10) * power;
 }
 
-function scaleOf(values, from, to, { zero = false, count = 5 } = {}) {
+// A scale over values and as much of their intervals (`wide`) as leaves the values a fifth of its length.
+function scaleOf(values, from, to, { zero = false, count = 5, wide = [] } = {}) {
   let low = Infinity;
   let high = -Infinity;
   for (const value of values) {
@@ -16,6 +17,15 @@ function scaleOf(values, from, to, { zero = false, count = 5 } = {}) {
     if (value > high) high = value;
   }
   if (!(low <= high)) [low, high] = [0, 1];
+  let cut = false;
+  const room = 2 * (high - low);
+  const [bottomOf, topOf] = [low - room, high + room];
+  for (const ends of wide) {
+    if (!ends) continue;
+    cut ||= ends[0] < bottomOf || ends[1] > topOf;
+    low = Math.min(low, Math.max(ends[0], bottomOf));
+    high = Math.max(high, Math.min(ends[1], topOf));
+  }
   if (zero && low > 0 && low < 0.6 * high) low = 0;
   if (low === high) [low, high] = [low - Math.abs(low) / 10 - 1e-9, high + Math.abs(high) / 10 + 1e-9];
   const pad = 0.05 * (high - low);
@@ -25,7 +35,7 @@ function scaleOf(values, from, to, { zero = false, count = 5 } = {}) {
   const ticks = [];
   for (let t = Math.ceil(bottom / step) * step; t <= top + 1e-12; t += step) ticks.push(Math.abs(t) < step / 1e6 ? 0 : t);
   const at = (value) => from + ((value - bottom) / (top - bottom)) * (to - from);
-  return { at, ticks, step, low: bottom, high: top };
+  return { at, ticks, step, cut };
 }
 
 function tickWritten(value, step, share) {
