@@ -1,11 +1,11 @@
 """Cheaper weighted fits: a shared prefix of trees, and one run that walks along the frontier, against full fits.
 
-python -m benchmarks.boosting_cheaper [--quick] [--seeds 5]
+python -m benchmarks.boosting_cheaper [--quick] [--seeds 5] [--rows 12000]
 
-All three use the same row weights. *Full*: every point from nothing. *Prefix*: half of the trees are those of plain
-training, the other half weighted. *Walk*: one training run; after plain training every point adds a few trees with its
-own weights to those of the point before. Row weights enter the gradient of every round, so the walk does what a custom
-objective with the Lagrangian's gradient would do.
+*Full*: every point from nothing. *Prefix*: half of the trees are those of plain training, the other half weighted.
+*Walk*: after plain training every point adds a few trees with its own weights to those of the point before. These
+three use the same row weights. *Descent* (LightGBM and XGBoost): one training run with a custom objective, which after
+plain training follows the direction in which loss and gap fall together, every round anew.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from xgboost import XGBClassifier
 
 from fairfront.problems import estimator_problem
 
-from .boosting import CAPS, chosen, interval, store
+from .boosting import CAPS, FOLDER, chosen, interval, store
 from .boosting_data import Split, figures, split
+from .boosting_descent import WALKS, Cut
 from .report import table, write_section
 
-FILE = Path(__file__).resolve().parent / "results" / "boosting_cheaper.json"
 TREES, POINTS, STEP = 100, 8, 10
 Continue = Callable[[Any, int, np.ndarray, np.ndarray, np.ndarray], Any]
 
@@ -96,7 +96,20 @@ def walk(learner: Any, go: Continue, data: Split, weight: list[np.ndarray]) -> l
     return models
 
 
-WAYS = {"full": full, "prefix": prefix, "walk": walk}
+WAYS = {"full": full, "prefix": prefix, "walk": walk, "descent": None}
+
+
+def models_of(way: str, name: str, data: Split, weight: list[np.ndarray]) -> list[Any] | None:
+    """Return the models of one way, None where the learner has no custom objectives."""
+    learner, go = LEARNERS[name]
+    function = WAYS[way]
+    if function is not None:
+        return function(learner, go, data, weight)
+    if name not in WALKS:
+        return None
+    plain = go(learner, TREES, data.train.X, data.train.y, weight[0])
+    scores = WALKS[name](plain, STEP * (POINTS - 1), data)
+    return [Cut(scores, TREES + STEP * place) for place in range(POINTS)]
 
 
 def run(seeds: int, most: int | None, file: Path) -> dict[str, Any]:
@@ -105,14 +118,16 @@ def run(seeds: int, most: int | None, file: Path) -> dict[str, Any]:
     for seed in range(seeds):
         data = split("Adult, sex", seed, most)
         weight = weights(data)
-        for name, (learner, go) in LEARNERS.items():
-            for way, function in WAYS.items():
+        for name in LEARNERS:
+            for way in WAYS:
                 key = f"{name}/{seed}/{way}"
                 if key in results:
                     continue
                 start = time.perf_counter()
-                models = function(learner, go, data, weight)
+                models = models_of(way, name, data, weight)
                 seconds = time.perf_counter() - start
+                if models is None:
+                    continue
                 held, test = (
                     figures(np.stack([m.predict(p.X).astype(float) for m in models]), p)
                     for p in (data.validation, data.test)
@@ -134,6 +149,8 @@ def rows(results: dict[str, Any]) -> list[list[object]]:
             base = [r for k, r in results.items() if k.startswith(f"{name}/") and k.endswith("/full")]
             for way in WAYS:
                 mine = [r for k, r in results.items() if k.startswith(f"{name}/") and k.endswith(f"/{way}")]
+                if not mine:
+                    continue
                 error, gap = (np.array([r["chosen"][str(cap)][i] for r in mine]) for i in (0, 1))
                 first, second = (np.array([r["chosen"][str(cap)][i] for r in base]) for i in (0, 1))
                 ratio = np.median([a["seconds"] / b["seconds"] for a, b in zip(mine, base, strict=True)])
@@ -144,17 +161,17 @@ def rows(results: dict[str, Any]) -> list[list[object]]:
     return lines
 
 
-def main(seeds: int = 5, quick: bool = False) -> None:
-    file = FILE.with_name("boosting_cheaper_quick.json") if quick else FILE
-    results = run(1 if quick else seeds, 12_000 if quick else None, file)
+def main(seeds: int = 5, quick: bool = False, most: int | None = None) -> None:
+    count, most = (1, most or 12_000) if quick else (seeds, most)
+    results = run(count, most, FOLDER / f"cheaper_{'all' if most is None else most}.json")
     head = ["learner", "cap", "way", "test error", "test gap", "error minus full", "gap minus full", "time ratio"]
     body = (
-        f"Adult, sex, equal opportunity: {POINTS} weightings of {TREES} trees, chosen on validation, {seeds} splits. "
+        f"Adult, sex, equal opportunity: {POINTS} weightings of {TREES} trees, chosen on validation, {count} splits. "
         + " ".join((__doc__ or "").split("\n\n")[-1].split())
         + "\n\n"
         + table(head, rows(results))
     )
-    if quick:
+    if most is not None:
         print(body)
     else:
         write_section("Cheaper weighted fits of boosted trees", "python -m benchmarks.boosting_cheaper", body)
@@ -164,5 +181,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--rows", type=int, help="most rows, to try things out")
     asked = parser.parse_args()
-    main(asked.seeds, asked.quick)
+    main(asked.seeds, asked.quick, asked.rows)

@@ -126,6 +126,21 @@ def test_secant_steps_stay_inside_their_bracket_whatever_the_noise() -> None:
         assert after is None or 0.0 < after < t[-1] or after <= 4.0 * t[-1]
 
 
+def test_fits_are_used_up_where_noise_fills_the_holes() -> None:
+    rng, widest = np.random.default_rng(1), []
+    for _ in range(50):
+        times, sizes = [0.0, 1.0], [0.1, -0.02]
+        while len(times) < 12:
+            t = next_even(times, sizes, -0.015, 12 - len(times), 0.6)
+            assert t is not None
+            times.append(t)
+            sizes.append(0.1 - 0.12 * t + rng.normal(scale=0.03))
+        steps = np.diff(np.sort(times))
+        assert steps.min() > 0.005
+        widest.append(steps.max())
+    assert np.median(widest) < 0.35
+
+
 def test_the_search_takes_a_noisy_learner() -> None:
     X, y, group = draw(2)
     forest = RandomForestClassifier(30, min_samples_leaf=10)

@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -23,7 +24,6 @@ import fairfront as ff
 from fairfront.exceptions import FairfrontWarning
 from fairfront.objectives import Quantity
 from fairfront.problems import estimator_problem
-from fairfront.problems.crossfit import find_folds
 from fairfront.problems.learners import weight_keyword
 from fairfront.problems.weighted_fits import row_sums
 from fairfront.solvers import Weighting
@@ -81,6 +81,7 @@ class Fragile(ClassifierMixin, BaseEstimator):
     [
         (KNeighborsClassifier(), {}, "KNeighborsClassifier.fit takes no sample_weight"),
         (make_pipeline(StandardScaler(), KNeighborsClassifier()), {}, "KNeighborsClassifier.fit takes no"),
+        (OneVsRestClassifier(LogisticRegression()), {}, "OneVsRestClassifier.fit takes no"),
         (Labels(), {}, "neither probabilities nor a decision function"),
         (LogisticRegression, {}, "expected an instance"),
         (tree(), {"drive": "speed"}, "unknown drive"),
@@ -92,6 +93,15 @@ class Fragile(ClassifierMixin, BaseEstimator):
         (tree(), {"preferences": [1, 50]}, "for linear models"),
         (tree(), {"solver": "pdo"}, "expected none or a Weighting"),
         (tree(), {"loss": "squared"}, "for regressors"),
+        (tree(), {"n_points": 20}, "n_points is for linear models"),
+        (tree(), {"ridge": 0.1}, "ridge is for linear models"),
+        (tree(), {"path": "proportional"}, "path is for linear models"),
+        (tree(), {"random_state": np.random.RandomState(0)}, "expected a whole number"),
+        (tree(), {"cv": [([0, 1], [9999])]}, "cv does not split these 900 rows"),
+        (tree(), {"cv": GroupKFold(2)}, "cv.split"),
+        (None, {"drive": "rate_gap"}, "drive is for weighted fits"),
+        (None, {"max_fits": 5}, "max_fits is for weighted fits"),
+        (None, {"cv": 5}, "cv is for weighted fits"),
         (Fragile(limit=0.5), {}, "could not be fitted with sample_weight"),
     ],
 )
@@ -208,21 +218,6 @@ def test_row_weights_are_omega_over_p_and_negative_ones_flip(data) -> None:
     wide = Weighting(max_fits=6, negative=True)
     front = ff.trace(X, y, sensitive_features=group, estimator=tree(max_depth=1), solver=wide, notion="group_loss")
     assert len(front) >= 1
-
-
-@pytest.mark.parametrize("cv", [3, 0.25, KFold(4), None])
-def test_folds_hold_rows_out(data, cv) -> None:
-    X, y, group = data
-    cells = estimator_problem(X, y, estimator=tree(), sensitive_features=group, cv=2).laid.problem.layout.cells
-    folds = find_folds(cv, X, y, cells, True, 0)
-    for fit, held in folds.pairs:
-        assert folds.same or not set(fit) & set(held)
-    if cv == 3:
-        assert sorted(np.concatenate([held for _, held in folds.pairs])) == list(range(len(y)))
-        for _, held in folds.pairs:
-            assert (group[held] == "A").mean() == pytest.approx((group == "A").mean(), abs=0.01)
-    if cv == 0.25:
-        assert len(folds.held) == pytest.approx(0.25 * len(y), abs=1)
 
 
 def test_lazy_models_are_fitted_when_asked_for_and_jobs_change_nothing(data) -> None:

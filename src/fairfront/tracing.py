@@ -46,7 +46,7 @@ def trace(
     groups: Groups | None = None,
     estimator: Any = None,
     max_fits: int = 12,
-    cv: Any = 3,
+    cv: Any = "auto",
     drive: Drive = "loss_gap",
     fit_params: Mapping[str, Any] | None = None,
     lazy: bool = False,
@@ -81,10 +81,10 @@ def trace(
     estimator : estimator, optional
         Any classifier or regressor whose fit takes sample_weight, instead of a linear model: points are then weighted
         fits of it, not certified, and X is whatever it takes. ``max_fits`` weightings are tried (or ``solver`` is a
-        `Weighting`); gaps are those of predictions of rows left out of the fit, ``cv`` folds or a held-out fraction
-        ("train": the training rows); ``drive`` says which gap is lowered, of losses or of rates of decisions;
-        ``fit_params`` go to every fit, ``n_jobs`` to joblib; ``lazy`` fits models on all rows only when asked for,
-        keeping the training rows in memory until then.
+        `Weighting`). Gaps are those of predictions of rows left out of the fit: ``cv`` folds, a held-out fraction,
+        "auto" (3 folds, or a quarter where every cell has many rows), or "train" (the training rows). ``drive`` says
+        which gap is lowered, of losses or of rates of decisions; ``fit_params`` go to every fit, ``n_jobs`` to joblib;
+        ``lazy`` fits models on all rows only when asked for, keeping the training rows in memory until then.
 
     Returns
     -------
@@ -100,7 +100,16 @@ def trace(
         "groups": groups,
     }
     if estimator is not None:
-        search = resolve_search(solver, max_fits, surrogate, preferences)
+        search = resolve_search(
+            solver,
+            max_fits,
+            surrogate=surrogate,
+            preferences=preferences,
+            n_points=n_points,
+            ridge=ridge,
+            fit_intercept=fit_intercept,
+            path=path,
+        )
         problem = estimator_problem(
             X,
             y,
@@ -113,6 +122,7 @@ def trace(
             **common,
         )
         return trace_estimator(problem, search, lazy, progress)
+    refuse_search(max_fits=max_fits, cv=cv, drive=drive, fit_params=fit_params, lazy=lazy)
     setup = linear_problem(X, y, surrogate=surrogate, ridge=ridge, fit_intercept=fit_intercept, **common)
     return trace_setup(
         setup,
@@ -190,16 +200,41 @@ def resolve_solver(solver: str | Solver, setup: Setup) -> Any:
     return chosen
 
 
-def resolve_search(solver: Any, max_fits: int, surrogate: str, preferences: Any) -> Weighting:
+LINEAR: dict[str, Any] = {
+    "surrogate": "loss",
+    "preferences": None,
+    "preference": None,
+    "n_points": None,
+    "ridge": None,
+    "fit_intercept": True,
+    "path": "worst_gap",
+}
+"""What only linear models have, and how it is when nobody asked for it."""
+SEARCH: dict[str, Any] = {"max_fits": 12, "cv": "auto", "drive": "loss_gap", "fit_params": None, "lazy": False}
+"""What only the weighted fits of an estimator have, and how it is when nobody asked for it."""
+
+
+def resolve_search(solver: Any, max_fits: int, **linear: Any) -> Weighting:
     """Return the search in weights, refusing what only linear models have."""
-    if preferences is not None or surrogate != "loss":
-        what = "preferences" if preferences is not None else f"surrogate={surrogate!r}"
-        raise InputError(f"{what} is for linear models, found an estimator; use max_fits=, drive='rate_gap' or a cap.")
+    for name, value in linear.items():
+        if value is not LINEAR[name] and not (isinstance(value, str) and value == LINEAR[name]):
+            raise InputError(
+                f"{name} is for linear models, found an estimator; use max_fits=, drive='rate_gap' or a cap, or set it "
+                "in the estimator."
+            )
     if isinstance(solver, Weighting):
         return solver
     if solver != "newton":
         raise InputError(f"solver is {solver!r}, expected none or a Weighting with an estimator.")
     return Weighting(max_fits=max_fits)
+
+
+def refuse_search(**given: Any) -> None:
+    """Refuse what only an estimator's weighted fits have, where there is no estimator."""
+    for name, value in given.items():
+        usual = SEARCH[name]
+        if value is not usual and not (isinstance(value, (str, int)) and value == usual):
+            raise InputError(f"{name} is for weighted fits, found no estimator; give estimator=, or leave it out.")
 
 
 def _recorder(problem: LinearProblem, archive: Archive, bar: Progress, runs: int) -> Any:

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils import indexable
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from ..exceptions import InputError
 from ..objectives import Array
@@ -38,8 +39,13 @@ class FairLinearModel(BaseEstimator):  # type: ignore[misc]
         """Check X and y as scikit-learn does and note the features; X is the estimator's own affair if there is one."""
         if self.estimator is not None:
             _, y = validate_data(self, X, y, skip_check_array=True)
-            y = column_or_1d(y)
+            y = column_or_1d(y, warn=True)
+            X = indexable(X)[0]  # sparse matrices by row; what is no array but can be one
+            check_consistent_length(X, y)
+            if len(y) < 2:
+                raise InputError(f"found n_samples={len(y)}, expected at least 2 rows to fit {type(self).__name__}.")
             if classification:
+                check_classification_targets(y)
                 self.classes_ = np.unique(y)
             return X, y
         X, y = validate_data(
@@ -101,7 +107,8 @@ class FairLinearModel(BaseEstimator):  # type: ignore[misc]
         """Return X coef^T + intercept, or the fitted estimator's scores: (n,) for one, (n, K) for several."""
         check_is_fitted(self)
         if self.estimator is not None:
-            validate_data(self, X, reset=False, skip_check_array=True)
+            if getattr(X, "ndim", 2) == 2:  # the learner itself says best what is wrong with others
+                validate_data(self, X, reset=False, skip_check_array=True)
             found = scores_of_learner(self.model_, X, self.task_, self.loss_)
             return found[0] if len(found) == 1 else np.ascontiguousarray(found.T)
         X = validate_data(self, X, accept_sparse="csr", reset=False)

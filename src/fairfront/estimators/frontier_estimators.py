@@ -13,7 +13,7 @@ from ..exceptions import InputError
 from ..frontier import Frontier
 from ..frontier.fitting_estimators import trace_estimator
 from ..objectives import Array, GroupProbabilities, Groups
-from ..tracing import resolve_search, trace_setup
+from ..tracing import refuse_search, resolve_search, trace_setup
 from ..validation import as_columns, check_weights, take_rows
 from .base import FairLinearModel
 from .probabilities import WithProbabilities
@@ -47,10 +47,12 @@ class _FrontierFit(FairLinearModel):
     def _traced(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, classification: bool) -> Frontier:
         """Trace the frontier of linear models, or of the estimator that was given."""
         if self.estimator is not None:
-            config = resolve_search(self.solver, self.max_fits, self.surrogate, self.preferences)
+            linear = ("surrogate", "preferences", "n_points", "ridge", "fit_intercept", "path")
+            config = resolve_search(self.solver, self.max_fits, **{name: getattr(self, name) for name in linear})
             problem = self._weighted_fits(X, y, sensitive_features, sample_weight, self.drive)
             self.task_, self.loss_ = problem.laid.task, problem.laid.problem.loss.name
             return trace_estimator(problem, config, progress=False)
+        refuse_search(drive=self.drive)
         return trace_setup(
             self._setup(X, y, sensitive_features, sample_weight, classification),
             self.solver,
@@ -153,7 +155,7 @@ class FrontierClassifier(ClassifierMixin, WithProbabilities, _FrontierFit):  # t
         random_state: int | None = None,
         estimator: Any = None,
         max_fits: int = 12,
-        cv: Any = 3,
+        cv: Any = "auto",
         drive: str = "loss_gap",
         n_jobs: int | None = None,
     ) -> None:
@@ -205,7 +207,7 @@ class FrontierRegressor(RegressorMixin, _FrontierFit):  # type: ignore[misc]
         random_state: int | None = None,
         estimator: Any = None,
         max_fits: int = 12,
-        cv: Any = 3,
+        cv: Any = "auto",
         drive: str = "loss_gap",
         n_jobs: int | None = None,
     ) -> None:

@@ -83,7 +83,7 @@ class ParetoFairClassifier(ClassifierMixin, WithProbabilities):  # type: ignore[
         estimator: Any = None,
         max_rate_gap: float | None = None,
         max_fits: int = 6,
-        cv: Any = 3,
+        cv: Any = "auto",
         n_jobs: int | None = None,
     ) -> None:
         self.notion = notion
@@ -134,7 +134,7 @@ class ParetoFairRegressor(RegressorMixin, FairLinearModel):  # type: ignore[misc
         estimator: Any = None,
         max_rate_gap: float | None = None,
         max_fits: int = 6,
-        cv: Any = 3,
+        cv: Any = "auto",
         n_jobs: int | None = None,
     ) -> None:
         self.notion = notion
@@ -179,7 +179,11 @@ def _fit_weighted(shell: Any, X: Any, y: Any, sensitive_features: Any, sample_we
     """Search the weights whose held-out gap meets the cap, and note what was found."""
     if shell.max_loss_gap is not None and shell.max_rate_gap is not None:
         raise InputError("max_loss_gap and max_rate_gap were given, expected at most one of them.")
-    config: Weighting = resolve_search(shell.solver, shell.max_fits, shell.surrogate, shell.preference)
+    config: Weighting = resolve_search(
+        shell.solver,
+        shell.max_fits,
+        **{name: getattr(shell, name) for name in ("surrogate", "preference", "ridge", "fit_intercept")},
+    )
     drive = "loss_gap" if shell.max_rate_gap is None else "rate_gap"
     cap = shell.max_loss_gap if shell.max_rate_gap is None else shell.max_rate_gap
     problem = shell._weighted_fits(X, y, sensitive_features, sample_weight, drive)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -38,7 +39,11 @@ class _Refit:
 
 
 def assemble_estimators(
-    problem: EstimatorProblem, fits: list[Reading], solver: Weighting, lazy: bool = False
+    problem: EstimatorProblem,
+    fits: list[Reading],
+    solver: Weighting,
+    lazy: bool = False,
+    on_fit: Callable[[], None] | None = None,
 ) -> Frontier:
     """Make a frontier of weighted fits, sorted from plain training to the smallest gap.
 
@@ -49,7 +54,7 @@ def assemble_estimators(
     models = {place: fit.model for place, fit in enumerate(chosen) if fit.model is not None}
     refit = _Refit(problem, np.stack([fit.multipliers for fit in chosen]))
     if not lazy and not models:
-        models, lost = _refitted(problem, refit, len(chosen))
+        models, lost = _refitted(problem, refit, len(chosen), on_fit)
         chosen = [fit for place, fit in enumerate(chosen) if place not in lost]
     points = EstimatorPoints(
         models,
@@ -77,9 +82,16 @@ def _kept(problem: EstimatorProblem, fits: list[Reading]) -> NDArray[np.intp]:
     return places[np.argsort(-worst[places], kind="stable")]
 
 
-def _refitted(problem: EstimatorProblem, refit: _Refit, count: int) -> tuple[dict[int, Any], set[int]]:
+def _refitted(
+    problem: EstimatorProblem, refit: _Refit, count: int, on_fit: Callable[[], None] | None
+) -> tuple[dict[int, Any], set[int]]:
     """Fit all points on all rows; a fit that fails leaves its point out, with a warning."""
-    found = Parallel(n_jobs=problem.n_jobs)(delayed(_attempt)(refit, place) for place in range(count))
+    jobs = (delayed(_attempt)(refit, place) for place in range(count))
+    found: list[tuple[Any, Any]] = []
+    for result in Parallel(n_jobs=problem.n_jobs, return_as="generator")(jobs):
+        found.append(result)
+        if on_fit is not None:
+            on_fit()
     lost = {place for place, (_, error) in enumerate(found) if error is not None}
     if lost and len(lost) == count:
         raise found[0][1]
@@ -133,7 +145,9 @@ def _facts(problem: EstimatorProblem, solver: Weighting, heuristic: bool) -> Est
     base = facts_of(problem.driving, solver)
     known = {each.name: getattr(base, each.name) for each in fields(base)}
     same = problem.folds.same
-    measured = "training rows" if same else f"predictions of held-out rows ({len(problem.folds.pairs)} parts)"
+    parts = len(problem.folds.pairs)
+    held = "one held-out part of the rows" if parts == 1 else f"cross-fitted predictions, {parts} folds"
+    measured = "training rows" if same else held
     drive = "loss_gap" if problem.driving is problem.laid else "rate_gap"
     words = f"Weighted fits of {type(problem.estimator).__name__}; losses and gaps are those of {measured}."
     known.update(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -21,8 +22,18 @@ from .frontier import Frontier
 def trace_estimator(
     problem: EstimatorProblem, config: Weighting, lazy: bool = False, progress: bool | Literal["auto"] = "auto"
 ) -> Frontier:
-    """Trace an estimator's frontier by weighted fits."""
-    return assemble_estimators(problem, read_all(problem, config, None, progress), config, lazy)
+    """Trace an estimator's frontier by weighted fits; every fit moves the bar, also those on all rows."""
+    parts = len(problem.folds.pairs)
+    final = 0 if lazy or problem.folds.same else 1
+    done: list[int] = []
+    with progress_bar(progress, "fitting", config.max_fits * (parts + final)) as bar:
+
+        def on_fit() -> None:
+            done.append(1)
+            bar.update(len(done), f"{len(done)} fits of {type(problem.estimator).__name__}")
+
+        fits = read_all(problem, config, None, on_fit)
+        return assemble_estimators(problem, fits, config, lazy, on_fit)
 
 
 def fit_capped(problem: EstimatorProblem, config: Weighting, cap: float) -> tuple[Any, Reading, int]:
@@ -30,33 +41,26 @@ def fit_capped(problem: EstimatorProblem, config: Weighting, cap: float) -> tupl
 
     Where the cap cannot be met, it is the one that comes nearest.
     """
-    fits = read_all(problem, config, check_positive(cap, "the largest gap", zero=True), False)
+    fits = read_all(problem, config, check_positive(cap, "the largest gap", zero=True))
     found = fits[met(fits, problem.driven, cap, config.tol)]
     model = found.model if found.model is not None else problem.refit(found.multipliers)
     return model, found, len(fits)
 
 
 def read_all(
-    problem: EstimatorProblem, config: Weighting, cap: float | None, progress: bool | Literal["auto"]
+    problem: EstimatorProblem, config: Weighting, cap: float | None, on_fit: Callable[[], None] | None = None
 ) -> list[Reading]:
     """Run the search; a fit that fails ends it, and what was found so far is kept and the failure told."""
-    parts = len(problem.folds.pairs)
-    done: list[int] = []
-    with progress_bar(progress, "fitting", config.max_fits * parts) as bar:
 
-        def on_fit() -> None:
-            done.append(1)
-            bar.update(len(done), f"{len(done)} fits, {len(done) // parts} weightings measured")
+    def read(multipliers: Array) -> Reading:
+        try:
+            return problem.read(multipliers, on_fit)
+        except InputError:
+            raise
+        except Exception as error:  # any learner, any error: the fits so far are worth keeping
+            raise _stopped(problem, error, plain=not np.any(multipliers)) from error
 
-        def read(multipliers: Array) -> Reading:
-            try:
-                return problem.read(multipliers, on_fit)
-            except InputError:
-                raise
-            except Exception as error:  # any learner, any error: the fits so far are worth keeping
-                raise _stopped(problem, error, plain=not np.any(multipliers)) from error
-
-        return search(problem, config, read, cap)
+    return search(problem, config, read, cap)
 
 
 def _stopped(problem: EstimatorProblem, error: Exception, plain: bool) -> Exception:

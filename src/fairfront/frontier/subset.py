@@ -8,18 +8,16 @@ from typing import Any
 
 from ..exceptions import InputError
 from ..measures import Evaluation
+from .estimator_points import EstimatorPoints
 from .frontier import Frontier
 
 
 def subset(front: Frontier, ids: Sequence[int]) -> Frontier:
     """Return a frontier of the points with these ids, in their order on the frontier; ids stay."""
     places = sorted({front.place(id) for id in ids})
-    points: Any = front.points
-    if not hasattr(points, "take"):
-        raise InputError(f"{type(points).__name__} cannot be taken apart, expected linear models or estimators.")
     return replace(
         front,
-        points=points.take(places),
+        points=_some(front.points, places),
         objectives=front.objectives[places],
         gaps=front.gaps[places],
         signed_gaps=front.signed_gaps[places],
@@ -31,6 +29,16 @@ def subset(front: Frontier, ids: Sequence[int]) -> Frontier:
         ids=front.ids[places],
         evaluations={name: _taken(record, places) for name, record in front.evaluations.items()},
     )
+
+
+def _some(points: Any, places: list[int]) -> Any:
+    """Return some of the models; fits that were put off are made now, because the rows are not kept."""
+    if isinstance(points, EstimatorPoints):
+        models = {new: points.build(old) for new, old in enumerate(places)}
+        return replace(points, models=models, size=len(places), refit=None)
+    if not hasattr(points, "take"):
+        raise InputError(f"{type(points).__name__} cannot be taken apart, expected linear models or fits of a learner.")
+    return points.take(places)
 
 
 def _taken(record: Evaluation, places: list[int]) -> Evaluation:

@@ -17,6 +17,9 @@ from ..exceptions import InputError
 from ..objectives import Cells
 
 Ints = NDArray[np.intp]
+QUARTER = 0.25
+PLENTY = 1000
+"""Rows of the smallest cell in a held-out quarter from which on a rate is known to about 0.015: one part will do."""
 
 
 @dataclass(frozen=True)
@@ -32,28 +35,51 @@ class Folds:
         return np.unique(np.concatenate([held for _, held in self.pairs]))
 
 
-def find_folds(cv: Any, X: Any, y: NDArray[Any], cells: Cells, classification: bool, seed: int) -> Folds:
-    """Return the folds that ``cv`` asks for.
+def find_folds(cv: Any, X: Any, y: NDArray[Any], kept: Ints, cells: Cells, classification: bool, seed: int) -> Folds:
+    """Return the folds that ``cv`` asks for, as places among the rows that are kept.
 
-    A whole number: as many folds, stratified by cell. A fraction: one held-out part of that size. None or "train": the
-    training rows themselves. A scikit-learn splitter or pairs of indices: those.
+    "auto": 3 folds, or one held-out quarter where its smallest cell is large. A whole number: as many folds, stratified
+    by cell. A fraction: one held-out part of that size. None or "train": the training rows themselves. A scikit-learn
+    splitter or pairs of indices: those, of all rows of X and y.
     """
-    everything = np.arange(len(y), dtype=np.intp)
+    everything = np.arange(len(kept), dtype=np.intp)
     if cv is None or (isinstance(cv, str) and cv == "train"):
         return Folds(((everything, everything),), same=True)
-    strata = _strata(y, cells, classification)
+    strata = _strata(y[kept], cells, classification)
+    if isinstance(cv, str) and cv == "auto":
+        cv = QUARTER if QUARTER * _smallest(cells) >= PLENTY else 3
     if isinstance(cv, (bool, str)):
-        raise InputError(f"cv is {cv!r}, expected a number of folds, a held-out fraction, 'train' or a splitter.")
+        raise InputError(
+            f"cv is {cv!r}, expected a number of folds, a held-out fraction, 'auto', 'train' or a splitter."
+        )
     if isinstance(cv, (int, np.integer)):
-        if not 2 <= cv <= len(y):
+        if not 2 <= cv <= len(kept):
             raise InputError(f"cv is {cv}, expected 2 folds or more (and no more than rows), a fraction, or 'train'.")
         return _numbered(_dealt(strata, int(cv), seed), int(cv))
     if isinstance(cv, (float, np.floating)):
         if not 0.0 < cv < 1.0:
             raise InputError(f"cv is {cv}, expected a held-out fraction between 0 and 1, or a number of folds.")
         return _part(strata, float(cv), seed)
-    pairs = tuple((np.asarray(a, dtype=np.intp), np.asarray(b, dtype=np.intp)) for a, b in check_cv(cv).split(X, y))
-    return Folds(pairs, same=False)
+    return Folds(_given(cv, X, y, kept), same=False)
+
+
+def _given(cv: Any, X: Any, y: NDArray[Any], kept: Ints) -> tuple[tuple[Ints, Ints], ...]:
+    """Return the pairs of a splitter, or those that were given, as places among the kept rows."""
+    place = np.full(len(y), -1, dtype=np.intp)
+    place[kept] = np.arange(len(kept))
+    try:
+        pairs = [(place[np.asarray(a)], place[np.asarray(b)]) for a, b in check_cv(cv).split(X, y)]
+    except (ValueError, TypeError, IndexError) as error:
+        raise InputError(
+            f"cv does not split these {len(y)} rows ({error}); expected a number of folds, a fraction, a splitter, or "
+            "pairs of row numbers (for splitters that need persons: list(cv.split(X, y, persons)))."
+        ) from error
+    return tuple((a[a >= 0], b[b >= 0]) for a, b in pairs)
+
+
+def _smallest(cells: Cells) -> int:
+    """Return the rows of the smallest cell; the weight of it where rows belong to groups with probabilities."""
+    return int(cells.weight.min()) if cells.shares is not None else int(np.diff(cells.offsets).min())
 
 
 def _strata(y: NDArray[Any], cells: Cells, classification: bool) -> Ints:

@@ -165,7 +165,7 @@ def estimator_problem(
     sample_weight: Any = None,
     loss: Any = "logistic",
     drive: Drive = "loss_gap",
-    cv: Any = 3,
+    cv: Any = "auto",
     n_jobs: int | None = None,
     random_state: int | None = None,
     fit_params: Mapping[str, Any] | None = None,
@@ -177,13 +177,17 @@ def estimator_problem(
     """
     if drive not in ("loss_gap", "rate_gap"):
         raise InputError(f"unknown drive {drive!r}, expected 'loss_gap' or 'rate_gap'.")
+    X = _as_given(X)
     n = _rows_of(X)
     labels, weight = check_labels(y, n), check_weights(sample_weight, n)
+    whole = (X, labels)
+    kept = np.arange(n) if weight is None else np.flatnonzero(weight > 0.0)
     measured = loss_for(estimator, loss)
     regression = measured == "squared"
-    if weight is not None and not weight.all():
-        X, labels, sensitive_features, weight = _busy(X, labels, sensitive_features, weight)
-        n = len(labels)
+    if weight is not None and len(kept) < n:
+        X, labels, weight = take_rows(X, kept), labels[kept], weight[kept]
+        sensitive_features = _groups_of(sensitive_features, kept, n)
+        n = len(kept)
     if regression and drive == "rate_gap":
         raise InputError("drive 'rate_gap' compares decisions, found a regressor; use drive='loss_gap'.")
     options = {**known, "sensitive_features": sensitive_features, "sample_weight": weight, "ridge": 0.0}
@@ -196,8 +200,8 @@ def estimator_problem(
     check_learner(estimator, laid.task, laid.problem.loss.name, drive)
     classes = laid.task.classes
     codes = labels if regression else np.array([classes.index(v) for v in labels.tolist()])
-    seed = 0 if random_state is None else int(random_state)
-    folds = find_folds(cv, X, labels, laid.problem.layout.cells, not regression, seed)
+    seed = _seed(random_state)
+    folds = find_folds(cv, *whole, kept, laid.problem.layout.cells, not regression, seed)
     problem = EstimatorProblem(
         estimator, X, codes.astype(np.float64), laid, driving, _signs(driving), folds, seed, n_jobs, fit_params or {}
     )
@@ -206,15 +210,29 @@ def estimator_problem(
     return problem
 
 
-def _busy(X: Any, labels: NDArray[Any], groups: Any, weight: Array) -> tuple[Any, NDArray[Any], Any, Array]:
-    """Leave out rows of weight 0, which are to count as if they were not there."""
-    rows = np.flatnonzero(weight > 0.0)
+def _groups_of(groups: Any, rows: Ints, n: int) -> Any:
+    """Return the groups of some rows: those of weight 0 are to count as if they were not there."""
     if isinstance(groups, GroupProbabilities):
-        kept: Any = GroupProbabilities(groups.shares[rows], groups.levels, groups.name)
-    else:
-        columns = as_columns(groups, "sensitive_features", n=len(labels))
-        kept = {name: values[rows] for name, values in columns.items()}
-    return take_rows(X, rows), labels[rows], kept, weight[rows]
+        return GroupProbabilities(groups.shares[rows], groups.levels, groups.name)
+    columns = as_columns(groups, "sensitive_features", n=n)
+    return {name: values[rows] for name, values in columns.items()}
+
+
+def _seed(random_state: Any) -> int:
+    if random_state is None:
+        return 0
+    if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)):
+        raise InputError(
+            f"random_state is a {type(random_state).__name__}, expected a whole number or None, as all fits share it."
+        )
+    return int(random_state)
+
+
+def _as_given(X: Any) -> Any:
+    """Return X as it is, but in a form whose rows can be taken: sparse matrices by row, others that are arrays."""
+    if hasattr(X, "tocsr"):
+        return X.tocsr()
+    return np.asarray(X) if hasattr(X, "__array__") and not hasattr(X, "shape") else X
 
 
 def _rows_of(X: Any) -> int:

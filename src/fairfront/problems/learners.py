@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.base import clone, is_regressor
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 
 from ..exceptions import InputError
@@ -31,12 +32,18 @@ def weight_keyword(estimator: Any) -> str:
     if "sample_weight" in parameters:
         return "sample_weight"
     inner = getattr(estimator, "estimator", getattr(estimator, "regressor", None))
-    if inner is not None and any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+    if inner is not None and any(p.kind is p.VAR_KEYWORD for p in parameters.values()) and _hands_on(estimator):
         return weight_keyword(inner)
     raise InputError(
         f"{type(estimator).__name__}.fit takes no sample_weight, expected an estimator whose fit does; use another "
         "learner (boosted trees, forests, linear models), or give it a fit that draws rows in proportion to weights."
     )
+
+
+def _hands_on(estimator: Any) -> bool:
+    """Tell whether a wrapper hands keywords of fit on; most of scikit-learn's do so only under its routing."""
+    foreign = type(estimator).__module__.split(".")[0] != "sklearn"
+    return foreign or hasattr(estimator, "refit") or isinstance(estimator, TransformedTargetRegressor)
 
 
 def check_learner(estimator: Any, task: Task, loss: str, drive: str) -> None:

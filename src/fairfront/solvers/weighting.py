@@ -134,8 +134,9 @@ def _along_line(problem: WeightedFits, config: Weighting, read: Read, cap: float
         if len(fits) >= config.max_fits:
             return
         step(min(place(times, sizes, end), reach))
+    close = 0.6 if problem.noise else 0.3
     while len(fits) < config.max_fits:
-        t = next_even(times, sizes, end, config.max_fits - len(fits))
+        t = next_even(times, sizes, end, config.max_fits - len(fits), close)
         if t is None:
             return
         step(t)
@@ -194,23 +195,30 @@ def place(times: list[float], sizes: list[float], goal: float) -> float:
     return float(np.clip(guess, low + 0.02 * (high - low), high - 0.02 * (high - low)))
 
 
-def next_even(times: list[float], sizes: list[float], end: float, left: int) -> float | None:
-    """Return where to fit next, so that ``left`` more fits leave gaps evenly spaced; None where noise is all there is.
+def next_even(times: list[float], sizes: list[float], end: float, left: int, close: float = 0.3) -> float | None:
+    """Return where to fit next, so that ``left`` more fits leave gaps evenly spaced; None where all gaps are the same.
 
     The fits are dealt out to the holes between neighbours, always to the widest part; the hole that gets most is next.
+    Neighbours nearer than ``close`` even steps differ by noise and have no hole between them; where those are all that
+    is left, the widest step is halved, one past the end counting half.
     """
     t, z = monotone(times, sizes)
     holes = np.maximum(z[:-1] - np.maximum(z[1:], end), 0.0)
-    holes[np.diff(t) < 0.3 * t[-1] / (len(t) + left)] = 0.0  # neighbours this close differ by noise
     if holes.max() < 1e-9 * max(abs(z[0]), 1e-300):
         return None
+    holes[np.diff(t) < close * t[-1] / (len(t) + left)] = 0.0
+    if holes.max() < 1e-9 * max(abs(z[0]), 1e-300):
+        widest = int(np.argmax(np.diff(t) * np.where(z[:-1] > end, 1.0, 0.5)))  # a crossing may be noise as well
+        return float(0.5 * (t[widest] + t[widest + 1]))
     parts = np.ones(len(holes))
     for _ in range(left):
         parts[np.argmax(holes / parts)] += 1.0
     most = int(np.argmax(parts))
     share = 1.0 / parts[most] if parts[most] > 1.0 else 0.5
     goal = z[most] - share * holes[most]
-    return place(times, sizes, float(goal)) if share < 0.5 else _middle(t, z, most, float(goal))
+    found = place(times, sizes, float(goal)) if share < 0.5 else _middle(t, z, most, float(goal))
+    margin = 0.25 * close * (t[most + 1] - t[most])
+    return float(np.clip(found, t[most] + margin, t[most + 1] - margin))
 
 
 def _middle(t: Array, z: Array, hole: int, goal: float) -> float:
