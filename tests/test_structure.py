@@ -90,6 +90,8 @@ def test_files_are_small_and_finished(path: Path) -> None:
         "xgboost",
         "catboost",
         "playwright",
+        "safetensors",
+        "torchjd",
     ],
 )
 def test_optional_packages_are_imported_late(heavy: str) -> None:

@@ -2,6 +2,9 @@
 
 __version__ = "0.1.0"  # before the imports: files name the version that wrote them
 
+import importlib
+from typing import Any
+
 from . import datasets, pareto
 from .estimators import (
     FrontierClassifier,
@@ -62,3 +65,10 @@ __all__ = [
     "trace",
     "trace_table",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import `fairfront.torch` when it is first asked for, so that nobody pays for it who does not use it."""
+    if name == "torch":
+        return importlib.import_module(".torch", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

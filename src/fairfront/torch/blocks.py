@@ -1,0 +1,105 @@
+"""Blocks: which rows count in which cells, and what is measured of their scores, for any batch of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InputError
+from ..objectives import Array, Measure
+from ..problems import LinearProblem
+
+Ints = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Cells of one set of scores; modules with several labels per sample have one block per label.
+
+    columns          the module's outputs that are its scores
+    first, count     its cells are first to first + count of L
+    targets (n,)     what the losses read, in the order of the data
+    cell (n,)        the class of rows of each row; None when groups are probabilities
+    shares (c, n)    weights of rows in classes of rows, when groups are probabilities
+    weight (n,)      row weights, None when all are 1
+    measures         (measure, index in L of each class of rows, -1: not needed)
+    names (c,)       what each class of rows is, for sentences
+    """
+
+    columns: slice
+    first: int
+    count: int
+    targets: Array
+    cell: Ints | None
+    shares: Array | None
+    weight: Array | None
+    measures: tuple[tuple[Measure, Ints], ...]
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, problem: LinearProblem, columns: slice, first: int) -> Block:
+        """Take the cells of a problem that is laid out, back in the order of the data."""
+        cells, layout = problem.layout.cells, problem.layout
+        back = np.argsort(cells.order)
+        cell = None
+        if cells.shares is None:
+            cell = np.repeat(np.arange(cells.count), np.diff(cells.offsets)).astype(np.intp)[back]
+        measures = tuple((bound, np.where(at < 0, -1, at + first)) for bound, at in problem.measures)
+        return cls(
+            columns=columns,
+            first=first,
+            count=layout.k - 1,
+            targets=problem.targets[back],
+            cell=cell,
+            shares=cells.shares,
+            weight=None if cells.row_weight is None else cells.row_weight[back],
+            measures=measures,
+            names=_names(problem),
+        )
+
+    @property
+    def classes(self) -> int:
+        """Return the number of classes of rows."""
+        return len(self.names)
+
+    def members(self, rows: Ints) -> Array:
+        """Return weights (c, rows) of these rows in every class of rows, each class summing to 1."""
+        if self.shares is not None:
+            found = self.shares[:, rows]
+        else:
+            assert self.cell is not None
+            found = (self.cell[rows] == np.arange(self.classes)[:, None]).astype(np.float64)
+            if self.weight is not None:
+                found = found * self.weight[rows]
+        total = found.sum(axis=1, keepdims=True)
+        self._check(total[:, 0])
+        return np.asarray(found / total)
+
+    def _check(self, total: Array) -> None:
+        if (total <= 0.0).any():
+            missing = ", ".join(self.names[i] for i in np.flatnonzero(total <= 0.0))
+            raise InputError(
+                f"the batch has no rows of {missing}, expected at least one row of each of {self.classes} cells; "
+                "draw batches with fairfront.torch.CellSampler, or larger ones."
+            )
+
+    def slopes(self, scores: Array, rows: Ints, share: Array, cell: int, L: Array) -> Iterator[tuple[int, Array]]:
+        """Add a class of rows to L (R, k) and yield (index in L, derivative of it by the scores (R, K, rows))."""
+        for bound, where in self.measures:
+            if where[cell] >= 0:
+                value, slope = bound.value_slope(scores, self.targets[rows])
+                L[:, where[cell]] += value @ share
+                yield int(where[cell]), slope * share
+
+
+def _names(problem: LinearProblem) -> tuple[str, ...]:
+    """Name every class of rows by the averages that it enters."""
+    inside: list[list[str]] = [[] for _ in range(problem.layout.cells.count)]
+    for average in problem.layout.averages:
+        for place in average.cells:
+            if average.name not in inside[place]:
+                inside[place].append(average.name)
+    return tuple(repr(" and ".join(names[:3])) if names else "'all other rows'" for names in inside)

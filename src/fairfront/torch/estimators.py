@@ -1,0 +1,144 @@
+"""A module as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from scipy.special import softmax as row_softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..exceptions import InputError
+from ..objectives import Array
+from ..validation import pass_hint
+from .backend import torch
+from .fitting import fit
+from .points import module_scores
+from .training import Training
+
+
+class TorchFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A network trained to one point of its frontier, behind scikit-learn's interface.
+
+    Parameters
+    ----------
+    module : nn.Module, or function of (n_features, n_scores) that makes one
+        A module that is given is copied, never changed; ``n_scores`` is 1 for two classes. Without one it is a network
+        with a hidden layer of 32 units.
+    notion, surrogate, loss, gap, favourable, groups
+        As in `fairfront.ParetoFairClassifier`.
+    max_loss_gap : float, optional
+        Cap on every gap, in the unit of the surrogate; without cap and preference the gaps are made small.
+    preference : array of shape (m,), optional
+    epochs, batch_size, lr, optimizer, device
+        As in `fit` and `Training`.
+    random_state : int, optional
+        Seed of weights (of modules that are made here), batches and dropout.
+
+    Attributes
+    ----------
+    module_, classes_, objectives_, objective_names_, loss_gaps_, history_
+    """
+
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"sensitive_features": True}
+
+    def __init__(
+        self,
+        module: Any = None,
+        notion: Any = "equal_opportunity",
+        surrogate: Any = "loss",
+        loss: Any = "logistic",
+        gap: Any = "squared",
+        max_loss_gap: float | None = None,
+        preference: Any = None,
+        favourable: Any = None,
+        groups: Any = None,
+        epochs: int = 20,
+        batch_size: int = 256,
+        lr: float = 1e-3,
+        optimizer: Any = None,
+        device: Any = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.module = module
+        self.notion = notion
+        self.surrogate = surrogate
+        self.loss = loss
+        self.gap = gap
+        self.max_loss_gap = max_loss_gap
+        self.preference = preference
+        self.favourable = favourable
+        self.groups = groups
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.lr = lr
+        self.optimizer = optimizer
+        self.device = device
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> TorchFairClassifier:
+        """Fit to features, labels and the group of every row."""
+        if sensitive_features is None:
+            raise InputError(
+                f"TorchFairClassifier needs sensitive_features to fit, found None; {pass_hint('sensitive_features')}"
+            )
+        X, y = validate_data(self, X, y, dtype=[np.float32, np.float64], ensure_min_samples=2)
+        check_classification_targets(y)
+        self.classes_ = np.unique(y)
+        self.n_scores_ = 1 if len(self.classes_) == 2 else len(self.classes_)
+        free = self.max_loss_gap is None and self.preference is None
+        seed = 0 if self.random_state is None else self.random_state
+        found = fit(
+            self._made(X.shape[1], seed),
+            X,
+            y,
+            sensitive_features=sensitive_features,
+            max_gap=0.0 if free else self.max_loss_gap,
+            preference=self.preference,
+            training=Training(epochs=self.epochs, batch_size=self.batch_size, lr=self.lr, seed=seed),
+            optimizer=self.optimizer,
+            device=self.device,
+            progress=False,
+            sample_weight=sample_weight,
+            **{name: getattr(self, name) for name in ("notion", "surrogate", "loss", "gap", "favourable", "groups")},
+        )
+        self.module_, self.objectives_, self.loss_gaps_ = found.module, found.objectives, found.gaps
+        self.objective_names_, self.history_ = found.names, found.history
+        self.n_iter_ = len(found.history)
+        return self
+
+    def _made(self, width: int, seed: int) -> Any:
+        """Return the module to train: a copy of the one given, or a new one from the seed."""
+        if isinstance(self.module, torch.nn.Module):
+            return copy.deepcopy(self.module)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            if self.module is not None:
+                return self.module(width, self.n_scores_)
+            return torch.nn.Sequential(torch.nn.Linear(width, 32), torch.nn.ReLU(), torch.nn.Linear(32, self.n_scores_))
+
+    def decision_function(self, X: Any) -> Array:
+        """Return scores: one per row for two classes, one per class otherwise."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float32, np.float64], reset=False)
+        found = module_scores(self.module_, X, self.n_scores_)
+        return found[0] if self.n_scores_ == 1 else np.ascontiguousarray(found.T)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the decided label of every row; needs no sensitive feature."""
+        scores = self.decision_function(X)
+        chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of every class, which means something for losses that are likelihoods."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            p = expit(scores)
+            return np.column_stack([1.0 - p, p])
+        return np.asarray(row_softmax(scores, axis=1))

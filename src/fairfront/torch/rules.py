@@ -1,0 +1,152 @@
+"""Rules: from the cells of a batch to the weights of the cell gradients, by the code that NumPy problems use.
+
+A rule answers with beta (R, k): the gradient that the optimiser receives is G^T beta. PDO's common direction and
+PB-PDO's capped step come from `solvers`; here they are written as gradients, without a step size of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..exceptions import InputError
+from ..objectives import Algebra, Array
+from ..solvers.pb_pdo import worst_excess
+from ..solvers.pdo import common_direction
+from ..solvers.preferences import Target
+from ..solvers.simplex import factor
+from ..solvers.steps import capped_step
+from ..validation import check_positive, check_preferences
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How far a step goes: ``length`` along the gradient, and the share ``fresh`` of a batch in the averages."""
+
+    length: float = 0.1
+    fresh: float = 1.0
+
+
+class Rule(Protocol):
+    """Decides how much every cell gradient counts."""
+
+    def weights(self, algebra: Algebra, L: Array, Q: Array, pace: Pace) -> Array:
+        """Return beta (R, k) from cell values (R, k) and inner products (R, k, k)."""
+        ...
+
+    def merit(self, algebra: Algebra, L: Array) -> Array:
+        """Return what early stopping watches on held-out rows, (R,); smaller is better."""
+        ...
+
+
+@dataclass(frozen=True)
+class PlainRule:
+    """Ordinary training: the loss alone."""
+
+    def weights(self, algebra: Algebra, L: Array, Q: Array, pace: Pace) -> Array:
+        """Return p."""
+        return np.broadcast_to(algebra.p, L.shape).copy()
+
+    def merit(self, algebra: Algebra, L: Array) -> Array:
+        """Return the loss."""
+        return algebra.loss(L)
+
+
+@dataclass(frozen=True)
+class SumRule:
+    """A weighted sum of the objectives h, the usual way: a penalty on every gap."""
+
+    penalty: float
+
+    def weights(self, algebra: Algebra, L: Array, Q: Array, pace: Pace) -> Array:
+        """Return A^T (1, penalty, ..., penalty)."""
+        A = algebra.jacobian(L)
+        return np.asarray(A[:, 0] + self.penalty * A[:, 1:].sum(axis=1))
+
+    def merit(self, algebra: Algebra, L: Array) -> Array:
+        """Return the weighted sum."""
+        h = algebra.objectives(L)
+        return np.asarray(h[:, 0] + self.penalty * h[:, 1:].sum(axis=1))
+
+
+@dataclass(frozen=True)
+class DescentRule:
+    """PDO: the common descent direction of loss and gaps (Algorithm 1); gaps within ``band`` are held there.
+
+    ``pull`` times what is fresh in the averages is the share of a held gap that a step takes back.
+    """
+
+    band: float = 1e-3
+    pull: float = 0.25
+
+    def weights(self, algebra: Algebra, L: Array, Q: Array, pace: Pace) -> Array:
+        """Return the direction of every run in cell coordinates."""
+        F, z, A = factor(Q), algebra.gaps(L), algebra.jacobian(L)
+        found = np.zeros_like(L)
+        for r in range(len(L)):
+            held = np.asarray(algebra.gap.even & algebra.two_sided & (np.abs(z[r]) <= self.band))
+            moves, back = common_direction(A[r], algebra.B, F[r], z[r], held)
+            found[r] = moves + self.pull * pace.fresh / pace.length * back
+        return found
+
+    def merit(self, algebra: Algebra, L: Array) -> Array:
+        """Return loss plus worst gap."""
+        return np.asarray(algebra.loss(L) + algebra.worst(L).max(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class SlideRule:
+    """PB-PDO: down the loss, and along to where caps or preferences want the gaps (Algorithm 2, case II).
+
+    Differs from the paper as `solvers.PBPDO` does. The gradient is (p + B^T x / length) G, where a step of that length
+    would bring every gap above its cap nearer to it by the share ``pull`` times what is fresh in the averages (faster,
+    and the gaps would swing); what moves gaps is at most ``reach`` times as long as the loss gradient, so that a noisy
+    batch cannot take over.
+    """
+
+    target: Target
+    pull: float = 2.0
+    reach: float = 5.0
+
+    def caps(self, algebra: Algebra, L: Array) -> Array:
+        """Return the caps (R, q) that hold at these cell values."""
+        level = np.where(self.target.by_preference, self.target.pi[:, 0] * algebra.loss(L), np.nan)
+        return self.target.caps_at(algebra, level)
+
+    def weights(self, algebra: Algebra, L: Array, Q: Array, pace: Pace) -> Array:
+        """Return p plus the multipliers of the gaps."""
+        z, caps = algebra.gaps(L), self.caps(algebra, L)
+        size = np.where(algebra.two_sided, np.abs(z), z)
+        near = caps + (1.0 - self.pull * pace.fresh) * np.maximum(worst_excess(algebra, size - caps), 0.0)
+        eta = np.full(len(L), pace.length)
+        along = capped_step(algebra, Q, z, near, eta).x / pace.length @ algebra.B
+        down = np.sqrt(np.maximum(np.einsum("k,rkl,l->r", algebra.p, Q, algebra.p), 0.0))
+        length = np.sqrt(np.maximum(np.einsum("rk,rkl,rl->r", along, Q, along), 0.0))
+        limit = np.minimum(1.0, self.reach * down / np.maximum(length, 1e-300))
+        return np.asarray(algebra.p + limit[:, None] * along)
+
+    def merit(self, algebra: Algebra, L: Array) -> Array:
+        """Return the largest pi_i h_i of preferences, and loss plus worst excess of caps."""
+        h, z = algebra.objectives(L), algebra.gaps(L)
+        over = np.maximum(np.where(algebra.two_sided, np.abs(z), z) - self.caps(algebra, L), 0.0).max(axis=1)
+        return np.asarray(np.where(self.target.by_preference, (self.target.pi * h).max(axis=1), h[:, 0] + over))
+
+
+def rule_for(algebra: Algebra, max_gap: Any = None, preference: Any = None, rule: Rule | None = None) -> Rule:
+    """Return the rule that was given, or the one for a cap on every gap, a preference, or neither (PDO)."""
+    if sum(each is not None for each in (max_gap, preference, rule)) > 1:
+        raise InputError("expected at most one of max_gap, preference and rule, found more; leave the others out.")
+    if rule is not None:
+        return rule
+    if not algebra.gap.even:
+        raise InputError(f"gap {algebra.gap.name!r} exists in paper mode only; use gap='squared' with modules.")
+    if preference is not None:
+        return SlideRule(Target.from_preferences(check_preferences(preference, algebra.names)))
+    if max_gap is None:
+        return DescentRule()
+    caps = np.atleast_1d(np.asarray(max_gap, dtype=np.float64))
+    for cap in caps:
+        check_positive(float(cap), "max_gap", zero=True)
+    return SlideRule(Target.from_caps(np.repeat(caps[:, None], len(algebra.b), axis=1)))

@@ -1,0 +1,161 @@
+"""Scoring: from a module and rows to scores, for one module or for R stacked ones, checked on the way."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InputError
+from .backend import Module, Tensor, torch
+from .layers import linear_layers
+
+
+class Scorer(Protocol):
+    """Gives scores (R, n, K) of R runs that depend on ``parameters``."""
+
+    runs: int
+    parameters: list[Tensor]
+    stacked: bool
+    layers: list[Module] | None
+
+    def scores(self, inputs: Any) -> Tensor:
+        """Return the scores of these inputs."""
+        ...
+
+
+def as_inputs(X: Any, dtype: Any = None, device: Any = None) -> Any:
+    """Return rows as a tensor, or a tuple of them for modules with several inputs; floats get the module's dtype."""
+    if isinstance(X, (tuple, list)) and len(X) and hasattr(X[0], "shape"):
+        return tuple(as_inputs(part, dtype, device) for part in X)
+    found = X if isinstance(X, torch.Tensor) else torch.as_tensor(_plain(X))
+    return found.to(device=device, dtype=dtype if found.is_floating_point() else None)
+
+
+def _plain(X: Any) -> NDArray[Any]:
+    array = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"X has entries of type {array.dtype}, expected numbers or tensors; encode categories first.")
+    return np.ascontiguousarray(array)
+
+
+def n_rows(inputs: Any) -> int:
+    """Return the number of rows."""
+    return int((inputs[0] if isinstance(inputs, tuple) else inputs).shape[0])
+
+
+def take(inputs: Any, rows: Any) -> Any:
+    """Return some rows: a slice, or indices."""
+    if isinstance(inputs, tuple):
+        return tuple(take(part, rows) for part in inputs)
+    return inputs[rows] if isinstance(rows, slice) else inputs[torch.as_tensor(rows, device=inputs.device)]
+
+
+def trainable(module: Module) -> dict[str, Tensor]:
+    """Return the parameters that training may change, by name, or say that there are none."""
+    found = {name: value for name, value in module.named_parameters() if value.requires_grad}
+    if not found:
+        raise InputError(
+            f"{type(module).__name__} has no parameter that takes a gradient, expected at least one; call "
+            "requires_grad_(True) on what is to be trained."
+        )
+    devices = sorted({str(value.device) for value in module.parameters()})
+    if len(devices) > 1:
+        raise InputError(
+            f"{type(module).__name__} has parameters on several devices ({', '.join(devices)}), expected one; "
+            "move it with module.to(device)."
+        )
+    return found
+
+
+def is_batch_norm(part: Module) -> bool:
+    """Tell whether a layer is batch normalisation of any kind."""
+    return isinstance(part, torch.nn.modules.batchnorm._BatchNorm)
+
+
+def mixes_rows(module: Module) -> bool:
+    """Tell whether a row's score depends on the other rows of its batch: batch normalisation in training."""
+    return any(part.training and is_batch_norm(part) for part in module.modules())
+
+
+def shaped(found: Any, n: int, n_scores: int, name: str, runs: int | None = None) -> Tensor:
+    """Return a module's output as (n, K), or (R, n, K) of R runs, refusing any other shape."""
+    lead = () if runs is None else (runs,)
+    shape = tuple(getattr(found, "shape", ()))
+    if n_scores == 1 and shape == (*lead, n):
+        return found[..., None]
+    if shape != (*lead, n, n_scores):
+        expected = f"({n},) or ({n}, 1)" if n_scores == 1 else f"({n}, {n_scores})"
+        got = f"the shape {shape[len(lead) :]}" if hasattr(found, "shape") else f"a {type(found).__name__}"
+        raise InputError(
+            f"{name} gives {got} for {n} rows, expected {expected}: one score per row"
+            f"{'' if n_scores == 1 else ' and class (or label)'}; change its last layer."
+        )
+    return found
+
+
+class ModuleScorer:
+    """The module itself, one run; gradients are those of its own parameters."""
+
+    stacked = False
+
+    def __init__(self, module: Module, n_scores: int) -> None:
+        self.module, self.n_scores, self.runs = module, n_scores, 1
+        self.parameters = list(trainable(module).values())
+        self.layers = linear_layers(module, self.parameters)
+
+    def scores(self, inputs: Any) -> Tensor:
+        """Return the scores (1, n, K)."""
+        found = call(self.module, inputs, self.parameters[0].device)
+        return shaped(found, n_rows(inputs), self.n_scores, type(self.module).__name__)[None]
+
+
+class StackScorer:
+    """R copies of a module as one: ``stacked`` parameters have a leading axis of runs, the rest is shared."""
+
+    stacked = True
+
+    def __init__(self, module: Module, n_scores: int, stacked: dict[str, Tensor]) -> None:
+        self.module, self.n_scores = module, n_scores
+        self.names, self.parameters = list(stacked), list(stacked.values())
+        self.runs = len(self.parameters[0])
+        self.layers: list[Module] | None = None
+
+    def scores(self, inputs: Any) -> Tensor:
+        """Return the scores (R, n, K) in one vectorised forward pass, or a plain one for a single run."""
+        given = inputs if isinstance(inputs, tuple) else (inputs,)
+
+        def forward(values: dict[str, Tensor]) -> Tensor:
+            return torch.func.functional_call(self.module, values, given)
+
+        values = dict(zip(self.names, self.parameters, strict=True))
+        if self.runs == 1:
+            found = forward({name: value[0] for name, value in values.items()})[None]
+        else:
+            found = torch.vmap(forward, randomness="different")(values)
+        return shaped(found, n_rows(inputs), self.n_scores, type(self.module).__name__, self.runs)
+
+
+def call(module: Module, inputs: Any, device: Any) -> Any:
+    """Call a module, refusing inputs that are on another device than its parameters."""
+    given = inputs if isinstance(inputs, tuple) else (inputs,)
+    for part in given:
+        if part.device != device:
+            raise InputError(
+                f"the inputs are on {part.device} and {type(module).__name__} on {device}, expected one device; move "
+                "the inputs with X.to(device), or the module."
+            )
+    return module(*given)
+
+
+def as_array(scores: Tensor, name: str) -> NDArray[np.float64]:
+    """Return scores (R, n, K) as float64 (R, K, n), refusing those that are not finite."""
+    found = np.asarray(scores.detach().transpose(1, 2).to("cpu", torch.float64).numpy())
+    if not np.isfinite(found).all():
+        bad = int((~np.isfinite(found)).any(axis=(0, 1)).sum())
+        raise InputError(
+            f"{name} gives NaN or infinite scores in {bad} of {found.shape[2]} rows, expected finite numbers; lower "
+            "the learning rate, scale the inputs, or look for missing values in them."
+        )
+    return found

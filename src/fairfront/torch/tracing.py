@@ -1,0 +1,158 @@
+"""trace: the frontier of a module. Plain training reaches it first, then runs slide along it (design of PB-PDO)."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from ..exceptions import InputError
+from ..frontier import Frontier
+from ..objectives import Array
+from ..progress import Progress, progress_bar
+from ..solvers import PBPDO, Status, Target, run
+from ..solvers.aiming import TARGETS, tops
+from ..validation import check_count, check_preferences
+from .assembling import assemble_modules
+from .backend import Module, Optimizer, Tensor, torch
+from .fitting import fit
+from .layouts import objectives
+from .problem import TorchProblem
+from .rules import PlainRule, SlideRule
+from .scoring import StackScorer, is_batch_norm, take, trainable
+from .stepping import FairStep
+from .training import Training, train
+
+Make = Callable[[Any], Optimizer]
+
+
+def trace(
+    module: Module,
+    X: Any,
+    y: Any,
+    *,
+    sensitive_features: Any,
+    preferences: Any = None,
+    training: Training | None = None,
+    slide: Training | None = None,
+    solver: PBPDO | None = None,
+    optimizer: Make | None = None,
+    stack: bool | None = None,
+    device: Any = None,
+    progress: bool | Literal["auto"] = "auto",
+    **settings: Any,
+) -> Frontier:
+    """Trace the frontier of a module between loss and worst gap; the module given stays as it is.
+
+    Parameters
+    ----------
+    module, X, y, sensitive_features, **settings
+        As in `fit`; one score per row, or one per class.
+    preferences : None, int or array of shape (R, m)
+        Preference vectors, or how many caps to place evenly between the gaps of plain training and 0.
+    training, slide : Training
+        Plain training, and the slide of all runs from its end; by default a slide of half as many epochs.
+    solver : PBPDO, optional
+        Slide on all rows at once with the solver of linear models, and a line search, instead of in batches.
+    optimizer : function of the parameters, optional
+        Adam by default.
+    stack : bool, optional
+        Train all runs as one batch of stacked modules. By default where the module allows it; otherwise runs go one
+        after the other, each from the end of the one before.
+
+    Returns
+    -------
+    Frontier
+        ``select`` gives modules in ``eval()``. Points that batches led to have the status VISITED: near the frontier,
+        not solved to a tolerance.
+    """
+    config = training or Training()
+    after = slide or replace(config, epochs=-(-config.epochs // 2))
+    given = objectives(y, sensitive_features=sensitive_features, **settings)
+    if len(given.laid) > 1:
+        raise InputError(
+            "y has several labels per row, for which frontiers cannot be judged yet; use fit, or one label."
+        )
+    work = copy.deepcopy(module) if device is None else copy.deepcopy(module).to(device)
+    common: dict[str, Any] = {"optimizer": optimizer, "progress": progress}
+    fit(work, X, y, sensitive_features=sensitive_features, rule=PlainRule(), training=config, **common, **settings)
+    problem = TorchProblem(work, X, given)
+    target = _targets(problem, preferences)
+    if solver is not None:
+        outcome = run(problem, solver, problem.start, target)
+        W, status = outcome.W, list(outcome.status)
+    else:
+        with torch.random.fork_rng(devices=[]), progress_bar(progress, "sliding", after.epochs) as bar:
+            torch.manual_seed(after.seed)
+            W = _slide(problem, target, after, optimizer, stack, bar)
+        status = [Status.VISITED] * len(W)
+    first = np.full((1, problem.algebra.m), np.nan)
+    every = [Status.VISITED, *status]
+    how = solver if solver is not None else after
+    return assemble_modules(problem, np.concatenate([problem.start, W]), every, np.concatenate([first, target.pi]), how)
+
+
+def _targets(problem: TorchProblem, preferences: Any) -> Target:
+    """Return preferences, or caps evenly spaced below the gaps of the present weights."""
+    algebra = problem.algebra
+    if preferences is not None and not isinstance(preferences, (int, np.integer)):
+        return Target.from_preferences(check_preferences(preferences, algebra.names))
+    count = check_count(TARGETS if preferences is None else preferences, "preferences")
+    top = tops(algebra, algebra.violation(algebra.gaps(problem.values(problem.start)))[0], "worst_gap")
+    return Target.from_caps(np.linspace(1.0, 0.0, count + 1)[1:, None] * top)
+
+
+def _slide(
+    problem: TorchProblem, target: Target, config: Training, optimizer: Make | None, stack: bool | None, bar: Progress
+) -> Array:
+    """Return the weights (R, 1, P) of all runs: as one stack, or one after the other from the last one's end."""
+    make = optimizer or (lambda parameters: torch.optim.Adam(parameters, lr=config.lr))
+    runs = len(target.pi)
+    if stack if stack is not None else stackable(problem):
+        W = np.repeat(problem.start, runs, axis=0)
+        return _slide_stack(problem, W, target, config, make, bar)
+    found, here = [], problem.start
+    for r in range(runs):
+        here = _slide_stack(problem, here, target.take(np.arange(runs) == r), config, make, bar)
+        found.append(here)
+    return np.concatenate(found)
+
+
+def _slide_stack(problem: TorchProblem, W: Array, target: Target, config: Training, make: Make, bar: Progress) -> Array:
+    """Train stacked copies together: an optimiser that works number by number treats them as separate runs."""
+    stacked = {name: value.requires_grad_(True) for name, value in problem.tensors(W).items()}
+    module = sliding(problem.module)
+    rule = SlideRule(target)
+    step = FairStep(
+        module, make(list(stacked.values())), problem.objectives, rule=rule, memory=config.memory, stacked=stacked
+    )
+    train(step, problem.inputs, replace(config, patience=None), bar=bar)
+    return np.asarray(_flat(stacked).double().cpu().numpy())[:, None]
+
+
+def _flat(stacked: dict[str, Tensor]) -> Tensor:
+    return torch.cat([value.detach().reshape(len(value), -1) for value in stacked.values()], dim=1)
+
+
+def sliding(module: Module) -> Module:
+    """Return a copy to slide with: batch normalisation keeps the figures of plain training, which all points share."""
+    work = copy.deepcopy(module).train()
+    for part in work.modules():
+        if is_batch_norm(part):
+            part.eval()
+    return work
+
+
+def stackable(problem: TorchProblem) -> bool:
+    """Tell whether copies of the module can go forward as one: nothing in it that `vmap` refuses."""
+    module = sliding(problem.module)
+    pair = {name: torch.stack([value.detach()] * 2) for name, value in trainable(module).items()}
+    try:
+        with torch.no_grad():
+            StackScorer(module, problem.objectives.n_scores, pair).scores(take(problem.inputs, slice(0, 2)))
+    except RuntimeError:
+        return False
+    return True
