@@ -12,6 +12,8 @@ import pytest
 import fairfront as ff
 from fairfront.storage import write_file, write_folder
 
+OLD = "manifest.json"
+
 
 def fill(folder: Path) -> None:
     (folder / "inner").mkdir()
@@ -30,7 +32,7 @@ def test_a_folder_appears_with_all_it_holds(tmp_path) -> None:
 
 def test_an_old_folder_is_replaced_only_on_request(tmp_path) -> None:
     (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "old.txt").write_text("old")
+    (tmp_path / "run" / OLD).write_text("fairfront")
     with pytest.raises(ff.InputError, match=r"exists already.*overwrite=True"):
         write_folder(tmp_path / "run", fill)
     write_folder(tmp_path / "run", fill, overwrite=True)
@@ -38,11 +40,20 @@ def test_an_old_folder_is_replaced_only_on_request(tmp_path) -> None:
     assert not hidden(tmp_path)
 
 
+@pytest.mark.parametrize("name", ["precious.txt", "manifest.json"])
+def test_folders_of_other_things_are_never_replaced(tmp_path, name) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / name).write_text("somebody else's")
+    with pytest.raises(ff.InputError, match="other things than fairfront writes"):
+        write_folder(tmp_path / "home", fill, overwrite=True)
+    assert (tmp_path / "home" / name).read_text() == "somebody else's"
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError, SystemExit, MemoryError])
 @pytest.mark.parametrize("old", [False, True])
 def test_whatever_stops_the_writing_leaves_what_was_there(tmp_path, error, old) -> None:
     if old:
-        write_folder(tmp_path / "run", lambda folder: write_file(folder / "old.txt", "old") and None)
+        write_folder(tmp_path / "run", lambda folder: write_file(folder / OLD, "fairfront") and None)
 
     def broken(folder: Path) -> None:
         fill(folder)
@@ -50,12 +61,12 @@ def test_whatever_stops_the_writing_leaves_what_was_there(tmp_path, error, old) 
 
     with pytest.raises(error):
         write_folder(tmp_path / "run", broken, overwrite=True)
-    assert [p.name for p in tmp_path.rglob("*")] == (["run", "old.txt"] if old else [])
+    assert [p.name for p in tmp_path.rglob("*")] == (["run", OLD] if old else [])
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(errno.EIO, "I/O error")])
 def test_the_old_folder_comes_back_when_the_last_rename_fails(tmp_path, monkeypatch, error) -> None:
-    write_folder(tmp_path / "run", lambda folder: write_file(folder / "old.txt", "old") and None)
+    write_folder(tmp_path / "run", lambda folder: write_file(folder / OLD, "fairfront") and None)
     real = Path.rename
 
     def rename(self: Path, target: Any) -> Path:
@@ -66,7 +77,7 @@ def test_the_old_folder_comes_back_when_the_last_rename_fails(tmp_path, monkeypa
     monkeypatch.setattr(Path, "rename", rename)
     with pytest.raises((KeyboardInterrupt, ff.InputError)):
         write_folder(tmp_path / "run", fill, overwrite=True)
-    assert [p.name for p in tmp_path.rglob("*")] == ["run", "old.txt"]
+    assert [p.name for p in tmp_path.rglob("*")] == ["run", OLD]
 
 
 def test_a_link_is_followed_not_replaced(tmp_path) -> None:

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from ..exceptions import InputError
 from ..runs import Run
+from ..runs.decision import check_recordable
 from ..runs.keeping import keep_only
 from ..runs.options import plain_id
 from ..runs.run import record_decision
@@ -49,6 +50,7 @@ def select(
         raise InputError(f"--keep is {keep!r}, expected all or chosen.")
     check_new_folder(output, overwrite=overwrite)
     found = run_at(run, trust)
+    check_recordable(found)
     rule = _rule(found, least_gap, within, at_most, id, knee, confidence)
     model, decision = found.decide(reason=reason, by=by, **rule)
     model.save(output, overwrite=overwrite, onnx=onnx)
@@ -58,7 +60,12 @@ def select(
     console = Console()
     _say(console, f"id {decision.id}: {decision.rule_words}.")
     _say(console, f"Model, card and decision record: {output} (read {output / 'card.md'}).")
-    _say(console, f"Predictions read the columns {', '.join(model.columns)}.")
+    _say(console, f"Predictions read {_listed(model.columns)}.")
+
+
+def _listed(names: tuple[str, ...], most: int = 20) -> str:
+    shown = f"the columns {', '.join(names[:most])}"
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more, which the card lists"
 
 
 def _rule(
@@ -72,11 +79,11 @@ def _rule(
 ) -> dict[str, Any]:
     """Return the rule in the words of `Frontier.select`."""
     sure = None if confidence == 0 else confidence
-    names = run.frontier.column_names()
+    names = (*run.frontier.column_names(), run.frontier.facts.gap_column)
     rule: dict[str, Any] = {"id": id, "knee": knee or None}
     if least_gap is not None:
         rule |= {
-            "least": column(least_gap, names),
+            "least": column(least_gap, names, first="_gap"),
             "within": _pairs(within, ":", names, "--within"),
             "confidence": sure,
         }
@@ -87,10 +94,10 @@ def _rule(
     return {name: value for name, value in rule.items() if value is not None or name == "confidence"}
 
 
-def column(name: str, names: tuple[str, ...]) -> str:
-    """Return the column that a short name such as ``tpr`` stands for."""
+def column(name: str, names: tuple[str, ...], first: str = "") -> str:
+    """Return the column that a short name such as ``tpr`` stands for; ``first`` is the ending that is tried first."""
     known = {*names, *(each.rpartition(".")[2] for each in names), "loss"}
-    for each in (name, f"{name}_gap"):
+    for each in (f"{name}{first}", name, f"{name}_gap"):
         if each in known:
             return each
     raise InputError(f"{name!r} is no column, expected one of {', '.join(sorted(known))}.")

@@ -17,13 +17,14 @@ from .showing import options_json, print_compared, print_next, print_options, pr
 def show(
     run: Annotated[Path, typer.Argument(help="Folder written by fairfront trace.")],
     id: Annotated[list[int] | None, typer.Option(help="Point whose rates are shown; may be repeated.")] = None,
+    trust: Annotated[list[str] | None, typer.Option(help="Type inside an estimator that may be loaded.")] = None,
     json_output: Annotated[bool, typer.Option("--json", help="Write the options as JSON.")] = False,
 ) -> None:
     """Show a run: its options, a picture, and rates per group on validation.
 
     Example: fairfront show run --id 3
     """
-    found = run_at(run)
+    found = run_at(run, trust)
     if json_output:
         typer.echo(json.dumps(options_json(found), indent=1, allow_nan=False))
         return

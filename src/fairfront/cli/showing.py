@@ -15,9 +15,12 @@ from ..frontier import Frontier
 from ..frontier.saving_counts import withheld
 from ..measures import GroupRates
 from ..runs import Run
-from ..runs.options import TOLERANCE, main_error, main_gap, plain_id, suggested_id
+from ..runs.options import leading_gap, main_error, main_gap, plain_id, suggested_id, tolerance_of, vouched_for
+from ..storage.foreign import SUFFIX, untrusted_types
 
 WIDTH, HEIGHT = 60, 14
+RATES = ("selection", "tpr", "fpr", "error")
+VALUES = ("prediction", "residual", "mse")
 
 
 def options_json(run: Run) -> dict[str, Any]:
@@ -55,26 +58,47 @@ def print_options(console: Console, run: Run) -> None:
     """Print about seven options, one line each."""
     options = run.options()
     front = run.frontier
-    caption = (
-        f"loss and its gap: training; the rest: validation. at most: upper end at 95 % confidence.\n"
-        f"suggested: the least upper end of the gap within {TOLERANCE:g} of the smallest {main_error(front)}"
-    )
-    table = Table(title=f"{len(options)} options out of {len(front)} points", caption=caption)
+    table = Table(title=f"{len(options)} options out of {len(front)} points")
     table.add_column("id", justify="right")
-    for name in options[0].figures:
-        table.add_column(_head(name, main_gap(front)), justify="right")
+    names = [name for name in options[0].figures if _fits(name, main_gap(front))]
+    for name in names:
+        table.add_column(_head(name), justify="right")
     table.add_column("")
     for each in options:
-        cells = [
-            f"{value:.4f}" if name == "loss" or "loss" in name else _digits(value)
-            for name, value in each.figures.items()
-        ]
+        cells = [f"{each.figures[name]:.4f}" if "loss" in name else _digits(each.figures[name]) for name in names]
         table.add_row(str(each.id), *cells, each.mark, style="bold" if each.mark else None)
     console.print(table)
+    for line in _legend(front):
+        _say(console, line)
 
 
-def _head(name: str, gap: str) -> str:
-    return escape("at most" if name == f"{gap} at most" else name.replace("_", " "))
+def _legend(front: Frontier) -> list[str]:
+    """Say where the figures of the options are from, what they leave out, and which point is suggested."""
+    names = [name for name, _ in front.facts.sensitive]
+    gap, training = main_gap(front).replace("_", " "), front.facts.gap_column.replace("_", " ")
+    sure = vouched_for(front)
+    lines = [f"loss and {training}: training; the other figures: validation."]
+    if sure:
+        lines[0] += f" at most: upper end of the {gap} at 95 % confidence."
+    if len(names) > 1:
+        lines.append(f"Gaps are the worst over {', '.join(names)}; ratios the least.")
+    lines += [
+        f"Groups of {name} whose figures are hidden, and which are in no gap: {', '.join(hidden)}."
+        for name, rates in front.evaluations["validation"].groups.items()
+        if (hidden := [level for level, hide in zip(rates.levels, withheld(rates), strict=True) if hide])
+    ]
+    lead = leading_gap(front).replace("_", " ")
+    what = f"upper end of the {gap}" if sure and lead == gap else f"{lead} as observed"
+    return [*lines, f"suggested: the least {what} within {tolerance_of(front):g} of the smallest {main_error(front)}."]
+
+
+def _fits(name: str, gap: str) -> bool:
+    """Tell whether a figure is shown in the terminal: of several gaps, the first has its upper end beside it."""
+    return not name.endswith(" at most") or name == f"{gap} at most"
+
+
+def _head(name: str) -> str:
+    return escape("at most" if name.endswith(" at most") else name.replace("_", " "))
 
 
 def _digits(value: float) -> str:
@@ -85,15 +109,23 @@ def _digits(value: float) -> str:
 
 def print_next(console: Console, run: Run, path: Path) -> None:
     """Say what to type next."""
-    gap, error, where = main_gap(run.frontier), main_error(run.frontier), shlex.quote(str(path))
+    front, where, trust = run.frontier, shlex.quote(str(path)), _trust(path)
+    gap, within = leading_gap(front).removesuffix("_gap"), f"{main_error(front)}:{tolerance_of(front):g}"
     _say(console, "Next:")
     for line in (
-        f"fairfront show {where}",
-        f"fairfront report {where} -o report.html",
-        f"fairfront select {where} --least-gap {gap.removesuffix('_gap')} --within {error}:{TOLERANCE:g} -o model",
-        "fairfront predict model new.csv -o decided.csv",
+        f"fairfront show {where}{trust}",
+        f"fairfront report {where} -o report.html{trust}",
+        f"fairfront select {where} --least-gap {gap} --within {within} -o model{trust}",
+        f"fairfront predict model new.csv -o decided.csv{trust}",
     ):
         _say(console, f"  {line}")
+
+
+def _trust(path: Path) -> str:
+    """Return the options that confirm types of estimators in a run's files; our own models need none."""
+    if not any(path.rglob(f"*{SUFFIX}")):
+        return ""
+    return "".join(f" --trust {shlex.quote(name)}" for name in untrusted_types(path))
 
 
 def print_picture(console: Console, run: Run) -> None:
@@ -130,17 +162,17 @@ def _steps(values: Any, cells: int) -> Any:
 def print_rates(console: Console, front: Frontier, ids: list[int], small: int = 10) -> None:
     """Print rates per group on validation of some points side by side; groups of a few people have none."""
     for name, rates in front.evaluations["validation"].groups.items():
-        if not isinstance(rates, GroupRates):
-            continue
+        shown = RATES if isinstance(rates, GroupRates) else VALUES
         kept_back = withheld(rates)
-        table = Table(title=f"Rates per group of {escape(name)} on validation")
-        for head in ("group", "n", *(f"{rate} (id {i})" for rate in ("selection", "tpr", "fpr", "error") for i in ids)):
+        what = "Rates" if shown is RATES else "Means"
+        table = Table(title=f"{what} per group of {escape(name)} on validation")
+        for head in ("group", "n", *(f"{rate} (id {i})" for rate in shown for i in ids)):
             table.add_column(head, justify="left" if head == "group" else "right")
         for j, level in enumerate(rates.levels):
             few = rates.n[j] < small or not np.isfinite(rates.n[j])
             cells = [
                 _rate(float(rates.rate(rate)[front.place(i), j]), hidden=bool(few or kept_back[j]))
-                for rate in ("selection", "tpr", "fpr", "error")
+                for rate in shown
                 for i in ids
             ]
             table.add_row(escape(level), f"fewer than {small}" if few else f"{rates.n[j]:.0f}", *cells)

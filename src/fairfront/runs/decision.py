@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import os
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from ..exceptions import InputError
+from ..frontier.evaluating import GAPS
 from .options import shortlist
 
 if TYPE_CHECKING:
     from .run import Run
+
+
+DECISIONS = "decisions"
+"""Folder of a run in which decisions are kept."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +56,34 @@ class Decision:
         if "preference" in rule:
             return f"nearest to the preference {list(rule['preference'])}"
         sure = rule.get("confidence", 0.95)
-        ends = "as observed" if sure is None else f"upper end at {sure:.0%} confidence"
         if "least" in rule:
-            within = ", ".join(f"{name} within {value:g} of the smallest" for name, value in rule["within"].items())
-            return f"the least {rule['least']} ({ends}), {within}"
+            allowed = rule.get("within") or {}
+            within = "".join(f", {name} within {value:g} of the smallest" for name, value in allowed.items())
+            return f"the least {rule['least']} ({_ends([rule['least']], sure)}){within}"
         caps = ", ".join(f"{name} at most {value:g}" for name, value in rule["at_most"].items())
-        return f"the smallest error with {caps} ({ends})"
+        best = "error" if "error" in self.candidates[0] else "training loss"
+        return f"the smallest {best} with {caps} ({_ends(rule['at_most'], sure)})"
+
+
+def _ends(names: Iterable[str], confidence: float | None) -> str:
+    """Say which end of an interval a rule used; losses and gaps of predicted values have none."""
+    kinds = {name.rpartition(".")[2] for name in names}
+    if confidence is None or not kinds & {*GAPS, "error"}:
+        return "as observed"
+    return f"upper end at {confidence:.0%} confidence"
+
+
+def _plain(figures: Mapping[str, float]) -> dict[str, float | None]:
+    """Return figures for JSON, which has no word for those that are hidden or not defined."""
+    return {name: value if math.isfinite(value) else None for name, value in figures.items()}
+
+
+def check_recordable(run: Run) -> None:
+    """Refuse a run that cannot count how often its test part was opened, before it is opened."""
+    if run.path is not None and not os.access(run.path / DECISIONS, os.W_OK):
+        raise InputError(
+            f"{run.path} is read-only, expected a run in which the decision can be recorded; copy it and select there."
+        )
 
 
 def decided(run: Run, id: int, rule: Mapping[str, Any], reason: str, by: str) -> Decision:
@@ -68,6 +98,6 @@ def decided(run: Run, id: int, rule: Mapping[str, Any], reason: str, by: str) ->
         at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         opened=1 + len(run.decisions),
         points=len(run.frontier),
-        candidates=tuple({"id": o.id, "mark": o.mark, **o.figures} for o in options),
+        candidates=tuple({"id": o.id, "mark": o.mark, **_plain(o.figures)} for o in options),
         data=run.manifest["data"].get("sha256"),
     )

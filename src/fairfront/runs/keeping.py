@@ -22,6 +22,7 @@ def keep_only(run: Run, ids: Sequence[int]) -> Run:
         manifest={**run.manifest, "keep": "chosen", "kept_ids": kept},
         tested={id: found for id, found in run.tested.items() if id in names},
         stability=_some(run, names),
+        details=None,  # they compare points that are gone
     )
     smaller.save(run.path, overwrite=True)
     return smaller

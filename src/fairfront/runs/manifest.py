@@ -17,6 +17,17 @@ from .preparing import Prepared
 
 FORMAT = "fairfront manifest"
 SCHEMA = 1
+PARTS = {
+    "data": dict,
+    "columns": dict,
+    "features": list,
+    "findings": list,
+    "split": dict,
+    "settings": dict,
+    "sensitive": dict,
+    "versions": dict,
+}
+"""What every manifest has, and of which kind it is."""
 PACKAGES = ("numpy", "scipy", "scikit-learn", "narwhals", "pyarrow", "lightgbm", "xgboost")
 
 
@@ -33,7 +44,7 @@ def manifest_of(prepared: Prepared, data: Mapping[str, Any]) -> dict[str, Any]:
         "rows_without_target": small(prepared.unlabelled),
         "split": {"rule": prepared.split_words, "sha256": prepared.split_digest, "rows": prepared.sizes},
         "settings": prepared.settings.to_json(),
-        "sensitive": used_where(prepared.settings.use_sensitive),
+        "sensitive": used_where(prepared.settings.use_sensitive, prepared.settings.regression),
         "versions": versions(),
         "keep": "all",
     }
@@ -44,12 +55,12 @@ def small(count: int, limit: int = 10) -> int | str:
     return f"fewer than {limit}" if 0 < count < limit else count
 
 
-def used_where(as_feature: bool) -> dict[str, str]:
+def used_where(as_feature: bool, regression: bool = False) -> dict[str, str]:
     """Say where the sensitive attribute was used: features, training weights, thresholds, evaluation."""
     return {
         "features": "yes, asked for: predictions need it" if as_feature else "no",
         "training weights": "yes: rows are weighed by group and label",
-        "threshold": "no: one cut-off for everyone",
+        "threshold": "no: values are predicted, there is none" if regression else "no: one cut-off for everyone",
         "evaluation": "yes",
     }
 
@@ -89,9 +100,12 @@ def check_manifest(found: Any, where: str) -> dict[str, Any]:
     """Return a manifest that this version understands, or say why not."""
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise InputError(f"{where} is no manifest of a run, expected one written by fairfront trace.")
-    if found.get("schema") != SCHEMA:
-        raise InputError(
-            f"{where} has schema {found.get('schema')}, expected {SCHEMA}; fairfront "
-            f"{found.get('fairfront')} wrote it: use that version, or trace again."
-        )
+    schema, writer = found.get("schema"), found.get("fairfront")
+    if schema != SCHEMA:
+        newer = isinstance(schema, int) and schema > SCHEMA
+        remedy = "upgrade fairfront" if newer else "use that version, or trace again"
+        raise InputError(f"{where} has schema {schema}, expected {SCHEMA}; fairfront {writer} wrote it: {remedy}.")
+    lacking = [name for name in PARTS if not isinstance(found.get(name), PARTS[name])]
+    if lacking:
+        raise InputError(f"{where} lacks {', '.join(lacking)}, or has something else there; copy it again.")
     return found

@@ -14,12 +14,17 @@ def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
 
 
 def cell(text: Any) -> str:
-    """Return text that cannot break a table or become markup: names come from other people's files."""
+    """Return a name, cut at 200 characters, that cannot break a table or become markup: it is from others' files."""
+    return line(text)[:200]
+
+
+def line(text: Any) -> str:
+    """Return text on one line in which nothing becomes markup."""
     plain = "".join(" " if ch in "\r\n\t\u2028\u2029" else ch for ch in str(text) if ch.isprintable() or ch in "\r\n\t")
     escaped = plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("`", "'")
     for mark in "\\|*_[]":
         escaped = escaped.replace(mark, "\\" + mark)
-    return escaped[:200]
+    return escaped
 
 
 def code(text: Any) -> str:
@@ -30,6 +35,8 @@ def code(text: Any) -> str:
 
 def digits(value: Any) -> str:
     """Return a figure: counts whole, shares with four digits, words as they are."""
+    if value is None or value != value:
+        return "not shown"
     if isinstance(value, str):
         return "hidden" if value.startswith("suppressed") else value
     return f"{value:.0f}" if float(value).is_integer() and abs(value) >= 2 else f"{value:.4f}"

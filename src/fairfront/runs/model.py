@@ -161,7 +161,7 @@ def read_model(folder: Path, trusted: tuple[str, ...] = ()) -> TableModel:
         None,
         task,
         content["about"],
-        card=(folder / CARD).read_text(encoding="utf-8") if (folder / CARD).exists() else "",
+        card=(folder / CARD).read_text(encoding="utf-8", errors="replace") if (folder / CARD).exists() else "",
         decision=read_json(folder / DECISION) if (folder / DECISION).exists() else None,
         manifest=read_json(folder / MANIFEST) if (folder / MANIFEST).exists() else None,
     )

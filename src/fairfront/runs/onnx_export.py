@@ -122,8 +122,9 @@ def _numbers_term(graph: OnnxGraph, names: Sequence[str], blocks: Sequence[Numbe
     median, mean, factor = (np.array([getattr(block, key) for block in blocks]) for key in ("median", "mean", "factor"))
     filled = graph.node("Where", absent, graph.constant(median), values)
     centred = graph.node("Sub", filled, graph.constant(mean))
-    scaled = graph.node("Mul", centred, graph.constant(factor))
-    term = graph.node("MatMul", scaled, graph.constant(np.stack([part[:, 0] for part in parts])))
+    # The factor goes into the weights: onnxruntime turns a product with one number into a single-precision scale.
+    weights = factor[:, None] * np.stack([part[:, 0] for part in parts])
+    term = graph.node("MatMul", centred, graph.constant(weights))
     # A number without an indicator has weight 0 for being missing.
     marks = np.stack([part[:, 1] if part.shape[1] == 2 else np.zeros(len(part)) for part in parts])
     if not any(block.indicator for block in blocks):

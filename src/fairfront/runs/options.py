@@ -13,7 +13,10 @@ from ..frontier.candidates import CLASS_GAPS, VALUE_GAPS
 from ..objectives import Array
 
 TOLERANCE = 0.005
+RELATIVE = 0.05
 SHOWN = 7
+EVERY_LABEL = {"equal_opportunity": ("recall_gap",), "equalized_odds": ("recall_gap",)}
+"""With several classes these notions compare the people of every label, as the worst recall gap does."""
 
 
 @dataclass(frozen=True)
@@ -32,26 +35,59 @@ def main_error(front: Frontier) -> str:
 
 def main_gap(front: Frontier, on: str | None = None) -> str:
     """Return the rate gap that the first notion is about, such as ``tpr_gap``; the worst over all attributes."""
-    known = VALUE_GAPS if front.facts.task.kind == "regression" else CLASS_GAPS
-    wanted = known.get(front.facts.notions[0], ("error_gap",))[0]
-    if not any(name.rpartition(".")[2] == wanted for name in front.column_names(on)):
-        raise InputError(
-            f"no column {wanted} on {on or 'validation'}, expected one of {', '.join(front.column_names(on))}."
-        )
-    return wanted
+    return main_gaps(front, on)[0]
+
+
+def main_gaps(front: Frontier, on: str | None = None) -> tuple[str, ...]:
+    """Return the gaps of decisions (of values for regression) that the notions are about, each once."""
+    kind = front.facts.task.kind
+    of_classes = CLASS_GAPS | (EVERY_LABEL if kind == "multiclass" else {})
+    known = VALUE_GAPS if kind == "regression" else of_classes
+    wanted = [gap for notion in front.facts.notions for gap in known.get(notion, ("error_gap",))]
+    names = front.column_names(on)
+    there = {name.rpartition(".")[2] for name in names}
+    for gap in wanted:
+        if gap not in there:
+            raise InputError(f"no column {gap} on {on or 'validation'}, expected one of {', '.join(names)}.")
+    return tuple(dict.fromkeys(wanted))
+
+
+def tolerance_of(front: Frontier) -> float:
+    """Return how much worse than the smallest error a suggestion may be; a share of it for squared errors."""
+    if main_error(front) == "error":
+        return TOLERANCE
+    return float(f"{RELATIVE * float(np.nanmin(front.column('mse')[front.solved])):.2g}")
+
+
+def vouched_for(front: Frontier) -> bool:
+    """Tell whether gaps have intervals, so that upper ends can be shown; gaps of predicted values have none."""
+    return front.facts.task.kind != "regression"
+
+
+def plain_place(front: Frontier) -> int:
+    """Return the row of plain training: the one without multipliers, else that of the smallest loss.
+
+    Losses of weighted fits of a learner are those of held-out rows, where plain training need not be the best.
+    """
+    free = np.flatnonzero(~np.any(front.multipliers, axis=1)) if front.multipliers.size else np.array([], dtype=int)
+    places = free if len(free) else np.arange(len(front))
+    return int(places[np.argmin(front.loss[places])])
 
 
 def plain_id(front: Frontier) -> int:
-    """Return the id of plain training: the smallest loss."""
-    return int(front.ids[int(np.argmin(front.loss))])
+    """Return the id of plain training."""
+    return int(front.ids[plain_place(front)])
 
 
-def suggested_id(front: Frontier, tolerance: float = TOLERANCE) -> int:
+def suggested_id(front: Frontier) -> int:
     """Return the id with the least upper end of the gap among those within a tolerance of the smallest error."""
-    error = main_error(front)
-    if error == "mse":
-        tolerance *= float(np.min(front.column("mse")))
-    return front.choose(least=main_gap(front), within={error: tolerance})
+    return front.choose(least=leading_gap(front), within={main_error(front): tolerance_of(front)})
+
+
+def leading_gap(front: Frontier) -> str:
+    """Return the gap that suggestions go by: that of decisions, or of training where no group may be shown."""
+    gap = main_gap(front)
+    return front.facts.gap_column if np.isnan(front.column(gap)).all() else gap
 
 
 def shortlist(front: Frontier, n: int = SHOWN, also: tuple[int, ...] = ()) -> list[Option]:
@@ -77,8 +113,8 @@ def shortlist(front: Frontier, n: int = SHOWN, also: tuple[int, ...] = ()) -> li
 
 
 def _axes(front: Frontier) -> Array:
-    columns = np.column_stack([front.column(main_error(front)), front.column(main_gap(front))])
-    return np.nan_to_num(columns, nan=np.inf, posinf=1e9)
+    columns = np.column_stack([front.column(main_error(front)), front.column(leading_gap(front))])
+    return np.nan_to_num(columns, nan=1e9, posinf=1e9)
 
 
 def _shown(axes: Array) -> tuple[str, str]:
@@ -94,14 +130,16 @@ def _farthest(axes: Array, chosen: list[int], rest: list[int]) -> int:
 
 
 def _option(front: Frontier, place: int, mark: str) -> Option:
-    error, gap = main_error(front), main_gap(front)
+    error = main_error(front)
     figures = {
         "loss": float(front.loss[place]),
         front.facts.gap_column: float(front.gaps[place].max()),
         error: float(front.column(error)[place]),
-        gap: float(front.column(gap)[place]),
-        f"{gap} at most": float(front.column(gap, confidence=0.95)[place]),
     }
+    for gap in main_gaps(front):
+        figures[gap] = float(front.column(gap)[place])
+        if vouched_for(front):
+            figures[f"{gap} at most"] = float(front.column(gap, confidence=0.95)[place])
     if front.facts.task.classes:
         figures["selection_ratio"] = float(front.column("selection_ratio")[place])
     return Option(int(front.ids[place]), mark, figures)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
@@ -49,11 +49,21 @@ def predict_file(
             found = model.outputs(coerce(chunk, model.encoder, first_row=done, missing=tuple(missing)))
             kept = {name: chunk[name] for name in keep}
             if done == 0:
+                _check_free(kept, found)
                 writer.writerow([*kept, *found])
             writer.writerows(zip(*(_texts(values) for values in (*kept.values(), *found.values())), strict=True))
             done += len(found["prediction"])
             bar.update(chunk.done, f"{done} rows")
     return done
+
+
+def _check_free(kept: Iterable[str], found: Iterable[str]) -> None:
+    """Refuse to copy a column under the name of one that is written."""
+    twice = sorted(set(kept) & set(found))
+    if twice:
+        raise InputError(
+            f"keep names {twice[0]!r}, which is the name of a column of predictions, expected others; rename it."
+        )
 
 
 def _texts(values: Any) -> list[Any]:

@@ -11,6 +11,7 @@ from ..objectives import LOSSES, NOTIONS, Groups
 from ..tables.reading import MISSING
 
 Model = Literal["linear", "boosting"]
+SMALLEST = 10
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,10 @@ class Settings:
     drop, allow, text, numbers : tuple of str
         Columns that are left out, kept although screening would refuse them, or read as categories or numbers whatever
         they look like.
+    notion : tuple of str
+        What is compared; none means equal opportunity, or mean errors (disparate mistreatment) for regression.
+    min_size : int
+        Smaller groups are not compared; at least 10, because the run is written to files.
     use_sensitive : bool
         Whether group columns are features too; predictions then need them.
     stability : int or None
@@ -40,7 +45,7 @@ class Settings:
     reference: tuple[tuple[str, str], ...] = ()
     cross: bool = False
     min_size: int = 30
-    notion: tuple[str, ...] = ("equal_opportunity",)
+    notion: tuple[str, ...] = ()
     surrogate: Literal["loss", "rate"] = "loss"
     loss: str = "logistic"
     model: Model = "linear"
@@ -60,9 +65,17 @@ class Settings:
     stability: int | None = None
 
     def __post_init__(self) -> None:
+        LOSSES[self.loss]
+        if not self.notion:
+            usual = "disparate_mistreatment" if self.regression else "equal_opportunity"
+            object.__setattr__(self, "notion", (usual,))
         for name in self.notion:
             NOTIONS[name]
-        LOSSES[self.loss]
+        if self.min_size < SMALLEST:
+            raise InputError(
+                f"min_size is {self.min_size}, expected at least {SMALLEST}: figures of fewer people are not written "
+                "to files."
+            )
         if self.model not in ("linear", "boosting"):
             raise InputError(f"unknown model {self.model!r}, expected 'linear' or 'boosting'.")
         if self.surrogate not in ("loss", "rate"):

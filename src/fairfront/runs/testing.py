@@ -14,15 +14,19 @@ from scipy.special import expit, softmax
 from ..frontier import Frontier
 from ..frontier.evaluating import encode_labels, resolve_attributes
 from ..measures import audit
-from ..measures.changes import Moves, flips
+from ..measures.changes import flips
 from ..measures.table import decide
 from ..objectives import Array, Groups
 from ..progress import progress_bar
 from .model import PROBABLE
+from .moves import hidden_moves
+from .options import plain_place
 from .preparing import Part
 from .settings import Settings
+from .shown_gaps import shown_sentences, without_small_names
 
 RESAMPLES = 200
+ERRORS = "disparate mistreatment, error gap"
 
 
 def judged_on_test(front: Frontier, test: Part, settings: Settings, progress: Any) -> dict[str, Any]:
@@ -41,30 +45,64 @@ def judged_on_test(front: Frontier, test: Part, settings: Settings, progress: An
 
 def _audited(front: Frontier, scores: Array, test: Part, settings: Settings) -> dict[str, Any]:
     task = front.facts.task
-    reference = {name: levels[-1] for name, levels in front.facts.sensitive}
     given, options = _judged(front, scores)
-    found = audit(
-        test.y,
-        given,
-        sensitive_features=test.groups,
-        favourable=task.favourable_label,
-        groups=Groups(reference=reference, cross=settings.cross, min_size=settings.min_size),
-        sample_weight=test.weight,
-        task="regression" if task.kind == "regression" else "classification",
-        n_resamples=RESAMPLES,
-        random_state=settings.seed,
-        **options,
+    options["task"] = "regression" if task.kind == "regression" else "classification"
+    found = _audit(front, test, settings, test.y, given, task.favourable_label, options)
+    if task.kind != "multiclass":
+        return found
+    decided = decide(scores[None], task)[0] == task.favourable
+    truth = encode_labels(np.asarray(test.y), task) == task.favourable
+    return with_favourable(found, _audit(front, test, settings, truth, decided, True, {"task": "classification"}))
+
+
+def _audit(
+    front: Frontier, test: Part, settings: Settings, truth: Any, given: Any, good: Any, options: dict[str, Any]
+) -> dict[str, Any]:
+    """Return an audit as plain values, without names and counts of a few people."""
+    reference = {name: levels[-1] for name, levels in front.facts.sensitive}
+    found = without_small_names(
+        audit(
+            truth,
+            given,
+            sensitive_features=test.groups,
+            favourable=good,
+            groups=Groups(reference=reference, cross=settings.cross, min_size=settings.min_size),
+            sample_weight=test.weight,
+            n_resamples=RESAMPLES,
+            random_state=settings.seed,
+            **options,
+        )
     )
-    return found.to_dict()
+    return {**found.to_dict(), "shown": list(shown_sentences(found))}
+
+
+def with_favourable(found: dict[str, Any], favourable: dict[str, Any]) -> dict[str, Any]:
+    """Return an audit of several classes with the figures of the favourable one against all others.
+
+    One class that is hardly ever decided hides the counts of every class, and with them everything. Whether people
+    get the favourable decision is another question, with counts of its own.
+    """
+    own = ("selection", "tpr", "fpr", "fnr", "precision", "positives", "negatives", "selected", "n")
+    tables = {
+        name: columns | {key: values for key, values in favourable["tables"][name].items() if key.startswith(own)}
+        for name, columns in found["tables"].items()
+    }
+    said = [s for s in found["sentences"] if ERRORS in s]
+    said += [s for s in favourable["sentences"] if (" gap: " in s or " ratio: " in s) and ERRORS not in s]
+    shown = [s for s in (*found["shown"], *favourable["shown"]) if ERRORS not in s]
+    return {**found, "tables": tables, "sentences": said, "shown": shown, "worst": {}}
 
 
 def _judged(front: Frontier, scores: Array) -> tuple[Any, dict[str, Any]]:
-    """Return what an audit reads: predictions, probabilities, or scores with the cut-off 0."""
+    """Return what an audit reads: predictions, probabilities, scores with the cut-off 0, or decisions all alike."""
     task, probable = front.facts.task, front.facts.loss in PROBABLE
     if task.kind == "regression":
         return scores[0], {}
     if task.kind == "multiclass":
         return (softmax(scores, axis=0).T if probable else scores.T), {}
+    second = scores[0] > 0
+    if second.all() or not second.any():  # no cut-off lies within such scores: the decisions are judged
+        return np.asarray(task.classes)[second.astype(np.intp)], {}
     if probable:
         return expit(scores[0]), {}
     return scores[0], {"cutoff": 0.0, "favourable_side": "above" if task.favourable == 1 else "below"}
@@ -77,7 +115,7 @@ def _changes(front: Frontier, scores: Array, test: Part) -> dict[str, Any]:
         return {}
     labels = encode_labels(np.asarray(test.y), task)
     decided = decide(scores, task) == task.favourable
-    plain = int(np.argmin(front.loss))
+    plain = plain_place(front)
     found: dict[str, Any] = {str(int(id)): {} for id in front.ids}
     for each in resolve_attributes(front.facts, test.groups, test.n):
         codes = each.membership() if each.codes is None else each.codes
@@ -85,18 +123,3 @@ def _changes(front: Frontier, scores: Array, test: Part) -> dict[str, Any]:
         for place, id in enumerate(front.ids.tolist()):
             found[str(id)][each.name] = hidden_moves(moved, place)
     return found
-
-
-def hidden_moves(moved: Moves, place: int, limit: int = 10) -> dict[str, Any]:
-    """Return one model's gained and lost decisions per group, counts from 1 to 9 hidden and nothing to subtract."""
-    gained, lost = moved.n_gained[place], moved.n_lost[place]
-    small = ((gained > 0) & (gained < limit)) | ((lost > 0) & (lost < limit)) | (moved.n < limit)
-    if small[:-1].sum() == 1:  # the line of all people would give the one hidden line back
-        small[-1] = True
-    words = f"hidden (a count below {limit})"
-    return {
-        "group": list(moved.levels),
-        "n": [words if n < limit else int(n) for n in moved.n],
-        "gained": [words if s else int(v) for v, s in zip(gained, small, strict=True)],
-        "lost": [words if s else int(v) for v, s in zip(lost, small, strict=True)],
-    }

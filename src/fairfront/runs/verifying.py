@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,5 +94,17 @@ def _close(what: str, one: Any, two: Any) -> Check:
 
 
 def _tested(run: Run, again: Run) -> Check:
-    same = all(again.tested.get(id) == found for id, found in run.tested.items())
-    return Check("figures on test", same, "equal" if same else "differ")
+    far = max((_distance(found, again.tested.get(id)) for id, found in run.tested.items()), default=0.0)
+    words = "equal" if far == 0 else f"differ by at most {far:.3g}" if far < np.inf else "differ"
+    return Check("figures on test", far <= TOLERANCE, words)
+
+
+def _distance(one: Any, two: Any) -> float:
+    """Return the largest relative difference of two records of figures; infinite where words or keys differ."""
+    if isinstance(one, Mapping) and isinstance(two, Mapping) and one.keys() == two.keys():
+        return max((_distance(one[key], two[key]) for key in one), default=0.0)
+    if isinstance(one, (list, tuple)) and isinstance(two, (list, tuple)) and len(one) == len(two):
+        return max((_distance(a, b) for a, b in zip(one, two, strict=True)), default=0.0)
+    if isinstance(one, float) and isinstance(two, float):
+        return 0.0 if one == two else abs(one - two) / max(1.0, abs(one))
+    return 0.0 if one == two else float("inf")

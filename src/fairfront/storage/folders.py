@@ -18,6 +18,8 @@ from ..exceptions import InputError
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
+MARKS = ("manifest.json", "model.json", "frontier.json")
+"""One of these is in every folder that fairfront writes; folders without any are never replaced."""
 
 
 def write_folder(path: Any, fill: Callable[[Path], None], *, overwrite: bool = False) -> Path:
@@ -30,7 +32,7 @@ def write_folder(path: Any, fill: Callable[[Path], None], *, overwrite: bool = F
     fill : function of a Path
         Writes all files into the empty folder that it is given.
     overwrite : bool
-        Replace a folder that is there already. It stays as it is until the new one is complete.
+        Replace a folder that fairfront wrote before. It stays as it is until the new one is complete.
     """
     target = _real(path)
     partial = _beside(target, "partial")
@@ -85,8 +87,16 @@ def check_new_folder(path: Any, overwrite: bool = False) -> None:
     if target.is_dir():
         if not overwrite:
             raise InputError(f"{target} exists already, expected a new name; choose another or pass overwrite=True.")
+        if not _replaceable(target):
+            raise InputError(f"{target} holds other things than fairfront writes, and stays; choose another name.")
     elif target.exists():
         raise InputError(f"{target} is a file, expected the name of a folder; choose another name.")
+
+
+def _replaceable(target: Path) -> bool:
+    """Tell whether a folder is empty or was written by fairfront; somebody's home is neither."""
+    there = [target / mark for mark in MARKS if (target / mark).is_file()]
+    return any(b"fairfront" in mark.read_bytes() for mark in there) or not any(target.iterdir())
 
 
 def _put(partial: Path, target: Path) -> None:

@@ -67,8 +67,12 @@ def check_trusted(path: Any, trusted: Sequence[str]) -> None:
     if unknown:
         raise InputError(
             f"{path} holds types that are not known to be harmless when loaded: {', '.join(unknown)}; if you trust "
-            f"where it is from, confirm them with trusted={unknown!r}."
+            f"where it is from, confirm them with trusted={unknown!r} ({_confirmed(unknown)} on the command line)."
         )
+
+
+def _confirmed(names: Sequence[str]) -> str:
+    return " ".join(f"--trust {name}" for name in names)
 
 
 def read_estimator(path: Any, trusted: Sequence[str] = ()) -> Any:
