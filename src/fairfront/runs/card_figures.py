@@ -42,7 +42,7 @@ def rates(tested: Mapping[str, Any], decision: Decision) -> str:
         ]
         lines += ["", f"### {cell(name)}", "", *table(["group", "n", *(RATES[key] for key in figures)], rows)]
     if any(f" {HIDDEN} |" in each for each in lines):
-        lines += ["", f"{HIDDEN.capitalize()}: the figure would give away how many people a count below 10 is."]
+        lines += ["", f"{HIDDEN.capitalize()}: figures that would give away counts below 10."]
     said = [s for s in found["sentences"] if "at most" in s or "times the rate" in s] + list(found.get("shown", ()))
     return "\n".join([*lines, "", *(f"- {line(sentence)}" for sentence in said)]).rstrip()
 

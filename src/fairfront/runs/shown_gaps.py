@@ -39,7 +39,7 @@ def shown_sentences(found: Audit) -> Iterator[str]:
             shown = ", ".join(lines.names[i] for i in known)
             for worst in worst_shares(table.shares, lines, found.confidence):
                 if worst.figure == figure and worst.value == worst.value:
-                    words = worst_sentence(worst, found.confidence)
+                    words = worst_sentence(worst, found.confidence).replace("over all groups", "over these groups")
                     yield f"{name}: among the groups that are shown ({shown}), {words}"
 
 
