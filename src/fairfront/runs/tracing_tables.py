@@ -65,17 +65,19 @@ def run_of(data: Any, settings: Settings, progress: Any = "auto", prepared: Prep
     del train
     held = ready.part("validation")
     front = front.evaluate(held.X, held.y, sensitive_features=held.groups, sample_weight=held.weight)
-    details = describe_points(front, held.X, held.y, sensitive_features=held.groups, sample_weight=held.weight)
+    known: dict[str, Any] = {"sensitive_features": held.groups, "sample_weight": held.weight}
+    # groups left out in training are not in these aggregates, and their sizes could be had by subtraction
+    details = None if front.facts.left_out else describe_points(front, held.X, held.y, **known)
     front = without_small_counts(front)  # what is shown now is what the files will say
     del held
-    known: Mapping[str, Any] = {
+    origin: Mapping[str, Any] = {
         "name": Path(data).name if isinstance(data, (str, Path)) else "data frame",
         "sha256": source.sha256(),
     }
     return Run(
         frontier=front,
         encoder=ready.encoder,
-        manifest=manifest_of(ready, known),
+        manifest=manifest_of(ready, origin),
         stability=steady,
         details=details,
         tested=judged_on_test(front, ready.part("test"), settings, progress),
