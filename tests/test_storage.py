@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 import fairfront as ff
 from fairfront.storage import write_file, write_folder
+from fairfront.storage.folders import write_numbered
 
 OLD = "manifest.json"
 
@@ -129,3 +131,10 @@ def test_a_file_is_replaced_in_one_piece(tmp_path) -> None:
     write_file(tmp_path / "a.txt", b"\x00\xff")
     assert (tmp_path / "a.txt").read_bytes() == b"\x00\xff"
     assert not hidden(tmp_path)
+
+
+def test_several_writers_of_numbered_files_keep_theirs(tmp_path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda i: write_numbered(tmp_path, f"by {i}"), range(16)))
+    assert sorted(path.name for path in made) == [f"{n:04d}.json" for n in range(1, 17)]
+    assert sorted(path.read_text() for path in tmp_path.iterdir()) == sorted(f"by {i}" for i in range(16))

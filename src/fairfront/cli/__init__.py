@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -47,14 +48,21 @@ def options(
     """Models that are Pareto efficient between accuracy and fairness."""
 
 
-def _note(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-    """Show a warning as one line, without the place in the code."""
-    typer.echo(f"note: {message}", err=True)
+def _notes() -> Callable[..., None]:
+    """Return what shows a warning as one line without the place in the code, and the same words only once."""
+    told: set[str] = set()
+
+    def note(message: Warning | str, *where: Any, **more: Any) -> None:
+        if str(message) not in told:
+            told.add(str(message))
+            typer.echo(f"note: {message}", err=True)
+
+    return note
 
 
 def main() -> None:
     """Run the command; an error that fairfront foresaw is one sentence and exit code 2."""
-    warnings.showwarning = _note
+    warnings.showwarning = _notes()
     try:
         app()
     except FairfrontError as error:

@@ -17,6 +17,7 @@ from ..measures.audit import FORMAT
 from ..measures.requirements import Verdict, parse_requirement
 from ..measures.rewording import reworded
 from ..objectives import Groups
+from ..runs import parse_groups
 from .audit_tables import LEGEND, Columns, console_for_output, missing_lines, rate_table, right_table
 from .csv_columns import as_groups, as_label, as_labels, as_number_column, read_columns
 
@@ -56,7 +57,7 @@ def audit(
     """
     for text in require or ():
         parse_requirement(text)
-    columns, references = _group_names(groups)
+    columns, references = parse_groups(groups, "--groups")
     before = None if baseline is None else _read_baseline(baseline)
     names = [label, *columns, *(name for name in (score, decision, weight) if name), *_split(control)]
     cells = read_columns(file, names)
@@ -70,7 +71,7 @@ def audit(
             approval_rate=approval_rate,
             costs=_costs(costs),
             control_features={name: as_groups(cells[name]) for name in _split(control)} or None,
-            groups=Groups(reference=references or None, min_size=min_size),
+            groups=Groups(reference=dict(references) or None, min_size=min_size),
             sample_weight=as_number_column(cells[weight], weight) if weight else None,
             confidence=confidence,
             simultaneous=simultaneous,
@@ -100,21 +101,6 @@ def _words(label: str, given: str | None) -> dict[str, str]:
 def _quoted(column: str | None) -> str:
     """Name a column in a replacement text, where a backslash has to be doubled."""
     return f"column {column!r}".replace("\\", r"\\")
-
-
-def _group_names(text: str) -> tuple[list[str], dict[str, str]]:
-    """Read ``sex,race:ref=White``."""
-    columns, references = [], {}
-    for part in _split(text):
-        name, colon, rest = part.partition(":")
-        if colon and not rest.startswith("ref="):
-            raise InputError(f"--groups has {part!r}, expected a column name, or name:ref=GROUP.")
-        columns.append(name)
-        if colon:
-            references[name] = rest.removeprefix("ref=")
-    if not columns:
-        raise InputError("--groups is empty, expected column names such as sex,race:ref=White.")
-    return columns, references
 
 
 def _split(text: str | None) -> list[str]:

@@ -14,6 +14,7 @@ from sklearn.model_selection import train_test_split
 from ..datasets import Dataset, load_loans
 from ..exceptions import InputError, MissingExtraError
 from ..frontier import Frontier
+from ..frontier.selection import plain_place
 from ..measures import GroupRates
 from ..tracing import trace
 
@@ -124,7 +125,7 @@ def _table(front: Frontier, chosen: int) -> Table:
 def _report(console: Console, front: Frontier, chosen: int, X: Any, y: Any, groups: Any) -> None:
     """Report the plain and the chosen model on test, which nothing was chosen on."""
     tested = front.evaluate(X, y, sensitive_features=groups, name="test")
-    plain = int(np.argmin(front.loss))
+    plain = plain_place(front)
     rates = next(iter(tested.evaluations["test"].groups.values()))
     assert isinstance(rates, GroupRates)
     repaid = rates.positives

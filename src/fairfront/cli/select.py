@@ -16,6 +16,7 @@ from ..runs.options import plain_id
 from ..runs.run import record_decision
 from ..storage.folders import check_new_folder
 from .reading_runs import run_at
+from .showing import say
 
 
 def select(
@@ -58,9 +59,9 @@ def select(
     if keep == "chosen":
         keep_only(found, (decision.id, plain_id(found.frontier)))
     console = Console()
-    _say(console, f"id {decision.id}: {decision.rule_words}.")
-    _say(console, f"Model, card and decision record: {output} (read {output / 'card.md'}).")
-    _say(console, f"Predictions read {_listed(model.columns)}.")
+    say(console, f"id {decision.id}: {decision.rule_words}.")
+    say(console, f"Model, card and decision record: {output} (read {output / 'card.md'}).")
+    say(console, f"Predictions read {_listed(model.columns)}.")
 
 
 def _listed(names: tuple[str, ...], most: int = 20) -> str:
@@ -114,7 +115,3 @@ def _pairs(texts: list[str] | None, sign: str, names: tuple[str, ...], option: s
         if not there or not name:
             raise InputError(f"{option} is {text!r}, expected NAME{sign}NUMBER such as error{sign}0.005.")
     return found
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)

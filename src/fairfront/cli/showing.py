@@ -47,11 +47,11 @@ def print_compared(console: Console, run: Run) -> None:
     """Say what is compared between whom, and where the sensitive attribute was used."""
     facts = run.frontier.facts
     for name, levels in facts.sensitive:
-        _say(console, f"Groups of {name}: {', '.join(levels)} (reference: {levels[-1]}).")
+        say(console, f"Groups of {name}: {', '.join(levels)} (reference: {levels[-1]}).")
     for sentence in facts.sentences:
-        _say(console, sentence)
+        say(console, sentence)
     used = "; ".join(f"{where}: {said}" for where, said in run.manifest["sensitive"].items())
-    _say(console, f"Where the sensitive attribute was used: {used}.")
+    say(console, f"Where the sensitive attribute was used: {used}.")
 
 
 def print_options(console: Console, run: Run) -> None:
@@ -69,7 +69,7 @@ def print_options(console: Console, run: Run) -> None:
         table.add_row(str(each.id), *cells, each.mark, style="bold" if each.mark else None)
     console.print(table)
     for line in _legend(front):
-        _say(console, line)
+        say(console, line)
 
 
 def _legend(front: Frontier) -> list[str]:
@@ -77,7 +77,8 @@ def _legend(front: Frontier) -> list[str]:
     names = [name for name, _ in front.facts.sensitive]
     gap, training = main_gap(front).replace("_", " "), front.facts.gap_column.replace("_", " ")
     sure = vouched_for(front)
-    lines = [f"loss and {training}: training; the other figures: validation."]
+    where = getattr(front.facts, "measured_on", "training")
+    lines = [f"loss and {training}: {where}; the other figures: validation."]
     if sure:
         lines[0] += f" at most: upper end of the {gap} at 95 % confidence."
     if len(names) > 1:
@@ -111,14 +112,14 @@ def print_next(console: Console, run: Run, path: Path) -> None:
     """Say what to type next."""
     front, where, trust = run.frontier, shlex.quote(str(path)), _trust(path)
     gap, within = leading_gap(front).removesuffix("_gap"), f"{main_error(front)}:{tolerance_of(front):g}"
-    _say(console, "Next:")
+    say(console, "Next:")
     for line in (
         f"fairfront show {where}{trust}",
         f"fairfront report {where} -o report.html{trust}",
         f"fairfront select {where} --least-gap {gap} --within {within} -o model{trust}",
         f"fairfront predict model new.csv -o decided.csv{trust}",
     ):
-        _say(console, f"  {line}")
+        say(console, f"  {line}")
 
 
 def _trust(path: Path) -> str:
@@ -144,13 +145,13 @@ def print_picture(console: Console, run: Run) -> None:
         for c, r, id in zip(columns, rows, ids, strict=True):
             if (int(id) in marks) is strong:
                 grid[r][c] = marks.get(int(id), "o")
-    _say(console, f"{error} (up) against {gap} (across) on validation; P plain, S suggested")
+    say(console, f"{error} (up) against {gap} (across) on validation; P plain, S suggested")
     top, bottom = f"{y[known].max():.3f}", f"{y[known].min():.3f}"
     for i, line in enumerate(grid):
         label = top if i == 0 else bottom if i == HEIGHT - 1 else ""
-        _say(console, f"{label:>8} |{''.join(line)}")
-    _say(console, f"{'':>8} +{'-' * WIDTH}")
-    _say(console, f"{'':>10}{x[known].min():.3f}{x[known].max():>{WIDTH - 5}.3f}")
+        say(console, f"{label:>8} |{''.join(line)}")
+    say(console, f"{'':>8} +{'-' * WIDTH}")
+    say(console, f"{'':>10}{x[known].min():.3f}{x[known].max():>{WIDTH - 5}.3f}")
 
 
 def _steps(values: Any, cells: int) -> Any:
@@ -183,5 +184,6 @@ def _rate(value: float, hidden: bool) -> str:
     return "hidden" if hidden and not np.isfinite(value) else _digits(value)
 
 
-def _say(console: Console, text: str) -> None:
+def say(console: Console, text: str) -> None:
+    """Print text as it is, without markup and without breaking lines that people copy."""
     console.print(text, markup=False, highlight=False, soft_wrap=True)

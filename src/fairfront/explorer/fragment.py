@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..frontier import Frontier
+from ..frontier.selection import plain_place
 from ..objectives import Array
-from .order import detailed, plain_place
+from .order import detailed
 from .rows import is_test
 
 ROWS, WIDTH, HEIGHT, PAD = 12, 360, 200, 34

@@ -9,11 +9,12 @@ import numpy as np
 
 from ..exceptions import InputError
 from ..frontier import Frontier
+from ..frontier.selection import plain_place
 from ..solvers import Status
 from .details import Details
 from .moved import most_moved
 from .notions import not_compared, rates_of
-from .order import detailed, plain_place, walk
+from .order import detailed, walk
 from .packing import packed, rounded
 from .parts import left_out_of, part_of
 from .rows import is_test

@@ -8,8 +8,9 @@ import numpy as np
 
 from ..frontier import Frontier
 from ..frontier.points import LinearPoints
+from ..frontier.selection import plain_place
 from ..objectives import Array
-from .order import Places, plain_place
+from .order import Places
 from .rows import built
 
 TOP = 8

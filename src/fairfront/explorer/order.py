@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..frontier import Frontier
+from ..frontier.selection import plain_place
 from ..solvers import Status
 
 MOST_DETAILED = 150
@@ -18,11 +19,6 @@ DECISIONS = 20_000_000
 """Decisions that are held at once: on very many rows fewer points are described."""
 
 Places = NDArray[np.intp]
-
-
-def plain_place(front: Frontier) -> int:
-    """Return the place of the plain model: the smallest loss."""
-    return int(np.argmin(front.loss))
 
 
 def most_detailed(n: int) -> int:

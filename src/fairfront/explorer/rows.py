@@ -14,11 +14,12 @@ from ..frontier import Frontier
 from ..frontier.estimator_points import EstimatorPoints
 from ..frontier.evaluating import checked_features, encode_labels, resolve_attributes
 from ..frontier.points import LinearPoints
+from ..frontier.selection import plain_place
 from ..measures.table import decide
 from ..objectives import Array, Attribute, Task
 from ..problems.learners import scores_of_learner
 from ..validation import check_labels, check_weights, take_rows
-from .order import Places, plain_place
+from .order import Places
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,8 +43,8 @@ def recalibrated(front: Frontier, X: Any, y: Any, sample_weight: Any) -> Frontie
     points = front.points
     if not isinstance(points, LinearPoints) or points.loss != "logistic":
         raise InputError(
-            f"recalibration maps log-odds, expected a frontier of binary logistic models, found "
-            f"{getattr(points, 'loss', type(points).__name__)!r}."
+            "recalibration maps log-odds, expected a frontier of linear models of two classes with the logistic loss, "
+            f"found {type(points).__name__} with loss {front.facts.loss!r}; put estimators into CalibratedClassifierCV."
         )
     matrix = checked_features(points, X)
     labels = encode_labels(check_labels(y, matrix.shape[0]), front.facts.task)

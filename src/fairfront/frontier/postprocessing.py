@@ -18,6 +18,7 @@ from .evaluating import encode_labels, resolve_attributes
 from .facts import Facts
 from .frontier import Frontier
 from .group_thresholds import RATES_OF, threshold_curve
+from .selection import plain_place
 
 NEEDS = "every prediction needs the person's group"
 
@@ -148,7 +149,7 @@ def postprocess_frontier(
     n = check_matrix(X).shape[0]
     labels = encode_labels(check_labels(y, n), task)
     attribute = _single(front.facts, sensitive_features, n)
-    model = front.points.build(front.place(id) if id is not None else int(np.argmin(front.loss)))
+    model = front.points.build(front.place(id) if id is not None else plain_place(front))
     codes = _codes(attribute, attribute.levels)
     curve = threshold_curve(
         favourable_scores(model, X, task),

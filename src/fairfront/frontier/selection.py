@@ -45,6 +45,16 @@ def chosen_place(
     return int(solved[found])
 
 
+def plain_place(front: Frontier) -> int:
+    """Return the row of plain training: the one without multipliers, else that of the smallest loss.
+
+    Losses of weighted fits of a learner are those of held-out rows, where plain training need not be the best.
+    """
+    free = np.flatnonzero(~np.any(front.multipliers, axis=1)) if front.multipliers.size else np.array([], dtype=int)
+    places = free if len(free) else np.arange(len(front))
+    return int(places[np.argmin(front.loss[places])])
+
+
 def knee(loss: Array, gap: Array) -> int:
     """Return the point farthest below the chord between the two ends, both axes scaled to [0, 1]."""
     x, y = _scaled(gap), _scaled(loss)
@@ -83,7 +93,8 @@ def by_rates(
     if least is not None:
         return smallest(vouched, plain, least, within or {})
     assert at_most is not None
-    best = "error" if front.evaluations and "error" in front.column_names(on) else "loss"
+    judged = front.column_names(on) if front.evaluations else ()
+    best = next((name for name in ("error", "mse") if name in judged), "loss")
     return capped(front, vouched, at_most, plain(best), on, confidence)
 
 

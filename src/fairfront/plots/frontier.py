@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..frontier.selection import plain_place
 from ..measures.intervals import error_interval
 from ..objectives import Array
-from .style import CHOSEN, PLAIN, SOLVED, VISITED, axes_of, evaluation_name, label_of, plain_of, tidy
+from .style import CHOSEN, PLAIN, SOLVED, VISITED, axes_of, evaluation_name, label_of, tidy
 
 if TYPE_CHECKING:
     from ..frontier import Frontier
@@ -58,7 +59,7 @@ def plot_points(
     if (~solved).any():
         axes.scatter(across[~solved], up[~solved], s=10, color=VISITED, label="seen on the way")
     axes.scatter(across[solved], up[solved], s=26, color=SOLVED, label="solved", zorder=3)
-    marked = [(plain_of(front), "s", PLAIN, "plain model")]
+    marked = [(plain_place(front), "s", PLAIN, "plain model")]
     if chosen is not None:
         marked.append((front.place(chosen), "D", CHOSEN, f"chosen (id {chosen})"))
     ends = _upper(front, x, on, confidence) if bands else None

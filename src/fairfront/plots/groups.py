@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..exceptions import InputError
+from ..frontier.selection import plain_place
 from ..measures import GroupRates, wilson
 from ..measures.intervals import DENOMINATORS, rows_behind
-from .style import CHOSEN, VISITED, axes_of, evaluation_name, plain_of, tidy
+from .style import CHOSEN, VISITED, axes_of, evaluation_name, tidy
 
 if TYPE_CHECKING:
     from ..frontier import Frontier
@@ -55,7 +56,7 @@ def plot_groups(
     rates, sizes = _rates(front, name, attribute, rate)
     axes = axes_of(ax, "plot_groups")
     at = np.arange(len(rates.levels))
-    models = [(plain_of(front), VISITED, "plain model"), (front.place(chosen), CHOSEN, f"chosen (id {chosen})")]
+    models = [(plain_place(front), VISITED, "plain model"), (front.place(chosen), CHOSEN, f"chosen (id {chosen})")]
     for k, (place, colour, label) in enumerate(models):
         values = rates.rate(rate)[place]
         known = np.flatnonzero(np.isfinite(values) & (sizes > 0))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..exceptions import InputError, require
 
 if TYPE_CHECKING:
@@ -46,8 +44,3 @@ def label_of(front: Frontier, name: str, on: str | None) -> str:
     if name in front.facts.gap_columns:
         return f"{name.replace('_', ' ')} (training)"
     return f"{name.replace('_', ' ')} ({evaluation_name(front, on)})"
-
-
-def plain_of(front: Frontier) -> int:
-    """Return the place of the plain model: the smallest loss."""
-    return int(np.argmin(front.loss))

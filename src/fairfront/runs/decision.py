@@ -61,7 +61,7 @@ class Decision:
             within = "".join(f", {name} within {value:g} of the smallest" for name, value in allowed.items())
             return f"the least {rule['least']} ({_ends([rule['least']], sure)}){within}"
         caps = ", ".join(f"{name} at most {value:g}" for name, value in rule["at_most"].items())
-        best = "error" if "error" in self.candidates[0] else "training loss"
+        best = next((name for name in ("error", "mse") if name in self.candidates[0]), "training loss")
         return f"the smallest {best} with {caps} ({_ends(rule['at_most'], sure)})"
 
 

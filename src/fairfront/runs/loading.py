@@ -26,6 +26,10 @@ def load(path: Any, *, trusted: Sequence[str] = ()) -> Any:
     folder = Path(path)
     if not folder.is_dir():
         raise InputError(f"{folder} is no folder, expected one written by fairfront; check the path.")
+    if isinstance(trusted, (bool, str)) or not all(isinstance(name, str) for name in trusted):
+        raise InputError(
+            f"trusted is {trusted!r}, expected a list of the names of types, such as those that an error has listed."
+        )
     types = tuple(trusted)
     if (folder / "model.json").exists():
         return read_model(folder, types)

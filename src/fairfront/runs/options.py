@@ -10,6 +10,7 @@ from ..exceptions import InputError
 from ..frontier import Frontier
 from ..frontier.archive import spread
 from ..frontier.candidates import CLASS_GAPS, VALUE_GAPS
+from ..frontier.selection import plain_place
 from ..objectives import Array
 
 TOLERANCE = 0.005
@@ -62,16 +63,6 @@ def tolerance_of(front: Frontier) -> float:
 def vouched_for(front: Frontier) -> bool:
     """Tell whether gaps have intervals, so that upper ends can be shown; gaps of predicted values have none."""
     return front.facts.task.kind != "regression"
-
-
-def plain_place(front: Frontier) -> int:
-    """Return the row of plain training: the one without multipliers, else that of the smallest loss.
-
-    Losses of weighted fits of a learner are those of held-out rows, where plain training need not be the best.
-    """
-    free = np.flatnonzero(~np.any(front.multipliers, axis=1)) if front.multipliers.size else np.array([], dtype=int)
-    places = free if len(free) else np.arange(len(front))
-    return int(places[np.argmin(front.loss[places])])
 
 
 def plain_id(front: Frontier) -> int:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import csv
-import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 
 from ..exceptions import InputError
 from ..progress import progress_bar
+from ..storage.folders import writing
 from ..tables.reading import open_source
 from ..tables.typing import coerce
 from .model import TableModel
@@ -43,7 +42,7 @@ def predict_file(
         raise InputError(f"{output} exists, expected a new file; give another name, or --overwrite.")
     wanted = tuple(dict.fromkeys((*model.columns, *keep)))
     done = 0
-    with _whole_or_nothing(output) as stream, progress_bar(progress, "predicting", source.size) as bar:
+    with writing(output, text=True) as stream, progress_bar(progress, "predicting", source.size) as bar:
         writer = csv.writer(stream, lineterminator="\n")
         for chunk in source.chunks(wanted, rows=rows):
             found = model.outputs(coerce(chunk, model.encoder, first_row=done, missing=tuple(missing)))
@@ -72,19 +71,3 @@ def _texts(values: Any) -> list[Any]:
     if array.dtype.kind == "f":
         return ["" if v != v else repr(v) for v in array.tolist()]
     return ["" if v is None else v for v in array.tolist()]
-
-
-@contextmanager
-def _whole_or_nothing(path: Path) -> Iterator[TextIO]:
-    """Yield a stream to a partial file, which takes the name only when all is written."""
-    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
-    try:
-        with partial.open("w", encoding="utf-8", newline="") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        partial.replace(path)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror}); give another --output.") from error
-    finally:
-        partial.unlink(missing_ok=True)

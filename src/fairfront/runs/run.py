@@ -9,22 +9,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..exceptions import GroupWarning
+from ..exceptions import GroupWarning, InputError
 from ..explorer import Details, write_explorer
 from ..frontier import Frontier
 from ..frontier.points import LinearPoints
 from ..frontier.saving import load_frontier, write_frontier
-from ..storage.folders import write_file, write_folder
+from ..storage.folders import write_file, write_folder, write_numbered
 from ..storage.packages import read_package, write_package
 from ..tables.encoding import TableEncoder
 from .card import card_of
-from .decision import Decision, decided
+from .decision import DECISIONS, Decision, decided
 from .manifest import as_text, check_manifest, read_json
 from .model import MANIFEST, TableModel
 from .options import Option, shortlist, suggested_id
 
 KIND = "fairfront run"
-FRONTIER, ENCODER, TEST, DECISIONS, DETAILS = "frontier", "encoder", "test", "decisions", "details.json"
+FRONTIER, ENCODER, TEST, DETAILS = "frontier", "encoder", "test", "details.json"
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,16 +136,26 @@ def read_run(folder: Path, trusted: tuple[str, ...] = ()) -> Run:
         encoder=TableEncoder.from_content(encoding, arrays),
         manifest=manifest,
         stability=tested["stability"],
-        details=Details.from_json((folder / DETAILS).read_bytes()) if (folder / DETAILS).exists() else None,
+        details=_details(folder / DETAILS),
         path=folder,
         tested=tested["points"],
         decisions=tuple(read_json(path) for path in sorted((folder / DECISIONS).glob("*.json"))),
     )
 
 
+def _details(file: Path) -> Details | None:
+    """Return the explorer's aggregates where there are any."""
+    if not file.exists():
+        return None
+    try:
+        return Details.from_json(file.read_bytes())
+    except InputError as error:
+        raise InputError(f"{file} is damaged: {error} Delete it, or trace again.") from error
+
+
 def record_decision(run: Run, decision: Decision) -> Run:
     """Keep a decision with the run, so that later cards can say how often the test part was opened."""
     kept = (*run.decisions, decision.to_json())
     if run.path is not None:
-        write_file(run.path / DECISIONS / f"{len(kept):04d}.json", as_text(kept[-1]))
+        write_numbered(run.path / DECISIONS, as_text(kept[-1]))
     return replace(run, decisions=kept)

@@ -123,17 +123,19 @@ def _tuples(value: Any) -> Any:
     return tuple(_tuples(each) for each in value) if isinstance(value, (list, tuple)) else value
 
 
-def parse_groups(text: str | Iterable[str]) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+def parse_groups(
+    text: str | Iterable[str], what: str = "groups"
+) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     """Read ``sex,race:ref=White`` into columns and reference groups."""
     parts = text.split(",") if isinstance(text, str) else list(text)
     names, references = [], []
     for part in (each.strip() for each in parts if each.strip()):
         name, colon, rest = part.partition(":")
         if colon and not rest.startswith("ref="):
-            raise InputError(f"groups has {part!r}, expected a column name, or name:ref=GROUP.")
+            raise InputError(f"{what} has {part!r}, expected a column name, or name:ref=GROUP.")
         names.append(name)
         if colon:
             references.append((name, rest.removeprefix("ref=")))
     if not names:
-        raise InputError("groups is empty, expected column names such as sex,race:ref=White.")
+        raise InputError(f"{what} is empty, expected column names such as sex,race:ref=White.")
     return tuple(names), tuple(references)

@@ -13,6 +13,7 @@ from scipy.special import expit, softmax
 
 from ..frontier import Frontier
 from ..frontier.evaluating import encode_labels, resolve_attributes
+from ..frontier.selection import plain_place
 from ..measures import audit
 from ..measures.changes import flips
 from ..measures.table import decide
@@ -20,7 +21,6 @@ from ..objectives import Array, Groups
 from ..progress import progress_bar
 from .model import PROBABLE
 from .moves import hidden_moves
-from .options import plain_place
 from .preparing import Part
 from .settings import Settings
 from .shown_gaps import shown_sentences, without_small_names

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ..frontier.points import LinearPoints
-from ..tables.reading import open_source
 from .manifest import versions
 from .run import Run
 from .settings import Settings
@@ -35,13 +34,12 @@ def verify_run(run: Run, data: Any, progress: Any = "auto") -> list[Check]:
     why models count as equal up to 1e-6 of their largest coefficient.
     """
     settings = Settings.from_json(run.manifest["settings"])
-    sha = open_source(data, delimiter=settings.delimiter, missing=settings.missing).sha256()
-    known = run.manifest["data"].get("sha256")
+    again = run_of(data, settings, progress)
+    sha, known = again.manifest["data"].get("sha256"), run.manifest["data"].get("sha256")
     checks = [
         Check("data", sha == known, f"sha256 {short(sha)}, the manifest has {short(known)}"),
         _versions(run),
     ]
-    again = run_of(data, settings, progress)
     for what in ("columns", "features", "split"):
         same = again.manifest[what] == run.manifest[what]
         checks.append(Check(what, same, "equal" if same else "differ"))
