@@ -2,7 +2,8 @@
 
 python -m benchmarks.boosting [--quick] [--seeds 10] [--data adult compas german oulad race] [--rows 2000]
 
-Results go to benchmarks/results/boosting/ after every method, so that a run can be stopped, resumed and done in parts;
+Results go to a file per data set in benchmarks/results/boosting/ after every method, so that a run can be stopped,
+resumed and done in parts, several at a time; seconds are those of the processor, one thread;
 what it will take is said at the start.
 """
 
@@ -53,38 +54,45 @@ def minutes(name: str, todo: list[str], quick: bool, rows: int | None) -> float:
     if not todo:
         return 0.0
     data = split(name, 0, rows)
-    start = time.perf_counter()
+    start = time.process_time()
     learner(0, quick).fit(data.train.X, data.train.y)
-    return (time.perf_counter() - start) * sum(FITS[method] for method in todo) / 60.0
+    return (time.process_time() - start) * sum(FITS[method] for method in todo) / 60.0
 
 
-def run(names: list[str], seeds: int, quick: bool, rows: int | None, file: Path) -> dict[str, Any]:
-    """Fill in what is missing in the file: setting, seed, method."""
-    results: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
-    for name in names:
-        methods = methods_of(name, quick)
-        todo = [m for seed in range(seeds) for m in methods if f"{name}/{seed}/{m}" not in results]
-        print(f"{name}: about {minutes(name, todo, quick, rows):.0f} minutes for {len(todo)} runs", flush=True)
-    for name in names:
-        for seed in range(seeds):
-            data = split(name, seed, rows)
-            for method, function in methods_of(name, quick).items():
-                key = f"{name}/{seed}/{method}"
-                if key in results:
-                    continue
-                before = Counted.calls
-                found = function(data, learner(seed, quick), seed)
-                fits = Counted.calls - before
-                held, test = figures(found.validation, data.validation), figures(found.test, data.test)
-                results[key] = {
-                    "seconds": found.seconds,
-                    "fits": fits,
-                    "candidates": len(held),
-                    "chosen": {str(cap): chosen(held, test, cap) for cap in CAPS},
-                }
-                store(results, file)
-                print(key, f"{found.seconds:.0f} s, {fits} fits", results[key]["chosen"][str(CAPS[1])], flush=True)
-    return results
+def known(kind: str) -> dict[str, Any]:
+    """Return what the files of all settings hold."""
+    return {key: value for short in SHORT for key, value in read(FOLDER / f"{kind}_{short}.json").items()}
+
+
+def read(file: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
+    return found
+
+
+def run(short: str, seeds: int, quick: bool, rows: int | None, file: Path) -> None:
+    """Fill in what is missing in the file of one setting: seed, method."""
+    name, results = SHORT[short], read(file)
+    methods = methods_of(name, quick)
+    todo = [m for seed in range(seeds) for m in methods if f"{name}/{seed}/{m}" not in results]
+    print(f"{name}: about {minutes(name, todo, quick, rows):.0f} minutes for {len(todo)} runs", flush=True)
+    for seed in range(seeds):
+        data = split(name, seed, rows)
+        for method, function in methods.items():
+            key = f"{name}/{seed}/{method}"
+            if key in results:
+                continue
+            before = Counted.calls
+            found = function(data, learner(seed, quick), seed)
+            fits = Counted.calls - before
+            held, test = figures(found.validation, data.validation), figures(found.test, data.test)
+            results[key] = {
+                "seconds": found.seconds,
+                "fits": fits,
+                "candidates": len(held),
+                "chosen": {str(cap): chosen(held, test, cap) for cap in CAPS},
+            }
+            store(results, file)
+            print(key, f"{found.seconds:.0f} s, {fits} fits", results[key]["chosen"][str(CAPS[1])], flush=True)
 
 
 def runs(results: dict[str, Any], name: str, method: str) -> dict[str, Any]:
@@ -194,14 +202,14 @@ def report(results: dict[str, Any], seeds: int, command: str) -> None:
 def main(seeds: int = 10, quick: bool = False, data: list[str] | None = None, rows: int | None = None) -> None:
     """Run, and write the section of the page; a quick run, or one on few rows, only prints."""
     small = quick or rows is not None
-    names = [SHORT[short] for short in data or (("compas", "german") if quick else SHORT)]
     count = min(seeds, 2) if quick else seeds
     kind = ("quick" if quick else "full") + ("" if rows is None else f"_{rows}")
-    results = run(names, count, quick, rows or (2000 if quick else None), FOLDER / f"{kind}.json")
+    for short in data or (("compas", "german") if quick else SHORT):
+        run(short, count, quick, rows or (2000 if quick else None), FOLDER / f"{kind}_{short}.json")
     if not small:
-        report(results, count, "python -m benchmarks.boosting")
+        report(known(kind), count, "python -m benchmarks.boosting")
         return
-    print(body(results, count))
+    print(body(known(kind), count))
 
 
 if __name__ == "__main__":

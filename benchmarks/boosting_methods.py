@@ -47,13 +47,13 @@ def _decided(models: list[Any], part: Part) -> np.ndarray:
 
 
 def _from_models(models: list[Any], data: Split, start: float) -> Candidates:
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     return Candidates(_decided(models, data.validation), _decided(models, data.test), seconds)
 
 
 def fairfront(drive: str, max_fits: int = 12, cv: Any = "auto") -> Callable[..., Candidates]:
     def run(data: Split, base: Any, seed: int) -> Candidates:
-        start = time.perf_counter()
+        start = time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ff.GroupWarning)
             front = ff.trace(
@@ -66,13 +66,13 @@ def fairfront(drive: str, max_fits: int = 12, cv: Any = "auto") -> Callable[...,
 
 
 def plain(data: Split, base: Any, seed: int) -> Candidates:
-    start = time.perf_counter()
+    start = time.process_time()
     return _from_models([base.fit(data.train.X, data.train.y)], data, start)
 
 
 def grid_search(size: int) -> Callable[..., Candidates]:
     def run(data: Split, base: Any, seed: int) -> Candidates:
-        start = time.perf_counter()
+        start = time.process_time()
         search = GridSearch(base, TruePositiveRateParity(), grid_size=size)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -84,7 +84,7 @@ def grid_search(size: int) -> Callable[..., Candidates]:
 
 def exponentiated_gradient(data: Split, base: Any, seed: int) -> Candidates:
     """Randomised decisions at two tolerances; errors and gaps are expected ones."""
-    start = time.perf_counter()
+    start = time.process_time()
     models = []
     for eps in (0.01, 0.04):
         model = ExponentiatedGradient(base, TruePositiveRateParity(difference_bound=eps), max_iter=30)
@@ -92,14 +92,14 @@ def exponentiated_gradient(data: Split, base: Any, seed: int) -> Candidates:
             warnings.simplefilter("ignore")
             model.fit(data.train.X, data.train.y, sensitive_features=data.train.group)
         models.append(model)
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     shares = [np.stack([m._pmf_predict(p.X)[:, 1] for m in models]) for p in (data.validation, data.test)]
     return Candidates(*shares, seconds)
 
 
 def columns_and_seeds(data: Split, base: Any, seed: int) -> Candidates:
     """Drop the columns that go most with the group, and try several seeds: 4 times 3 models."""
-    start = time.perf_counter()
+    start = time.process_time()
     train = data.train
     member = (train.group == np.unique(train.group)[0]).astype(float)
     spread = train.X.std(axis=0) + 1e-12
@@ -113,12 +113,12 @@ def columns_and_seeds(data: Split, base: Any, seed: int) -> Candidates:
             model.fit(train.X[:, kept], train.y)
             for place, part in enumerate((data.validation, data.test)):
                 decided[place].append(model.predict(part.X[:, kept]).astype(float))
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     return Candidates(np.stack(decided[0]), np.stack(decided[1]), seconds)
 
 
 def linear_newton(data: Split, base: Any, seed: int) -> Candidates:
-    start = time.perf_counter()
+    start = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ff.GroupWarning)
         front = ff.trace(data.train.X, data.train.y, sensitive_features=data.train.group, n_points=12)
@@ -127,7 +127,7 @@ def linear_newton(data: Split, base: Any, seed: int) -> Candidates:
 
 def group_thresholds(data: Split, base: Any, seed: int) -> Candidates:
     """Give each group its own cut-off, chosen on validation for a common true positive rate: needs the group later."""
-    start = time.perf_counter()
+    start = time.process_time()
     model = base.fit(data.train.X, data.train.y)
     held, test = (model.predict_proba(p.X)[:, 1] for p in (data.validation, data.test))
     shares: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
@@ -139,7 +139,7 @@ def group_thresholds(data: Split, base: Any, seed: int) -> Candidates:
                 cut = np.quantile(known, 1.0 - level) if len(known) else 0.5
                 decided[part.group == g] = score[part.group == g] >= cut
             shares[place].append(decided)
-    return Candidates(np.stack(shares[0]), np.stack(shares[1]), time.perf_counter() - start)
+    return Candidates(np.stack(shares[0]), np.stack(shares[1]), time.process_time() - start)
 
 
 METHODS: dict[str, Callable[..., Candidates]] = {
