@@ -1,6 +1,7 @@
 """Frontiers of boosted trees against what else people do.
 
 python -m benchmarks.boosting [--quick] [--seeds 10] [--data adult compas german oulad race] [--rows 2000]
+                            [--learner lightgbm hist]
 
 Results go to a file per data set in benchmarks/results/boosting/ after every method, so that a run can be stopped,
 resumed and done in parts, several at a time; seconds are those of the processor, one thread;
@@ -20,7 +21,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from .boosting_data import RACE, SETTINGS, figures, split
-from .boosting_methods import FITS, METHODS, RACE_METHODS, Candidates, Counted, learner
+from .boosting_methods import CALLS, FITS, LEARNERS, METHODS, RACE_METHODS, Candidates, learner
 from .report import table, write_section
 
 FOLDER = Path(__file__).resolve().parent / "results" / "boosting"
@@ -49,19 +50,19 @@ def methods_of(name: str, quick: bool) -> dict[str, Callable[..., Candidates]]:
     return {method: function for method, function in methods.items() if not (quick and method in SLOW)}
 
 
-def minutes(name: str, todo: list[str], quick: bool, rows: int | None) -> float:
+def minutes(name: str, kind: str, todo: list[str], quick: bool, rows: int | None) -> float:
     """Estimate what is left to do from one plain fit and the number of fits of every method."""
     if not todo:
         return 0.0
     data = split(name, 0, rows)
     start = time.process_time()
-    learner(0, quick).fit(data.train.X, data.train.y)
+    learner(kind, 0, quick).fit(data.train.X, data.train.y)
     return (time.process_time() - start) * sum(FITS[method] for method in todo) / 60.0
 
 
-def known(kind: str) -> dict[str, Any]:
+def known(which: str) -> dict[str, Any]:
     """Return what the files of all settings hold."""
-    return {key: value for short in SHORT for key, value in read(FOLDER / f"{kind}_{short}.json").items()}
+    return {key: value for short in SHORT for key, value in read(FOLDER / f"{which}_{short}.json").items()}
 
 
 def read(file: Path) -> dict[str, Any]:
@@ -69,21 +70,21 @@ def read(file: Path) -> dict[str, Any]:
     return found
 
 
-def run(short: str, seeds: int, quick: bool, rows: int | None, file: Path) -> None:
+def run(short: str, kind: str, seeds: int, quick: bool, rows: int | None, file: Path) -> None:
     """Fill in what is missing in the file of one setting: seed, method."""
     name, results = SHORT[short], read(file)
     methods = methods_of(name, quick)
     todo = [m for seed in range(seeds) for m in methods if f"{name}/{seed}/{m}" not in results]
-    print(f"{name}: about {minutes(name, todo, quick, rows):.0f} minutes for {len(todo)} runs", flush=True)
+    print(f"{name}: about {minutes(name, kind, todo, quick, rows):.0f} minutes for {len(todo)} runs", flush=True)
     for seed in range(seeds):
         data = split(name, seed, rows)
         for method, function in methods.items():
             key = f"{name}/{seed}/{method}"
             if key in results:
                 continue
-            before = Counted.calls
-            found = function(data, learner(seed, quick), seed)
-            fits = Counted.calls - before
+            before = CALLS[0]
+            found = function(data, learner(kind, seed, quick), seed)
+            fits = CALLS[0] - before
             held, test = figures(found.validation, data.validation), figures(found.test, data.test)
             results[key] = {
                 "seconds": found.seconds,
@@ -101,10 +102,12 @@ def runs(results: dict[str, Any], name: str, method: str) -> dict[str, Any]:
     return {seed: results[key] for key, (data, seed, way) in parts.items() if (data, way) == (name, method)}
 
 
-def values(results: dict[str, Any], name: str, method: str, cap: float) -> np.ndarray:
-    """Return (test error, test gap, validation gap) of the seeds that our default has too, in its order, (S, 3)."""
+def paired(results: dict[str, Any], name: str, method: str, cap: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return (test error, test gap, validation gap) of our default and of a method on the seeds of both, (S, 3) each."""
     mine, found = runs(results, name, OURS), runs(results, name, method)
-    return np.array([found[seed]["chosen"][str(cap)] for seed in mine if seed in found]).reshape(-1, 3)
+    both = [seed for seed in mine if seed in found]
+    a, b = (np.array([which[seed]["chosen"][str(cap)] for seed in both]).reshape(-1, 3) for which in (mine, found))
+    return a, b
 
 
 def interval(difference: np.ndarray) -> str:
@@ -123,25 +126,23 @@ def cost(results: dict[str, Any], name: str, method: str) -> tuple[float, float]
 
 
 def rows_of(results: dict[str, Any], name: str, methods: list[str], cap: float) -> list[list[object]]:
-    ours = values(results, name, OURS, cap)
-    if not len(ours):
+    if not runs(results, name, OURS):
         return []
     mine, _ = cost(results, name, OURS)
     lines: list[list[object]] = []
     for method in methods:
-        found = values(results, name, method, cap)
+        ours, found = paired(results, name, method, cap)
         if not len(found):
             continue
         seconds, fits = cost(results, name, method)
-        same = method == OURS or len(found) != len(ours)
         lines.append(
             [
                 name,
                 method,
                 f"{found[:, 0].mean():.4f}",
                 f"{found[:, 1].mean():.3f}",
-                "" if same else interval(ours[:, 0] - found[:, 0]),
-                "" if same else interval(ours[:, 1] - found[:, 1]),
+                "" if method == OURS else interval(ours[:, 0] - found[:, 0]),
+                "" if method == OURS else interval(ours[:, 1] - found[:, 1]),
                 f"{seconds / mine:.2f}",
                 f"{fits:.0f}",
             ]
@@ -158,8 +159,8 @@ def verdicts(results: dict[str, Any]) -> str:
     for name in SETTINGS:
         for method in {**METHODS, **RACE_METHODS}:
             for cap in CAPS:
-                ours, found = values(results, name, OURS, cap), values(results, name, method, cap)
-                if method in (OURS, "plain") or len(found) < 3 or len(found) != len(ours):
+                ours, found = paired(results, name, method, cap)
+                if method in (OURS, "plain") or len(found) < 3:
                     continue
                 for place, what in ((0, "test error"), (1, "test gap")):
                     difference = ours[:, place] - found[:, place]
@@ -169,11 +170,19 @@ def verdicts(results: dict[str, Any]) -> str:
     return "\n".join(f"- {sentence}" for sentence in said) or "- nowhere, at 95 % per comparison."
 
 
-def body(results: dict[str, Any], seeds: int) -> str:
+def splits(results: dict[str, Any]) -> str:
+    """Say how many splits there are, per setting where they differ."""
+    counts = {name: len(runs(results, name, OURS)) for name in SETTINGS if runs(results, name, OURS)}
+    if len(set(counts.values())) == 1:
+        return str(next(iter(counts.values())))
+    return ", ".join(f"{count} ({name})" for name, count in counts.items())
+
+
+def body(results: dict[str, Any], kind: str) -> str:
     """Return the tables and the sentences on where we lose."""
     usual = [m for m in METHODS if m != "group thresholds"]
     parts = [
-        f"HistGradientBoosting, equal opportunity, sensitive columns not in X, {seeds} random splits (60/20/20), chosen "
+        f"{LEARNERS[kind]}, equal opportunity, sensitive columns not in X, {splits(results)} random splits (60/20/20), chosen "
         "on validation: the smallest error with a TPR gap of at most the cap, else the smallest gap; figures are those of the "
         f"test rows. Intervals are 95 % of the paired mean of '{OURS}' (the default) minus the other. Fits count every "
         "call of the learner: 12 weightings are 36 fits of two thirds of the rows to measure and 12 to keep. Errors and gaps of "
@@ -195,21 +204,23 @@ def body(results: dict[str, Any], seeds: int) -> str:
     return "\n\n".join(parts)
 
 
-def report(results: dict[str, Any], seeds: int, command: str) -> None:
-    write_section("Frontiers of boosted trees", command, body(results, seeds))
+def report(results: dict[str, Any], kind: str, command: str) -> None:
+    write_section(f"Frontiers of boosted trees: {LEARNERS[kind]}", command, body(results, kind))
 
 
-def main(seeds: int = 10, quick: bool = False, data: list[str] | None = None, rows: int | None = None) -> None:
+def main(
+    seeds: int = 10, quick: bool = False, data: list[str] | None = None, rows: int | None = None, kind: str = "lightgbm"
+) -> None:
     """Run, and write the section of the page; a quick run, or one on few rows, only prints."""
     small = quick or rows is not None
-    count = min(seeds, 2) if quick else seeds
-    kind = ("quick" if quick else "full") + ("" if rows is None else f"_{rows}")
+    which = kind + ("_quick" if quick else "") + ("" if rows is None else f"_{rows}")
     for short in data or (("compas", "german") if quick else SHORT):
-        run(short, count, quick, rows or (2000 if quick else None), FOLDER / f"{kind}_{short}.json")
+        file = FOLDER / f"{which}_{short}.json"
+        run(short, kind, min(seeds, 2) if quick else seeds, quick, rows or (2000 if quick else None), file)
     if not small:
-        report(known(kind), count, "python -m benchmarks.boosting")
+        report(known(which), kind, f"python -m benchmarks.boosting --learner {kind}")
         return
-    print(body(known(kind), count))
+    print(body(known(which), kind))
 
 
 if __name__ == "__main__":
@@ -218,5 +229,6 @@ if __name__ == "__main__":
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--data", nargs="+", choices=list(SHORT), help="which data sets; all by default")
     parser.add_argument("--rows", type=int, help="most rows (or persons) of each data set, to try things out")
+    parser.add_argument("--learner", choices=list(LEARNERS), default="lightgbm")
     asked = parser.parse_args()
-    main(asked.seeds, asked.quick, asked.data, asked.rows)
+    main(asked.seeds, asked.quick, asked.data, asked.rows, asked.learner)

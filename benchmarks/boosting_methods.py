@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from fairlearn.reductions import ExponentiatedGradient, GridSearch, TruePositiveRateParity
+from lightgbm import LGBMClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 import fairfront as ff
@@ -28,18 +29,30 @@ class Candidates:
     seconds: float
 
 
-class Counted(HistGradientBoostingClassifier):
-    """Counts how often it is fitted, by whomever."""
+CALLS = [0]
+"""How often learners were fitted, by whomever."""
 
-    calls = 0
 
+class CountedHist(HistGradientBoostingClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        Counted.calls += 1
+        CALLS[0] += 1
         return super().fit(X, y, sample_weight=sample_weight)
 
 
-def learner(seed: int, quick: bool = False) -> Any:
-    return Counted(random_state=seed, max_iter=30 if quick else 100)
+class CountedLight(LGBMClassifier):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        CALLS[0] += 1
+        return super().fit(X, y, sample_weight=sample_weight)
+
+
+LEARNERS = {"lightgbm": "LightGBM", "hist": "HistGradientBoosting"}
+
+
+def learner(kind: str, seed: int, quick: bool = False) -> Any:
+    """Return a learner as its library sets it up, one thread."""
+    if kind == "hist":
+        return CountedHist(random_state=seed, max_iter=30 if quick else 100)
+    return CountedLight(random_state=seed, n_estimators=30 if quick else 100, n_jobs=1, verbose=-1)
 
 
 def _decided(models: list[Any], part: Part) -> np.ndarray:
@@ -97,6 +110,13 @@ def exponentiated_gradient(data: Split, base: Any, seed: int) -> Candidates:
     return Candidates(*shares, seconds)
 
 
+SPREAD: dict[type, dict[str, Any]] = {
+    CountedHist: {"max_features": 0.8},
+    CountedLight: {"colsample_bytree": 0.8},
+}
+"""What makes seeds differ."""
+
+
 def columns_and_seeds(data: Split, base: Any, seed: int) -> Candidates:
     """Drop the columns that go most with the group, and try several seeds: 4 times 3 models."""
     start = time.process_time()
@@ -109,7 +129,7 @@ def columns_and_seeds(data: Split, base: Any, seed: int) -> Candidates:
     for dropped in (0, 1, 3, 8):
         kept = np.sort(order[dropped:])
         for number in range(3):
-            model = base.__class__(**{**base.get_params(), "random_state": 100 * seed + number, "max_features": 0.8})
+            model = base.__class__(**{**base.get_params(), "random_state": 100 * seed + number, **SPREAD[type(base)]})
             model.fit(train.X[:, kept], train.y)
             for place, part in enumerate((data.validation, data.test)):
                 decided[place].append(model.predict(part.X[:, kept]).astype(float))

@@ -1,4 +1,4 @@
-"""Entry functions: trace a frontier, solve a problem, and (from `solvers.minimizing`) minimise functions."""
+"""Entry functions: trace a frontier, and (from `solvers`) solve a problem and minimise functions."""
 
 from __future__ import annotations
 
@@ -12,20 +12,35 @@ from .frontier import Archive, Frontier, assemble, assemble_knots
 from .frontier.fitting_estimators import trace_estimator
 from .objectives import Gap, Groups, Loss, Notion
 from .objectives.notions import Surrogate
-from .problems import LinearProblem, Setup, estimator_problem, linear_problem
+from .problems import LinearProblem, Setup, blas_threads, estimator_problem, linear_problem
 from .problems.estimator import Drive
 from .progress import Progress, progress_bar
-from .solvers import SOLVERS, Knot, Newton, Outcome, PaperPDO, Solver, Weighting, run
-from .solvers.aiming import Path, aim, sided, single_target, working_problem
+from .solvers import Knot, Newton, Solver, run
+from .solvers.aiming import Path, aim, sided, working_problem
+from .solvers.choosing import refuse_search, resolve_search, resolve_solver
+from .solvers.fingerprints import setup_fingerprint
 from .solvers.loop import check_needs
 from .solvers.minimizing import MinimizeResult, minimize
 from .solvers.path import FIRST, newton_path
-from .solvers.singles import narrowed, newton_outcome, polished
+from .solvers.resuming import Journal, open_journal
+from .solvers.singles import narrowed, polished
+from .solvers.solving import solve
+from .storage.checkpoints import Fingerprint, check_checkpoint
 from .validation import check_count, check_preferences
 
-__all__ = ["MinimizeResult", "minimize", "resolve_solver", "solve", "trace", "trace_setup"]
+__all__ = [
+    "MinimizeResult",
+    "minimize",
+    "refuse_search",
+    "resolve_search",
+    "resolve_solver",
+    "solve",
+    "trace",
+    "trace_setup",
+]
 
 
+@blas_threads()
 def trace(
     X: Any,
     y: Any,
@@ -49,9 +64,12 @@ def trace(
     cv: Any = "auto",
     drive: Drive = "loss_gap",
     fit_params: Mapping[str, Any] | None = None,
+    shared_trees: float = 0.0,
     lazy: bool = False,
     n_jobs: int | None = None,
     random_state: int | None = None,
+    checkpoint: Any = None,
+    resume: bool = False,
     progress: bool | Literal["auto"] = "auto",
 ) -> Frontier:
     """Trace the frontier between loss and worst gap.
@@ -84,12 +102,19 @@ def trace(
         `Weighting`). Gaps are those of predictions of rows left out of the fit: ``cv`` folds, a held-out fraction,
         "auto" (3 folds, or a quarter where every cell has many rows), or "train" (the training rows). ``drive`` says
         which gap is lowered, of losses or of rates of decisions; ``fit_params`` go to every fit, ``n_jobs`` to joblib;
+        ``shared_trees=0.5`` grows the first half of HistGradientBoosting's trees once for all weightings of a fold;
         ``lazy`` fits models on all rows only when asked for, keeping the training rows in memory until then.
+    checkpoint : path, optional
+        File that takes note of what was found on the way, small and without data. With ``resume=True`` the run goes on
+        from it (or begins, where there is none yet) and ends as if it had never stopped; it has to be given the same
+        data and settings.
 
     Returns
     -------
     Frontier
     """
+    check_checkpoint(checkpoint, resume)
+    kept: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "progress": progress}
     common: dict[str, Any] = {
         "sensitive_features": sensitive_features,
         "favourable": favourable,
@@ -119,10 +144,11 @@ def trace(
             n_jobs=n_jobs,
             random_state=random_state,
             fit_params=fit_params,
+            shared_trees=shared_trees,
             **common,
         )
-        return trace_estimator(problem, search, lazy, progress)
-    refuse_search(max_fits=max_fits, cv=cv, drive=drive, fit_params=fit_params, lazy=lazy)
+        return trace_estimator(problem, search, lazy, **kept)
+    refuse_search(max_fits=max_fits, cv=cv, drive=drive, fit_params=fit_params, lazy=lazy, shared_trees=shared_trees)
     setup = linear_problem(X, y, surrogate=surrogate, ridge=ridge, fit_intercept=fit_intercept, **common)
     return trace_setup(
         setup,
@@ -131,10 +157,11 @@ def trace(
         preferences=preferences,
         n_points=n_points,
         random_state=random_state,
-        progress=progress,
+        **kept,
     )
 
 
+@blas_threads()
 def trace_setup(
     setup: Setup,
     solver: str | Solver,
@@ -143,6 +170,8 @@ def trace_setup(
     preferences: Any = None,
     n_points: int | None = None,
     random_state: int | None = None,
+    checkpoint: Any = None,
+    resume: bool = False,
     progress: bool | Literal["auto"] = "auto",
 ) -> Frontier:
     """Trace the frontier of a problem that is laid out already; parameters as in `trace`."""
@@ -150,20 +179,47 @@ def trace_setup(
         raise InputError(f"unknown path {path!r}, expected 'worst_gap' or 'proportional'.")
     count = None if n_points is None else check_count(n_points, "n_points", least=2)
     chosen = resolve_solver(solver, setup)
-    if isinstance(chosen, Newton):
-        return _trace_newton(setup, chosen, path, preferences, count, progress)
-    archive = Archive(count or 100)
-    work, start, target = aim(setup, chosen, path, preferences, random_state)
+    asked = {"solver": chosen, "path": path, "preferences": preferences, "n_points": count}
+
+    def owner() -> Fingerprint:
+        return setup_fingerprint(setup, random_state=random_state, **asked)
+
+    with open_journal(checkpoint, resume, owner) as journal:
+        if isinstance(chosen, Newton):
+            return _trace_newton(setup, chosen, path, preferences, count, progress, journal)
+        return _trace_descent(setup, chosen, path, preferences, count, random_state, progress, journal)
+
+
+def _trace_descent(
+    setup: Setup,
+    solver: Any,
+    path: Path,
+    preferences: Any,
+    n_points: int | None,
+    random_state: int | None,
+    progress: bool | Literal["auto"],
+    journal: Journal,
+) -> Frontier:
+    """Trace by a first-order solver: all runs as one batch, and what they pass on their way."""
+    archive, seed = Archive(n_points or 100), journal.seed(random_state)
+    work, start, target = aim(setup, solver, path, preferences, seed, journal)
     runs = len(target.pi)
     with progress_bar(progress, "tracing", runs) as bar:
-        outcome = run(work, chosen, start, target, _recorder(work, archive, bar, runs), random_state)
-    if getattr(chosen, "polish", False):
-        outcome = polished(work, outcome, target)
-    return assemble(setup, chosen, outcome, target, archive)
+        on_iterate = _recorder(work, archive, bar, runs)
+        outcome = run(work, solver, start, target, on_iterate, seed, journal, archive)
+    if getattr(solver, "polish", False):
+        outcome = polished(work, outcome, target, journal)
+    return assemble(setup, solver, outcome, target, archive)
 
 
 def _trace_newton(
-    setup: Setup, newton: Newton, path: Path, preferences: Any, n_points: int | None, progress: bool | Literal["auto"]
+    setup: Setup,
+    newton: Newton,
+    path: Path,
+    preferences: Any,
+    n_points: int | None,
+    progress: bool | Literal["auto"],
+    journal: Journal,
 ) -> Frontier:
     """Trace by Newton: even points, points where it bends, or one per preference."""
     check_needs(setup.problem, newton.needs, newton)
@@ -181,104 +237,21 @@ def _trace_newton(
             done[0] += 1
             bar.update(min(done[0], total), f"{done[0]} points solved")
 
-        knots = newton_path(working_problem(setup, newton), newton, path, n_points, pi, on_knot)
-        knots = narrowed(setup.problem, newton, knots)
+        knots = newton_path(working_problem(setup, newton), newton, path, n_points, pi, on_knot, journal=journal)
+        knots = narrowed(setup.problem, newton, knots, journal)
     return assemble_knots(setup, newton, knots, path)
-
-
-def resolve_solver(solver: str | Solver, setup: Setup) -> Any:
-    """Return the solver by name or as given, checked against what was asked of it."""
-    if isinstance(solver, type) or not (isinstance(solver, str) or hasattr(solver, "needs")):
-        raise InputError(f"solver is {solver!r}, expected a name or an instance such as ff.Newton().")
-    chosen: Any = SOLVERS[solver]() if isinstance(solver, str) else solver
-    algebra = setup.problem.algebra
-    if not algebra.gap.even and not isinstance(chosen, PaperPDO):
-        raise InputError(
-            f"gap {algebra.gap.name!r} rewards gaps of one sign and exists in paper mode only, found solver "
-            f"{chosen.name!r}; use gap='exponential', or solver='paper_pdo' or 'paper_pb_pdo'."
-        )
-    return chosen
-
-
-LINEAR: dict[str, Any] = {
-    "surrogate": "loss",
-    "preferences": None,
-    "preference": None,
-    "n_points": None,
-    "ridge": None,
-    "fit_intercept": True,
-    "path": "worst_gap",
-}
-"""What only linear models have, and how it is when nobody asked for it."""
-SEARCH: dict[str, Any] = {"max_fits": 12, "cv": "auto", "drive": "loss_gap", "fit_params": None, "lazy": False}
-"""What only the weighted fits of an estimator have, and how it is when nobody asked for it."""
-
-
-def resolve_search(solver: Any, max_fits: int, **linear: Any) -> Weighting:
-    """Return the search in weights, refusing what only linear models have."""
-    for name, value in linear.items():
-        if value is not LINEAR[name] and not (isinstance(value, str) and value == LINEAR[name]):
-            raise InputError(
-                f"{name} is for linear models, found an estimator; use max_fits=, drive='rate_gap' or a cap, or set it "
-                "in the estimator."
-            )
-    if isinstance(solver, Weighting):
-        return solver
-    if solver != "newton":
-        raise InputError(f"solver is {solver!r}, expected none or a Weighting with an estimator.")
-    return Weighting(max_fits=max_fits)
-
-
-def refuse_search(**given: Any) -> None:
-    """Refuse what only an estimator's weighted fits have, where there is no estimator."""
-    for name, value in given.items():
-        usual = SEARCH[name]
-        if value is not usual and not (isinstance(value, (str, int)) and value == usual):
-            raise InputError(f"{name} is for weighted fits, found no estimator; give estimator=, or leave it out.")
 
 
 def _recorder(problem: LinearProblem, archive: Archive, bar: Progress, runs: int) -> Any:
     """Return the callback that offers every accepted iterate to the archive and moves the bar."""
     algebra = problem.algebra
-    seen: set[int] = set()
+    seen = set(range(runs))
 
     def on_iterate(iteration: int, ids: Any, point: Any) -> None:
         axes = np.column_stack([algebra.loss(point.L), algebra.worst(point.L)])
-        archive.add(axes, point.W, point.L)
-        seen.intersection_update(ids.tolist()) if iteration > 1 else seen.update(ids.tolist())
+        archive.add(axes, point.W)
+        if iteration > 1:
+            seen.intersection_update(ids.tolist())
         bar.update(runs - len(seen), f"step {iteration}, {len(seen)} of {runs} runs going")
 
     return on_iterate
-
-
-def solve(
-    problem: Any,
-    solver: str | Solver = "newton",
-    start: Any = None,
-    *,
-    preferences: Any = None,
-    max_gap: float | None = None,
-    on_iterate: Any = None,
-    random_state: int | None = None,
-) -> Outcome:
-    """Run a solver on a problem (or `linear_problem`'s setup) and return where its runs ended.
-
-    ``preferences`` (R, m), or ``max_gap``, a cap on every gap, say where the runs of ``Newton`` and ``PBPDO`` end;
-    without either they go to the smallest gap.
-    """
-    chosen = SOLVERS[solver]() if isinstance(solver, str) else solver
-    first = None if start is None else np.asarray(start, dtype=np.float64)
-    if isinstance(problem, Setup):
-        resolve_solver(chosen, problem)
-        problem = sided(problem, chosen)
-        work = working_problem(problem, chosen)
-    else:
-        work = problem
-    target = single_target(work.algebra, chosen, preferences, max_gap)
-    if isinstance(chosen, Newton):
-        check_needs(work, chosen.needs, chosen)
-        assert target is not None
-        exact = problem.problem if isinstance(problem, Setup) else None
-        return newton_outcome(work, chosen, target, first, exact)
-    outcome = run(work, chosen, first, target, on_iterate, random_state)
-    return polished(work, outcome, target) if getattr(chosen, "polish", False) and target is not None else outcome

@@ -120,6 +120,13 @@ def is_missing(value: Any) -> bool:
         return True
 
 
+def is_dask(value: Any) -> bool:
+    """Tell whether a value is a Dask collection, or a mapping with one, without importing Dask."""
+    if isinstance(value, Mapping):
+        return any(is_dask(each) for each in value.values())
+    return any(kind.__module__.partition(".")[0] in ("dask", "dask_expr") for kind in type(value).__mro__)
+
+
 def check_matrix(X: Any) -> Any:
     """Return X as a two-dimensional float array or CSR matrix, finite and not empty."""
     if sparse.issparse(X):
@@ -204,6 +211,14 @@ def check_weights(sample_weight: Any, n: int) -> Array | None:
     """Return weights as floats, None when all are 1."""
     if sample_weight is None:
         return None
+    weight = as_weights(sample_weight, n)
+    if not weight.any():
+        raise InputError("sample_weight is zero in every row, expected a positive total.")
+    return None if (weight == 1.0).all() else weight
+
+
+def as_weights(sample_weight: Any, n: int) -> Array:
+    """Return weights of some rows as finite floats of at least 0."""
     weight = as_numbers(_series_values(sample_weight), "sample_weight")
     if weight.ndim == 0:
         weight = np.full(n, float(weight))
@@ -211,9 +226,7 @@ def check_weights(sample_weight: Any, n: int) -> Array | None:
         raise InputError(f"sample_weight has shape {weight.shape}, expected ({n},), as many as X has rows.")
     if not np.isfinite(weight).all() or (weight < 0).any():
         raise InputError("sample_weight has negative, missing or infinite entries, expected numbers of at least 0.")
-    if not weight.any():
-        raise InputError("sample_weight is zero in every row, expected a positive total.")
-    return None if (weight == 1.0).all() else weight
+    return weight
 
 
 def check_preferences(preferences: Any, names: Sequence[str]) -> Array:

@@ -13,6 +13,7 @@ from ..objectives import LOSSES, NOTIONS
 from ..runs import Settings, parse_groups
 from ..runs.preparing import Prepared, prepare
 from ..runs.tracing_tables import run_of
+from ..storage.checkpoints import check_checkpoint
 from ..storage.folders import check_new_folder
 from ..tables.reading import MISSING, open_source
 from .showing import options_json, print_compared, print_next, print_options
@@ -58,6 +59,12 @@ def trace(
         int | None, typer.Option(help="Bootstrap refits; by default 20 where the data are not large.", min=0)
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the split and of everything random.", min=0)] = 0,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="File that takes note of what tracing found; it holds no data.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the checkpoint, or begin where there is none yet.")
+    ] = False,
     json_output: Annotated[bool, typer.Option("--json", help="Write the options as JSON.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output folder.")] = False,
 ) -> None:
@@ -67,6 +74,7 @@ def trace(
     Example: fairfront trace adult.csv --target income --favourable ">50K" --groups sex,race:ref=White -o run
     """
     check_new_folder(output, overwrite=overwrite)
+    check_checkpoint(checkpoint, resume)
     names, references = parse_groups(groups)
     settings = Settings(
         target=target,
@@ -75,7 +83,7 @@ def trace(
         reference=references,
         cross=cross,
         min_size=min_size,
-        notion=tuple(notion or ("equal_opportunity",)),
+        notion=tuple(notion or ()),
         surrogate=surrogate,
         loss=loss,
         model=model,
@@ -97,7 +105,7 @@ def trace(
     console = Console(stderr=json_output)
     prepared = prepare(open_source(file, delimiter=delimiter, missing=settings.missing), settings)
     _say_what_was_read(console, prepared)
-    run = run_of(file, settings, prepared=prepared)
+    run = run_of(file, settings, prepared=prepared, checkpoint=checkpoint, resume=resume)
     run.save(output, overwrite=overwrite)
     if json_output:
         typer.echo(json.dumps(options_json(run), indent=1, allow_nan=False))

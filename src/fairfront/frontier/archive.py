@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,28 +23,35 @@ class Archive:
         self.size = size
         self._axes: list[Array] = []
         self._weights: list[Array] = []
-        self._cells: list[Array] = []
         self._count = 0
 
-    def add(self, axes: Array, weights: Array, cells: Array) -> None:
-        """Offer points: axes (N, a), weights (N, K, d), cell values (N, k)."""
+    def add(self, axes: Array, weights: Array) -> None:
+        """Offer points: axes (N, a), weights (N, K, d)."""
         self._axes.append(axes)
         self._weights.append(weights)
-        self._cells.append(cells)
         self._count += len(axes)
         if self._count > 20 * self.size:
             self._set(*self.points())
 
-    def _set(self, axes: Array, weights: Array, cells: Array) -> None:
-        self._axes, self._weights, self._cells = [axes], [weights], [cells]
+    def _set(self, axes: Array, weights: Array) -> None:
+        self._axes, self._weights = [axes], [weights]
         self._count = len(axes)
 
-    def points(self) -> tuple[Array, Array, Array]:
-        """Return axes, weights and cells of the points that are kept, thinned to ``size``."""
-        axes, weights, cells = (np.concatenate(part) for part in (self._axes, self._weights, self._cells))
+    def points(self) -> tuple[Array, Array]:
+        """Return axes and weights of the points that are kept, thinned to ``size``."""
+        axes, weights = (np.concatenate(part) for part in (self._axes, self._weights))
         kept = np.flatnonzero(nondominated(axes))
         kept = kept[spread(axes[kept], self.size)]
-        return axes[kept], weights[kept], cells[kept]
+        return axes[kept], weights[kept]
+
+    def stored(self) -> dict[str, NDArray[Any]]:
+        """Return the points for a checkpoint, and go on with just those, as a resumed run has no others."""
+        self._set(*self.points())
+        return {"archive.axes": self._axes[0], "archive.weights": self._weights[0]}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from the points of a checkpoint."""
+        self._set(arrays["archive.axes"], arrays["archive.weights"])
 
 
 def spread(axes: Array, size: int) -> NDArray[np.intp]:

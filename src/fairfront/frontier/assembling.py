@@ -20,7 +20,7 @@ from .points import LinearPoints
 
 def assemble(setup: Setup, solver: Any, outcome: Outcome, target: Target, archive: Archive) -> Frontier:
     """Join the ends of all runs with what was seen on the way, and sort by loss."""
-    _, seen, _ = archive.points()
+    _, seen = archive.points()
     W = np.concatenate([outcome.W, seen])
     L = setup.problem.values(W)
     algebra = setup.problem.algebra

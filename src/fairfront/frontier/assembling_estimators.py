@@ -53,9 +53,14 @@ def assemble_estimators(
     chosen = [fits[i] for i in kept]
     models = {place: fit.model for place, fit in enumerate(chosen) if fit.model is not None}
     refit = _Refit(problem, np.stack([fit.multipliers for fit in chosen]))
-    if not lazy and not models:
-        models, lost = _refitted(problem, refit, len(chosen), on_fit)
+    lacking = [place for place in range(len(chosen)) if place not in models]
+    if not lazy and lacking:
+        fitted, lost = _refitted(problem, refit, lacking, on_fit)
+        models |= fitted
+        if not models:
+            raise next(iter(lost.values()))
         chosen = [fit for place, fit in enumerate(chosen) if place not in lost]
+        models = dict(enumerate(models[place] for place in sorted(models)))
     points = EstimatorPoints(
         models,
         len(chosen),
@@ -83,26 +88,23 @@ def _kept(problem: EstimatorProblem, fits: list[Reading]) -> NDArray[np.intp]:
 
 
 def _refitted(
-    problem: EstimatorProblem, refit: _Refit, count: int, on_fit: Callable[[], None] | None
-) -> tuple[dict[int, Any], set[int]]:
-    """Fit all points on all rows; a fit that fails leaves its point out, with a warning."""
-    jobs = (delayed(_attempt)(refit, place) for place in range(count))
-    found: list[tuple[Any, Any]] = []
+    problem: EstimatorProblem, refit: _Refit, places: list[int], on_fit: Callable[[], None] | None
+) -> tuple[dict[int, Any], dict[int, Exception]]:
+    """Fit points on all rows; a fit that fails leaves its point out, with a warning."""
+    jobs = (delayed(_attempt)(refit, place) for place in places)
+    found: list[tuple[Any, Exception | None]] = []
     for result in Parallel(n_jobs=problem.n_jobs, return_as="generator")(jobs):
         found.append(result)
         if on_fit is not None:
             on_fit()
-    lost = {place for place, (_, error) in enumerate(found) if error is not None}
-    if lost and len(lost) == count:
-        raise found[0][1]
-    for place in sorted(lost):
+    lost = {place: error for place, (_, error) in zip(places, found, strict=True) if error is not None}
+    for place, error in lost.items() if len(lost) < len(places) else ():
         warnings.warn(
-            f"the fit of point {place} on all rows failed ({found[place][1]}); the point is left out.",
+            f"the fit of point {place} on all rows failed ({error}); the point is left out.",
             FairfrontWarning,
             stacklevel=5,
         )
-    good = [model for model, error in found if error is None]
-    return dict(enumerate(good)), lost
+    return {place: model for place, (model, error) in zip(places, found, strict=True) if error is None}, lost
 
 
 def _attempt(refit: _Refit, place: int) -> tuple[Any, Exception | None]:

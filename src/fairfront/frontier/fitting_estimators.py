@@ -13,16 +13,29 @@ from ..objectives import Array
 from ..problems import EstimatorProblem, Reading
 from ..progress import progress_bar
 from ..solvers import Weighting
+from ..solvers.fingerprints import estimator_fingerprint
+from ..solvers.resuming import Journal, open_journal
 from ..solvers.weighting import StopSearch, met, search
+from ..storage.checkpoints import Entry
 from ..validation import check_positive
 from .assembling_estimators import assemble_estimators
 from .frontier import Frontier
 
+FEWEST = 10
+
 
 def trace_estimator(
-    problem: EstimatorProblem, config: Weighting, lazy: bool = False, progress: bool | Literal["auto"] = "auto"
+    problem: EstimatorProblem,
+    config: Weighting,
+    lazy: bool = False,
+    progress: bool | Literal["auto"] = "auto",
+    checkpoint: Any = None,
+    resume: bool = False,
 ) -> Frontier:
-    """Trace an estimator's frontier by weighted fits; every fit moves the bar, also those on all rows."""
+    """Trace an estimator's frontier by weighted fits; every fit moves the bar, also those on all rows.
+
+    A checkpoint keeps what fits were measured to be, not the models: those on all rows are fitted again.
+    """
     parts = len(problem.folds.pairs)
     final = 0 if lazy or problem.folds.same else 1
     done: list[int] = []
@@ -32,7 +45,8 @@ def trace_estimator(
             done.append(1)
             bar.update(len(done), f"{len(done)} fits of {type(problem.estimator).__name__}")
 
-        fits = read_all(problem, config, None, on_fit)
+        with open_journal(checkpoint, resume, lambda: estimator_fingerprint(problem, search=config)) as journal:
+            fits = read_all(problem, config, None, on_fit, journal)
         return assemble_estimators(problem, fits, config, lazy, on_fit)
 
 
@@ -48,19 +62,52 @@ def fit_capped(problem: EstimatorProblem, config: Weighting, cap: float) -> tupl
 
 
 def read_all(
-    problem: EstimatorProblem, config: Weighting, cap: float | None, on_fit: Callable[[], None] | None = None
+    problem: EstimatorProblem,
+    config: Weighting,
+    cap: float | None,
+    on_fit: Callable[[], None] | None = None,
+    journal: Journal | None = None,
 ) -> list[Reading]:
     """Run the search; a fit that fails ends it, and what was found so far is kept and the failure told."""
+    kept = journal if journal is not None and _may_keep(problem, journal) else Journal()
 
     def read(multipliers: Array) -> Reading:
+        known = kept.recall("fit", multipliers)
         try:
-            return problem.read(multipliers, on_fit)
+            found = problem.read(multipliers, on_fit) if known is None else _recalled(problem, known, on_fit)
         except InputError:
             raise
         except Exception as error:  # any learner, any error: the fits so far are worth keeping
             raise _stopped(problem, error, plain=not np.any(multipliers)) from error
+        if known is None:
+            arrays = {"gaps": found.gaps, "driven": found.driven}
+            kept.note("fit", multipliers, arrays, loss=found.loss, heuristic=found.heuristic)
+        return found
 
     return search(problem, config, read, cap)
+
+
+def _recalled(problem: EstimatorProblem, known: Entry, on_fit: Callable[[], None] | None) -> Reading:
+    """Return what a fit was measured to be; its model is fitted again when it is needed."""
+    if on_fit is not None:
+        for _ in problem.folds.pairs:
+            on_fit()
+    numbers, arrays = known.numbers, known.arrays
+    found = (float(numbers["loss"]), arrays["gaps"], arrays["driven"])
+    return Reading(known.asked, *found, heuristic=bool(numbers["heuristic"]))
+
+
+def _may_keep(problem: EstimatorProblem, journal: Journal) -> bool:
+    """Tell whether gaps may be written: not where they are of so few people that counts could be read from them."""
+    few = problem.smallest_held() < FEWEST
+    if few and journal.keeps:
+        warnings.warn(
+            f"the checkpoint keeps no fits, because gaps are measured on a (group, label) cell of fewer than {FEWEST} "
+            "held-out rows and would give them away; a resumed run fits again.",
+            FairfrontWarning,
+            stacklevel=5,
+        )
+    return not few
 
 
 def _stopped(problem: EstimatorProblem, error: Exception, plain: bool) -> Exception:

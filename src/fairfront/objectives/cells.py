@@ -76,7 +76,7 @@ def _soft_atoms(labels: Ints, attributes: tuple[Attribute, ...], sample_weight: 
 class Cells:
     """Classes of rows that are averaged together, merged from atoms; rows sorted so that each is a block.
 
-    order (n,)      the permutation that sorts the rows by cell
+    order (n,)      the permutation that sorts the rows by cell; empty where rows are elsewhere
     offsets (c+1,)  cell j is rows offsets[j] to offsets[j+1] of the sorted data
     weight (c,)     sum of sample weights of each cell
     row_weight      sample weights in sorted order, None when all are 1
@@ -92,7 +92,7 @@ class Cells:
     @property
     def n(self) -> int:
         """Return the number of rows."""
-        return len(self.order)
+        return int(self.offsets[-1]) if self.shares is None else int(self.shares.shape[1])
 
     @property
     def count(self) -> int:

@@ -117,8 +117,11 @@ class Groups:
     cross: bool = False
     min_size: int = 30
 
-    def resolve(self, sensitive_features: Any, n: int) -> tuple[Attribute, ...]:
-        """Turn columns or probabilities of n rows into attributes."""
+    def resolve(self, sensitive_features: Any, n: int, counts: Array | None = None) -> tuple[Attribute, ...]:
+        """Turn columns or probabilities of n rows into attributes.
+
+        ``counts`` (n,) says how many rows each entry stands for, where columns list every combination once.
+        """
         if isinstance(sensitive_features, GroupProbabilities):
             self._check_reference((sensitive_features.name,))
             return (self._soft(sensitive_features, n),)
@@ -126,7 +129,7 @@ class Groups:
         if self.cross and len(columns) > 1:
             columns = {" & ".join(columns): _crossed(columns)}
         self._check_reference(tuple(columns))
-        return tuple(self._hard(name, values) for name, values in columns.items())
+        return tuple(self._hard(name, values, counts) for name, values in columns.items())
 
     def _check_reference(self, names: tuple[str, ...]) -> None:
         """Refuse a reference for a column that is not there, which would be passed over in silence."""
@@ -136,14 +139,14 @@ class Groups:
                 f"reference names the sensitive feature {unknown[0]!r}, expected one of {', '.join(names)}."
             )
 
-    def _hard(self, name: str, values: NDArray[Any]) -> Attribute:
+    def _hard(self, name: str, values: NDArray[Any], counts: Array | None) -> Attribute:
         codes, found = factorize(values)
         levels = [str(v) for v in found]
         if len(set(levels)) < len(levels):  # 1 and "1" are one group, as they have one name
             distinct, again = np.unique(levels, return_inverse=True)
             codes, levels = np.where(codes < 0, MISSING, again[codes]), [str(v) for v in distinct]
-        n_missing = int((codes < 0).sum())
-        sizes = np.bincount(codes[codes >= 0], minlength=len(levels)).astype(np.float64)
+        rows = np.bincount(codes + 1, counts, minlength=len(levels) + 1).astype(np.float64)
+        n_missing, sizes = int(rows[0]), rows[1:]
         _check_levels(name, levels, sizes, n_missing)
         kept = np.flatnonzero(sizes >= self.min_size)
         left_out = tuple((levels[i], int(sizes[i])) for i in range(len(levels)) if sizes[i] < self.min_size)

@@ -1,12 +1,18 @@
-"""Where data and models live: linear models in memory, estimators of any kind, and plain functions."""
+"""Where data and models live: linear models in memory or on Dask, estimators of any kind, and plain functions."""
 
 from .base import FirstOrder, Point, SecondOrder, WeightedFit, gram
 from .building import Setup, linear_problem
+from .dask import DaskProblem
+from .dask_running import ClusterError, DaskSettings
 from .estimator import EstimatorProblem, Reading, estimator_problem
 from .function import FunctionProblem
 from .linear import LinearProblem
+from .threads import blas_threads
 
 __all__ = [
+    "ClusterError",
+    "DaskProblem",
+    "DaskSettings",
     "EstimatorProblem",
     "FirstOrder",
     "FunctionProblem",
@@ -16,6 +22,7 @@ __all__ = [
     "SecondOrder",
     "Setup",
     "WeightedFit",
+    "blas_threads",
     "estimator_problem",
     "gram",
     "linear_problem",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import narwhals.stable.v1 as nw
 import numpy as np
@@ -15,11 +15,13 @@ from ..objectives import (
     GAPS,
     LOSSES,
     NOTIONS,
+    Algebra,
     Array,
     Attribute,
     Gap,
     GroupProbabilities,
     Groups,
+    Layout,
     Loss,
     Notion,
     Task,
@@ -34,8 +36,12 @@ from ..validation import (
     check_positive,
     check_weights,
     find_classes,
+    is_dask,
 )
 from .linear import LinearProblem
+
+if TYPE_CHECKING:
+    from .dask_reading import FarData
 
 
 @dataclass(frozen=True)
@@ -79,23 +85,19 @@ def linear_problem(
     and classification for all others, unless given.
     """
     _check_types(loss, gap, groups)
-    matrix = check_matrix(X)
-    n = matrix.shape[0]
-    labels = check_labels(y, n)
-    weight = check_weights(sample_weight, n)
-    matrix, labels, sensitive_features, weight = _without_idle(matrix, labels, sensitive_features, weight)
     chosen = _loss(loss)
     regression = isinstance(chosen, Squared) if task is None else task == "regression"
-    what, codes = _regression(labels) if regression else _classes(labels, favourable)
+    data = _read(X, y, sensitive_features, sample_weight, regression)
+    what, codes = _regression(data.labels) if regression else _classes(data, favourable)
     chosen = _fitting(chosen, what)
-    attributes = (groups or Groups()).resolve(sensitive_features, len(labels))
+    attributes = (groups or Groups()).resolve(data.groups, len(codes), data.counts)
     notions = _notions(notion, surrogate)
-    total = float(len(codes) if weight is None else weight.sum())
+    total = float(len(codes) if data.weight is None else data.weight.sum())
     size = 1.0 / total if ridge is None else check_positive(ridge, "ridge", zero=True)
     cell_labels = np.zeros(len(codes), dtype=np.intp) if regression else codes.astype(np.intp)
     phi = GAPS[gap]() if isinstance(gap, str) else gap
-    layout, algebra = build(what, cell_labels, attributes, notions, phi, surrogate, size, weight)
-    problem = LinearProblem(matrix, what.targets(codes), what, chosen, layout, algebra, fit_intercept)
+    layout, algebra = build(what, cell_labels, attributes, notions, phi, surrogate, size, data.weight)
+    problem = data.problem(what, codes, chosen, layout, algebra, fit_intercept)
     reference = {attribute.name: attribute.reference for attribute in attributes}
     recipe = {
         "favourable": what.favourable_label,
@@ -113,6 +115,42 @@ def linear_problem(
     return Setup(problem, what, described, notions, surrogate, size, feature_names(X), given, recipe)
 
 
+@dataclass(frozen=True, eq=False)
+class NearData:
+    """Data in memory, checked, without the rows of weight 0; one entry per row."""
+
+    matrix: Any
+    labels: NDArray[Any]
+    groups: Any
+    weight: Array | None
+    counts: None = None
+
+    def classes(self) -> tuple[list[Any], NDArray[np.intp]]:
+        """Return the classes and the class of every row."""
+        return find_classes(self.labels)
+
+    def problem(
+        self, task: Task, codes: NDArray[Any], loss: Loss, layout: Layout, algebra: Algebra, fit_intercept: bool
+    ) -> LinearProblem:
+        """Lay the model on the rows."""
+        return LinearProblem(self.matrix, task.targets(codes), task, loss, layout, algebra, fit_intercept)
+
+
+def _read(X: Any, y: Any, sensitive_features: Any, sample_weight: Any, regression: bool) -> NearData | FarData:
+    """Check the data where they are; small Dask collections are brought to memory."""
+    given = (X, y, sensitive_features, sample_weight)
+    if any(is_dask(part) for part in given):
+        from .dask_reading import brought, far_data
+
+        far = far_data(*given, regression)
+        if far is not None:
+            return far
+        X, y, sensitive_features, sample_weight = brought(*given)
+    matrix = check_matrix(X)
+    n = matrix.shape[0]
+    return NearData(*_without_idle(matrix, check_labels(y, n), sensitive_features, check_weights(sample_weight, n)))
+
+
 def _loss(loss: str | Loss) -> Loss:
     return LOSSES[loss]() if isinstance(loss, str) else loss
 
@@ -123,8 +161,8 @@ def _regression(labels: NDArray[Any]) -> tuple[Task, Array]:
     return Task("regression"), labels.astype(np.float64)
 
 
-def _classes(labels: NDArray[Any], favourable: Any) -> tuple[Task, NDArray[np.intp]]:
-    classes, codes = find_classes(labels)
+def _classes(data: NearData | FarData, favourable: Any) -> tuple[Task, NDArray[np.intp]]:
+    classes, codes = data.classes()
     if favourable is not None and favourable not in classes:
         raise InputError(f"favourable is {favourable!r}, expected one of the labels {', '.join(map(repr, classes))}.")
     good = 1 if favourable is None else classes.index(favourable)
@@ -184,7 +222,6 @@ def _check_types(loss: Any, gap: Any, groups: Any) -> None:
 
 def feature_names(X: Any) -> tuple[str, ...] | None:
     """Return the column names of a data frame, None for arrays."""
-    native = nw.from_native(X, pass_through=True, eager_only=True)
-    if not isinstance(native, nw.DataFrame) or not all(isinstance(name, str) for name in native.columns):
-        return None
-    return tuple(native.columns)
+    native = X if is_dask(X) else nw.from_native(X, pass_through=True, eager_only=True)
+    columns = list(getattr(native, "columns", ())) if is_dask(X) or isinstance(native, nw.DataFrame) else []
+    return tuple(columns) if columns and all(isinstance(name, str) for name in columns) else None

@@ -17,6 +17,11 @@ SCORE_BYTES = 1 << 20
 of a pass finds them in the cache, and so that memory does not grow with n."""
 
 
+def aligned(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the array at an address that BLAS takes; what comes from another process may lie at any byte."""
+    return np.require(array, requirements="A")
+
+
 class Design(Protocol):
     """What a linear problem needs of its data. Row ranges are [start, stop) in sorted order."""
 
@@ -48,7 +53,7 @@ class DenseDesign:
     """A sorted copy of a dense matrix, in double precision; the only large array fairfront makes."""
 
     def __init__(self, X: NDArray[Any], order: NDArray[np.intp], intercept: bool) -> None:
-        self.n, columns = int(X.shape[0]), int(X.shape[1])
+        self.n, columns = len(order), int(X.shape[1])
         self.d = columns + int(intercept)
         self.X = np.empty((self.n, self.d))
         if intercept:
@@ -56,21 +61,28 @@ class DenseDesign:
         for start in range(0, self.n, 4096):
             self.X[start : start + 4096, :columns] = X[order[start : start + 4096]]
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, X=aligned(state["X"]))
+
     def rows_per_chunk(self, r: int) -> int:
         """Return how many rows to take at a time for r scores per row."""
         return max(256, min(ROW_BYTES // (8 * self.d), SCORE_BYTES // (8 * r), max(2048, self.n // 6)))
 
+    def taken(self, start: int, stop: int) -> Array:
+        """Return the rows in double precision, the intercept included."""
+        return self.X[start:stop]
+
     def scores(self, start: int, stop: int, W: Array) -> Array:
         """Return W X^T on the rows."""
-        return np.asarray(W @ self.X[start:stop].T)
+        return np.asarray(W @ self.taken(start, stop).T)
 
     def pull(self, start: int, stop: int, S: Array) -> Array:
         """Return S X on the rows."""
-        return np.asarray(S @ self.X[start:stop])
+        return np.asarray(S @ self.taken(start, stop))
 
     def weighted(self, start: int, stop: int, v: Array, half: bool = False) -> Array:
         """Return X^T diag(v) X on the rows: a rank-k update where v has one sign, a product otherwise."""
-        rows = self.X[start:stop]
+        rows = self.taken(start, stop)
         sign = 1.0 if v.min(initial=0.0) >= 0 else -1.0
         if (sign * v).min(initial=0.0) < 0:
             return np.asarray((rows * v[:, None]).T @ rows)
@@ -81,7 +93,30 @@ class DenseDesign:
 
     def squares(self, start: int, stop: int, v: Array) -> Array:
         """Return the diagonal of X^T diag(v) X on the rows."""
-        return np.asarray(v @ self.X[start:stop] ** 2)
+        return np.asarray(v @ self.taken(start, stop) ** 2)
+
+
+class LooseDesign(DenseDesign):
+    """A dense matrix in the precision and order that it has: rows are taken when they are needed, a chunk at a time.
+
+    For rows that are not worth a copy, because they are read for one pass only or lie on disk. ``order`` None means
+    that the rows are sorted already.
+    """
+
+    def __init__(self, X: NDArray[Any], order: NDArray[np.intp] | None, intercept: bool) -> None:
+        self.n, columns = (X.shape[0] if order is None else len(order)), int(X.shape[1])
+        self.d = columns + int(intercept)
+        self.X, self.order, self.columns = X, order, columns
+        self.last, self.kept = (0, 0), np.empty((0, self.d))
+
+    def taken(self, start: int, stop: int) -> Array:
+        """Return the rows; those of the last call are still there."""
+        if self.last != (start, stop):
+            if len(self.kept) != stop - start:
+                self.kept = np.ones((stop - start, self.d))
+            self.kept[:, : self.columns] = self.X[start:stop] if self.order is None else self.X[self.order[start:stop]]
+            self.last = (start, stop)
+        return self.kept
 
 
 class SparseDesign:
@@ -92,6 +127,11 @@ class SparseDesign:
         ones = sparse.csr_array(np.ones((rows.shape[0], 1)))
         self.X = sparse.csr_array(sparse.hstack([rows, ones])) if intercept else rows
         self.n, self.d = self.X.shape
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        X = state["X"]
+        parts = tuple(aligned(part) for part in (X.data, X.indices, X.indptr))
+        self.__dict__.update(state, X=sparse.csr_array(parts, shape=X.shape))
 
     def rows_per_chunk(self, r: int) -> int:
         """Return how many rows to take at a time for r scores per row."""

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import Algebra, Array, GroupProbabilities, Quantity
-from ..validation import as_columns, check_labels, check_weights, take_rows
+from ..validation import as_columns, check_labels, check_weights, is_dask, take_rows
 from .building import Setup, feature_names, linear_problem
 from .crossfit import Folds, Ints, find_folds
 from .learners import check_learner, fit_learner, loss_for, scores_of_learner
-from .measuring import cell_values, hardened
+from .measuring import cell_values, hardened, held_rows
+from .sharing_trees import SharedTrees
+from .sharing_trees import shared_trees as sharing
 from .weighted_fits import Rows, is_heuristic, weighted_rows
 
 Drive = Literal["loss_gap", "rate_gap"]
@@ -44,7 +46,7 @@ class EstimatorProblem:
 
     ``laid`` holds the cells of the training loss, whose algebra turns multipliers into weights; ``driving`` those of
     the gaps that are driven (the same ones, or rates of decisions); ``signs`` (q,) turn driven gaps into the direction
-    of loss gaps.
+    of loss gaps. ``begun`` holds the shared trees of every fold, and under None those of all rows.
     """
 
     estimator: Any
@@ -57,6 +59,8 @@ class EstimatorProblem:
     seed: int = 0
     n_jobs: int | None = None
     fit_params: Mapping[str, Any] = field(default_factory=dict)
+    shared: SharedTrees | None = None
+    begun: dict[int | None, Any] = field(default_factory=dict)
 
     @property
     def algebra(self) -> Algebra:
@@ -94,6 +98,10 @@ class EstimatorProblem:
         """Tell whether negative weights can go to another label: not for regressions."""
         return self.laid.task.kind != "regression"
 
+    def smallest_held(self) -> float:
+        """Return how many held-out rows the smallest (group, label) cell is measured on."""
+        return float(held_rows(self.laid.problem.layout.cells, self.folds.held).min())
+
     def omega(self, multipliers: Array) -> Array:
         """Return the weights of the cells, p + B^T lambda."""
         return np.asarray(self.algebra.p + self.algebra.B.T @ multipliers)
@@ -102,7 +110,8 @@ class EstimatorProblem:
         """Fit with the weights of the multipliers, once per fold, and measure what was held out."""
         omega = self.omega(multipliers)
         rows = self.weighted(multipliers)
-        jobs = (delayed(_fit_and_score)(self, rows, fit, held) for fit, held in self.folds.pairs)
+        pairs = enumerate(self.folds.pairs)
+        jobs = (delayed(_fit_and_score)(self, rows, fit, held, self._begun(i, fit)) for i, (fit, held) in pairs)
         found = []
         for result in Parallel(n_jobs=self.n_jobs, return_as="generator")(jobs):
             found.append(result)
@@ -116,13 +125,21 @@ class EstimatorProblem:
 
     def refit(self, multipliers: Array) -> Any:
         """Fit on all rows with the weights of the multipliers."""
-        return self._fit(self.weighted(multipliers), None)
+        return self._fit(self.weighted(multipliers), None, self._begun(None, None))
 
     def weighted(self, multipliers: Array) -> Rows:
         """Return the rows, labels and weights that a fit at the multipliers sees."""
         return weighted_rows(self.laid.problem.layout, self.laid.task, self.codes, self.omega(multipliers))
 
-    def _fit(self, rows: Rows, only: Ints | None) -> Any:
+    def _begun(self, fold: int | None, only: Ints | None) -> Any:
+        """Return the trees that all fits of a fold share, grown when they are first needed; None without any."""
+        if self.shared is not None and fold not in self.begun:
+            X, y, weight = self._seen(self.weighted(np.zeros(len(self.algebra.b))), only)
+            self.begun[fold] = fit_learner(self.shared.beginning, X, y, weight, self.seed, self.fit_params)
+        return self.begun.get(fold)
+
+    def _seen(self, rows: Rows, only: Ints | None) -> tuple[Any, NDArray[Any], Array]:
+        """Return features, labels and weights that a fit sees: those of some of the rows, or of all."""
         index, target, weight = rows.index, rows.target, rows.weight
         if only is not None and not self.folds.same:
             chosen = np.isin(index, only)
@@ -130,12 +147,16 @@ class EstimatorProblem:
         task = self.laid.task
         y = target if task.kind == "regression" else np.asarray(task.classes)[target.astype(np.intp)]
         whole = len(index) == len(self.codes) and bool((np.diff(index) == 1).all())
-        X = self.X if whole else take_rows(self.X, index)
-        return fit_learner(self.estimator, X, y, weight, self.seed, self.fit_params)
+        return (self.X if whole else take_rows(self.X, index)), y, weight
 
-    def fit_and_score(self, rows: Rows, fit: Ints, held: Ints) -> tuple[Any, Array]:
+    def _fit(self, rows: Rows, only: Ints | None, begun: Any) -> Any:
+        X, y, weight = self._seen(rows, only)
+        grown = None if self.shared is None else self.shared.grow(begun, X, y, weight, self.fit_params)
+        return grown if grown is not None else fit_learner(self.estimator, X, y, weight, self.seed, self.fit_params)
+
+    def fit_and_score(self, rows: Rows, fit: Ints, held: Ints, begun: Any) -> tuple[Any, Array]:
         """Fit to some rows and score others; the model itself is kept only when it is its own measure."""
-        model = self._fit(rows, fit)
+        model = self._fit(rows, fit, begun)
         X = self.X if self.folds.same else take_rows(self.X, held)
         scores = scores_of_learner(model, X, self.laid.task, self.laid.problem.loss.name)
         return (model if self.folds.same else None), scores
@@ -152,8 +173,8 @@ class EstimatorProblem:
         return Reading(multipliers, loss, gaps, gaps * self.signs, model, heuristic)
 
 
-def _fit_and_score(problem: EstimatorProblem, rows: Rows, fit: Ints, held: Ints) -> tuple[Any, Array]:
-    return problem.fit_and_score(rows, fit, held)
+def _fit_and_score(problem: EstimatorProblem, rows: Rows, fit: Ints, held: Ints, begun: Any) -> tuple[Any, Array]:
+    return problem.fit_and_score(rows, fit, held, begun)
 
 
 def estimator_problem(
@@ -169,12 +190,18 @@ def estimator_problem(
     n_jobs: int | None = None,
     random_state: int | None = None,
     fit_params: Mapping[str, Any] | None = None,
+    shared_trees: float = 0.0,
     **known: Any,
 ) -> EstimatorProblem:
     """Check the data and lay out the cells that an estimator's predictions are measured on.
 
     X is passed to the estimator as it is. ``known``: favourable, notion, gap, groups, as in `linear_problem`.
     """
+    if any(is_dask(part) for part in (X, y, sensitive_features, sample_weight)):
+        raise InputError(
+            "estimator= is for data in memory, found Dask collections; give it a sample, X.compute(), or leave it out."
+        )
+    shared = sharing(estimator, shared_trees)
     if drive not in ("loss_gap", "rate_gap"):
         raise InputError(f"unknown drive {drive!r}, expected 'loss_gap' or 'rate_gap'.")
     X = _as_given(X)
@@ -203,7 +230,17 @@ def estimator_problem(
     seed = _seed(random_state)
     folds = find_folds(cv, *whole, kept, laid.problem.layout.cells, not regression, seed)
     problem = EstimatorProblem(
-        estimator, X, codes.astype(np.float64), laid, driving, _signs(driving), folds, seed, n_jobs, fit_params or {}
+        estimator,
+        X,
+        codes.astype(np.float64),
+        laid,
+        driving,
+        _signs(driving),
+        folds,
+        seed,
+        n_jobs,
+        fit_params or {},
+        shared,
     )
     for setup in (laid, driving):
         cell_values(setup.problem, np.zeros((setup.problem.K, n)), folds.held)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..exceptions import InputError
@@ -38,6 +40,13 @@ def cell_values(problem: LinearProblem, scores: Array, held: Ints) -> Array:
         value, _ = bound.value_slope(ordered, problem.targets)
         L[where[where >= 0]] = (_sums(cells, measured * value) / total)[where >= 0]
     return L
+
+
+def held_rows(cells: Cells, held: Ints) -> Array:
+    """Return how many rows of every cell were held out; shares of rows where groups are probabilities."""
+    measured = np.zeros(cells.n)
+    measured[held] = 1.0
+    return _sums(replace(cells, row_weight=None), measured[cells.order])
 
 
 def _sums(cells: Cells, values: Array) -> Array:

@@ -12,7 +12,9 @@ from ..explorer import describe_points
 from ..frontier import Frontier
 from ..frontier.points import LinearPoints
 from ..frontier.saving import without_small_counts
+from ..measures.rewording import reworded
 from ..solvers import Newton
+from ..storage.checkpoints import check_checkpoint
 from ..tables.reading import open_source
 from ..tracing import trace
 from .manifest import manifest_of
@@ -21,12 +23,23 @@ from .run import Run
 from .settings import Settings, parse_groups
 from .testing import judged_on_test
 
+WORDS = {r"groups=Groups\(min_size=\.\.\.\)": "min_size (--min-size on the command line)"}
+"""A table's groups are named by columns and have no Groups of their own to lower a size in."""
 REFITS = 20
 AFFORDABLE = 20_000_000
 """Rows times columns up to which bootstrap refits are made unasked; above, they cost more than people expect."""
 
 
-def trace_table(data: Any, *, target: str, groups: str | Iterable[str], progress: Any = "auto", **settings: Any) -> Run:
+def trace_table(
+    data: Any,
+    *,
+    target: str,
+    groups: str | Iterable[str],
+    checkpoint: Any = None,
+    resume: bool = False,
+    progress: Any = "auto",
+    **settings: Any,
+) -> Run:
     """Trace the frontier of a table: read, split, encode, train, and judge on validation.
 
     Parameters
@@ -37,6 +50,8 @@ def trace_table(data: Any, *, target: str, groups: str | Iterable[str], progress
         The column to predict.
     groups : str or sequence of str
         Columns of groups, ``"sex,race:ref=White"``; they are no features unless ``use_sensitive=True``.
+    checkpoint, resume
+        As in `trace`: reading and judging are done again, tracing goes on where it was.
     progress : bool or "auto"
     **settings
         The other fields of `Settings`: ``favourable`` (the value of the target that is good for the person),
@@ -52,15 +67,25 @@ def trace_table(data: Any, *, target: str, groups: str | Iterable[str], progress
         if key in settings:
             settings[key] = (settings[key],) if isinstance(settings[key], str) else tuple(settings[key])
     known = Settings(target=target, groups=names, reference=references, **settings)
-    return run_of(data, known, progress)
+    return run_of(data, known, progress, checkpoint=checkpoint, resume=resume)
 
 
-def run_of(data: Any, settings: Settings, progress: Any = "auto", prepared: Prepared | None = None) -> Run:
+def run_of(
+    data: Any,
+    settings: Settings,
+    progress: Any = "auto",
+    prepared: Prepared | None = None,
+    checkpoint: Any = None,
+    resume: bool = False,
+) -> Run:
     """Make the run that settings ask for."""
+    check_checkpoint(checkpoint, resume)
     source = open_source(data, delimiter=settings.delimiter, missing=settings.missing)
     ready = prepare(source, settings, progress) if prepared is None else prepared
     train = ready.part("train")
-    front = _trace(train, ready, progress)
+    kept = {"checkpoint": checkpoint, "resume": resume, "progress": progress}
+    with reworded(WORDS):
+        front = _trace(train, ready, kept)
     steady = _stability(front, train, settings, progress)
     del train
     held = ready.part("validation")
@@ -84,7 +109,7 @@ def run_of(data: Any, settings: Settings, progress: Any = "auto", prepared: Prep
     )
 
 
-def _trace(train: Part, ready: Prepared, progress: Any) -> Frontier:
+def _trace(train: Part, ready: Prepared, kept: Mapping[str, Any]) -> Frontier:
     settings = ready.settings
     known: dict[str, Any] = {
         "sensitive_features": train.groups,
@@ -95,7 +120,7 @@ def _trace(train: Part, ready: Prepared, progress: Any) -> Frontier:
         "sample_weight": train.weight,
         "groups": settings.group_rule,
         "random_state": settings.seed,
-        "progress": progress,
+        **kept,
     }
     if settings.model == "boosting":
         from .boosting import boosted_trees

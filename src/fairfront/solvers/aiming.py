@@ -16,6 +16,7 @@ from .newton import Newton
 from .paper import PaperPBPDO, PaperPDO
 from .pb_pdo import PBPDO
 from .preferences import Target
+from .resuming import Journal
 
 Path = Literal["worst_gap", "proportional"]
 
@@ -71,16 +72,22 @@ def single_target(algebra: Algebra, solver: Any, preference: Any, max_gap: float
 
 
 def aim(
-    setup: Setup, solver: Any, path: Path, preferences: Any, random_state: int | None
+    setup: Setup,
+    solver: Any,
+    path: Path,
+    preferences: Any,
+    random_state: int | None,
+    journal: Journal | None = None,
 ) -> tuple[LinearProblem, Array, Target]:
     """Return the working problem, starting weights (1 or R, K, d) and the target of every run."""
+    journal = journal or Journal()
     work = working_problem(setup, solver)
     if isinstance(solver, (PBPDO, PaperPBPDO)):
-        start = work.fit(work.algebra.p)
-        target = _targets(work, start, path, preferences)
+        start = journal.weights(lambda: work.fit(work.algebra.p))
+        target = _targets(work, start, path, preferences, journal)
         if isinstance(solver, PaperPBPDO):
+            target = _as_preferences(work, start, target)
             start = _random(work, len(target.pi), solver.start_scale, random_state)
-            target = _as_preferences(work, target, path)
         return work, start, target
     runs = _count(1 if preferences is None else preferences)
     start = _random(work, runs, solver.start_scale, random_state)
@@ -101,20 +108,20 @@ def _random(problem: LinearProblem, runs: int, scale: float, random_state: int |
     return rng.normal(scale=scale / np.sqrt(problem.d), size=(runs, problem.K, problem.d))
 
 
-def _targets(problem: LinearProblem, start: Array, path: Path, preferences: Any) -> Target:
+def _targets(problem: LinearProblem, start: Array, path: Path, preferences: Any, journal: Journal) -> Target:
     if preferences is None or isinstance(preferences, (int, np.integer)):
         count = TARGETS if preferences is None else _count(preferences)
-        return Target.from_caps(path_caps(problem, start, path, count))
+        return Target.from_caps(path_caps(problem, start, path, count, journal))
     return Target.from_preferences(check_preferences(preferences, problem.algebra.names))
 
 
-def path_caps(problem: LinearProblem, start: Array, path: Path, count: int) -> Array:
+def path_caps(problem: LinearProblem, start: Array, path: Path, count: int, journal: Journal | None = None) -> Array:
     """Return caps (count, q) evenly spaced from the gaps of plain training down to the smallest reachable."""
     algebra = problem.algebra
     z = algebra.violation(algebra.gaps(problem.values(start[None])))[0]
     shares = np.linspace(1.0, 0.0, count) if count > 1 else np.zeros(1)
     top = tops(algebra, z, path)
-    bottom = np.zeros_like(top) if algebra.two_sided.all() else _floor(problem, start, path)
+    bottom = np.zeros_like(top) if algebra.two_sided.all() else _floor(problem, start, path, journal)
     return bottom + shares[:, None] * (top - bottom)
 
 
@@ -128,24 +135,24 @@ def tops(algebra: Algebra, z: Array, path: Path) -> Array:
     return np.array([z[algebra.notion_of == i].max() for i in algebra.notion_of])
 
 
-def _floor(problem: LinearProblem, start: Array, path: Path) -> Array:
+def _floor(problem: LinearProblem, start: Array, path: Path, journal: Journal | None) -> Array:
     """Return the smallest caps that can be reached, by aiming at zero and seeing where that ends.
 
     The last target stays a hundredth of the way above: at the floor itself multipliers have no bound.
     """
     algebra = problem.algebra
     aimed = Target.from_caps(np.zeros((1, len(algebra.b))))
-    ended = run(problem, PBPDO(max_iter=200), start, aimed)
+    ended = run(problem, PBPDO(max_iter=200), start, aimed, journal=journal)
     lowest = tops(algebra, algebra.violation(algebra.gaps(ended.L))[0], path)
     top = tops(algebra, algebra.violation(algebra.gaps(problem.values(start[None])))[0], path)
     return lowest + 0.01 * np.maximum(top - lowest, 0.0)
 
 
-def _as_preferences(problem: LinearProblem, target: Target, path: Path) -> Target:
+def _as_preferences(problem: LinearProblem, plain: Array, target: Target) -> Target:
     """Turn caps into the preferences whose lines pass through them at the plain loss."""
     if target.by_preference.all():
         return target
-    loss = problem.algebra.loss(problem.values(problem.fit(problem.algebra.p)[None]))[0]
+    loss = problem.algebra.loss(problem.values(plain[None]))[0]
     small = 1e-3 * float(target.caps.max())
     fair = loss / problem.algebra.gap.value(np.maximum(target.caps, max(small, 1e-9)))
     return Target.from_preferences(np.column_stack([np.ones(len(fair)), fair]))

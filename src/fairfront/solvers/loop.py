@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
-from typing import Any, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,24 +12,15 @@ from numpy.typing import NDArray
 from ..exceptions import InputError, UnboundedError
 from ..objectives import Algebra, Array
 from ..problems import FirstOrder, Point
+from .resuming import Journal
+from .run_log import Mask, Memory, Outcome, RunLog, State
 from .status import Status
 
-Mask = NDArray[np.bool_]
+__all__ = ["Mask", "OnIterate", "Outcome", "Plan", "Solver", "State", "check_needs", "run"]
+
 OnIterate = Callable[[int, NDArray[np.intp], Point], None]
-S = TypeVar("S", bound="State")
-
-
-@dataclass(frozen=True)
-class State:
-    """What a solver remembers per run; every field is an array with the runs first."""
-
-    def take(self: S, runs: Mask) -> S:
-        """Return the chosen runs."""
-        picked: dict[str, Any] = {}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            picked[field.name] = value.take(runs) if hasattr(value, "by_preference") else value[runs]
-        return replace(self, **picked)
+EVERY = 25
+"""Steps after which a checkpoint takes note of all runs."""
 
 
 @dataclass(frozen=True)
@@ -72,24 +63,6 @@ class Solver(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """Where R runs ended: weights, cells, objectives (R, m), status, steps.
-
-    ``history`` holds the objectives of every accepted iterate of each run, ``passes`` counts passes over the data,
-    ``certificate`` (R,) is the largest certificate of any direction taken (NaN where directions have none).
-    """
-
-    W: Array
-    L: Array
-    objectives: Array
-    status: tuple[Status, ...]
-    n_iter: NDArray[np.intp]
-    history: tuple[Array, ...]
-    passes: int
-    certificate: Array | None = None
-
-
 def check_needs(problem: object, needs: tuple[type, ...], solver: object) -> None:
     """Refuse a problem that lacks what the solver needs, naming it."""
     missing = [need.__name__ for need in needs if not isinstance(problem, need)]
@@ -107,16 +80,30 @@ def run(
     target: Any = None,
     on_iterate: OnIterate | None = None,
     random_state: int | np.random.Generator | None = None,
+    journal: Journal | None = None,
+    memory: Memory | None = None,
 ) -> Outcome:
-    """Iterate until every run has stopped."""
+    """Iterate until every run has stopped.
+
+    With a ``journal`` that keeps, the state is noted after every `EVERY` steps together with that of ``memory``, and
+    runs go on from what was noted: their cells are evaluated anew, as a resumed run has to do.
+    """
     check_needs(problem, solver.needs, solver)
     problem, W, state = solver.prepare(problem, start, target, np.random.default_rng(random_state))
     algebra: Algebra = problem.algebra
-    point: Point = problem.cells(W)
-    ids = np.arange(point.runs)
-    log = _Log(algebra, point)
-    _report(on_iterate, 0, ids, point)
-    for iteration in range(1, solver.max_iter + 1):
+    kept = _Keeping(journal or Journal(), target, memory)
+    begun, log, ids, state = kept.begin(algebra, state)
+    if log is None:
+        point: Point = problem.cells(W)
+        log, ids = RunLog(algebra, point), np.arange(point.runs)
+        _report(on_iterate, 0, ids, point)
+    elif len(ids):
+        point = problem.cells(log.W[ids])
+    for iteration in range(begun, solver.max_iter + 1) if len(ids) else ():
+        if kept.due(iteration, begun):
+            log.W[ids] = point.W
+            kept.note(log, iteration, ids, state)
+            point = problem.cells(point.W)
         plan, state = solver.plan(algebra, point, state)
         log.certify(ids, plan.certificate)
         going = np.array([status is Status.RUNNING for status in plan.status])
@@ -134,7 +121,52 @@ def run(
     if len(ids):
         plan, state = solver.plan(algebra, point, state)
         log.finish(ids, point, [Status.LIMIT if s is Status.RUNNING else s for s in plan.status])
+    if kept.journal.keeps:
+        kept.end(log, problem, solver.max_iter + 1)
     return log.outcome()
+
+
+class _Keeping:
+    """Notes a batch of runs in a journal and finds it there again."""
+
+    def __init__(self, journal: Journal, target: Any, memory: Memory | None) -> None:
+        self.journal, self.memory = journal, memory
+        self.asked = np.zeros(0) if target is None else np.column_stack([target.pi, target.caps])
+        self.noted = self.ended = False
+
+    def begin(self, algebra: Algebra, state: Any) -> tuple[int, RunLog | None, NDArray[np.intp], Any]:
+        """Return the step to begin with, the log if one is known, which runs are going, and their state."""
+        known = self.journal.recall("runs", self.asked)
+        if known is None:
+            return 1, None, np.arange(1), state
+        self.noted, ids = True, known.arrays["ids"]
+        self.ended = not len(ids)
+        if self.memory is not None:
+            self.memory.restore(known.arrays)
+        kept = state if self.ended else state.restored(known.arrays)
+        return int(known.numbers["iteration"]), RunLog.restored(algebra, known), ids, kept
+
+    def due(self, iteration: int, begun: int) -> bool:
+        """Tell whether the state is noted before this step: at fixed steps, whenever the file is written."""
+        return self.journal.keeps and iteration > begun and (iteration - 1) % EVERY == 0
+
+    def note(self, log: RunLog, iteration: int, ids: NDArray[np.intp], state: Any = None) -> None:
+        """Note the runs as they are before a step; evaluating them anew is one more pass."""
+        log.passes += 1
+        arrays, numbers = log.stored()
+        arrays |= {"ids": ids, **({} if state is None else state.stored())}
+        arrays |= {} if self.memory is None else self.memory.stored()
+        if self.noted:
+            self.journal.renew(arrays, iteration=iteration, **numbers)
+        else:
+            self.journal.note("runs", self.asked, arrays, iteration=iteration, **numbers)
+        self.noted = True
+
+    def end(self, log: RunLog, problem: FirstOrder, iteration: int) -> None:
+        """Note where all runs ended; the cells there are evaluated together, now and when resumed."""
+        if not self.ended:
+            self.note(log, iteration, np.zeros(0, dtype=np.intp))
+        log.L = problem.cells(log.W).L
 
 
 def _take(memo: Any, runs: Mask) -> Any:
@@ -155,36 +187,3 @@ def _evaluate(problem: FirstOrder, point: Point, plan: Plan) -> Point:
 def _report(on_iterate: OnIterate | None, iteration: int, ids: NDArray[np.intp], point: Point) -> None:
     if on_iterate is not None and len(ids):
         on_iterate(iteration, ids, point)
-
-
-class _Log:
-    """Collects histories and final points of all runs."""
-
-    def __init__(self, algebra: Algebra, point: Point) -> None:
-        self.algebra = algebra
-        self.W, self.L = point.W.copy(), point.L.copy()
-        self.status = [Status.RUNNING] * point.runs
-        self.n_iter = np.zeros(point.runs, dtype=np.intp)
-        self.history = [[h] for h in algebra.objectives(point.L)]
-        self.passes = 1
-        self.certificate = np.full(point.runs, np.nan)
-
-    def certify(self, ids: NDArray[np.intp], certificate: Array | None) -> None:
-        if certificate is not None:
-            self.certificate[ids] = np.fmax(self.certificate[ids], certificate)
-
-    def add(self, ids: NDArray[np.intp], h: Array, iteration: int) -> None:
-        self.passes += 1
-        for run_id, values in zip(ids, h, strict=True):
-            self.history[run_id].append(values)
-            self.n_iter[run_id] = iteration
-
-    def finish(self, ids: NDArray[np.intp], point: Point, status: list[Status]) -> None:
-        self.W[ids], self.L[ids] = point.W, point.L
-        for run_id, why in zip(ids, status, strict=True):
-            self.status[run_id] = why
-
-    def outcome(self) -> Outcome:
-        history = tuple(np.array(h) for h in self.history)
-        h = self.algebra.objectives(self.L)
-        return Outcome(self.W, self.L, h, tuple(self.status), self.n_iter, history, self.passes, self.certificate)

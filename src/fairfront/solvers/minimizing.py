@@ -10,9 +10,12 @@ import numpy as np
 from ..exceptions import InputError
 from ..objectives import Array
 from ..problems import FunctionProblem
+from ..storage.checkpoints import Fingerprint
 from ..validation import as_numbers
 from . import PBPDO, SOLVERS, PaperPBPDO, Solver, Status, run
 from .aiming import single_target
+from .fingerprints import problem_fingerprint
+from .resuming import open_journal
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,8 @@ def minimize(
     solver: str | Solver | None = None,
     jac: Any = None,
     random_state: int | None = None,
+    checkpoint: Any = None,
+    resume: bool = False,
 ) -> MinimizeResult:
     """Minimise a vector of differentiable functions, to an efficient point or to a preferred one.
 
@@ -55,6 +60,8 @@ def minimize(
     jac : None, True or callable
         As in SciPy: True when functions return (value, gradient), a callable for the Jacobian, None for finite
         differences.
+    checkpoint : path, optional
+        File that takes note of the state after every 25 steps; with ``resume=True`` the run goes on from it.
     """
     x = as_numbers(x0, "x0").reshape(-1)
     if not x.size or not np.isfinite(x).all():
@@ -69,7 +76,13 @@ def minimize(
             f"preference has shape {np.shape(preference)}, expected ({problem.algebra.m},): one number per objective."
         )
     target = single_target(problem.algebra, chosen, preference, None)
-    outcome = run(problem, chosen, x.reshape(1, 1, -1), target, None, random_state)
+    start = x.reshape(1, 1, -1)
+
+    def owner() -> Fingerprint:
+        return problem_fingerprint(problem, start, solver=chosen, preference=preference, random_state=random_state)
+
+    with open_journal(checkpoint, resume, owner) as journal:
+        outcome = run(problem, chosen, start, target, None, journal.seed(random_state), journal)
     status = outcome.status[0]
     return MinimizeResult(
         x=outcome.W[0].reshape(-1),

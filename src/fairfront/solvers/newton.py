@@ -10,8 +10,10 @@ import numpy as np
 from ..exceptions import InputError
 from ..objectives import Algebra, Array
 from ..problems import FirstOrder, LinearProblem, SecondOrder, WeightedFit
+from .iterates import Iterate
 from .preferences import Target
-from .sqp import Iterate, KnotSolver
+from .resuming import Journal
+from .sqp import KnotSolver
 from .status import Status
 
 
@@ -46,14 +48,14 @@ class Newton:
     needs: tuple[type, ...] = field(default=(FirstOrder, SecondOrder, WeightedFit), init=False, repr=False)
     name: ClassVar[str] = "newton"
 
-    def solver(self, problem: LinearProblem, plain: Array) -> KnotSolver:
+    def solver(self, problem: LinearProblem, plain: Array, journal: Journal | None = None) -> KnotSolver:
         """Return the solver of single points, with the constraints that the options ask for."""
         rows = problem.algebra
         if self.no_group_worse is not None:
             rows = with_guards(problem, rows, plain, self.no_group_worse)
         loss = float(rows.p @ problem.values(plain[None])[0])
         rough = 0.5 * float(np.var(problem.targets)) if problem.task.kind == "regression" else 1.0
-        return KnotSolver(problem, rows, self.tol, self.max_iter, max(loss, 1e-6 * rough, 1e-300))
+        return KnotSolver(problem, rows, self.tol, self.max_iter, max(loss, 1e-6 * rough, 1e-300), journal)
 
 
 def with_guards(problem: LinearProblem, rows: Algebra, plain: Array, allowed: float) -> Algebra:
@@ -158,6 +160,11 @@ def _squeezed(solver: KnotSolver, start: Knot, row: Array, room: Array) -> tuple
 
 def squeeze(solver: KnotSolver, at: Iterate, row: Array, room: Array, price: float) -> Iterate:
     """Minimise loss + price * s subject to caps row + s * room, s >= 0: exact Newton steps with an elastic cap."""
+    asked = np.concatenate([row, room, [price]])
+    return solver.journaled("squeeze", asked, lambda: _elastic(solver, at, row, room, price))
+
+
+def _elastic(solver: KnotSolver, at: Iterate, row: Array, room: Array, price: float) -> Iterate:
     guards = np.zeros(len(solver.rows.b) - len(row))
     low, wide = np.concatenate([row, guards]), np.concatenate([room, guards])
 

@@ -15,6 +15,7 @@ from ..problems import LinearProblem
 from .aiming import Path, tops
 from .newton import Knot, Newton, first_knot, follow, solve_knot
 from .preferences import Target
+from .resuming import Journal
 from .sqp import KnotSolver
 from .status import Status
 
@@ -34,10 +35,12 @@ def newton_path(
     preferences: Array | None = None,
     on_knot: OnKnot | None = None,
     plain: Array | None = None,
+    journal: Journal | None = None,
 ) -> list[Knot]:
     """Solve plain training and the points after it: one per preference, ``n_points`` evenly, or as many as it bends."""
-    weights = problem.fit(problem.algebra.p) if plain is None else plain
-    solver = newton.solver(problem, weights)
+    journal = journal or Journal()
+    weights = journal.weights(lambda: problem.fit(problem.algebra.p)) if plain is None else plain
+    solver = newton.solver(problem, weights, journal)
     start = first_knot(solver, weights)
     if preferences is not None:
         return [*preferred(solver, start, preferences, on_knot), start]
@@ -50,7 +53,8 @@ def newton_path(
     if newton.restarts:
         knots = settled(solver, [knots[0], *(_restarted(solver, knot, newton.restarts) for knot in knots[1:])])
     if newton.overshoot > 0:
-        knots += _past_zero(problem, newton, weights, knots[-1], start, len(shares))
+        past = newton.solver(problem, weights, journal)
+        knots += _past_zero(past, newton.overshoot, knots[-1], start, len(shares))
     return knots
 
 
@@ -207,13 +211,12 @@ def _restarted(solver: KnotSolver, knot: Knot, restarts: int) -> Knot:
     return best
 
 
-def _past_zero(problem: LinearProblem, newton: Newton, plain: Array, last: Knot, start: Knot, count: int) -> list[Knot]:
+def _past_zero(solver: KnotSolver, overshoot: float, last: Knot, start: Knot, count: int) -> list[Knot]:
     """Go on past zero: every gap at minus a growing share of what it was under plain training."""
-    solver = newton.solver(problem, plain)
-    z = problem.algebra.gaps(start.at.L[None])[0]
+    z = solver.rows_of_gaps.gaps(start.at.L[None])[0]
     base, q = solver.rows, len(z)
     knots, at = [], replace(last.at, factor=None)
-    for share in np.linspace(0.0, newton.overshoot, max(3, int(np.ceil(count * newton.overshoot)) + 1))[1:]:
+    for share in np.linspace(0.0, overshoot, max(3, int(np.ceil(count * overshoot)) + 1))[1:]:
         shifted = base.b.copy()
         shifted[:q] -= share * z
         solver.rows = replace(base, b=shifted)

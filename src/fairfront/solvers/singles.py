@@ -13,26 +13,34 @@ from .loop import Outcome
 from .newton import Knot, Newton, first_knot, follow, solve_knot
 from .path import preferred
 from .preferences import Target
+from .resuming import Journal
 from .sqp import KnotSolver
 from .status import Status
 
 
 def newton_outcome(
-    problem: LinearProblem, newton: Newton, target: Target, start: Array | None, exact: LinearProblem | None = None
+    problem: LinearProblem,
+    newton: Newton,
+    target: Target,
+    start: Array | None,
+    exact: LinearProblem | None = None,
+    journal: Journal | None = None,
 ) -> Outcome:
     """Solve the points of a target from plain training and return them as a solver's outcome.
 
     ``exact`` is the problem with its own loss where ``problem`` has a rounded one.
     """
-    plain = problem.fit(problem.algebra.p, None if start is None else start.reshape(-1, problem.K, problem.d)[0])
-    solver = newton.solver(problem, plain)
+    journal = journal or Journal()
+    begin = None if start is None else start.reshape(-1, problem.K, problem.d)[0]
+    plain = journal.weights(lambda: problem.fit(problem.algebra.p, begin))
+    solver = newton.solver(problem, plain, journal)
     first = first_knot(solver, plain)
     if target.by_preference.all():
         knots = preferred(solver, first, target.pi, None)
     else:
         knots = [_one_cap(solver, first, caps) for caps in target.caps]
     if exact is not None:
-        knots = narrowed(exact, newton, knots)
+        knots = narrowed(exact, newton, knots, journal)
     W, L = np.stack([k.at.W for k in knots]), np.stack([k.at.L for k in knots])
     objectives = problem.algebra.objectives(L)
     begun = problem.algebra.objectives(first.at.L[None])
@@ -73,7 +81,7 @@ NARROWER = (0.06, 0.02)
 """Widths over which the kink of a hinge is rounded in the end; the first is `aiming.SMOOTHING`."""
 
 
-def narrowed(problem: LinearProblem, newton: Newton, knots: list[Knot]) -> list[Knot]:
+def narrowed(problem: LinearProblem, newton: Newton, knots: list[Knot], journal: Journal | None = None) -> list[Knot]:
     """Solve points of a rounded hinge again with ever narrower rounding, each from its own end.
 
     ``problem`` has the loss itself. What is solved is still rounded a little, so nothing is certified.
@@ -82,7 +90,7 @@ def narrowed(problem: LinearProblem, newton: Newton, knots: list[Knot]) -> list[
         return knots
     for width in NARROWER:
         twin = problem.with_loss(problem.loss.smoothed(width))
-        solver = newton.solver(twin, knots[0].at.W)
+        solver = newton.solver(twin, knots[0].at.W, journal)
         knots = [_again(solver, knot) for knot in knots]
     return [replace(knot, certified=False) for knot in knots]
 
@@ -95,15 +103,16 @@ def _again(solver: KnotSolver, knot: Knot) -> Knot:
     target = Target.from_caps(knot.caps[None]) if knot.pi is None else Target.from_preferences(knot.pi[None])
     plain = not np.any(knot.at.multipliers)
     if plain and knot.pi is None:
-        fitted = solver.evaluate(solver.problem.fit(solver.rows.p, knot.at.W), knot.at.multipliers)
+        W = solver.journal.weights(lambda: solver.problem.fit(solver.rows.p, knot.at.W))
+        fitted = solver.evaluate(W, knot.at.multipliers)
         return replace(knot, at=solver.residual(fitted, np.maximum(solver.sizes(fitted), 0.0)))
     found = solve_knot(solver, replace(knot, at=at), target)
     return replace(found, status=knot.status) if found.status.solved else knot
 
 
-def polished(problem: LinearProblem, outcome: Outcome, target: Target) -> Outcome:
+def polished(problem: LinearProblem, outcome: Outcome, target: Target, journal: Journal | None = None) -> Outcome:
     """Solve the end of every first-order run to Newton's precision; a run that does not get there stays as it is."""
-    solver = Newton().solver(problem, outcome.W[0])
+    solver = Newton().solver(problem, outcome.W[0], journal)
     W, L, status = outcome.W.copy(), outcome.L.copy(), list(outcome.status)
     for r in range(len(W)):
         at = solver.evaluate(W[r], np.zeros(len(solver.rows.b)))

@@ -9,41 +9,23 @@ H = hessian(p + B^T lambda): quadratic convergence. A Hessian is kept as long as
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
 from ..objectives import Algebra, Array
 from ..objectives.losses import Squared
 from ..problems import LinearProblem
-from ..problems.curvature import Factor, Shifted
+from ..problems.curvature import Factor
 from ..problems.linear import DENSE_LIMIT
+from .iterates import Iterate, restored, stored
+from .lagrangian import Augmented, Curved, convexified
 from .preferences import Target
-from .simplex import factor
+from .resuming import Journal
+from .simplex import factor as factored
 from .steps import capped_step, least_distance
-
-
-@dataclass(frozen=True)
-class Iterate:
-    """A point with its cells, gradients, multipliers and the factor of the last Hessian.
-
-    kkt         largest of stationarity (columns at unit scale), violation, complementarity and wrong signs
-    violation   how far the worst gap is above its cap
-    level       pi_1 loss of a preference, NaN with fixed caps
-    """
-
-    W: Array
-    L: Array
-    G: Array
-    multipliers: Array
-    factor: Any = None
-    kkt: float = np.inf
-    violation: float = np.inf
-    level: float = np.nan
-    n_iter: int = 0
 
 
 class KnotSolver:
@@ -53,21 +35,25 @@ class KnotSolver:
     those of the gradient's entries and of the gaps.
     """
 
-    def __init__(self, problem: LinearProblem, rows: Algebra, tol: float, max_iter: int, size: float = 1.0) -> None:
+    def __init__(
+        self,
+        problem: LinearProblem,
+        rows: Algebra,
+        tol: float,
+        max_iter: int,
+        size: float = 1.0,
+        journal: Journal | None = None,
+    ) -> None:
         self.problem, self.rows = problem.without_metric(), rows
         self.tol, self.max_iter = tol, max_iter
         self.size = size
-        self.half = True
+        self.half, self.journal = True, journal or Journal()
         pull = np.sqrt(2.0 * size) if isinstance(problem.loss, Squared) else size  # a residual, against its square
         self.unit, self.row_unit = pull * self._column_scale(), self._row_scale(pull)
 
     def _column_scale(self) -> Array:
         """Return each column's root mean square, so that stationarity does not depend on units."""
-        total = np.zeros(self.problem.d)
-        design = self.problem.design
-        for start, stop, _ in self.problem.layout.cells.chunks(design.rows_per_chunk(1)):
-            total += design.squares(start, stop, np.ones(stop - start))
-        return np.tile(np.sqrt(np.where(total > 0, total / max(design.n, 1), 1.0)), self.problem.K)
+        return np.tile(self.problem.column_scale(), self.problem.K)
 
     def _row_scale(self, pull: float) -> Array:
         """Return the unit of each gap: a loss, a prediction, or a share."""
@@ -105,6 +91,21 @@ class KnotSolver:
 
     def solve(self, start: Iterate, target: Target) -> Iterate:
         """Iterate from ``start`` until the KKT residual is below ``tol``, no step helps, or caps seem out of reach."""
+        asked = np.concatenate([target.pi[0], target.caps[0]])
+        return self.journaled("point", asked, lambda: self._solved(self._ready(start), target))
+
+    def journaled(self, kind: str, asked: Array, found: Callable[[], Iterate]) -> Iterate:
+        """Return the iterate that the journal knows, or the one found now, which is noted."""
+        known = self.journal.recall(kind, asked)
+        if known is not None:
+            self.half = bool(known.numbers["half"])
+            return restored(self.evaluate(known.arrays["W"], known.arrays["multipliers"]), known)
+        at = found()
+        arrays, numbers = stored(at)
+        self.journal.note(kind, asked, arrays, half=self.half, **numbers)
+        return at
+
+    def _solved(self, start: Iterate, target: Target) -> Iterate:
         level = start.level
         if target.by_preference[0] and np.isnan(level):
             level = float(target.pi[0, 0] * self.rows.loss(start.L[None])[0])
@@ -153,30 +154,29 @@ class KnotSolver:
         loss = float(self.rows.loss(at.L[None])[0])
         return abs(float(target.pi[0, 0]) * loss - level) <= 1e-9 * abs(level)
 
-    def curvature(self, at: Iterate) -> Any:
+    def curvature(self, at: Iterate) -> Curved:
         """Return a solver with the Lagrangian's Hessian, made positive definite where it is not."""
-        omega = self.rows.p + at.multipliers @ self.rows.B
+        factor = self._factor(at, self.rows.p + at.multipliers @ self.rows.B)
+        return Curved(factor, at.W, at.multipliers, self.half)
+
+    def _factor(self, at: Iterate, omega: Array) -> Any:
         if self.problem.K * self.problem.d > DENSE_LIMIT:
             return self.problem.conjugate(at.W, np.maximum(omega, 0.0))
         try:
             return Factor(self.problem.hessian(at.W, omega, half=self.half))
         except LinAlgError:
             self.half = False
-            return self._convexified(at, omega)
+            active = np.abs(at.multipliers) > 0
+            return convexified(self.problem.hessian(at.W, omega), self.rows.B[active] @ at.G, active)
 
-    def _convexified(self, at: Iterate, omega: Array) -> Any:
-        """Add rho A^T A on the active gaps, which leaves the step on them as it is; else raise eigenvalues."""
-        H = self.problem.hessian(at.W, omega)
-        active = np.abs(at.multipliers) > 0
-        A = self.rows.B[active] @ at.G
-        scale = float(np.abs(np.diag(H)).max())
-        push = scale / max(float((A**2).sum(axis=1).max(initial=0.0)), 1e-300)
-        for rho in (0.0, push, 1e2 * push, 1e4 * push):
-            try:
-                return Augmented(H, A, rho, active) if len(A) and rho else Factor(H)
-            except LinAlgError:
-                continue
-        return Shifted(H)
+    def _ready(self, at: Iterate) -> Iterate:
+        """Return the iterate with its Hessian taken again where only the place is known."""
+        if at.factor is None or at.factor.factor is not None:
+            return at
+        half, self.half = self.half, at.factor.half
+        taken = self.curvature(self.evaluate(at.factor.W, at.factor.multipliers))
+        self.half = half
+        return replace(at, factor=taken)
 
     def _step(self, at: Iterate, caps: Array) -> Iterate:
         """Take the quadratic program's step, shortened until it helps; returns ``at`` itself when nothing does."""
@@ -187,6 +187,7 @@ class KnotSolver:
 
     def metric(self, at: Iterate) -> tuple[Array, Array]:
         """Return the cells' directions D = H^-1 G and inner products Q = G H^-1 G^T."""
+        assert at.factor is not None
         D = at.factor.solve(at.G)
         Q = at.G @ D.T
         return D, 0.5 * (Q + Q.T)
@@ -196,11 +197,12 @@ class KnotSolver:
         z = self.gaps(at)
         step = capped_step(self.rows, Q[None], z[None], caps[None], np.ones(1))
         x, move = step.x[0], (step.beta[0] @ D).reshape(at.W.shape)
-        if not isinstance(at.factor, Augmented):
+        factor = None if at.factor is None else at.factor.factor
+        if not isinstance(factor, Augmented):
             return move, x
         ahead = z - self.rows.B @ Q @ step.beta[0]
         inside = np.where(self.rows.two_sided, np.abs(ahead), ahead) < caps - 1e-9 * np.abs(z).max()
-        return move, np.where((x == 0) & inside, 0.0, at.factor.corrected(x, move))
+        return move, np.where((x == 0) & inside, 0.0, factor.corrected(x, move))
 
     def shortened(
         self, at: Iterate, caps: Array, move: Array, multipliers: Array, merit: Callable[[Array], float]
@@ -231,7 +233,7 @@ class KnotSolver:
 
     def least_room(self, at: Iterate, Q: Array, row: Array, room: Array, price: float) -> float:
         """Return the s at which the quadratic program with caps row + s * room would pay ``price`` for less of it."""
-        C, z = self.rows.B @ factor(Q[None])[0], self.gaps(at)
+        C, z = self.rows.B @ factored(Q[None])[0], self.gaps(at)
         r = z - self.rows.B @ Q @ self.rows.p
 
         def affordable(s: float) -> bool:
@@ -267,20 +269,6 @@ class KnotSolver:
                     return False
                 total += inside
         return bool(total.min(initial=0.0) >= floor) and at.kkt <= max(self.tol, 1e-7)
-
-
-class Augmented(Factor):
-    """Factor of H + rho A^T A with the gradients A of the gaps that were active, kept to correct the multipliers."""
-
-    def __init__(self, H: Array, A: Array, rho: float, active: NDArray[np.bool_]) -> None:
-        self.A, self.rho, self.active = A, rho, active
-        super().__init__(H + rho * A.T @ A)
-
-    def corrected(self, x: Array, move: Array) -> Array:
-        """Return the multipliers of the program without rho A^T A; gaps that the step leaves alone have none."""
-        full = x.copy()
-        full[self.active] -= self.rho * (self.A @ move.reshape(-1))
-        return full
 
 
 def _stagnant(trail: list[float], tol: float, window: int = 6) -> bool:

@@ -1,0 +1,130 @@
+"""Dask: strong scaling, data larger than memory, and the model of passes x bytes x workers.
+
+python -m benchmarks.scale            (about 20 minutes, 3 GB of scratch space in TMPDIR)
+python -m benchmarks.scale --small    (a try with a hundredth of the rows; writes nothing)
+
+Every measurement has a process of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from .report import table, write_section
+
+COMMAND = "python -m benchmarks.scale"
+
+
+def measured(function: str, *arguments: Any, threads: int = 1, blas: int = 1) -> dict[str, Any]:
+    """Call a function of `scale_parts` in a fresh process, partitions in so many threads, and return what it found."""
+    call = f"import json; from benchmarks import scale_parts as s; print(json.dumps(s.{function}(*{arguments!r})))"
+    limits = {"OPENBLAS_NUM_THREADS": str(blas), "OMP_NUM_THREADS": str(blas), "FAIRFRONT_THREADS": str(threads)}
+    with tempfile.NamedTemporaryFile("w", suffix=".py", delete=False) as script:  # workers are spawned from a file
+        script.write(f"if __name__ == '__main__':\n    {call}")
+    paths = os.pathsep.join([str(Path(__file__).resolve().parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {**os.environ, **limits, "PYTHONPATH": paths}
+    try:
+        done = subprocess.run([sys.executable, script.name], env=environment, capture_output=True, text=True)
+    finally:
+        Path(script.name).unlink()
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def thousands(n: float) -> str:
+    return f"{n:,.0f}".replace(",", " ")
+
+
+def scaling(rows: int) -> str:
+    """One and two workers of one thread each, rows kept in their memory."""
+    found = {workers: measured("on_cluster", rows, workers) for workers in (1, 2)}
+    ratio = found[1]["seconds"] / found[2]["seconds"]
+    lines = [
+        [
+            workers,
+            f"{f['seconds']:.1f} s",
+            f["passes"],
+            f"{1e3 * f['seconds'] / f['passes']:.0f} ms",
+            f["loss"] == found[1]["loss"],
+        ]
+        for workers, f in found.items()
+    ]
+    return (
+        f"{thousands(rows)} rows x 50, 12 points, processes of one thread, data kept in the workers' memory: two workers "
+        f"are **{ratio:.2f} times** as fast as one (bar: 1.5).\n\n"
+        + table(["workers", "time", "passes", "per pass", "same bytes as one worker"], lines)
+    )
+
+
+def beyond_memory(rows: int, few: int, folder: str) -> str:
+    """Parquet on one machine without a cluster, against the in-memory path at a size that fits."""
+    written = measured("written", rows, folder)
+    near = min(
+        (measured("in_memory", few, folder, threads=n, blas=n) for n in (1, 2)), key=lambda found: found["seconds"]
+    )
+    far = measured("out_of_core", rows, folder, "disk", threads=2)
+    read = measured("out_of_core", few, folder, "source", threads=2)
+    ratio = far["seconds"] / rows / (near["seconds"] / few)
+    lines = [
+        [what, thousands(n), f"{f['seconds']:.0f} s", f["passes"] or "", f"{1e6 * f['seconds'] / n:.2f} us",
+         f"{1e6 * f['seconds'] / n / (1e6 * near['seconds'] / few):.2f}", f"{f['peak'] / 1e9:.2f} GB"]
+        for what, n, f in (("in memory", few, near), ("rows on disk", rows, far), ("Parquet at every pass", few, read))
+    ]  # fmt: skip
+    return (
+        f"{thousands(rows)} rows x 50 in Parquet ({written['bytes'] / 1e9:.1f} GB, float32, {written['files']} files; "
+        f"{8 * 51 * rows / 1e9:.1f} GB as double precision), 12 points, Dask's local scheduler with 2 threads: "
+        f"**{ratio:.2f} times** the time per row of the in-memory path with 1 or 2 BLAS threads, whichever is faster (bar: 2), peak memory of the "
+        f"process **{far['peak'] / 1e9:.2f} GB** (bar: 2). Times hold everything from opening the files to the frontier.\n\n"
+        + table(["path", "rows", "time", "passes", "per row", "ratio", "peak memory"], lines)
+    )
+
+
+def model(rows: int, folder: str) -> str:
+    """Costs per row and per partition, and what they predict for a size that was not used to find them."""
+    few, lines = rows // 4, []
+    whole, split = (measured("one_pass", few, folder, "memory", n, threads=2) for n in (1, 16))
+    per_part = max(split["seconds"] - whole["seconds"], 0.0) / (split["parts"] - whole["parts"])
+    far = measured("one_empty_pass", 400)
+    for keep in ("memory", "disk", "source"):
+        small, large = (measured("one_pass", n, folder, keep, threads=2) for n in (few, rows))
+        per_row = (small["seconds"] - per_part * small["parts"]) / few
+        said = per_row * rows + per_part * large["parts"]
+        lines.append([keep, f"{1e9 * per_row:.0f} ns", f"{said:.2f} s", f"{large['seconds']:.2f} s",
+                      f"{large['seconds'] / said:.2f}"])  # fmt: skip
+    return (
+        f"Seconds of one pass (values and gradients; Hessians too where rows are read anew) = rows x cost per row + "
+        f"partitions x cost per partition. Costs are found on {thousands(few)} rows x 50 with 2 threads and foretell "
+        f"{thousands(rows)} rows. A partition costs {1e3 * per_part:.2f} ms on the local scheduler and "
+        f"{1e3 * far['seconds'] / far['parts']:.2f} ms on two workers of a `LocalCluster` (400 partitions of 100 rows).\n\n"
+        + table(["rows kept in", "per row", "foretold", "measured", "measured / foretold"], lines)
+    )
+
+
+def main() -> None:
+    """Measure all and write the sections."""
+    small = "--small" in sys.argv[1:]
+    rows, few, wide = (100_000, 50_000, 50_000) if small else (10_000_000, 1_000_000, 2_000_000)
+    with tempfile.TemporaryDirectory(prefix="fairfront-scale-") as folder:
+        beyond = beyond_memory(rows, few, folder)
+        costs = model(few, folder)
+    bodies = {
+        "Dask: data larger than memory": beyond,
+        "Dask: one and two workers": scaling(wide),
+        "Dask: what a pass costs": costs,
+    }
+    for title, body in bodies.items():
+        if small:
+            print(f"## {title}\n\n{body}\n")
+        else:
+            write_section(title, COMMAND, body)
+
+
+if __name__ == "__main__":
+    main()

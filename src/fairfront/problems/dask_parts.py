@@ -1,0 +1,189 @@
+"""What runs where the rows are: look at a partition, prepare its rows, add up sums over them. No Dask in here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..exceptions import InputError
+from ..objectives import Array, Cells
+from ..validation import as_columns, as_numbers, check_labels, check_weights, factorize
+from .design import LooseDesign, SparseDesign, sorted_design
+from .pieces import Piece
+from .threads import blas_threads
+
+Key = tuple[Any, ...]
+"""The label (classification only) and the groups of a row, None where a group is missing."""
+Ask = Callable[[Piece], tuple[Array, ...] | Array]
+"""A pass: what to add up over a piece."""
+MOST = 100_000
+"""Most combinations of label and groups in one partition."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How rows become a piece: per key its cell and target, the cells' weights, and what the model needs.
+
+    The key after the last stands for rows of weight 0, which are left out; its cell is the one after the last.
+    """
+
+    keys: dict[Key, int]
+    cell: NDArray[np.intp]
+    target: Array
+    weight: Array
+    regression: bool
+    weighted: bool
+    fit_intercept: bool
+
+
+@dataclass(frozen=True)
+class Side:
+    """What a partition's labels, groups and weights say of its rows, in a byte per row where keys are few.
+
+    ``target`` holds the values of a regression, ``weight`` the weights of rows, None when all are 1.
+    """
+
+    key: NDArray[Any]
+    target: Array | None
+    weight: Array | None
+
+
+def keys_of(columns: Sequence[NDArray[Any]]) -> tuple[NDArray[np.intp], list[Key]]:
+    """Return the place of every row's key among the keys that occur, and those keys."""
+    place, keys = np.zeros(len(columns[0]), dtype=np.intp), [()]
+    for values in columns:
+        codes, levels = factorize(values)
+        known, size = [None, *levels], len(levels) + 1
+        place, pairs = factorize(place * size + codes + 1)
+        keys = [(*keys[pair // size], known[pair % size]) for pair in pairs]
+        if len(keys) > MOST:
+            raise InputError(
+                f"y and sensitive_features have more than {MOST} combinations of values in one partition, expected "
+                "labels and groups; use loss='squared' for a target of numbers, and cut numbers such as age into bands."
+            )
+    return place, keys
+
+
+def read_sides(y: Any, groups: Any, weight: Any, n: int, regression: bool) -> tuple[list[NDArray[Any]], Any, Any, Any]:
+    """Return the columns of the keys, the names of groups, values of a regression, and weights of n rows."""
+    labels = check_labels(y, n)
+    columns = as_columns(groups, "sensitive_features", n=n)
+    if regression and labels.dtype.kind not in "biuf":
+        raise InputError(f"y has values of type {labels.dtype}, expected numbers for regression.")
+    given = None if weight is None else as_numbers(np.asarray(weight), "sample_weight")
+    if given is not None and (given.shape != (n,) or given.any()):  # a partition of weights 0 is not yet an error
+        check_weights(given, n)
+    target = labels.astype(np.float64) if regression else None
+    return [*([] if regression else [labels]), *columns.values()], tuple(columns), target, given
+
+
+def matrix_of(x: Any) -> Any:
+    """Return a partition's features, which were looked at before, as an array of floats or a CSR matrix."""
+    if sparse.issparse(x):
+        return sparse.csr_array(x)
+    array = x.to_numpy() if hasattr(x, "to_numpy") else np.asarray(x)
+    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+
+
+def side(y: Any, groups: Any, weight: Any, plan: Plan) -> Side:
+    """Look up every row of a partition in the plan."""
+    columns, _, target, given = read_sides(y, groups, weight, len(y), plan.regression)
+    place, keys = keys_of(columns)
+    small = np.min_scalar_type(len(plan.keys))
+    codes = np.array([plan.keys.get(key, len(plan.keys)) for key in keys], dtype=small)[place]
+    busy = np.ones(len(codes), dtype=bool) if given is None else given > 0.0
+    if (codes[busy] == len(plan.keys)).any():
+        raise InputError(
+            "a partition has labels or groups that it did not have when it was first read, expected collections that "
+            "give the same rows each time; store or persist them before tracing."
+        )
+    codes[~busy] = len(plan.keys)
+    return Side(codes, target, given if plan.weighted else None)
+
+
+def _sorted(known: Side, plan: Plan) -> tuple[NDArray[np.intp], Array, Cells]:
+    """Return the order of the rows that count, their targets and their cells."""
+    count = len(plan.weight)
+    cell = plan.cell.astype(np.min_scalar_type(count))[known.key]  # small numbers sort by counting
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=count + 1)[:count])]).astype(np.intp)
+    order = np.argsort(cell, kind="stable")[: offsets[-1]]
+    targets = known.target[order] if known.target is not None else plan.target[known.key[order]]
+    weight = None if known.weight is None else known.weight[order]
+    return order, targets, Cells(order, offsets, plan.weight, weight, None)
+
+
+def prepared(x: Any, known: Side, plan: Plan) -> Piece:
+    """Return a partition's rows as a piece to keep in memory: a sorted copy in double precision."""
+    order, targets, cells = _sorted(known, plan)
+    return Piece(sorted_design(matrix_of(x), order, plan.fit_intercept), targets, cells)
+
+
+def loose(x: Any, known: Side, plan: Plan) -> Piece:
+    """Return a partition's rows as a piece for one pass: rows are sorted a chunk at a time."""
+    order, targets, cells = _sorted(known, plan)
+    matrix, intercept = matrix_of(x), plan.fit_intercept
+    design = (SparseDesign if sparse.issparse(matrix) else LooseDesign)(matrix, order, intercept)
+    return Piece(design, targets, cells)
+
+
+@dataclass(frozen=True)
+class Spooled:
+    """A piece in files of its own, which are mapped into memory for the time of a pass."""
+
+    stem: str
+    offsets: NDArray[np.intp]
+    plan: Plan
+
+    def mapped(self) -> Piece:
+        """Return the piece; its rows stay on disk."""
+        rows = np.load(f"{self.stem}-rows.npy", mmap_mode="r")
+        targets = np.load(f"{self.stem}-targets.npy")
+        weight = np.load(f"{self.stem}-weights.npy") if self.plan.weighted else None
+        cells = Cells(np.empty(0, dtype=np.intp), self.offsets, self.plan.weight, weight, None)
+        return Piece(LooseDesign(rows, None, self.plan.fit_intercept), targets, cells)
+
+
+def spooled(x: Any, known: Side, plan: Plan, stem: str) -> Spooled:
+    """Write a partition's sorted rows, in the precision that they have, to files that begin with ``stem``."""
+    order, targets, cells = _sorted(known, plan)
+    matrix = matrix_of(x)
+    rows = np.lib.format.open_memmap(
+        Path(f"{stem}-rows.npy"), mode="w+", dtype=matrix.dtype, shape=(len(order), matrix.shape[1])
+    )
+    for start in range(0, len(order), 4096):
+        rows[start : start + 4096] = matrix[order[start : start + 4096]]
+    rows.flush()
+    np.save(f"{stem}-targets.npy", targets)
+    if cells.row_weight is not None:
+        np.save(f"{stem}-weights.npy", cells.row_weight)
+    return Spooled(stem, cells.offsets, plan)
+
+
+def added(ask: Ask, *part: Any) -> tuple[Array, ...]:
+    """Add up over one part: a piece, a spooled one, or features, side and plan; with one BLAS thread."""
+    with blas_threads(1):
+        piece = loose(*part) if len(part) > 1 else part[0]
+        found = ask(piece.mapped() if isinstance(piece, Spooled) else piece)
+    return found if isinstance(found, tuple) else (found,)
+
+
+def summed(parts: Sequence[tuple[Array, ...]]) -> tuple[Array, ...]:
+    """Return the sums of arrays, from the first part to the last."""
+    return tuple(reduce(np.add, arrays) for arrays in zip(*parts, strict=True))
+
+
+def bent_diagonal(piece: Piece, measures: Any, factors: Any, W: Array) -> tuple[Array, ...]:
+    """Return the diagonal of a Hessian that is never formed."""
+    return (piece.diagonal(piece.curvatures(measures, factors, W), len(W)),)
+
+
+def bent_product(piece: Piece, measures: Any, factors: Any, W: Array, V: Array) -> tuple[Array, ...]:
+    """Return the product of rows V with a Hessian that is never formed; its curvatures are found anew."""
+    return (piece.bent(piece.curvatures(measures, factors, W), V, len(W)),)

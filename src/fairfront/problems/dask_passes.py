@@ -1,0 +1,128 @@
+"""Passes over Dask collections: a function of each partition's rows, its results joined in the order of partitions.
+
+Rows stay where they are; what comes back is as small as the function makes it. The join is a tree of fixed shape, so
+that the same partitions give the same bytes on any number of workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ..exceptions import InputError, require
+from ..validation import is_dask
+from .dask_running import DaskSettings, Runner
+
+
+def reduced(
+    function: Callable[..., Any],
+    *collections: Any,
+    combine: Callable[[list[Any]], Any],
+    places: Callable[[int], Iterable[int]] | None = None,
+) -> Any:
+    """Return the combination of a function's results on aligned partitions.
+
+    Parameters
+    ----------
+    function : callable
+        Takes one block per collection: an array of rows, a pandas frame or series, a dict of such, or None.
+    *collections : Dask array, data frame or series, mapping of them, array of as many rows, or None
+        The first one has the partitions that the others must have too; it is a Dask collection.
+    combine : callable
+        Joins a list of results, in the order of partitions, to one result of the same kind.
+    places : callable, optional
+        Takes the number of partitions and returns which of them are looked at; default: all.
+    """
+    runner = Runner(DaskSettings.current())
+    known, call = runner.shared(function), runner.delayed(_called)
+    parts = aligned_blocks(*collections)
+    chosen = parts if places is None else [parts[i] for i in places(len(parts))]
+    return runner.joined([call(known, *blocks) for blocks in chosen], combine)
+
+
+def aligned_blocks(*collections: Any) -> list[tuple[Any, ...]]:
+    """Return, per partition, the delayed blocks of all collections; mappings become dicts of blocks."""
+    first, *others = collections
+    dask = require("dask", "dask", "Dask collections")
+    with dask.config.set({"optimization.tune.active": False}):  # tuning would join partitions of narrow columns
+        lengths, blocks = row_counts(first), _blocks(first, None, 0)
+        parts = [blocks, *(_blocks(each, lengths, len(blocks)) for each in others)]
+    return list(zip(*parts, strict=True))
+
+
+def row_counts(collection: Any) -> tuple[int, ...] | None:
+    """Return the rows of each partition where a Dask collection knows them without being computed."""
+    chunks = getattr(collection, "chunks", None)
+    if not chunks or any(size != size for size in chunks[0]):
+        return None
+    return tuple(int(size) for size in chunks[0])
+
+
+def _blocks(collection: Any, lengths: tuple[int, ...] | None, n: int) -> list[Any]:
+    """Return the blocks of one collection: n of them, with the given numbers of rows where these are known."""
+    if collection is None:
+        return [None] * n
+    if isinstance(collection, Mapping):
+        columns = [_blocks(each, lengths, n) for each in collection.values()]
+        return [dict(zip(collection, blocks, strict=True)) for blocks in zip(*columns, strict=True)]
+    if not is_dask(collection):
+        return _sliced(collection, lengths)
+    found = _partitions(collection, lengths)
+    if n and len(found) != n:
+        raise InputError(
+            f"one collection has {n} partitions and another {len(found)}, expected the same partitions of rows in all; "
+            "take them from one data frame, or rechunk or repartition them alike."
+        )
+    return found
+
+
+def _partitions(collection: Any, lengths: tuple[int, ...] | None) -> list[Any]:
+    if not hasattr(collection, "chunks"):
+        return list(collection.to_delayed())
+    if collection.ndim == 2 and len(collection.chunks[1]) > 1:
+        collection = collection.rechunk({1: -1})
+    here = row_counts(collection)
+    if lengths is not None and here is not None and here != lengths:
+        _check_rows(sum(here), sum(lengths))
+        collection = collection.rechunk({0: lengths})
+    return list(collection.to_delayed().ravel())
+
+
+def _sliced(values: Any, lengths: tuple[int, ...] | None) -> list[Any]:
+    """Return the rows of an array in memory that belong to each partition."""
+    if lengths is None:
+        raise InputError(
+            "a Dask collection of unknown partition sizes came with an array in memory, expected both to be Dask "
+            "collections; call compute_chunk_sizes() on the Dask array first."
+        )
+    array = np.asarray(values)
+    _check_rows(len(array), sum(lengths))
+    ends = np.cumsum((0, *lengths)).tolist()
+    return [array[start:end] for start, end in pairwise(ends)]
+
+
+def _check_rows(found: int, expected: int) -> None:
+    if found != expected:
+        raise InputError(f"one collection has {found} rows, expected {expected}, as many as the first.")
+
+
+def _called(function: Callable[..., Any], *blocks: Any) -> Any:
+    """Call the function on one partition, whose blocks must have the same rows."""
+    sizes = {size for block in blocks for size in _sizes(block)}
+    if len(sizes) > 1:
+        raise InputError(
+            f"a partition has {' and '.join(map(str, sorted(sizes)))} rows in two collections, expected the same rows; "
+            "take them from one data frame, or rechunk or repartition them alike."
+        )
+    return function(*blocks)
+
+
+def _sizes(block: Any) -> list[int]:
+    if block is None:
+        return []
+    if isinstance(block, Mapping):
+        return [size for each in block.values() for size in _sizes(each)]
+    return [int(block.shape[0])]

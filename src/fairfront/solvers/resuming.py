@@ -1,0 +1,168 @@
+"""Resuming: a journal of what a run has found, from which the same run goes on after a kill.
+
+Tracing is a program that asks for one answer after the other: plain training, the next point, the next fit. With a
+checkpoint every answer is noted in order. A resumed run is the same program from the start: what the journal knows is
+given back, the first answer that it lacks is worked out. Weights, multipliers and states of solvers are noted, no
+gradients, Hessians, counts or rows.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import FairfrontWarning, InputError
+from ..objectives import Array
+from ..storage.checkpoints import (
+    Entry,
+    Fingerprint,
+    check_checkpoint,
+    read_checkpoint,
+    remove_leftovers,
+    write_checkpoint,
+)
+
+SHARE = 20.0
+"""Writing waits until so many times the last writing have passed: it takes a twentieth of the time at most."""
+NOTHING = np.zeros(0)
+
+
+class Journal:
+    """Answers of a run in the order they were asked for; without a path it keeps nothing.
+
+    When and how often the file is written changes nothing in what a run finds.
+    """
+
+    def __init__(self, path: Path | None = None, owner: Fingerprint | None = None, known: list[Entry] | None = None):
+        self.path, self._owner = path, owner
+        self._entries: list[Entry] = known or []
+        self._next = 0
+        self._noted = self._warned = False
+        self._cost, self._written = 0.0, time.monotonic()
+
+    @property
+    def keeps(self) -> bool:
+        """Tell whether answers are kept."""
+        return self.path is not None
+
+    def recall(self, kind: str, asked: NDArray[Any] = NOTHING) -> Entry | None:
+        """Return the answer that comes next, if it is one to this question."""
+        if self._next >= len(self._entries):
+            return None
+        entry = self._entries[self._next]
+        if entry.kind != kind or not _same(entry.asked, asked):
+            del self._entries[self._next :]
+            self._warn(
+                f"{self.path} comes to other points than this run from here on, as on another machine or with other "
+                "versions of libraries; they are solved again."
+            )
+            return None
+        self._next += 1
+        return entry
+
+    def note(self, kind: str, asked: NDArray[Any], arrays: Mapping[str, NDArray[Any]], **numbers: Any) -> None:
+        """Keep an answer as the last one."""
+        if self.keeps:
+            del self._entries[self._next :]
+            self._entries.append(Entry(kind, np.array(asked), _copied(arrays), numbers))
+            self._next += 1
+            self._changed()
+
+    def renew(self, arrays: Mapping[str, NDArray[Any]], **numbers: Any) -> None:
+        """Replace the last answer by what it has become."""
+        last = self._entries[self._next - 1]
+        self._entries[self._next - 1 :] = [Entry(last.kind, last.asked, _copied(arrays), numbers)]
+        self._changed()
+
+    def weights(self, found: Callable[[], Array]) -> Array:
+        """Return the weights of a fit, recalled or found now."""
+        known = self.recall("fit")
+        if known is not None:
+            return known.arrays["W"]
+        W = found()
+        self.note("fit", NOTHING, {"W": W})
+        return W
+
+    def seed(self, given: int | None) -> int | None:
+        """Return the seed, drawn once where none was given, because a resumed run has to draw the same numbers."""
+        if given is not None or not self.keeps:
+            return given
+        known = self.recall("seed")
+        if known is not None:
+            return int(known.numbers["seed"])
+        drawn = int(np.random.default_rng().integers(2**31))
+        self.note("seed", NOTHING, {}, seed=drawn)
+        return drawn
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._noted:
+            self._write()
+
+    def _changed(self) -> None:
+        self._noted = True
+        if time.monotonic() - self._written >= SHARE * self._cost:
+            self._write()
+
+    def _write(self) -> None:
+        """Write the file; a disk that is full later on is told once, and the run goes on to its result."""
+        try:
+            self.save()
+        except InputError as error:
+            self._warn(f"{error} The run goes on; the last checkpoint that was written stays.")
+
+    def save(self) -> None:
+        """Write all answers so far."""
+        assert self._owner is not None
+        begun = time.monotonic()
+        self._noted = False
+        try:
+            write_checkpoint(self.path, self._owner, self._entries)
+        finally:
+            self._written = time.monotonic()
+            self._cost = self._written - begun
+
+    def _warn(self, text: str) -> None:
+        if not self._warned:
+            self._warned = True
+            warnings.warn(text, FairfrontWarning, stacklevel=2)
+
+
+def _copied(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return arrays that stay as they are while the run goes on: the file may be written later."""
+    return {name: np.array(array) for name, array in arrays.items()}
+
+
+def _same(known: NDArray[Any], asked: NDArray[Any]) -> bool:
+    """Tell whether two questions are the same up to rounding: sums over rows may differ between machines."""
+    if known.shape != asked.shape:
+        return False
+    scale = float(np.nanmax(np.abs(known), initial=0.0)) if known.size else 0.0
+    return bool(np.allclose(known, asked, rtol=1e-6, atol=1e-9 * scale, equal_nan=True))
+
+
+def open_journal(path: Any, resume: bool, owner: Callable[[], Fingerprint]) -> Journal:
+    """Return the journal of a run: of an earlier one to go on with, a new one, or none without a path.
+
+    A place that cannot be written to is an error here, before any work.
+    """
+    check_checkpoint(path, resume)
+    if path is None:
+        return Journal()
+    place, ours = Path(path), owner()
+    remove_leftovers(place)
+    known: list[Entry] = []
+    if place.exists():
+        its, known = read_checkpoint(place)
+        ours.refuse_other(its, place)
+    journal = Journal(place, ours, known)
+    journal.save()
+    return journal

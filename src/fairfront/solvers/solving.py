@@ -1,0 +1,62 @@
+"""Solve a problem with one solver, and say where its runs ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..problems import Setup, blas_threads
+from ..storage.checkpoints import Fingerprint
+from . import SOLVERS, Newton, Outcome, Solver, run
+from .aiming import sided, single_target, working_problem
+from .choosing import resolve_solver
+from .fingerprints import problem_fingerprint
+from .loop import check_needs
+from .resuming import open_journal
+from .singles import newton_outcome, polished
+
+
+@blas_threads()
+def solve(
+    problem: Any,
+    solver: str | Solver = "newton",
+    start: Any = None,
+    *,
+    preferences: Any = None,
+    max_gap: float | None = None,
+    on_iterate: Any = None,
+    random_state: int | None = None,
+    checkpoint: Any = None,
+    resume: bool = False,
+) -> Outcome:
+    """Run a solver on a problem (or `linear_problem`'s setup) and return where its runs ended.
+
+    ``preferences`` (R, m), or ``max_gap``, a cap on every gap, say where the runs of ``Newton`` and ``PBPDO`` end;
+    without either they go to the smallest gap. ``checkpoint`` and ``resume`` are those of `trace`; ``on_iterate`` is
+    told of the steps that are taken, not of those recalled.
+    """
+    chosen = SOLVERS[solver]() if isinstance(solver, str) else solver
+    first = None if start is None else np.asarray(start, dtype=np.float64)
+    if isinstance(problem, Setup):
+        resolve_solver(chosen, problem)
+        problem = sided(problem, chosen)
+        work = working_problem(problem, chosen)
+    else:
+        work = problem
+    target = single_target(work.algebra, chosen, preferences, max_gap)
+    exact = problem.problem if isinstance(problem, Setup) else None
+
+    def owner() -> Fingerprint:
+        asked = {"solver": chosen, "preferences": preferences, "max_gap": max_gap, "random_state": random_state}
+        return problem_fingerprint(work, first, loss=getattr(work, "loss", None), **asked)
+
+    with open_journal(checkpoint, resume, owner) as journal:
+        if isinstance(chosen, Newton):
+            check_needs(work, chosen.needs, chosen)
+            assert target is not None
+            return newton_outcome(work, chosen, target, first, exact, journal)
+        outcome = run(work, chosen, first, target, on_iterate, journal.seed(random_state), journal)
+        if target is None or not getattr(chosen, "polish", False):
+            return outcome
+        return polished(work, outcome, target, journal)

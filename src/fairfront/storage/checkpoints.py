@@ -1,0 +1,150 @@
+"""Checkpoints: one small file from which a run goes on; it holds numbers of the run, never rows or counts.
+
+The first line names the kind of file, the second is the checksum of all that follows: a line of JSON and one array with
+all numbers. The file is replaced in one piece, so that a kill leaves the last whole one; a torn one is told by its
+checksum. Whose run it is of is known by fingerprints: of every setting, and of the data.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InputError
+from .arrays import pack, unpack
+from .encoding import decode, encode
+from .folders import write_file
+
+KIND = b"fairfront checkpoint 1"
+ANEW = "delete it to start anew, or choose another path."
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One answer of a run: what kind it is, what was asked, and the numbers and arrays found."""
+
+    kind: str
+    asked: NDArray[Any]
+    arrays: Mapping[str, NDArray[Any]]
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """Digests of a run's settings by name, of its rows, and of settings that depend on the data."""
+
+    settings: Mapping[str, str]
+    rows: str
+    derived: Mapping[str, str] = field(default_factory=dict)
+
+    def refuse_other(self, other: Fingerprint, path: Any) -> None:
+        """Say whether a checkpoint is of other settings or of other data than this run."""
+        changed = _changed(self.settings, other.settings)
+        if not changed and self.rows != other.rows:
+            raise InputError(
+                f"{path} is a checkpoint of other data, expected the same rows, labels, groups and weights; continue "
+                "with those, or choose another path."
+            )
+        changed = changed or _changed(self.derived, other.derived)
+        if changed:
+            raise InputError(
+                f"{path} is a checkpoint of other settings ({', '.join(changed)}), expected the same; continue with "
+                "those, or choose another path."
+            )
+
+
+def _changed(ours: Mapping[str, str], its: Mapping[str, str]) -> list[str]:
+    return [name for name in dict.fromkeys((*ours, *its)) if ours.get(name) != its.get(name)]
+
+
+def check_checkpoint(path: Any, resume: bool) -> None:
+    """Refuse a place for a checkpoint that cannot be used, before any work is done for it."""
+    if path is None:
+        if resume:
+            raise InputError("resume needs a checkpoint, found None; name the file to go on from.")
+        return
+    target = Path(path)
+    if target.is_dir():
+        raise InputError(f"{target} is a folder, expected the name of a file for the checkpoint; choose another name.")
+    if not target.parent.is_dir():
+        raise InputError(f"{target.parent} is no folder, expected one to write {target.name!r} into; make it first.")
+    if not os.access(target.parent, os.W_OK):
+        raise InputError(f"{target.parent} is read-only or not yours, expected one for the checkpoint; choose another.")
+    if target.exists() and not resume:
+        raise InputError(
+            f"{target} exists already, expected a new checkpoint; go on from it with resume=True (--resume on the "
+            "command line), delete it, or choose another path."
+        )
+
+
+def remove_leftovers(path: Any) -> None:
+    """Remove what killed runs left of files that they were writing; nothing of it was ever read."""
+    target = Path(os.path.realpath(path))
+    for left in target.parent.glob(f".{glob.escape(target.name)}.partial-*"):
+        with suppress(OSError):
+            left.unlink()
+
+
+def write_checkpoint(path: Any, fingerprint: Fingerprint, entries: Sequence[Entry]) -> None:
+    """Write a checkpoint in one piece."""
+    parts: list[NDArray[np.float64]] = [np.zeros(0)]
+    described = []
+    for entry in entries:
+        arrays = {"asked": entry.asked, **entry.arrays}
+        parts.extend(np.asarray(array, dtype=np.float64).reshape(-1) for array in arrays.values())
+        shapes = {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}
+        described.append({"kind": entry.kind, "arrays": shapes, "numbers": dict(entry.numbers)})
+    packed, known = pack({"values": np.concatenate(parts)})
+    content = {
+        "settings": dict(fingerprint.settings),
+        "rows": fingerprint.rows,
+        "derived": dict(fingerprint.derived),
+        "entries": described,
+        "packed": known,
+    }
+    body = json.dumps(encode(content), allow_nan=False).encode("ascii") + b"\n" + packed
+    write_file(path, b"\n".join([KIND, hashlib.sha256(body).hexdigest().encode("ascii"), body]))
+
+
+def read_checkpoint(path: Any) -> tuple[Fingerprint, list[Entry]]:
+    """Return whose run a checkpoint is of and what it holds, refusing anything else in one sentence."""
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}; check the path.") from error
+    kind, _, rest = data.partition(b"\n")
+    if kind != KIND:
+        older = kind.startswith(b"fairfront checkpoint ")
+        what = "a checkpoint of another version of fairfront" if older else "no checkpoint of fairfront"
+        raise InputError(f"{path} is {what}, expected one that starts with {KIND.decode()!r}; {ANEW}")
+    seal, _, body = rest.partition(b"\n")
+    if hashlib.sha256(body).hexdigest().encode("ascii") != seal:
+        raise InputError(f"{path} is damaged or was changed (its checksum differs); {ANEW}")
+    line, _, packed = body.partition(b"\n")
+    content = decode(json.loads(line))
+    values = unpack(packed, content["packed"], str(path))["values"]
+    found = Fingerprint(content["settings"], content["rows"], content["derived"])
+    return found, _restored(content["entries"], values)
+
+
+def _restored(described: list[dict[str, Any]], values: NDArray[Any]) -> list[Entry]:
+    """Cut the one array into those that entries were written with."""
+    entries, start = [], 0
+    for each in described:
+        arrays = {}
+        for name, (dtype, shape) in each["arrays"].items():
+            size = int(np.prod(shape, dtype=np.int64))
+            arrays[name] = values[start : start + size].astype(dtype).reshape(shape)
+            start += size
+        entries.append(Entry(each["kind"], arrays.pop("asked"), arrays, each["numbers"]))
+    return entries

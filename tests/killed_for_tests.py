@@ -1,0 +1,104 @@
+"""Runs that are killed: a process that starts others, which kill themselves in the middle of a trace, and resumes them.
+
+python killed_for_tests.py FOLDER KILLS prints as JSON, for every case, which frontiers came out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.tree import DecisionTreeClassifier
+
+import fairfront as ff
+from fairfront.problems import EstimatorProblem, LinearProblem
+from fairfront.solvers import resuming
+
+CASES: dict[str, dict[str, Any]] = {
+    "newton": {"n_points": 8},
+    "newton where it bends": {"notion": "equalized_odds"},
+    "hinge": {"loss": "hinge", "n_points": 3},
+    "pb_pdo": {"solver": ff.PBPDO(slide=0.005, polish=True), "preferences": 5},
+    "pdo": {"solver": ff.PDO(max_iter=80), "preferences": 2, "random_state": 1},
+    "trees": {"estimator": DecisionTreeClassifier(max_depth=4), "max_fits": 5, "cv": 2},
+    "trees on their rows": {"estimator": DecisionTreeClassifier(max_depth=3), "max_fits": 5, "cv": "train"},
+}
+
+
+def rows(n: int = 1500, d: int = 8) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return features, labels and three groups."""
+    rng = np.random.default_rng(7)
+    X, group = rng.normal(size=(n, d)), rng.choice(np.array(["a", "b", "c"]), n, p=[0.5, 0.3, 0.2])
+    score = X[:, 0] + 0.8 * (group == "b") * X[:, 1] - 0.6 * (group == "c") + rng.logistic(size=n)
+    return X, (score > 0).astype(int), group
+
+
+def digest_of(front: ff.Frontier, X: np.ndarray) -> str:
+    """Return a digest of every bit of a frontier that its user can see."""
+    known = (front.objectives, front.signed_gaps, front.gaps, front.kkt, front.certified, front.multipliers, front.ids)
+    found = hashlib.sha256(repr([status.name for status in front.status]).encode())
+    for array in (*known, front.preferences, front.points.scores(X)):
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()
+
+
+def traced(case: str, **more: Any) -> str:
+    """Trace a case and return the digest of its frontier."""
+    X, y, group = rows()
+    return digest_of(ff.trace(X, y, sensitive_features=group, progress=False, **CASES[case], **more), X)
+
+
+def die_at(count: int) -> None:
+    """Kill this process when it has evaluated, fitted or forced something to the disk so many times."""
+    left = [count]
+
+    def counted(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            left[0] -= 1
+            if left[0] < 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return function(*args, **kwargs)
+
+        return call
+
+    for owner, name in ((LinearProblem, "cells"), (LinearProblem, "hessian"), (EstimatorProblem, "fit_and_score")):
+        setattr(owner, name, counted(getattr(owner, name)))
+    os.fsync = counted(os.fsync)
+
+
+def attempt(case: str, folder: Path, moment: int) -> bool:
+    """Go on with a run in a process of its own and tell whether it lived to its end."""
+    child = os.fork()
+    if not child:
+        resuming.SHARE = 0.0
+        die_at(moment)
+        (folder / "digest").write_text(traced(case, checkpoint=folder / "run.checkpoint", resume=True))
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    assert status in (0, signal.SIGKILL), f"ended with {status}"
+    return status == 0
+
+
+def main(case: str, folder: Path, kills: int) -> dict[str, Any]:
+    """Kill a run so many times and let it come to its end; say what came out, with and without disturbance."""
+    rng = np.random.default_rng(len(case))
+    moments = [int(moment) for moment in rng.integers(1, 16 if "estimator" in CASES[case] else 50, kills)]
+    lived = [attempt(case, folder, moment) for moment in [*moments, 1_000_000]]
+    left = sorted(each.name for each in folder.iterdir())
+    kept = traced(case, checkpoint=folder / "unbroken.checkpoint")
+    resumed = (folder / "digest").read_text()
+    return {"lived": lived, "resumed": resumed, "unbroken": kept, "plain": traced(case), "left": left}
+
+
+if __name__ == "__main__":
+    places = {case: Path(sys.argv[1]) / str(place) for place, case in enumerate(CASES)}
+    for place in places.values():
+        place.mkdir()
+    print(json.dumps({case: main(case, place, int(sys.argv[2])) for case, place in places.items()}))

@@ -1,0 +1,137 @@
+"""Workers that die: real processes on the loopback, killed in the middle of a pass."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fairfront as ff
+from conftest import draw
+from fairfront.exceptions import FairfrontError
+from fairfront.problems import linear_problem
+from fairfront.problems.dask_running import ClusterError
+
+dask = pytest.importorskip("dask", reason="the extra dask is not installed")
+da = pytest.importorskip("dask.array")
+distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets and processes of workers that were killed
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+PATIENCE = 1.0
+
+
+def worker(address: str, folder: Path) -> subprocess.Popen[bytes]:
+    """Start a worker without a nanny, which would bring it back to life."""
+    here = Path(__file__).resolve().parent
+    paths = os.pathsep.join([str(here), str(Path(ff.__file__).parents[1])])
+    options = ["--no-nanny", "--nthreads", "1", "--memory-limit", "1GB", "--no-dashboard", "--host", "127.0.0.1"]
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", address, *options, "--local-directory", str(folder)]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    return subprocess.Popen(command, env={**os.environ, "PYTHONPATH": paths}, **quiet)
+
+
+@pytest.fixture
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Start a scheduler and two workers, and stop what is left of them."""
+    with (
+        dask.config.set({"fairfront.small_bytes": 0, "fairfront.patience": PATIENCE}),
+        distributed.LocalCluster(
+            n_workers=0, host="127.0.0.1", dashboard_address=None, silence_logs=logging.CRITICAL
+        ) as cluster,
+        distributed.Client(cluster) as found,
+    ):
+        workers = [worker(cluster.scheduler_address, tmp_path_factory.mktemp("worker")) for _ in range(2)]
+        try:
+            found.wait_for_workers(2, timeout=60)
+            yield found
+        finally:
+            for process in workers:
+                process.kill()
+                process.wait()
+
+
+def slowly(block: np.ndarray, folder: str) -> np.ndarray:
+    """Return a block after a while; a file with the worker's number says that it was asked for."""
+    if Path(folder, "slow").exists():
+        Path(folder, f"{os.getpid()}-{time.monotonic_ns()}").touch()
+        time.sleep(0.3)
+    return block
+
+
+def collections(folder: Path) -> tuple[Any, Any, Any]:
+    X, y, columns = draw(n=300)
+    rows = da.from_array(X, chunks=(100, 3)).map_blocks(slowly, str(folder), meta=np.empty((0, 3)))
+    return rows, da.from_array(y, chunks=100), da.from_array(columns["sex"], chunks=100)
+
+
+def kill_when_busy(folder: Path, pids: list[int], killed: list[int]) -> threading.Thread:
+    """Kill these processes as soon as one of them reads rows."""
+
+    def wait_and_kill() -> None:
+        until = time.monotonic() + 30.0
+        while time.monotonic() < until:
+            busy = {int(path.name.split("-")[0]) for path in folder.iterdir() if "-" in path.name}
+            if busy & set(pids):
+                for pid in pids:
+                    os.kill(pid, signal.SIGKILL)
+                    killed.append(pid)
+                return
+            time.sleep(0.02)
+
+    thread = threading.Thread(target=wait_and_kill)
+    (folder / "slow").touch()
+    thread.start()
+    return thread
+
+
+def test_a_worker_that_dies_changes_nothing(client: Any, tmp_path: Path) -> None:
+    X, y, groups = collections(tmp_path)
+    options = {"n_points": 2, "progress": False}
+    W = np.random.default_rng(0).normal(size=(2, 1, 4))
+    with dask.config.set(scheduler="synchronous"):
+        expected = ff.trace(X, y, sensitive_features=groups, **options)
+        cells = linear_problem(X, y, sensitive_features=groups).problem.cells(W)
+    found = ff.trace(X, y, sensitive_features=groups, **options)
+    assert found.objectives.tobytes() == expected.objectives.tobytes()
+    assert found.points.coef.tobytes() == expected.points.coef.tobytes()
+
+    with dask.config.set({"fairfront.keep": "source"}):
+        reading = linear_problem(X, y, sensitive_features=groups).problem
+    kept = linear_problem(X, y, sensitive_features=groups).problem
+    first, _ = client.run(os.getpid).values()
+    killed: list[int] = []
+    thread = kill_when_busy(tmp_path, [first], killed)
+    assert reading.cells(W).D.tobytes() == cells.D.tobytes()
+    thread.join()
+    assert killed == [first]
+    (tmp_path / "slow").unlink()
+    assert len(client.nthreads()) == 1
+    assert kept.cells(W).D.tobytes() == cells.D.tobytes()  # what the worker had kept is prepared again
+
+
+def test_losing_all_workers_ends_with_a_sentence(client: Any, tmp_path: Path) -> None:
+    X, y, groups = collections(tmp_path)
+    with dask.config.set({"fairfront.keep": "source"}):
+        problem = linear_problem(X, y, sensitive_features=groups).problem
+    killed: list[int] = []
+    thread = kill_when_busy(tmp_path, list(client.run(os.getpid).values()), killed)
+    with pytest.raises(ClusterError, match="expected at least one worker, found no worker for 1 s") as raised:
+        problem.cells(np.zeros((2, 1, 4)))
+    thread.join()
+    assert len(killed) == 2
+    assert isinstance(raised.value, FairfrontError)
+    with pytest.raises(ClusterError):  # nor does a new pass hang
+        problem.values(np.ones((1, 1, 4)))
