@@ -4,7 +4,8 @@ The files, from the ground up:
 
 - sums, contrasts, overall, rates, values, changes, calibration: figures of many models at once, as matrix products
 - intervals, significance, logistic: how sure figures are
-- table: the record of a frontier's evaluation
+- part_sums, score_bins, table: the record of a frontier's evaluation, and what each part of the rows adds to it
+- gathering: columns of Dask collections that are narrow enough to be brought here
 - operating, judged, rewording: what a person gives to an audit, read once
 - figures, lines, tallies, scored: what is counted, for which groups, and the figures of scores
 - group_table, score_table, value_table, worst, tabulating, strata: the audit's tables

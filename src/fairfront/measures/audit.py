@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..exceptions import InputError, require
 from ..objectives import Groups, Task
 from ..validation import check_count
+from .gathering import gathered
 from .html import audit_html
 from .intervals import check_confidence
 from .judged import Judged, read_judged
@@ -168,6 +169,9 @@ def audit(
 ) -> Audit:
     """Judge any model by its decisions, scores or predictions, group by group.
 
+    Dask collections are brought here, because these columns are narrow: 8 bytes per value and 120 per row, which must
+    be at most half of the memory.
+
     Parameters
     ----------
     y_true : array of shape (n,)
@@ -206,17 +210,24 @@ def audit(
     resampling = Resampling(check_count(n_resamples, "n_resamples"), _check_seed(random_state))
     settings = Settings(check_confidence(confidence), simultaneous, resampling)
     with reworded(WORDS):
+        here = gathered(
+            y_true=y_true,
+            scores_or_labels=scores_or_labels,
+            sensitive_features=sensitive_features,
+            control_features=control_features,
+            sample_weight=sample_weight,
+        )
         judged = read_judged(
-            y_true,
-            scores_or_labels,
+            here["y_true"],
+            here["scores_or_labels"],
             favourable=favourable,
             operating=Operating(cutoff, approval_rate, costs, favourable_side),
             task=task,
-            sample_weight=sample_weight,
+            sample_weight=here["sample_weight"],
         )
         n = len(judged.truth)
-        lines = lines_of(sensitive_features, n, groups or Groups())
-        levels = {} if control_features is None else levels_of(control_features, n)
+        lines = lines_of(here["sensitive_features"], n, groups or Groups())
+        levels = {} if control_features is None else levels_of(here["control_features"], n)
     found = _tables(judged, lines, settings)
     result = Audit(judged.task, judged.rule, judged.cutoff, n, found, confidence, notion_sentences(judged))
     return _within(result, judged, lines, settings, levels) if levels else result

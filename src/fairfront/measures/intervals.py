@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from ..exceptions import InputError
 from ..objectives import Array
 from ..validation import check_weights
-from .rates import GroupRates, group_rates
+from .rates import GroupRates, RateSums, rate_sums
 from .sums import as_models, membership, ratio, weighted_sums
 
 Interval = tuple[Array, Array]
@@ -77,10 +77,17 @@ def effective_sizes(
     member = membership(codes, np.size(is_favourable), len(levels))
     weight = check_weights(sample_weight, len(member))
     weight = np.ones(len(member)) if weight is None else weight
-    once = group_rates(is_favourable, is_favourable, member, levels, weight)
-    squared = group_rates(is_favourable, is_favourable, member**2, levels, weight**2)
-    fields = DENOMINATORS.items()
-    return {name: np.nan_to_num(ratio(getattr(once, of) ** 2, getattr(squared, of))) for name, of in fields}
+    c = len(levels)
+    once = rate_sums(is_favourable, is_favourable, member, c, weight)
+    return effective_sizes_of(once, rate_sums(is_favourable, is_favourable, member**2, c, weight**2))
+
+
+def effective_sizes_of(once: RateSums, squared: RateSums) -> dict[str, Array]:
+    """Return effective numbers of rows from sums of weights and of squared weights."""
+    sizes = {
+        of: np.nan_to_num(ratio(getattr(once, of) ** 2, getattr(squared, of))) for of in set(DENOMINATORS.values())
+    }
+    return {name: sizes[of] for name, of in DENOMINATORS.items()}
 
 
 def rate_gap_intervals(rates: GroupRates, name: str, confidence: float = 0.95, sizes: Sizes | None = None) -> Interval:

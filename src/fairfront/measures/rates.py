@@ -85,25 +85,60 @@ def group_rates(
         Names of the groups, the reference last.
     sample_weight : array of shape (n,), optional
     """
+    return rate_sums(decided_favourable, is_favourable, codes, len(levels), sample_weight).rates(levels)
+
+
+@dataclass(frozen=True, eq=False)
+class RateSums:
+    """Sums over rows from which `GroupRates` follow; those of two sets of rows add up field by field.
+
+    ``n``, ``positives``, ``negatives`` are (c,), the weights of favourable decisions ``hit`` and ``false_alarm``
+    (N, c).
+    """
+
+    n: Array
+    positives: Array
+    negatives: Array
+    hit: Array
+    false_alarm: Array
+
+    @property
+    def weight(self) -> Array:
+        """Return the weights of the groups, (c,)."""
+        return np.asarray(self.positives + self.negatives)
+
+    def rates(self, levels: Sequence[str]) -> GroupRates:
+        """Divide the sums."""
+        weight = self.weight
+        return GroupRates(
+            levels=tuple(levels),
+            n=self.n,
+            weight=weight,
+            positives=self.positives,
+            negatives=self.negatives,
+            selection=_share(self.hit + self.false_alarm, weight),
+            tpr=_share(self.hit, self.positives),
+            fpr=_share(self.false_alarm, self.negatives),
+            error=_share(self.positives - self.hit + self.false_alarm, weight),
+        )
+
+
+def rate_sums(
+    decided_favourable: ArrayLike,
+    is_favourable: ArrayLike,
+    codes: ArrayLike,
+    c: int,
+    sample_weight: ArrayLike | None = None,
+) -> RateSums:
+    """Count favourable decisions of N models in c groups; arguments are those of `group_rates`."""
     favourable = _as_flags(is_favourable, "is_favourable")
     decided = as_models(_as_flags(decided_favourable, "decided_favourable"), len(favourable), "decided_favourable")
-    member = membership(codes, len(favourable), len(levels))
+    member = membership(codes, len(favourable), c)
     weighted = _weighted(member, sample_weight)
     columns = np.hstack([weighted * favourable[:, None], weighted * ~favourable[:, None]])
     positives, negatives = np.split(columns.sum(axis=0), 2)
     hit, false_alarm = np.split(weighted_sums(decided, columns), 2, axis=1)
-    weight = positives + negatives
-    return GroupRates(
-        levels=tuple(levels),
-        n=member.sum(axis=0),
-        weight=weight,
-        positives=positives,
-        negatives=negatives,
-        selection=_share(hit + false_alarm, weight),
-        tpr=_share(hit, positives),
-        fpr=_share(false_alarm, negatives),
-        error=_share(positives - hit + false_alarm, weight),
-    )
+    return RateSums(member.sum(axis=0), positives, negatives, hit, false_alarm)
 
 
 def class_rates(
@@ -120,17 +155,41 @@ def class_rates(
     ``decided`` (N, n) or (n,) and ``labels`` (n,) are class indices below ``n_classes``, ``favourable`` is
     that of the favourable class; the rest is as in `group_rates`.
     """
+    return class_sums(decided, labels, n_classes, favourable, codes, len(levels), sample_weight).rates(levels)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassSums(RateSums):
+    """Sums over rows from which `ClassRates` follow: ``hits`` (N, c, K) are decided as labelled, of ``of_class``."""
+
+    hits: Array
+    of_class: Array
+
+    def rates(self, levels: Sequence[str]) -> ClassRates:
+        """Divide the sums."""
+        binary = super().rates(levels)
+        fields = {**vars(binary), "error": _share(binary.weight - self.hits.sum(axis=2), binary.weight)}
+        return ClassRates(**fields, class_weight=self.of_class, recall=_share(self.hits, self.of_class))
+
+
+def class_sums(
+    decided: ArrayLike,
+    labels: ArrayLike,
+    n_classes: int,
+    favourable: int,
+    codes: ArrayLike,
+    c: int,
+    sample_weight: ArrayLike | None = None,
+) -> ClassSums:
+    """Count decisions of N models per class in c groups; arguments are those of `class_rates`."""
     label = np.asarray(labels)
     chosen = as_models(decided, len(label), "decided")
-    binary = group_rates(chosen == favourable, label == favourable, codes, levels, sample_weight)
-    weighted = _weighted(membership(codes, len(label), len(levels)), sample_weight)
+    binary = rate_sums(chosen == favourable, label == favourable, codes, c, sample_weight)
+    weighted = _weighted(membership(codes, len(label), c), sample_weight)
     of_class = (label[:, None] == np.arange(n_classes)).astype(np.float64)
     columns = (weighted[:, :, None] * of_class[:, None, :]).reshape(len(label), -1)
-    hits = weighted_sums(chosen == label, columns).reshape(len(chosen), len(levels), n_classes)
-    class_weight = columns.sum(axis=0).reshape(len(levels), n_classes)
-    error = _share(binary.weight - hits.sum(axis=2), binary.weight)
-    fields = {**vars(binary), "error": error}
-    return ClassRates(**fields, class_weight=class_weight, recall=_share(hits, class_weight))
+    hits = weighted_sums(chosen == label, columns).reshape(len(chosen), c, n_classes)
+    return ClassSums(**vars(binary), hits=hits, of_class=columns.sum(axis=0).reshape(c, n_classes))
 
 
 def _as_flags(values: ArrayLike, what: str) -> NDArray[np.bool_]:

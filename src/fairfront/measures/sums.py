@@ -5,8 +5,10 @@ Axes, always in this order: model (N), row (n); membership is (n, c), one column
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, replace
+from functools import reduce
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +17,7 @@ from ..exceptions import InputError
 from ..objectives import Array
 
 BLOCK = 1 << 20
+Record = TypeVar("Record")
 
 
 def as_models(values: ArrayLike, n: int, what: str) -> NDArray[Any]:
@@ -65,3 +68,10 @@ def ratio(top: Array, bottom: Array | float) -> Array:
     shape = np.broadcast_shapes(top.shape, np.shape(bottom))
     known = np.broadcast_to(np.asarray(bottom) > 0, shape)
     return np.asarray(np.divide(top, bottom, out=np.full(shape, np.nan), where=known))
+
+
+def added(records: Sequence[Record]) -> Record:
+    """Add records of sums field by field, in the order given."""
+    first: Any = records[0]
+    sums = {each.name: reduce(np.add, [getattr(record, each.name) for record in records]) for each in fields(first)}
+    return replace(first, **sums)  # type: ignore[no-any-return]

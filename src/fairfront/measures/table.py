@@ -18,10 +18,9 @@ from ..exceptions import InputError
 from ..objectives import Array, Attribute, Task
 from ..validation import check_weights
 from .contrasts import PerGroup, gaps, selection_ratio, worst_gap
-from .intervals import effective_sizes
-from .overall import auc, error_rate, mean_squared_error
-from .rates import class_rates, group_rates
-from .values import group_means
+from .intervals import effective_sizes_of
+from .overall import auc
+from .part_sums import PartSums, part_sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,33 +96,35 @@ def evaluate_scores(
         Name of the record.
     sample_weight : array of shape (n,), optional
     """
-    values = _check_scores(scores, task)
+    values = check_scores(scores, task)
     truth = _check_truth(labels, task, values.shape[2])
     weight = check_weights(sample_weight, len(truth))
-    decided = decide(values, task)
-    columns = _overall(values, decided, truth, task, weight)
+    sums = part_sums(decide(values, task), truth, task, attributes, weight)
+    area = auc(values[:, 0], truth == 1, weight) if task.kind == "binary" else None
+    return evaluation_of(sums, task, attributes, name, area)
+
+
+def evaluation_of(
+    sums: PartSums, task: Task, attributes: Sequence[Attribute], name: str, area: Array | None
+) -> Evaluation:
+    """Make the record of sums over all rows; ``area`` (N,) is the AUC of two classes."""
+    columns = _overall(sums, task) | ({} if area is None else {"auc": area})
     signed: dict[str, Array] = {}
     groups: dict[str, PerGroup] = {}
-    for attribute in attributes:
-        rates = _per_group(decided, truth, task, attribute, weight)
+    for attribute, rates in zip(attributes, sums.rates([a.levels for a in attributes]), strict=True):
         prefix = f"{attribute.name}." if len(attributes) > 1 else ""
         columns |= {prefix + key: column for key, column in _worst(rates).items()}
         signed |= {prefix + key: gap for key, gap in _signed(rates, task).items()}
         groups[attribute.name] = rates
-    record = Evaluation(name, len(truth), columns, signed, groups)
-    return record if weight is None else _with_sizes(record, truth, task, attributes, weight)
+    record = Evaluation(name, int(sums.rows.n), columns, signed, groups)
+    return _with_sizes(record, sums) if sums.rows.uneven else record
 
 
-def _with_sizes(
-    record: Evaluation, truth: NDArray[Any], task: Task, attributes: Sequence[Attribute], weight: Array
-) -> Evaluation:
+def _with_sizes(record: Evaluation, sums: PartSums) -> Evaluation:
     """Add effective sizes, so that unequal weights do not make intervals too sure."""
-    good = truth == task.favourable
-    sizes = {
-        a.name: effective_sizes(good, a.membership() if a.codes is None else a.codes, a.levels, weight)
-        for a in attributes
-    }
-    return replace(record, sizes=sizes, effective_n=float(weight.sum() ** 2 / (weight @ weight)))
+    pairs = zip(record.groups, sums.once, sums.twice, strict=True)
+    sizes = {name: effective_sizes_of(once, twice) for name, once, twice in pairs}
+    return replace(record, sizes=sizes, effective_n=float(sums.rows.weight**2 / sums.rows.squared))
 
 
 def decide(scores: NDArray[Any], task: Task) -> NDArray[Any]:
@@ -133,27 +134,9 @@ def decide(scores: NDArray[Any], task: Task) -> NDArray[Any]:
     return np.asarray(scores.argmax(axis=1) if task.kind == "multiclass" else scores[:, 0])
 
 
-def _overall(
-    scores: NDArray[Any], decided: NDArray[Any], truth: NDArray[Any], task: Task, weight: Array | None
-) -> dict[str, Array]:
-    if task.kind == "regression":
-        return {"mse": mean_squared_error(decided, truth, weight)}
-    columns = {"error": error_rate(decided, truth, weight)}
-    if task.kind == "binary":
-        columns["auc"] = auc(scores[:, 0], truth == 1, weight)
-    return columns
-
-
-def _per_group(
-    decided: NDArray[Any], truth: NDArray[Any], task: Task, attribute: Attribute, weight: Array | None
-) -> PerGroup:
-    codes = attribute.membership() if attribute.codes is None else attribute.codes
-    if task.kind == "regression":
-        return group_means(decided, truth, codes, attribute.levels, weight)
-    good = task.favourable
-    if task.kind == "binary":
-        return group_rates(decided == bool(good), truth == good, codes, attribute.levels, weight)
-    return class_rates(decided, truth, len(task.classes), good, codes, attribute.levels, weight)
+def _overall(sums: PartSums, task: Task) -> dict[str, Array]:
+    mean = np.asarray(sums.rows.wrong / sums.rows.weight)
+    return {"mse": mean} if task.kind == "regression" else {"error": np.clip(mean, 0.0, 1.0)}
 
 
 def _worst(rates: PerGroup) -> dict[str, Array]:
@@ -177,7 +160,8 @@ def _compared(rates: PerGroup) -> list[str]:
     return [name for name in rates.names if name != "accuracy"]
 
 
-def _check_scores(scores: ArrayLike, task: Task) -> NDArray[Any]:
+def check_scores(scores: ArrayLike, task: Task) -> NDArray[Any]:
+    """Return scores (N, K, n) without NaN, or say what was found instead."""
     array = np.asarray(scores)
     K = len(task.classes) if task.kind == "multiclass" else 1
     if array.ndim != 3 or array.shape[1] != K or array.shape[2] == 0:

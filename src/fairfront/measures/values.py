@@ -48,21 +48,44 @@ def group_means(
     codes, levels, sample_weight
         As in `fairfront.measures.group_rates`.
     """
+    return mean_sums(predictions, values, codes, len(levels), sample_weight).rates(levels)
+
+
+@dataclass(frozen=True, eq=False)
+class MeanSums:
+    """Sums over rows from which `GroupMeans` follow; those of two sets of rows add up field by field."""
+
+    n: Array
+    weight: Array
+    prediction: Array
+    residual: Array
+    squared: Array
+
+    def rates(self, levels: Sequence[str]) -> GroupMeans:
+        """Divide the sums."""
+        return GroupMeans(
+            levels=tuple(levels),
+            n=self.n,
+            weight=self.weight,
+            prediction=ratio(self.prediction, self.weight),
+            residual=ratio(self.residual, self.weight),
+            mse=ratio(self.squared, self.weight),
+        )
+
+
+def mean_sums(
+    predictions: ArrayLike, values: ArrayLike, codes: ArrayLike, c: int, sample_weight: ArrayLike | None = None
+) -> MeanSums:
+    """Sum predictions and errors of N models in c groups; arguments are those of `group_means`."""
     truth = np.asarray(values, dtype=np.float64)
     predicted = as_models(predictions, len(truth), "predictions")
-    member = membership(codes, len(truth), len(levels))
+    member = membership(codes, len(truth), c)
     row_weight = check_weights(sample_weight, len(truth))
     columns = member if row_weight is None else member * row_weight[:, None]
-    weight = columns.sum(axis=0)
-
-    def mean(of: Array) -> Array:
-        return ratio(of, weight)
-
-    return GroupMeans(
-        levels=tuple(levels),
+    return MeanSums(
         n=member.sum(axis=0),
-        weight=weight,
-        prediction=mean(weighted_sums(predicted, columns)),
-        residual=mean(weighted_sums(predicted, columns, lambda block: truth - block)),
-        mse=mean(weighted_sums(predicted, columns, lambda block: (truth - block) ** 2)),
+        weight=columns.sum(axis=0),
+        prediction=weighted_sums(predicted, columns),
+        residual=weighted_sums(predicted, columns, lambda block: truth - block),
+        squared=weighted_sums(predicted, columns, lambda block: (truth - block) ** 2),
     )

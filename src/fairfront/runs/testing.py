@@ -6,11 +6,13 @@ there: an audit in people's units, and who gains and who loses against plain tra
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from scipy.special import expit, softmax
 
+from ..exceptions import GroupWarning
 from ..frontier import Frontier
 from ..frontier.evaluating import encode_labels, resolve_attributes
 from ..frontier.selection import plain_place
@@ -31,6 +33,7 @@ ERRORS = "disparate mistreatment, error gap"
 
 def judged_on_test(front: Frontier, test: Part, settings: Settings, progress: Any) -> dict[str, Any]:
     """Return, by id, the audit on test and the changed decisions, small counts hidden."""
+    test = test.seen()
     scores = front.points.scores(test.X)
     places = [int(i) for i in front.solved]
     changes = _changes(front, scores, test)
@@ -66,7 +69,7 @@ def _audit(
             given,
             sensitive_features=test.groups,
             favourable=good,
-            groups=Groups(reference=reference, cross=settings.cross, min_size=settings.min_size),
+            groups=Groups(reference=reference, cross=settings.cross, min_size=_least(front, test, settings)),
             sample_weight=test.weight,
             n_resamples=RESAMPLES,
             random_state=settings.seed,
@@ -74,6 +77,18 @@ def _audit(
         )
     )
     return {**found.to_dict(), "shown": list(shown_sentences(found))}
+
+
+def _least(front: Frontier, test: Part, settings: Settings) -> int:
+    """Return the smallest group that is compared: as in training, or less where that would leave only one here.
+
+    Test is smaller than train, so a group that was large enough there need not be here; few people are hidden anyway.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GroupWarning)
+        found = resolve_attributes(front.facts, test.groups, test.n)
+    second = [np.sort(each.membership().sum(axis=0))[-2:][0] for each in found]
+    return max(1, min(settings.min_size, int(min(second))))
 
 
 def with_favourable(found: dict[str, Any], favourable: dict[str, Any]) -> dict[str, Any]:

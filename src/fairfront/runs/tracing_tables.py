@@ -17,6 +17,7 @@ from ..solvers import Newton
 from ..storage.checkpoints import check_checkpoint
 from ..tables.reading import open_source
 from ..tracing import trace
+from ..validation import is_dask
 from .manifest import manifest_of
 from .preparing import Part, Prepared, prepare
 from .run import Run
@@ -90,6 +91,7 @@ def run_of(
     del train
     held = ready.part("validation")
     front = front.evaluate(held.X, held.y, sensitive_features=held.groups, sample_weight=held.weight)
+    held = held.seen()  # rows of a file larger than memory, or a sample of them
     known: dict[str, Any] = {"sensitive_features": held.groups, "sample_weight": held.weight}
     # groups left out in training are not in these aggregates, and their sizes could be had by subtraction
     details = None if front.facts.left_out else describe_points(front, held.X, held.y, **known)
@@ -136,6 +138,8 @@ def _stability(front: Frontier, train: Part, settings: Settings, progress: Any) 
     n = settings.stability
     if n == 0:
         return {"why_not": "no refits were asked for (--stability 0)"}
+    if is_dask(train.X):
+        return {"why_not": "the data are larger than memory, and refits draw all training rows again and again"}
     if n is None and train.X.shape[0] * train.X.shape[1] > AFFORDABLE:
         return {"why_not": "the data are large, so refits are made only when asked for (--stability 20)"}
     if settings.model != "linear" or not isinstance(front.facts.newton, Newton):

@@ -11,6 +11,8 @@ from ..exceptions import InputError, require
 from .frame_reading import as_frame, typed_cells
 from .source import ROWS, Chunk, Source, check_names
 
+TOGETHER = 250_000
+"""Rows of small row groups that are read together."""
 KINDS = {".parquet": "Parquet", ".pq": "Parquet", ".feather": "Feather", ".arrow": "Arrow", ".ipc": "Arrow"}
 
 
@@ -59,9 +61,7 @@ class ArrowSource(Source):
             if self.kind == "Parquet":
                 with self._parquet() as file:
                     names = [file.schema_arrow.names[place] for place in places]
-                    yield from (
-                        batch.select(names) for batch in file.iter_batches(rows, columns=names) if batch.num_rows
-                    )
+                    yield from (batch.select(names) for batch in parquet_batches(file, rows, names) if batch.num_rows)
                 return
             with self._ipc() as file:
                 for batch in _stored(file):
@@ -85,6 +85,21 @@ class ArrowSource(Source):
             f"{self.title} cannot be read as a {self.kind} file ({str(error).splitlines()[0][:120]}), expected a "
             "whole file of that kind; write it again, or give it the ending of what it is."
         )
+
+
+def parquet_batches(file: Any, rows: int, columns: list[str]) -> Iterator[Any]:
+    """Yield batches of an open Parquet file, a few row groups at a time, because the reader keeps the bytes of all.
+
+    Small row groups are put together, so that batches have the rows that were asked for.
+    """
+    together: list[int] = []
+    held = 0
+    for group in range(file.metadata.num_row_groups):
+        together.append(group)
+        held += file.metadata.row_group(group).num_rows
+        if held >= TOGETHER or group == file.metadata.num_row_groups - 1:
+            yield from file.iter_batches(rows, row_groups=together, columns=columns)
+            together, held = [], 0
 
 
 def _stored(file: Any) -> Iterator[Any]:

@@ -79,40 +79,77 @@ class CategoryBlock:
 Block = NumberBlock | CategoryBlock
 
 
+@dataclass(frozen=True, eq=False)
+class NumberStats:
+    """What training rows say of a number: rows with and without one; ``mean`` and ``spread`` with medians put in."""
+
+    known: int
+    absent: int
+    median: float = 0.0
+    mean: float = 0.0
+    spread: float = 0.0
+
+    def block(self, name: str, min_count: int) -> NumberBlock:
+        """Return how the column is encoded."""
+        indicator = self.absent >= min_count
+        if self.known < min_count:  # statistics of so few people would be facts about them
+            return NumberBlock(name, 0.0, 0.0, 0.0, indicator)
+        return NumberBlock(name, self.median, self.mean, 1.0 / self.spread if self.spread > 0 else 0.0, indicator)
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryStats:
+    """What training rows say of a category: sorted levels, the rows of each, and those without one."""
+
+    levels: tuple[str, ...]
+    counts: NDArray[np.intp]
+    absent: int
+
+    def block(self, name: str, rare: float, min_count: int) -> CategoryBlock:
+        """Return how the column is encoded; levels in fewer than max(min_count, rare * n) rows are pooled."""
+        known = int(self.counts.sum())
+        limit = max(min_count, rare * (known + self.absent))
+        frequent = np.flatnonzero(self.counts >= limit).tolist()
+        kept = [code for code in frequent if self.levels[code] not in (OTHER, NONE)]
+        pooled = known - int(self.counts[kept].sum())
+        levels = tuple(self.levels[code] for code in kept)
+        return CategoryBlock(name, levels, pooled >= min_count, self.absent >= min_count)
+
+
 def fit_block(name: str, column: Column, rare: float, min_count: int) -> Block:
     """Learn how to encode a column from training rows."""
     if column.numbers is not None:
-        return _number(name, column.numbers, column.absent, min_count)
-    if not column.named:
+        return _number_stats(column.numbers, column.absent).block(name, min_count)
+    check_named(name, column.named, column.n_levels)
+    known = column.values[column.values >= 0]
+    counts = np.bincount(known, minlength=column.n_levels)
+    return CategoryStats(column.levels, counts, len(column.values) - len(known)).block(name, rare, min_count)
+
+
+def check_named(name: str, named: bool, n_levels: int) -> None:
+    """Refuse a category with so many levels that their texts are not kept."""
+    if not named:
         raise InputError(
-            f"column {name!r} has {column.n_levels} different values, expected a category with few; leave it out with "
+            f"column {name!r} has {n_levels} different values, expected a category with few; leave it out with "
             f"--drop {name}."
         )
-    return _category(name, column, max(min_count, rare * len(column.values)), min_count)
 
 
-def _number(name: str, values: Array, absent: NDArray[np.bool_], min_count: int) -> NumberBlock:
+def _number_stats(values: Array, absent: NDArray[np.bool_]) -> NumberStats:
     known = values[~absent]
-    indicator = int(absent.sum()) >= min_count
-    if len(known) < min_count:  # statistics of so few people would be facts about them
-        return NumberBlock(name, 0.0, 0.0, 0.0, indicator)
+    gone = int(absent.sum())
+    if not len(known):
+        return NumberStats(0, gone)
     median = float(np.median(known))
-    mean, spread = _moments(np.where(absent, median, values))
-    return NumberBlock(name, median, mean, 1.0 / spread if spread > 0 else 0.0, indicator)
+    return NumberStats(len(known), gone, median, *_moments(np.where(absent, median, values)))
 
 
 def _moments(values: Array) -> tuple[float, float]:
     """Return mean and standard deviation; the latter is 0 where differences are no more than rounding."""
     size = float(np.abs(values).max()) or 1.0  # divided out first, so that squares of huge numbers stay finite
-    mean, spread = float((values / size).mean()) * size, float((values / size).std()) * size
+    return settled(float((values / size).mean()) * size, float((values / size).std()) * size)
+
+
+def settled(mean: float, spread: float) -> tuple[float, float]:
+    """Return mean and standard deviation, the latter as 0 where it is no more than rounding."""
     return mean, spread if spread > max(1e-12 * abs(mean), 1e-300) else 0.0
-
-
-def _category(name: str, column: Column, limit: float, min_count: int) -> CategoryBlock:
-    known = column.values[column.values >= 0]
-    counts = np.bincount(known, minlength=column.n_levels)
-    kept = [code for code in np.flatnonzero(counts >= limit).tolist() if column.levels[code] not in (OTHER, NONE)]
-    pooled = len(known) - int(counts[kept].sum())
-    absent = len(column.values) - len(known)
-    levels = tuple(column.levels[code] for code in kept)
-    return CategoryBlock(name, levels, pooled >= min_count, absent >= min_count)

@@ -73,9 +73,7 @@ class TableEncoder:
         if not table.n:
             raise InputError("the table has no rows, expected training rows.")
         blocks = tuple(fit_block(name, table.column(name), rare, min_count) for name in features)
-        width = sum(len(block.feature_names) for block in blocks)
-        thin = width >= WIDE and len(blocks) <= FULL * width
-        return cls(blocks, thin if sparse is None else sparse, table.missing)
+        return cls(blocks, is_thin(blocks) if sparse is None else sparse, table.missing)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -151,6 +149,12 @@ class TableEncoder:
                 f"the encoder cannot be read ({error!r}), expected what to_content wrote; write it again, or use the "
                 "version that wrote it."
             ) from error
+
+
+def is_thin(blocks: Sequence[Block]) -> bool:
+    """Tell whether a matrix of these blocks is smaller as a sparse one."""
+    width = sum(len(block.feature_names) for block in blocks)
+    return width >= WIDE and len(blocks) <= FULL * width
 
 
 def _described(block: Block) -> dict[str, Any]:

@@ -66,6 +66,13 @@ def typed_cells(series: Any, name: str) -> NDArray[Any]:
         return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
     if series.null_count() == len(series):
         return np.full(len(series), None, dtype=object)
+    if dtype == nw.String:
+        texts = series.to_list()
+        return np.array(
+            [v if isinstance(v, str) else None for v in texts] if series.null_count() else texts, dtype=object
+        )
+    if dtype == nw.Boolean and not series.null_count():
+        return np.where(series.to_numpy(), "true", "false").astype(object)
     if dtype == nw.Boolean or dtype in TEXTS or dtype in TIMES or dtype == nw.Object:
         return _objects([_text(value, name) for value in series.to_list()])
     raise InputError(

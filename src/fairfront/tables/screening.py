@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from .association import class_association, number_association
+from .column_facts import WHOLE, ColumnFacts, facts_of
 from .table import Column, Table
 
 MAX_LEVELS = 1_000
@@ -28,11 +29,12 @@ ID_WORDS = frozenset({"id", "ids", "uuid", "guid", "key", "identifier", "index",
 class Finding:
     """One thing noticed about a column.
 
-    ``kind`` is "refused" (training must not go on with it), "dropped" (left out by itself) or "flagged" (kept).
+    ``kind`` is "refused" (training must not go on with it), "dropped" (left out by itself), "flagged" (kept), or
+    "noted" (about all columns, and ``column`` is empty).
     """
 
     column: str
-    kind: Literal["refused", "dropped", "flagged"]
+    kind: Literal["refused", "dropped", "flagged", "noted"]
     sentence: str
 
 
@@ -72,20 +74,44 @@ def screen(
     """
     if len(labels) != table.n:
         raise InputError(f"labels have {len(labels)} rows, expected {table.n}, as many as the table.")
+    rows, halves = drawn_rows(table.n)
+    some = {name: np.asarray(values)[rows] for name, values in groups.items()}
+    sample = Sample(table.take(rows), labels[rows], some, halves)
+    facts = {name: facts_of(table.column(name)) for name in features}
+    return screen_sample(facts, table.n, sample, regression=regression, allow=allow)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Training rows that relations are judged on, cut into two random halves."""
+
+    table: Table
+    labels: NDArray[Any]
+    groups: Mapping[str, NDArray[Any]]
+    halves: NDArray[np.bool_]
+
+
+def drawn_rows(n: int) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return at most 100 000 of n rows, drawn at random and in order, and which of them are the first half."""
     rng = np.random.default_rng(0)
-    rows = np.sort(rng.permutation(table.n)[:SAMPLE])
-    halves = rng.random(len(rows)) < 0.5
-    target = labels[rows].astype(np.float64) if regression else _codes(labels[rows])
-    compared = {name: _codes(np.asarray(values)[rows]) for name, values in groups.items()}
+    rows = np.sort(rng.permutation(n)[:SAMPLE])
+    return rows, rng.random(len(rows)) < 0.5
+
+
+def screen_sample(
+    facts: Mapping[str, ColumnFacts], n: int, sample: Sample, *, regression: bool = False, allow: Collection[str] = ()
+) -> tuple[Finding, ...]:
+    """Look at features as `screen` does: ``facts`` are those of all n training rows."""
+    target = sample.labels.astype(np.float64) if regression else _codes(sample.labels)
+    compared = {name: _codes(values) for name, values in sample.groups.items()}
     found: list[Finding] = []
-    for name in features:
-        column = table.column(name)
-        useless = _unusable(name, column, table.n)
+    for name, known in facts.items():
+        useless = _unusable(name, known, n)
         found += [] if useless is None else [useless]
         if useless is None or useless.kind == "flagged":
-            some = column.take(rows)
-            found += _leaks(name, some, target, halves, regression)
-            found += [proxy for each in compared for proxy in _proxies(name, some, each, compared[each], halves)]
+            some = sample.table.column(name)
+            found += _leaks(name, some, target, sample.halves, regression)
+            found += [proxy for each in compared for proxy in _proxies(name, some, each, compared[each], sample.halves)]
     return tuple(_allowed(each) if each.column in allow else each for each in found)
 
 
@@ -100,40 +126,41 @@ def _allowed(found: Finding) -> Finding:
     return replace(found, kind="flagged") if found.kind == "refused" else found
 
 
-def _unusable(name: str, column: Column, n: int) -> Finding | None:
-    _, values = column.distinct()
-    present = n - int(column.absent.sum())
-    if len(values) == 0 or (len(values) == 1 and n - present < 10):
-        return Finding(
-            name, "dropped", f"{name!r} has {'one value' if len(values) else 'no value'} in all rows: left out."
-        )
-    identity = _identity(name, column, values, present)
+def _unusable(name: str, facts: ColumnFacts, n: int) -> Finding | None:
+    count, present = facts.n_distinct, facts.present
+    if count == 0 or (count == 1 and n - present < 10):
+        return Finding(name, "dropped", f"{name!r} has {'one value' if count else 'no value'} in all rows: left out.")
+    identity = _identity(name, facts)
     if identity is not None:
         return identity
     limit = min(MAX_LEVELS, max(FEW_LEVELS, int(LEVELS_PER_ROW * n)))
-    if column.kind == "category" and len(values) > limit:
+    if facts.kind == "category" and count > limit:
         return Finding(
             name,
             "refused",
-            f"{name!r} is a category with {len(values)} values in {n} rows, expected at most {limit}: group its values "
-            f"in the file, or leave it out with --drop {name}.",
+            f"{name!r} is a category with {_counted(facts)} values in {n} rows, expected at most {limit}: group its "
+            f"values in the file, or leave it out with --drop {name}.",
         )
     return None
 
 
-def _identity(name: str, column: Column, values: NDArray[Any], present: int) -> Finding | None:
+def _counted(facts: ColumnFacts) -> str:
+    return str(facts.n_distinct) if facts.exact else f"about {facts.n_distinct}"
+
+
+def _identity(name: str, facts: ColumnFacts) -> Finding | None:
     """Find texts or whole numbers that differ in nearly every row, or in most rows of a column that is called an ID."""
-    share = len(values) / present
+    share = facts.n_distinct / facts.present
     called = not ID_WORDS.isdisjoint(re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower().replace("_", " ").split())
-    if present < ENOUGH or share < (0.5 if called else NEARLY_ALL):
+    if facts.present < ENOUGH or share < (0.5 if called else NEARLY_ALL):
         return None
-    how = f"{len(values)} different values in {present} rows"
+    how = f"{_counted(facts)} different values in {facts.present} rows"
     sure = Finding(name, "dropped", f"{name!r} has {how}, as identifiers have: left out.")
-    if column.numbers is None:
+    if facts.kind == "category":
         return sure
-    if np.abs(values).max() >= 2**53 or not (values == np.rint(values)).all():  # beyond, every float is whole
+    if max(-facts.low, facts.high) >= WHOLE or not facts.integers:
         return None
-    if called or np.ptp(values) <= 2.5 * len(values):
+    if called or facts.high - facts.low <= 2.5 * facts.n_distinct:
         return sure
     return Finding(name, "flagged", f"{name!r} has {how}: if it is an identifier, leave it out with --drop {name}.")
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from .cells import number_of
-from .dealing import Rows, main_atoms, seats, shuffled
+from .codes import dense
+from .dealing import Rows, dealt, main_atoms, seats, shuffled
 from .table import Column, Table, table_of
 from .times import seconds_of
 
@@ -55,7 +56,12 @@ class Split(ABC):
             Code of each row's (label, group) class, whose proportions are kept as far as possible.
         seed : int
         """
-        codes = np.unique(np.asarray(atoms), return_inverse=True)[1].astype(np.intp)
+        part = self.codes(table, atoms, seed)
+        return {name: np.flatnonzero(part == place) for place, name in enumerate(PARTS)}
+
+    def codes(self, table: Table | Mapping[str, Any], atoms: Any, seed: int = 0) -> NDArray[np.int8]:
+        """Return the part of every row, 0, 1 or 2, none of which is empty; parameters as in `parts`."""
+        codes = dense(np.asarray(atoms))
         known = (
             table
             if isinstance(table, Table)
@@ -64,14 +70,13 @@ class Split(ABC):
         if known.n != len(codes):
             raise InputError(f"atoms have {len(codes)} rows, expected {known.n}, as many as the table.")
         part = self.assign(known, codes, seed)
-        found = {name: np.flatnonzero(part == place) for place, name in enumerate(PARTS)}
-        for name, rows in found.items():
-            if not len(rows):
+        for name, size in zip(PARTS, np.bincount(part, minlength=len(PARTS)), strict=True):
+            if not size:
                 raise InputError(
                     f"the {name} part of the split has no rows ({len(codes)} in all), expected some in each part; "
                     f"{self.remedy}."
                 )
-        return found
+        return part
 
     @property
     def remedy(self) -> str:
@@ -96,10 +101,7 @@ class RandomSplit(Split):
 
     def assign(self, table: Table, atoms: Rows, seed: int) -> NDArray[np.int8]:
         """Deal the rows out, atom after atom."""
-        order = shuffled(atoms, np.zeros(len(atoms), dtype=np.intp), seed)
-        part = np.empty(len(atoms), dtype=np.int8)
-        part[order] = seats(len(atoms), self.shares)
-        return part
+        return dealt(atoms, self.shares, seed)
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,9 @@ class Column:
 
     def distinct(self) -> tuple[NDArray[np.intp], NDArray[Any]]:
         """Return codes of the values that occur (-1 for missing), and these values (or the codes of levels)."""
+        if self.codes is not None:
+            seen = np.append(np.bincount(self.codes[self.codes >= 0], minlength=self.n_levels) > 0, False)
+            return np.where(seen, np.cumsum(seen) - 1, -1)[self.codes], np.flatnonzero(seen)
         codes = np.full(len(self.values), -1, dtype=np.intp)
         known = ~self.absent
         found, inverse = np.unique(self.values[known], return_inverse=True)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from .cells import number_text
+from .codes import Codes
 from .source import nearest
 from .table import Column, Table
 
@@ -25,8 +26,8 @@ class Target:
 
     Attributes
     ----------
-    labels : ndarray of shape (len(rows),)
-        Whole numbers, numbers or texts, as they are in the column.
+    column : Codes of len(rows) labels
+        Whole numbers, numbers or texts, as they are in the column; numbers as such for regression.
     favourable : label or None
         The label that is good for the person, in the type of the labels; None for regression.
     rows : ndarray
@@ -35,10 +36,15 @@ class Target:
         Number of rows without one.
     """
 
-    labels: NDArray[Any] = field(repr=False)
+    column: Codes = field(repr=False)
     favourable: Any
     rows: NDArray[np.intp] = field(repr=False)
     dropped: int
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """Return the label of every row, (len(rows),)."""
+        return self.column.take()
 
     @property
     def note(self) -> str | None:
@@ -68,7 +74,7 @@ def read_target(table: Table, name: str, favourable: Any = None, *, regression: 
         raise InputError(f"target {name!r} is missing in all {table.n} rows, expected labels; choose another column.")
     kept, dropped = column.take(rows), table.n - len(rows)
     if regression:
-        return Target(_values(name, kept), None, rows, dropped)
+        return Target(Codes(_values(name, kept)), None, rows, dropped)
     labels, classes = _classes(name, kept)
     return Target(labels, None if favourable is None else _favourable(name, favourable, classes), rows, dropped)
 
@@ -84,7 +90,7 @@ def _values(name: str, column: Column) -> NDArray[np.float64]:
     return column.numbers
 
 
-def _classes(name: str, column: Column) -> tuple[NDArray[Any], list[Any]]:
+def _classes(name: str, column: Column) -> tuple[Codes, list[Any]]:
     codes, found = column.distinct()
     if len(found) > MAX_CLASSES:
         remedy = (
@@ -99,7 +105,7 @@ def _classes(name: str, column: Column) -> tuple[NDArray[Any], list[Any]]:
             f"target {name!r} has one value only ({values.tolist()[0]!r}), expected 2 to {MAX_CLASSES} labels; choose "
             "another column, or rows of both kinds."
         )
-    return values[codes], values.tolist()
+    return Codes.of(codes, values), values.tolist()
 
 
 def _labels(column: Column, found: NDArray[Any]) -> NDArray[Any]:
@@ -140,12 +146,17 @@ def _listed(values: Sequence[str]) -> str:
 
 def read_groups(table: Table, names: Sequence[str]) -> dict[str, NDArray[Any]]:
     """Return group columns as texts with None for missing ones; columns with too many values are refused."""
+    return {name: codes.take() for name, codes in read_group_codes(table, names).items()}
+
+
+def read_group_codes(table: Table, names: Sequence[str]) -> dict[str, Codes]:
+    """Return group columns as `read_groups` does, with a small code per row."""
     return {name: _group(table, name) for name in names}
 
 
-def _group(table: Table, name: str) -> NDArray[Any]:
+def _group(table: Table, name: str) -> Codes:
     column = table.column(name)
-    _, found = column.distinct()
+    codes, found = column.distinct()
     if len(found) > MAX_GROUPS:
         numeric = column.numbers is not None or _look_numeric(column, found)
         remedy = (
@@ -159,7 +170,8 @@ def _group(table: Table, name: str) -> NDArray[Any]:
         value = table.texts(name)[np.flatnonzero(~column.absent)[:1]].tolist()
         what = f"one value only ({value[0]!r})" if value else "no value at all"
         raise InputError(f"group column {name!r} has {what}, expected 2 to {MAX_GROUPS} groups; choose another column.")
-    return table.texts(name)
+    texts = map(number_text, found.tolist()) if column.numbers is not None else (column.levels[i] for i in found)
+    return Codes.of(codes, np.array([*texts, None], dtype=object))
 
 
 def _look_numeric(column: Column, found: NDArray[Any]) -> bool:

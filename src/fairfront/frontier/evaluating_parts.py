@@ -1,0 +1,130 @@
+"""Judging all points on Dask collections: every partition counts its own rows, and only counts travel."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..exceptions import FairfrontWarning, InputError
+from ..measures import Evaluation
+from ..measures.part_sums import PartSums, joined_sums, part_sums
+from ..measures.score_bins import SURE, count_scores, score_edges
+from ..measures.table import check_scores, decide, evaluation_of
+from ..objectives import Array, Task
+from ..problems.dask_passes import reduced
+from ..validation import as_weights, check_labels, is_dask, take_rows
+from .group_book import GroupBook, group_book
+from .matching import checked_features, encode_labels
+from .points import Points
+
+if TYPE_CHECKING:
+    from .facts import Facts
+
+ROWS = 65_536
+"""Rows that are scored at once within a partition."""
+LOOKED_AT, SAMPLED = 8, 20_000
+"""Partitions, and rows of each, from whose scores the bins of the AUC are cut."""
+
+
+def evaluate_parts(
+    points: Points, facts: Facts, X: Any, y: Any, sensitive_features: Any, name: str, sample_weight: Any
+) -> Evaluation:
+    """Score all models on the partitions of X and add up their counts in the order of partitions.
+
+    Counts, rates and gaps are those of `evaluate_scores`. The AUC is counted in 8192 bins of scores, cut at quantiles
+    of eight partitions; it is off by at most half the share of pairs in one bin, about 1e-4 where these partitions are
+    like the others, and NaN where that bound is above 1e-3.
+    """
+    if not is_dask(X):
+        raise InputError(
+            "y, sensitive_features or sample_weight are Dask collections and X is not, expected X as one too; make it "
+            "one with dask.array.from_array, or compute() the others."
+        )
+    book = group_book(facts, sensitive_features)
+    edges = _edges(points, X) if facts.task.kind == "binary" else None
+    part = Part(points, facts.task, book, edges)
+    sums = reduced(part.count, X, y, sensitive_features, sample_weight, combine=_joined)
+    if sums is None:
+        raise InputError("X has 0 rows, or sample_weight is zero in every row, expected rows to judge.")
+    return evaluation_of(sums, facts.task, book.attributes, name, _area(sums))
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What a partition needs to know to count its rows: models, labels, groups, and the edges of the AUC's bins."""
+
+    points: Points
+    task: Task
+    book: GroupBook
+    edges: Array | None
+
+    def count(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> PartSums | None:
+        """Return the sums of one partition, None where it has no rows that count."""
+        n = X.shape[0]
+        if not n:
+            return None
+        matrix = checked_features(self.points, X)
+        labels = encode_labels(check_labels(y, n), self.task)
+        attributes = self.book.read(sensitive_features, n)
+        weight = None if sample_weight is None else as_weights(sample_weight, n)
+        busy = np.arange(n) if weight is None else np.flatnonzero(weight)
+        found = []
+        for start in range(0, len(busy), ROWS):
+            rows = busy[start : start + ROWS]
+            some = tuple(a.take(rows) for a in attributes)
+            w = None if weight is None else weight[rows]
+            found.append(self._sums(take_rows(matrix, rows), labels[rows], some, w))
+        return joined_sums(found) if found else None
+
+    def _sums(self, matrix: Any, labels: Any, attributes: Any, weight: Array | None) -> PartSums:
+        scores = check_scores(self.points.scores(matrix), self.task)
+        sums = part_sums(decide(scores, self.task), labels, self.task, attributes, weight)
+        if self.edges is None:
+            return sums
+        return replace(sums, bins=count_scores(scores[:, 0], labels == 1, weight, self.edges))
+
+
+def _edges(points: Points, X: Any) -> Array:
+    """Cut bins at quantiles of scores in a few partitions, from the first to the last."""
+
+    def sample(block: Any) -> list[Array]:
+        n = block.shape[0]
+        if not n:
+            return []
+        rows = np.unique(np.linspace(0, n - 1, min(n, SAMPLED)).astype(np.intp))
+        return [np.asarray(points.scores(take_rows(checked_features(points, block), rows)))[:, 0]]
+
+    found: list[Array] = reduced(sample, X, combine=_listed, places=_spread)
+    return score_edges(np.concatenate(found, axis=1) if found else np.zeros((len(points), 1)))
+
+
+def _spread(n: int) -> list[int]:
+    return sorted({(n - 1) * i // (LOOKED_AT - 1) for i in range(LOOKED_AT)})
+
+
+def _listed(parts: Sequence[list[Array]]) -> list[Array]:
+    return [each for part in parts for each in part]
+
+
+def _joined(parts: Sequence[PartSums | None]) -> PartSums | None:
+    known = [part for part in parts if part is not None]
+    return joined_sums(known) if known else None
+
+
+def _area(sums: PartSums) -> Array | None:
+    """Return the AUC of each model, NaN with a warning where bins do not tell it closely enough."""
+    if sums.bins is None:
+        return None
+    area, off = sums.bins.auc()
+    if (off > SURE).any():
+        warnings.warn(
+            f"auc is left out for {int((off > SURE).sum())} models, because scores differ too much between partitions "
+            f"for it to be known within {SURE}; shuffle the rows, or evaluate a sample in memory.",
+            FairfrontWarning,
+            stacklevel=5,
+        )
+    return np.where(off > SURE, np.nan, area)
