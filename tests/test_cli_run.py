@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -15,15 +14,10 @@ import numpy as np
 import pytest
 
 import fairfront as ff
+from cli_for_tests import command as fairfront
 
 RUN = [sys.executable, "-c", "from fairfront.cli import main; main()"]
 SECRET = "Zanzibar-7f3a"
-
-
-def fairfront(*words: object) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "COLUMNS": "160"}
-    command = [*RUN, *(str(word) for word in words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=environment)
 
 
 def write_loans(path: Path, n: int = 6000, seed: int = 0) -> Path:

@@ -4,28 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import fairfront as ff
+from cli_for_tests import fairfront
 
-RUN = [sys.executable, "-c", "from fairfront.cli import main; main()"]
 BASE = ("--target", "y", "--stability", 0, "--points", 4)
 TREES = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
-
-
-def fairfront(*words: object, code: int = 0) -> str:
-    environment = {**os.environ, "COLUMNS": "160"}
-    command = [*RUN, *(str(word) for word in words)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=environment)
-    assert done.returncode == code, done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
-    return done.stdout + done.stderr
 
 
 def write(path: Path, columns: dict[str, list]) -> Path:

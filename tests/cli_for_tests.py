@@ -1,0 +1,46 @@
+"""The command in this process: tests of what it says need not import everything anew each time."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import traceback
+import warnings
+from contextlib import redirect_stderr, redirect_stdout
+from subprocess import CompletedProcess
+from unittest.mock import patch
+
+from fairfront.cli import main
+
+
+def command(*words: object) -> CompletedProcess[str]:
+    """Run the command as a process would, and return its exit code and both streams."""
+    out, err = io.StringIO(), io.StringIO()
+    argv = ["fairfront", *(str(word) for word in words)]
+    with (
+        patch.object(sys, "argv", argv),
+        patch.dict(os.environ, {"COLUMNS": "160"}),
+        warnings.catch_warnings(),
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
+        warnings.simplefilter("default")
+        try:
+            main()
+            code = 0
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        except Exception:
+            code = 1
+            traceback.print_exc()
+    return CompletedProcess(argv, code, out.getvalue(), err.getvalue())
+
+
+def fairfront(*words: object, code: int = 0) -> str:
+    """Run the command and return what it printed on both streams; any other exit code than ``code`` fails."""
+    done = command(*words)
+    said = done.stdout + done.stderr
+    assert done.returncode == code, said
+    assert "Traceback" not in done.stderr
+    return str(said)
