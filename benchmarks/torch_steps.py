@@ -1,12 +1,17 @@
 """Cost of a training step with cells: against an ordinary step, against TorchJD, and many preferences at once.
 
 python -m benchmarks.torch_steps [--quick]
+
+Times are CPU times of one thread, in turns, medians; batches are as `CellSampler` draws them. Fair steps are those of
+training: every second one measures cell gradients.
 """
 
 from __future__ import annotations
 
 import copy
 import sys
+import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +21,8 @@ from torch import nn
 import fairfront.torch as fft
 
 from .report import table, write_section
-from .timing import medians
+
+Step = Callable[[], object]
 
 
 def people(n: int, d: int, seed: int = 0) -> tuple[torch.Tensor, np.ndarray, np.ndarray]:
@@ -27,15 +33,34 @@ def people(n: int, d: int, seed: int = 0) -> tuple[torch.Tensor, np.ndarray, np.
     return torch.as_tensor(X, dtype=torch.float32), y, group
 
 
-def network(d: int, width: int) -> nn.Module:
-    """Return a network with two hidden layers."""
+def network(d: int, *widths: int) -> nn.Module:
+    """Return a network with hidden layers of these widths."""
     torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(d, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 1))
+    parts: list[nn.Module] = []
+    for given, made in zip((d, *widths[:-1]), widths, strict=True):
+        parts += [nn.Linear(given, made), nn.ReLU()]
+    return nn.Sequential(*parts, nn.Linear(widths[-1], 1))
 
 
-def ordinary(module: nn.Module, X: torch.Tensor, y: np.ndarray) -> Any:
+def cpu_medians(repeats: int, jobs: dict[str, Step], first: int = 4) -> dict[str, float]:
+    """Return the mean CPU seconds of two calls of each job, in the middle; jobs take turns, so that all share slow spells.
+
+    Two calls, because every second fair step measures cell gradients; the ``first`` pairs do not count.
+    """
+    seconds: dict[str, list[float]] = {name: [] for name in jobs}
+    for turn in range(repeats + first):
+        for name, job in jobs.items():
+            start = time.process_time()
+            job()
+            job()
+            if turn >= first:
+                seconds[name].append(0.5 * (time.process_time() - start))
+    return {name: float(np.median(found)) for name, found in seconds.items()}
+
+
+def ordinary(module: nn.Module, X: torch.Tensor, y: np.ndarray) -> Step:
     """Return an ordinary training step."""
-    optimizer = torch.optim.SGD(module.parameters(), 1e-4)
+    optimizer = torch.optim.Adam(module.parameters(), 1e-4)
     target = torch.as_tensor(y, dtype=torch.float32)
 
     def step() -> None:
@@ -46,37 +71,44 @@ def ordinary(module: nn.Module, X: torch.Tensor, y: np.ndarray) -> Any:
     return step
 
 
-def fair(module: nn.Module, X: torch.Tensor, given: Any, rows: np.ndarray) -> Any:
+def fair(module: nn.Module, X: torch.Tensor, given: Any, rows: np.ndarray) -> Step:
     """Return a step of PDO on all eleven objectives."""
-    step = fft.FairStep(module, torch.optim.SGD(module.parameters(), 1e-4), given)
+    step = fft.FairStep(module, torch.optim.Adam(module.parameters(), 1e-4), given)
     return lambda: step(X, rows)
 
 
 def losses(module: nn.Module, X: torch.Tensor, y: np.ndarray, group: np.ndarray) -> list[torch.Tensor]:
     """Return the eleven objectives as tensors: the loss, and half the squared gap of every pair of groups."""
-    each = nn.functional.binary_cross_entropy_with_logits(
-        module(X)[:, 0], torch.as_tensor(y, dtype=torch.float32), reduction="none"
-    )
+    target = torch.as_tensor(y, dtype=X.dtype)
+    each = nn.functional.binary_cross_entropy_with_logits(module(X)[:, 0], target, reduction="none")
     means = [each[torch.as_tensor((group == g) & (y == 1))].mean() for g in "abcde"]
     return [each.mean()] + [0.5 * (means[i] - means[j]) ** 2 for i in range(5) for j in range(i + 1, 5)]
 
 
-def mgda(module: nn.Module, X: torch.Tensor, y: np.ndarray, group: np.ndarray) -> Any:
-    """Return TorchJD's step with MGDA on the same objectives, or None where it is not installed."""
+def mgda(module: nn.Module, X: torch.Tensor, y: np.ndarray, group: np.ndarray) -> dict[str, Step]:
+    """Return TorchJD's steps with MGDA on the same objectives, by both of its engines; none if it is not installed."""
     try:
-        from torchjd.aggregation import MGDA
+        from torchjd.aggregation import MGDA, MGDAWeighting
+        from torchjd.autogram import Engine
         from torchjd.autojac import backward, jac_to_grad
     except ImportError:
-        return None
-    optimizer = torch.optim.SGD(module.parameters(), 1e-4)
+        return {}
+    optimizer, twin = torch.optim.Adam(module.parameters(), 1e-4), copy.deepcopy(module)
+    other, engine, weighting = torch.optim.Adam(twin.parameters(), 1e-4), Engine(twin, batch_dim=None), MGDAWeighting()
 
-    def step() -> None:
+    def jacobian() -> None:
         optimizer.zero_grad()
         backward(losses(module, X, y, group))
         jac_to_grad(list(module.parameters()), MGDA())
         optimizer.step()
 
-    return step
+    def gramian() -> None:
+        other.zero_grad()
+        values = torch.stack(losses(twin, X, y, group))
+        values.backward(weighting(engine.compute_gramian(values)))
+        other.step()
+
+    return {"autojac": jacobian, "autogram": gramian}
 
 
 def raised(direction: np.ndarray, J: np.ndarray) -> bool:
@@ -90,25 +122,27 @@ def counts(d: int, width: int, batches: int) -> list[Any]:
     try:
         from torchjd.aggregation import MGDA
     except ImportError:
-        return ["not installed", "", batches]
+        return ["", "not installed", batches]
     bad = [0, 0]
     for seed in range(batches):
         X, y, group = people(512, d, seed)
-        module = network(d, width).double()
+        module = network(d, width, width).double()
         values = losses(module, X.double(), y, group)
         rows = [torch.autograd.grad(v, list(module.parameters()), retain_graph=True) for v in values]
         J = torch.stack([torch.cat([g.reshape(-1) for g in row]) for row in rows])
-        alpha = fft.pdo_weights(J @ J.T)
-        bad[0] += raised((alpha @ J).numpy(), J.numpy())
+        bad[0] += raised((fft.pdo_weights(J @ J.T) @ J).numpy(), J.numpy())
         bad[1] += raised(MGDA()(J).numpy(), J.numpy())
     return [bad[0], bad[1], batches]
 
 
-def peak(step: Any) -> float:
-    """Return the most memory in megabytes that tensors of one step hold at once, by the profiler's account."""
-    step()
+def peak(step: Step) -> float:
+    """Return the most memory in megabytes that a training holds at once beside its module and data, by the profiler.
+
+    The step is a new one, and what it and the optimiser keep from step to step counts too.
+    """
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as seen:
-        step()
+        for _ in range(3):
+            step()
     held = most = 0
     for event in seen.profiler.kineto_results.events():
         if event.name() == "[memory]":
@@ -117,55 +151,62 @@ def peak(step: Any) -> float:
     return most / 1e6
 
 
-def steps(sizes: list[tuple[int, int, int]], repeats: int) -> str:
-    """Measure the step of five groups against the ordinary one and MGDA's."""
+def steps(sizes: list[tuple[int, tuple[int, ...]]], repeats: int, d: int = 105) -> str:
+    """Measure the step of five groups against the ordinary one and MGDA's faster engine."""
     rows = []
-    for batch, d, width in sizes:
+    for batch, widths in sizes:
         X, y, group = people(batch, d)
-        given = fft.objectives(y, sensitive_features=group, groups=None)
-        module, index = network(d, width), np.arange(batch)
+        given = fft.objectives(y, sensitive_features=group)
+        index = next(iter(fft.CellSampler(given, batch)))
+        X, y, group, module = X[torch.as_tensor(index)], y[index], group[index], network(d, *widths)
         jobs = {"plain": ordinary(module, X, y), "fair": fair(copy.deepcopy(module), X, given, index)}
-        other = mgda(copy.deepcopy(module), X, y, group)
-        if other is not None:
-            jobs["mgda"] = other
-        found = medians(repeats, **jobs)
-        memory = {name: peak(job) for name, job in jobs.items()}
-        its = (
-            [f"{found['mgda'] / found['fair']:.1f}", f"{memory['fair'] / memory['mgda']:.2f}"]
-            if other is not None
-            else ["not installed", ""]
-        )
-        ratio = found["fair"] / found["plain"]
-        rows.append([f"{batch} x {d}, {width} units", f"{1e3 * found['plain']:.1f} ms", f"{ratio:.2f}", *its])
-    names = ["batch and network", "ordinary step", "fair / ordinary (at most 1.5)", "MGDA / fair (at least 3)"]
+        others = mgda(copy.deepcopy(module), X, y, group)
+        found = cpu_medians(repeats, {**jobs, **others})
+        ratio, its = found["fair"] / found["plain"], ["not installed", ""]
+        if others:
+            best = min(others, key=lambda name: found[name])
+            new = fair(copy.deepcopy(module), X, given, index), mgda(copy.deepcopy(module), X, y, group)[best]
+            memory = peak(new[0]) / peak(new[1])
+            its = [f"{found[best] / found['fair']:.1f} ({best})", f"{memory:.2f}"]
+        size = "-".join(str(width) for width in (d, *widths, 1))
+        rows.append([batch, size, f"{1e3 * found['plain']:.1f} ms", f"{ratio:.2f}", *its])
+    names = ["batch", "network", "ordinary step", "fair / ordinary (at most 1.5)", "MGDA / fair (at least 3)"]
     return table([*names, "memory, fair / MGDA (at most 0.5)"], rows)
 
 
-def stacks(runs: int, n: int, epochs: int) -> str:
-    """Measure one stack of preferences against runs one after the other."""
-    X, y, group = people(n, 50)
-    how = fft.Training(epochs=epochs, batch_size=256)
-    settings: dict[str, Any] = {"sensitive_features": group, "preferences": runs, "training": how, "progress": False}
-    found = medians(
-        1,
-        stacked=lambda: fft.trace(network(50, 32), X, y, stack=True, **settings),
-        single=lambda: fft.trace(network(50, 32), X, y, stack=False, **settings),
-    )
-    ratio = found["single"] / found["stacked"]
-    return table(
-        ["runs", "one stack", "one after the other", "ratio (at least 4)"],
-        [[runs, f"{found['stacked']:.2f} s", f"{found['single']:.2f} s", f"{ratio:.2f}"]],
-    )
+def stacks(runs: int, n: int, epochs: int, batches: list[int], repeats: int) -> str:
+    """Measure one trace of many preferences against a trace for each, and the slides alone, stacked or not."""
+    X, y, group = people(n, 105)
+    two, rows = np.where(group == "a", "a", "b"), []
+    pi = np.column_stack([np.ones(runs), np.geomspace(30.0, 3000.0, runs)])
+    for batch in batches:
+        how = fft.Training(epochs=epochs, batch_size=batch)
+        settings: dict[str, Any] = {"sensitive_features": two, "training": how, "progress": False}
+
+        def traced(which: np.ndarray, how: dict[str, Any] = settings, **more: Any) -> None:
+            fft.trace(network(105, 64, 32), X, y, preferences=which, **how, **more)
+
+        jobs: dict[str, Step] = {
+            "one": lambda: traced(pi, stack=True),
+            "each": lambda: [traced(pi[r : r + 1]) for r in range(runs)],
+            "chain": lambda: traced(pi, stack=False),
+        }
+        found = cpu_medians(repeats, jobs, first=0)
+        ratios = [f"{found[name] / found['one']:.1f}" for name in ("each", "chain")]
+        rows.append([batch, runs, f"{found['one']:.1f} s", *ratios])
+    names = ["batch", "preferences", "one trace, stacked", "a run for each / stacked (at least 4)"]
+    return table([*names, "shared start, one after the other / stacked"], rows)
 
 
 def main(quick: bool = False) -> None:
     """Measure and write the section of the report; ``--quick`` prints it instead."""
     torch.set_num_threads(1)
-    sizes = [(1024, 50, 64)] if quick else [(512, 100, 64), (4096, 100, 64), (4096, 100, 512)]
+    small, large = (64, 32), (512, 512)
+    sizes = [(256, small), (1024, small), (2048, small), (4096, small), (1024, large), (4096, large)]
     parts = [
-        steps(sizes, 3 if quick else 31),
+        steps(sizes[1:2] if quick else sizes, 3 if quick else 61),
         table(["PDO raises", "MGDA raises", "batches"], [counts(20, 16, 5 if quick else 200)]),
-        stacks(16, 1000 if quick else 20_000, 1 if quick else 4),
+        stacks(16, 1000 if quick else 20_000, 1 if quick else 2, [256] if quick else [256, 1024, 2048], 1),
     ]
     if quick:
         print("\n\n".join(parts))

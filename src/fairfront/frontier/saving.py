@@ -29,7 +29,7 @@ from .frontier import Frontier
 from .saving_counts import LIMIT, shareable, withheld_sentence
 from .saving_evaluations import evaluation_content, evaluation_of
 from .saving_facts import facts_content, facts_of_content
-from .saving_points import POINTS, Stored, kind_of
+from .saving_points import Stored, format_of, kind_of
 
 NAME, KIND, SCHEMA = "frontier", "fairfront frontier", 1
 ARRAYS = ("objectives", "gaps", "signed_gaps", "preferences", "kkt", "certified", "multipliers", "ids")
@@ -57,7 +57,7 @@ def write_frontier(front: Frontier, folder: Any) -> None:
     front = without_small_counts(front)
     kind = kind_of(front.points)
     place.mkdir(exist_ok=True)
-    stored = POINTS[kind].write(front.points, place)
+    stored = format_of(kind).write(front.points, place)
     arrays = {name: getattr(front, name) for name in ARRAYS} | _inside("points", stored.arrays)
     evaluations = []
     for i, record in enumerate(front.evaluations.values()):
@@ -98,7 +98,7 @@ def _frontier(content: Any, arrays: dict[str, NDArray[Any]], folder: Path, trust
         evaluation_of(each, _outside(f"evaluations.{i}", arrays)) for i, each in enumerate(content["evaluations"])
     ]
     return Frontier(
-        points=POINTS[given["kind"]].read(stored, folder, trusted),
+        points=format_of(given["kind"]).read(stored, folder, trusted),
         objective_names=tuple(content["objective_names"]),
         multiplier_names=tuple(content["multiplier_names"]),
         status=tuple(_status(name) for name in content["status"]),

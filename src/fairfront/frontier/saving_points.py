@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -157,6 +158,16 @@ POINTS: Registry[PointsFormat] = Registry("kind of points")
 POINTS.add("linear", LinearFormat())
 POINTS.add("candidates", CandidateFormat())
 POINTS.add("estimators", EstimatorFormat())
+
+ROOMS = {"torch": "torch"}
+"""Kinds of points that rooms above this one add when they are imported."""
+
+
+def format_of(kind: str) -> PointsFormat:
+    """Return the format of a kind, importing the room that adds it if that was not done yet."""
+    if kind not in POINTS and kind in ROOMS:
+        import_module(f"{__package__.partition('.')[0]}.{ROOMS[kind]}")
+    return POINTS[kind]
 
 
 def kind_of(points: Any) -> str:

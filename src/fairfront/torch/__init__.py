@@ -4,6 +4,7 @@ from .bridging import WeightingRule, pdo_weighting, pdo_weights
 from .estimators import TorchFairClassifier
 from .fitting import FitResult, fit
 from .heads import trace_head
+from .labels import of_label
 from .layouts import TorchObjectives, objectives
 from .points import TorchPoints, load
 from .problem import TorchProblem
@@ -31,6 +32,7 @@ __all__ = [
     "fit",
     "load",
     "objectives",
+    "of_label",
     "pdo_weighting",
     "pdo_weights",
     "trace",

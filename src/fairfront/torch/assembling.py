@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,13 +28,15 @@ def assemble_modules(problem: TorchProblem, W: Array, status: list[Status], pi: 
     kept[0] = True
     places = np.flatnonzero(kept)
     places = places[np.lexsort((places, axes[places, 0]))]
-    setup = problem.objectives.laid[0]
+    laid = problem.objectives.laid
+    setup = laid[0]
     points = TorchPoints(
         states=tuple(problem.state(W[i]) for i in places),
         task=setup.task,
         loss=setup.problem.loss.name,
         n_scores=problem.objectives.n_scores,
         module=copy.deepcopy(problem.module).eval(),
+        tasks=tuple(each.task for each in laid) if len(laid) > 1 else (),
     )
     N = len(places)
     return Frontier(
@@ -44,7 +47,7 @@ def assemble_modules(problem: TorchProblem, W: Array, status: list[Status], pi: 
         objective_names=algebra.names,
         status=tuple(status[i] for i in places),
         preferences=pi[places],
-        facts=facts_of(setup, solver),
+        facts=replace(facts_of(setup, solver), notions=algebra.notions),
         kkt=np.full(N, np.nan),
         certified=np.zeros(N, dtype=bool),
         multipliers=np.zeros((N, 0)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,22 @@ from ..objectives import Array, Measure
 from ..problems import LinearProblem
 
 Ints = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Sorted:
+    """Rows of a batch sorted by class of rows.
+
+    order            how to sort the batch's inputs; None if they are sorted
+    rows (n,)        which rows of the data they are
+    sizes (c,)       how many each class of rows has
+    share (n,)       weights that sum to 1 over every class of rows
+    """
+
+    order: Ints | None
+    rows: Ints
+    sizes: Ints
+    share: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +95,23 @@ class Block:
         self._check(total[:, 0])
         return np.asarray(found / total)
 
-    def _check(self, total: Array) -> None:
-        if (total <= 0.0).any():
-            missing = ", ".join(self.names[i] for i in np.flatnonzero(total <= 0.0))
+    def sorted(self, rows: Ints) -> Sorted:
+        """Return a batch sorted by class of rows, where every row is in one."""
+        assert self.cell is not None
+        cell, order = self.cell[rows], None
+        if (cell[1:] < cell[:-1]).any():
+            order = np.argsort(cell, kind="stable")
+            rows, cell = rows[order], cell[order]
+        sizes = np.bincount(cell, minlength=self.classes)
+        self._check(sizes)
+        if self.weight is None:
+            return Sorted(order, rows, sizes, np.repeat(1.0 / sizes, sizes))
+        weight = self.weight[rows]
+        return Sorted(order, rows, sizes, weight / np.bincount(cell, weight)[cell])
+
+    def _check(self, total: NDArray[Any]) -> None:
+        if total.min() <= 0:
+            missing = ", ".join(self.names[i] for i in np.flatnonzero(total <= 0))
             raise InputError(
                 f"the batch has no rows of {missing}, expected at least one row of each of {self.classes} cells; "
                 "draw batches with fairfront.torch.CellSampler, or larger ones."

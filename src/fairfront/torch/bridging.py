@@ -10,8 +10,9 @@ import numpy as np
 from ..exceptions import require
 from ..objectives import Algebra, Array
 from ..solvers.simplex import factor, min_norm
+from .averaging import positive
 from .backend import Tensor, torch
-from .rules import Pace
+from .pacing import Pace
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +27,7 @@ class WeightingRule:
     def weights(self, algebra: Algebra, L: Array, Q: Array, pace: Pace) -> Array:
         """Return A^T alpha of every run."""
         A = algebra.jacobian(L)
-        gramians = np.einsum("rmk,rkl,rnl->rmn", A, Q, A)
+        gramians = np.einsum("rmk,rkl,rnl->rmn", A, positive(Q), A)
         alpha = np.stack([self._alpha(each) for each in gramians])
         return np.asarray(np.einsum("rm,rmk->rk", alpha, A))
 

@@ -15,7 +15,6 @@ import numpy as np
 from ..exceptions import InputError
 from ..storage.encoding import decode, encode
 from ..storage.folders import write_file
-from .averaging import Average
 from .backend import Tensor, safetensors, torch
 
 KIND = "fairfront torch checkpoint 1"
@@ -72,14 +71,3 @@ def _joined(value: Any, tensors: dict[str, Tensor]) -> Any:
     if "list" in value:
         return [_joined(each, tensors) for each in value["list"]]
     return value["value"]
-
-
-def average_content(average: Average) -> dict[str, Any]:
-    """Return moving averages for a checkpoint."""
-    return {"steps": average.steps, "L": average.L, "Q": average.Q}
-
-
-def average_of(content: dict[str, Any]) -> Average:
-    """Return the moving averages of a checkpoint."""
-    L, Q = (None if content[name] is None else content[name].numpy() for name in ("L", "Q"))
-    return Average(content["steps"], L, Q)

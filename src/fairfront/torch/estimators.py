@@ -59,7 +59,7 @@ class TorchFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         favourable: Any = None,
         groups: Any = None,
         epochs: int = 20,
-        batch_size: int = 256,
+        batch_size: int | None = None,
         lr: float = 1e-3,
         optimizer: Any = None,
         device: Any = None,

@@ -12,41 +12,56 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array
 from .backend import Tensor, torch
-from .layers import spread, taped
+from .blocks import Ints, Sorted
+from .layers import Tape, spread
 from .layouts import TorchObjectives
 from .scoring import Scorer, as_array, n_rows, take
 
-Ints = NDArray[np.intp]
-COLUMNS = 1 << 20
-"""Gram matrices are added up in double precision over this many parameters at a time."""
+COLUMNS = 1 << 18
+"""Gram matrices are added up over this many numbers of the gradients at a time."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """Cells of R runs on a batch: values L (R, k), and gradients G (k, R, P) with the parameters flattened."""
+    """Cells of R runs on a batch: values L (R, k), and gradients G (R, k, P) with the parameters flattened.
+
+    The last row of G, the penalty's gradient, is left out where the penalty does not count.
+    """
 
     L: Array
     G: Tensor
 
-    def gram(self, other: Reading | None = None) -> Array:
-        """Return Q = G G^T (R, k, k) in double precision, or the symmetric part of G G'^T with another batch's."""
-        k, R, P = self.G.shape
-        Q = np.zeros((R, k, k))
-        for start in range(0, P, COLUMNS):
-            left = self.G[:, :, start : start + COLUMNS].transpose(0, 1).double()
-            right = left if other is None else other.G[:, :, start : start + COLUMNS].transpose(0, 1).double()
-            Q += torch.bmm(left, right.transpose(1, 2)).cpu().numpy()
-        return 0.5 * (Q + Q.transpose(0, 2, 1))
+    def gram(self, other: Tensor | None = None, scale: Tensor | None = None) -> Array:
+        """Return Q = G G^T (R, k, k) in double precision, or the symmetric part of G G'^T with other gradients G'.
+
+        With ``scale`` (R, 1, P) every parameter counts that much, which is the metric of an optimiser that divides.
+        Products with other batches' gradients have their noise, far above the precision of the module, which is kept.
+        """
+        G, k = self.G, self.L.shape[1]
+        Q, wide = np.zeros((len(G), G.shape[1], G.shape[1])), max(COLUMNS // (len(G) * G.shape[1]), 1)
+        for start in range(0, G.shape[2], wide):
+            part = (slice(None), slice(None), slice(start, start + wide))
+            left = G[part].double() if other is None else G[part]
+            right = left if other is None else other[part]
+            left = left if scale is None else left * scale[part]
+            Q += torch.bmm(left, right.transpose(1, 2)).double().cpu().numpy()
+        whole = np.zeros((len(G), k, k))
+        whole[:, : Q.shape[1], : Q.shape[1]] = 0.5 * (Q + Q.transpose(0, 2, 1))
+        return whole
 
     def combined(self, beta: Array) -> Tensor:
         """Return the weighted sums of the cell gradients, G^T beta (R, P)."""
-        weights = torch.as_tensor(beta, dtype=self.G.dtype, device=self.G.device)
-        return torch.einsum("rk,krp->rp", weights, self.G)
+        weights = torch.as_tensor(beta[:, None, : self.G.shape[1]], dtype=self.G.dtype, device=self.G.device)
+        return torch.bmm(weights, self.G)[:, 0]
+
+    def squared(self, beta: Array, scale: Tensor | None) -> Array:
+        """Return the squared length of G^T beta, (R,), with this batch's noise in it."""
+        g = self.combined(np.tile(beta, (len(self.L), 1)))
+        return np.asarray((g * g if scale is None else g * g * scale[:, 0]).sum(dim=1).double().cpu().numpy())
 
 
 def read_cells(
@@ -63,121 +78,119 @@ def read_cells(
 
     ``joint`` asks for one forward pass over all rows; ``chunk`` bounds the rows that go through at once otherwise.
     """
-    if n_rows(inputs) != len(rows):
-        raise InputError(f"the batch has {n_rows(inputs)} inputs and {len(rows)} row numbers, expected one each.")
+    check_rows(inputs, rows)
     L = np.zeros((scorer.runs, objectives.k))
-    sizes = [_size(p, scorer) for p in scorer.parameters]
-    first = scorer.parameters[0]
-    depth = objectives.k if gradients else 0
-    G = torch.zeros((depth, scorer.runs, sum(sizes)), dtype=first.dtype, device=first.device)
     with torch.set_grad_enabled(gradients):
         if joint or objectives.overlapping:
-            _joint(scorer, objectives, inputs, rows, L, G)
+            G = _joint(scorer, objectives, inputs, rows, L, gradients)
         else:
-            sorted_rows = _sorted(objectives, inputs, rows)
-            if not (gradients and chunk is None and _layered(scorer, objectives, sorted_rows, L, G)):
-                _apart(scorer, objectives, sorted_rows, chunk or len(rows), L, G)
-    _penalty(scorer, objectives, L, G)
+            batch = objectives.blocks[0].sorted(rows)
+            inputs = inputs if batch.order is None else take(inputs, batch.order)
+            tape = scorer.tape(inputs) if gradients and chunk is None else None
+            if tape is not None:
+                G = _layered(tape, scorer, objectives, batch, L)
+            else:
+                G = _apart(scorer, objectives, inputs, batch, L, chunk or len(rows), gradients)
+    if penalised(objectives):
+        _penalty(scorer, L, G)
     return Reading(L, G)
 
 
-def _size(parameter: Tensor, scorer: Scorer) -> int:
-    return int(parameter.numel()) // scorer.runs
+def check_rows(inputs: Any, rows: Ints) -> None:
+    """Refuse a batch that has more or fewer inputs than row numbers."""
+    if n_rows(inputs) != len(rows):
+        raise InputError(f"the batch has {n_rows(inputs)} inputs and {len(rows)} row numbers, expected one each.")
 
 
-def _sorted(objectives: TorchObjectives, inputs: Any, rows: Ints) -> tuple[Any, Ints, Array, Ints]:
-    """Return inputs, rows and shares sorted by class of rows, and where each class starts and ends."""
-    block = objectives.blocks[0]
-    assert block.cell is not None
-    share = block.members(rows).sum(axis=0)
-    cell = block.cell[rows]
-    order = np.argsort(cell, kind="stable")
-    ends = np.searchsorted(cell[order], np.arange(block.classes + 1))
-    return take(inputs, order), rows[order], share[order], ends
+def penalised(objectives: TorchObjectives) -> bool:
+    """Tell whether the penalty counts, the last cell."""
+    return bool(objectives.algebra.p[-1] != 0.0)
 
 
-def _layered(scorer: Scorer, objectives: TorchObjectives, sorted_rows: Any, L: Array, G: Tensor) -> bool:
-    """Send all rows forward and backward once and split the sums by cell (`layers`); say if that was possible."""
-    inputs, rows, share, ends = sorted_rows
-    if scorer.layers is None:
-        return False
-    with taped(scorer.layers) as tape:
-        scores = scorer.scores(inputs)
-    if not tape.usable(len(rows)) or not scores.requires_grad:
-        return False
-    block, values = objectives.blocks[0], as_array(scores, "the module")
-    starts = np.cumsum([0, *(p.numel() for p in scorer.parameters)])
-    places = {id(p): int(start) for p, start in zip(scorer.parameters, starts[:-1], strict=True)}
-    for count, (bound, where) in enumerate(block.measures):
-        value, slope = bound.value_slope(values, block.targets[rows])
-        need = where >= 0
-        L[:, where[need]] = np.add.reduceat(value * share, ends[:-1], axis=1)[:, need]
-        weights = _as_weights(slope * share, scores)
-        deltas = torch.autograd.grad(scores, tape.outputs, weights, retain_graph=count + 1 < len(block.measures))
-        found = torch.zeros((block.classes, G.shape[2]), dtype=G.dtype, device=G.device)
-        spread(tape, deltas, np.diff(ends).tolist(), places, found)
-        G[where[need], 0] = found[np.flatnonzero(need)]
-    return True
+def _blank(scorer: Scorer, objectives: TorchObjectives, gradients: bool) -> Tensor:
+    """Return gradients that are still to be written, (R, k, P), without the penalty's if it does not count."""
+    first, size = scorer.parameters[0], sum(p.numel() for p in scorer.parameters) // scorer.runs
+    depth = objectives.k - (not penalised(objectives)) if gradients else 0
+    return torch.empty((scorer.runs, depth, size), dtype=first.dtype, device=first.device)
 
 
-def _apart(scorer: Scorer, objectives: TorchObjectives, sorted_rows: Any, chunk: int, L: Array, G: Tensor) -> None:
+def _layered(tape: Tape, scorer: Scorer, objectives: TorchObjectives, batch: Sorted, L: Array) -> Tensor:
+    """Split the sums of one joint pass by cell (`layers`)."""
+    block, G = objectives.blocks[0], _blank(scorer, objectives, True)
+    values, starts = as_array(tape.scores, "the module"), np.cumsum(batch.sizes) - batch.sizes
+    targets, last = block.targets[batch.rows], len(block.measures) - 1
+    for place, (bound, where) in enumerate(block.measures):
+        value, slope = bound.value_slope(values, targets)
+        need = np.flatnonzero(where >= 0)
+        L[:, where[need]] = np.add.reduceat(value * batch.share, starts, axis=1)[:, need]
+        straight = len(need) == len(where) and where[-1] - where[0] == len(where) - 1
+        found = G[:, int(where[0]) : int(where[-1]) + 1] if straight else G.new_empty(len(G), len(where), G.shape[2])
+        spread(tape, as_weights(slope * batch.share, tape.scores), batch.sizes, found, keep=place < last)
+        if not straight:
+            G[:, where[need]] = found[:, need]
+    return G
+
+
+def _apart(
+    scorer: Scorer, objectives: TorchObjectives, inputs: Any, batch: Sorted, L: Array, chunk: int, gradients: bool
+) -> Tensor:
     """Send every cell's rows forward and backward by themselves."""
-    block = objectives.blocks[0]
-    inputs, rows, share, ends = sorted_rows
-    for c in range(block.classes):
-        for start in range(int(ends[c]), int(ends[c + 1]), chunk):
-            part = slice(start, min(start + chunk, int(ends[c + 1])))
+    block, G, stops = objectives.blocks[0], _blank(scorer, objectives, gradients).zero_(), np.cumsum(batch.sizes)
+    for c, stop in enumerate(stops.tolist()):
+        for start in range(stop - int(batch.sizes[c]), stop, chunk):
+            part = slice(start, min(start + chunk, stop))
             scores = scorer.scores(take(inputs, part))
             values = as_array(scores, "the module")
-            slopes = list(block.slopes(values, rows[part], share[part], c, L))
+            slopes = list(block.slopes(values, batch.rows[part], batch.share[part], c, L))
             for count, (place, slope) in enumerate(slopes):
-                if len(G):
-                    G[place] += _pull(scorer, scores, slope, keep=count + 1 < len(slopes))
+                if G.shape[1]:
+                    G[:, place] += pull(scorer, scores, slope, keep=count + 1 < len(slopes))
+    return G
 
 
-def _joint(scorer: Scorer, objectives: TorchObjectives, inputs: Any, rows: Ints, L: Array, G: Tensor) -> None:
+def _joint(scorer: Scorer, objectives: TorchObjectives, inputs: Any, rows: Ints, L: Array, gradients: bool) -> Tensor:
     """Send all rows forward together, and back once per cell."""
+    G = _blank(scorer, objectives, gradients).zero_()
     scores = scorer.scores(inputs)
     values = as_array(scores, "the module")
     for block in objectives.blocks:
         members = block.members(rows)
         for c in range(block.classes):
             for place, slope in block.slopes(values[:, block.columns], rows, members[c], c, L):
-                if len(G):
+                if G.shape[1]:
                     whole = np.zeros_like(values)
                     whole[:, block.columns] = slope
-                    G[place] += _pull(scorer, scores, whole, keep=True)
+                    G[:, place] += pull(scorer, scores, whole, keep=True)
+    return G
 
 
-def _as_weights(slope: Array, scores: Tensor) -> Tensor:
+def as_weights(slope: Array, scores: Tensor) -> Tensor:
     """Return slopes (R, K, n) as a tensor like the scores, (R, n, K)."""
     return torch.as_tensor(slope, dtype=scores.dtype, device=scores.device).transpose(1, 2)
 
 
-def _pull(scorer: Scorer, scores: Tensor, slope: Array, keep: bool) -> Tensor:
+def pull(scorer: Scorer, scores: Tensor, slope: Array, keep: bool) -> Tensor:
     """Return the gradient (R, P) of sum(slope * scores)."""
     if not scores.requires_grad:
         raise InputError(
             "the scores do not depend on any parameter that takes a gradient, expected a module whose forward uses its "
             "parameters without detach() or no_grad(); look at its forward."
         )
-    weights = _as_weights(slope, scores)
+    weights = as_weights(slope, scores)
     found = torch.autograd.grad(scores, scorer.parameters, weights, retain_graph=keep, allow_unused=True)
     parts = [torch.zeros_like(p) if g is None else g for p, g in zip(scorer.parameters, found, strict=True)]
     return torch.cat([part.reshape(scorer.runs, -1) for part in parts], dim=1)
 
 
-def _penalty(scorer: Scorer, objectives: TorchObjectives, L: Array, G: Tensor) -> None:
-    """Set the last cell, |w|^2 / 2 over matrices and filters; biases stay free. It is skipped where nothing asks."""
-    if objectives.algebra.p[-1] == 0.0:
-        return
-    flat = torch.cat([_kept(p, scorer) for p in scorer.parameters], dim=1)
+def _penalty(scorer: Scorer, L: Array, G: Tensor) -> None:
+    """Set the last cell, |w|^2 / 2 over matrices and filters; biases stay free."""
+    flat = torch.cat([kept(p, scorer) for p in scorer.parameters], dim=1)
     L[:, -1] = 0.5 * (flat.double() ** 2).sum(dim=1).cpu().numpy()
-    if len(G):
-        G[-1] = flat
+    if G.shape[1]:
+        G[:, -1] = flat
 
 
-def _kept(parameter: Tensor, scorer: Scorer) -> Tensor:
+def kept(parameter: Tensor, scorer: Scorer) -> Tensor:
     """Return a parameter as (R, p), or zeros if it is a bias: one number per unit."""
     flat = parameter.detach().reshape(scorer.runs, -1)
     return flat if parameter.dim() - scorer.stacked >= 2 else torch.zeros_like(flat)

@@ -3,7 +3,7 @@
 The gradient of a linear layer's weight is delta^T a, with a what went in and delta the derivative by what came out.
 One backward pass gives delta of all rows; the rows of every cell are then multiplied by themselves, which together
 costs what the ordinary gradient does. It serves modules whose trainable parameters all belong to ``nn.Linear`` layers
-that see each row once.
+that see each row once, and stacks of such modules (`chains`).
 """
 
 from __future__ import annotations
@@ -12,12 +12,42 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .backend import Module, Tensor, torch
+
+Ints = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Passage:
+    """One layer's part of a pass over n rows, for R runs.
+
+    a           what went in: (n, i) if all runs share it, else (R, n, i)
+    z           what came out: (n, R o) where the input is shared, else (R, n, o)
+    weight, bias    where the parameters start among all of a run's parameters; None if not trained
+    outputs     o, the number of outputs
+    """
+
+    a: Tensor
+    z: Tensor
+    weight: int | None
+    bias: int | None
+    outputs: int
 
 
 @dataclass(frozen=True, eq=False)
 class Tape:
-    """What went into and came out of every layer, in the order of the layers."""
+    """A pass that was recorded: scores (R, n, K), and every layer's part in it."""
+
+    scores: Tensor
+    passages: list[Passage]
+
+
+@dataclass(frozen=True, eq=False)
+class Listener:
+    """Hears what goes into and comes out of layers while a module runs."""
 
     layers: list[Module]
     seen: dict[int, list[tuple[Tensor, Tensor, int]]] = field(default_factory=dict)
@@ -26,32 +56,27 @@ class Tape:
         """Keep one call of a layer, and the version of its output."""
         self.seen.setdefault(id(layer), []).append((given[0].detach(), out, out._version))
 
-    def usable(self, n: int) -> bool:
-        """Tell whether every layer saw all rows once and nothing changed its output in place afterwards."""
+    def passages(self, n: int, places: dict[int, int]) -> list[Passage] | None:
+        """Return what was heard, or None unless every layer saw all rows once and its output was left as it was."""
         calls = [self.seen.get(id(layer), []) for layer in self.layers]
-        return all(
-            len(call) == 1 and call[0][0].dim() == 2 and len(call[0][0]) == n and call[0][1]._version == call[0][2]
-            for call in calls
-        )
-
-    @property
-    def inputs(self) -> list[Tensor]:
-        """Return what went into the layers."""
-        return [self.seen[id(layer)][0][0] for layer in self.layers]
-
-    @property
-    def outputs(self) -> list[Tensor]:
-        """Return what came out of the layers."""
-        return [self.seen[id(layer)][0][1] for layer in self.layers]
+        for call in calls:
+            if len(call) != 1 or call[0][0].dim() != 2 or len(call[0][0]) != n or call[0][1]._version != call[0][2]:
+                return None
+        return [
+            Passage(
+                call[0][0], call[0][1], places.get(id(layer.weight)), places.get(id(layer.bias)), layer.out_features
+            )
+            for layer, call in zip(self.layers, calls, strict=True)
+        ]
 
 
 @contextmanager
-def taped(layers: list[Module]) -> Iterator[Tape]:
-    """Yield a tape that listens to these layers."""
-    tape = Tape(layers)
-    hooks = [layer.register_forward_hook(tape.note) for layer in layers]
+def listening(layers: list[Module]) -> Iterator[Listener]:
+    """Yield a listener to these layers."""
+    listener = Listener(layers)
+    hooks = [layer.register_forward_hook(listener.note) for layer in layers]
     try:
-        yield tape
+        yield listener
     finally:
         for hook in hooks:
             hook.remove()
@@ -67,16 +92,46 @@ def linear_layers(module: Module, parameters: list[Tensor]) -> list[Module] | No
     return found if sorted(owned) == sorted(wanted) else None
 
 
-def spread(tape: Tape, deltas: tuple[Tensor, ...], sizes: list[int], places: dict[int, int], rows: Tensor) -> None:
-    """Write the gradients of consecutive cells into flat rows (cells, P), every parameter at its place."""
-    ones = [torch.ones((1, size), dtype=rows.dtype) for size in sizes]
-    member = torch.block_diag(*ones).to(rows.device)
-    for layer, a, delta in zip(tape.layers, tape.inputs, deltas, strict=True):
-        if id(layer.weight) in places:
-            start = places[id(layer.weight)]
-            parts = zip(delta.split(sizes), a.split(sizes), strict=True)
-            found = torch.stack([torch.mm(mine.t(), its) for mine, its in parts])
-            rows[:, start : start + layer.weight.numel()] = found.view(len(sizes), -1)
-        if layer.bias is not None and id(layer.bias) in places:
-            start = places[id(layer.bias)]
-            rows[:, start : start + layer.bias.numel()] = member @ delta
+def spread(tape: Tape, weights: Tensor, sizes: Ints, G: Tensor, keep: bool) -> None:
+    """Write the gradients of weights * scores, summed over every cell's rows, into G (R, c, P).
+
+    ``weights`` is (R, n, K), ``sizes`` (c,) how many consecutive rows each cell has; ``keep`` tells whether the pass
+    will be needed again.
+    """
+    deltas = torch.autograd.grad(tape.scores, [part.z for part in tape.passages], weights, retain_graph=keep)
+    counts, write = sizes.tolist(), _one_run if len(G) == 1 else _many_runs
+    member = np.repeat(np.eye(len(counts), dtype=np.float32), sizes, axis=1)
+    inside = torch.as_tensor(member, dtype=weights.dtype, device=weights.device)
+    for part, delta in zip(tape.passages, deltas, strict=True):
+        write(part, delta, counts, inside, G)
+
+
+def _one_run(part: Passage, delta: Tensor, counts: list[int], inside: Tensor, G: Tensor) -> None:
+    """Write one layer's cell gradients of a single run, each product straight to its place."""
+    a, d, o, rows = part.a.reshape(part.a.shape[-2:]), delta.reshape(-1, part.outputs), part.outputs, G[0]
+    if part.bias is not None:
+        torch.mm(inside, d, out=rows[:, part.bias : part.bias + o])
+    if part.weight is None:
+        return
+    spots = rows[:, part.weight : part.weight + o * a.shape[1]]
+    if o == 1:  # all cells are one product
+        torch.mm(inside * d.t(), a, out=spots)
+        return
+    for spot, mine, its in zip(spots.view(len(counts), o, -1).unbind(), d.split(counts), a.split(counts), strict=True):
+        torch.mm(mine.t(), its, out=spot)
+
+
+def _many_runs(part: Passage, delta: Tensor, counts: list[int], inside: Tensor, G: Tensor) -> None:
+    """Write one layer's cell gradients of a stack of runs."""
+    a, o, shared = part.a, part.outputs, part.a.dim() == 2
+    if part.bias is not None:
+        sums = inside @ delta
+        found = sums.view(len(counts), -1, o).transpose(0, 1) if shared else sums
+        G[:, :, part.bias : part.bias + o] = found
+    if part.weight is None:
+        return
+    spots = G[:, :, part.weight : part.weight + o * a.shape[-1]].unbind(1)
+    along = 0 if shared else 1
+    for spot, mine, its in zip(spots, delta.split(counts, along), a.split(counts, along), strict=True):
+        found = mine.t() @ its if shared else torch.bmm(mine.transpose(1, 2), its)
+        spot.copy_(found.view(spot.shape))

@@ -133,10 +133,15 @@ def _joined(laid: tuple[Setup, ...]) -> TorchObjectives:
     return TorchObjectives(_stacked([s.problem.algebra for s in laid]), tuple(blocks), n, len(laid), laid)
 
 
+def label_tag(place: int) -> str:
+    """Return what the names of a label's gaps begin with."""
+    return f"label {place}: "
+
+
 def _stacked(parts: list[Algebra]) -> Algebra:
     """Return the algebra on all labels' cells, with one penalty cell at the end."""
     p = np.concatenate([part.p[:-1] / len(parts) for part in parts] + [parts[0].p[-1:]])
-    tags = [f"label {place}: " for place in range(len(parts))]
+    tags = [label_tag(place) for place in range(len(parts))]
     notions = len(parts[0].notions)
     ids = [np.asarray(part.notion_of) + notions * place for place, part in enumerate(parts)]
     return replace(

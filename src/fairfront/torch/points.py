@@ -25,7 +25,11 @@ CHUNK = 8192
 
 @dataclass(frozen=True, eq=False)
 class TorchPoints:
-    """N modules of one architecture. ``module`` is None after loading until `load` is given one."""
+    """N modules of one architecture. ``module`` is None after loading until `load` is given one.
+
+    Modules with several labels per row have the tasks of all of them in ``tasks``; ``column`` is the label that
+    `of_label` picked.
+    """
 
     raw: ClassVar[bool] = True
 
@@ -34,6 +38,8 @@ class TorchPoints:
     loss: str
     n_scores: int
     module: Module | None = field(default=None, repr=False)
+    tasks: tuple[Task, ...] = ()
+    column: int | None = None
 
     def __len__(self) -> int:
         return len(self.states)
@@ -55,7 +61,13 @@ class TorchPoints:
 
     def scores(self, X: Any) -> Array:
         """Return the scores of all modules, (N, K, n)."""
-        return np.stack([module_scores(self.build(place), X, self.n_scores) for place in range(len(self))])
+        if self.tasks:
+            raise InputError(
+                f"these modules give a score for each of {len(self.tasks)} labels, expected one label to judge; pick "
+                "it with fairfront.torch.of_label(front, 0)."
+            )
+        found = np.stack([module_scores(self.build(place), X, self.n_scores) for place in range(len(self))])
+        return found if self.column is None else found[:, self.column : self.column + 1]
 
 
 def module_scores(module: Module, X: Any, n_scores: int) -> Array:
@@ -84,14 +96,23 @@ class TorchFormat:
         for name, state in zip(files, points.states, strict=True):
             whole = {key: value.detach().cpu().clone().contiguous() for key, value in state.items()}
             write_file(folder / name, safetensors().save(whole))
-        content = {"task": task_content(points.task), "loss": points.loss, "n_scores": points.n_scores}
+        content = {
+            "task": task_content(points.task),
+            "loss": points.loss,
+            "n_scores": points.n_scores,
+            "tasks": [task_content(task) for task in points.tasks],
+            "column": points.column,
+        }
         return Stored(content, {}, files)
 
     def read(self, stored: Stored, folder: Path, trusted: Sequence[str]) -> TorchPoints:
         """Return the weights, still without a module; tensors execute nothing."""
         states = tuple(safetensors().load((folder / name).read_bytes()) for name in stored.files)
         known = stored.content
-        return TorchPoints(states, task_of(known["task"]), known["loss"], known["n_scores"])
+        tasks = tuple(task_of(each) for each in known.get("tasks", []))
+        return TorchPoints(
+            states, task_of(known["task"]), known["loss"], known["n_scores"], tasks=tasks, column=known.get("column")
+        )
 
 
 POINTS.add("torch", TorchFormat())

@@ -83,7 +83,8 @@ class TorchProblem:
     def cells(self, W: Array) -> Point:
         """Evaluate cell values and gradients of R runs in one pass over the data."""
         found = read_cells(self._scorer(W), self.objectives, self.inputs, self.rows, chunk=self.chunk)
-        D = np.asarray(found.G.transpose(0, 1).double().cpu().numpy())
+        D = np.zeros((len(W), self.objectives.k, self.d))
+        D[:, : found.G.shape[1]] = found.G.double().cpu().numpy()
         return Point(W, found.L, found.gram(), D)
 
     def values(self, W: Array) -> Array:

@@ -7,7 +7,7 @@ PB-PDO's capped step come from `solvers`; here they are written as gradients, wi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -19,18 +19,15 @@ from ..solvers.preferences import Target
 from ..solvers.simplex import factor
 from ..solvers.steps import capped_step
 from ..validation import check_positive, check_preferences
-
-
-@dataclass(frozen=True)
-class Pace:
-    """How far a step goes: ``length`` along the gradient, and the share ``fresh`` of a batch in the averages."""
-
-    length: float = 0.1
-    fresh: float = 1.0
+from .pacing import Pace
 
 
 class Rule(Protocol):
-    """Decides how much every cell gradient counts."""
+    """Decides how much every cell gradient counts.
+
+    A rule with an attribute ``by_values = True`` looks at cell values only and is never given inner products: its steps
+    cost what ordinary training does.
+    """
 
     def weights(self, algebra: Algebra, L: Array, Q: Array, pace: Pace) -> Array:
         """Return beta (R, k) from cell values (R, k) and inner products (R, k, k)."""
@@ -45,6 +42,8 @@ class Rule(Protocol):
 class PlainRule:
     """Ordinary training: the loss alone."""
 
+    by_values: ClassVar[bool] = True
+
     def weights(self, algebra: Algebra, L: Array, Q: Array, pace: Pace) -> Array:
         """Return p."""
         return np.broadcast_to(algebra.p, L.shape).copy()
@@ -58,6 +57,7 @@ class PlainRule:
 class SumRule:
     """A weighted sum of the objectives h, the usual way: a penalty on every gap."""
 
+    by_values: ClassVar[bool] = True
     penalty: float
 
     def weights(self, algebra: Algebra, L: Array, Q: Array, pace: Pace) -> Array:
@@ -101,14 +101,17 @@ class SlideRule:
     """PB-PDO: down the loss, and along to where caps or preferences want the gaps (Algorithm 2, case II).
 
     Differs from the paper as `solvers.PBPDO` does. The gradient is (p + B^T x / length) G, where a step of that length
-    would bring every gap above its cap nearer to it by the share ``pull`` times what is fresh in the averages (faster,
-    and the gaps would swing); what moves gaps is at most ``reach`` times as long as the loss gradient, so that a noisy
-    batch cannot take over.
+    would bring every gap above its cap nearer to it by the share ``pull`` times what is fresh in the averages: at
+    ``pull`` = 1 gaps move as fast as the averages that watch them can follow, and more would make them swing. Noise in
+    the inner products and optimisers with a metric of their own make real moves smaller than foretold, so that gaps
+    would stay above their caps; runs therefore aim past a cap by what they missed, added up ``insist`` times as fast.
+    What moves gaps is at most ``reach`` times as long as a batch's loss gradient, so that noise cannot take over.
     """
 
     target: Target
-    pull: float = 2.0
+    pull: float = 1.0
     reach: float = 5.0
+    insist: float = 0.125
 
     def caps(self, algebra: Algebra, L: Array) -> Array:
         """Return the caps (R, q) that hold at these cell values."""
@@ -118,14 +121,23 @@ class SlideRule:
     def weights(self, algebra: Algebra, L: Array, Q: Array, pace: Pace) -> Array:
         """Return p plus the multipliers of the gaps."""
         z, caps = algebra.gaps(L), self.caps(algebra, L)
+        z = z if pace.missed is None else z + pace.missed
         size = np.where(algebra.two_sided, np.abs(z), z)
         near = caps + (1.0 - self.pull * pace.fresh) * np.maximum(worst_excess(algebra, size - caps), 0.0)
         eta = np.full(len(L), pace.length)
         along = capped_step(algebra, Q, z, near, eta).x / pace.length @ algebra.B
-        down = np.sqrt(np.maximum(np.einsum("k,rkl,l->r", algebra.p, Q, algebra.p), 0.0))
         length = np.sqrt(np.maximum(np.einsum("rk,rkl,rl->r", along, Q, along), 0.0))
-        limit = np.minimum(1.0, self.reach * down / np.maximum(length, 1e-300))
-        return np.asarray(algebra.p + limit[:, None] * along)
+        limit = (
+            1.0 if pace.size is None else np.minimum(1.0, self.reach * pace.size / np.maximum(length, 1e-300))[:, None]
+        )
+        return np.asarray(algebra.p + limit * along)
+
+    def missed(self, algebra: Algebra, L: Array, before: Array | None, fresh: float) -> Array:
+        """Return by how much to aim past the caps, (R, q): it grows while a gap is above its cap and fades below."""
+        z = algebra.gaps(L)
+        side = np.where(algebra.two_sided, np.sign(z), 1.0)
+        so_far = np.zeros_like(z) if before is None else np.maximum(side * before, 0.0)
+        return np.asarray(side * np.maximum(so_far + self.insist * fresh * (side * z - self.caps(algebra, L)), 0.0))
 
     def merit(self, algebra: Algebra, L: Array) -> Array:
         """Return the largest pi_i h_i of preferences, and loss plus worst excess of caps."""

@@ -6,10 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..objectives import Array
 from ..validation import check_count
-from .blocks import Block
-from .gradients import Ints
+from .blocks import Block, Ints
 from .layouts import TorchObjectives
 
 
@@ -19,7 +17,8 @@ class CellSampler:
     Parameters
     ----------
     objectives : TorchObjectives
-    batch_size : int
+    batch_size : int, optional
+        By default a tenth of the rows, at least 256 and at most 4096 of them.
     least : int
         Rows of every cell that a batch has at least; small cells are drawn more often than others for it, which leaves
         cell means as they are.
@@ -29,11 +28,14 @@ class CellSampler:
     It is a batch sampler for a `torch.utils.data.DataLoader` whose data set also returns the row numbers.
     """
 
-    def __init__(self, objectives: TorchObjectives, batch_size: int = 256, *, least: int = 2, seed: int = 0) -> None:
+    def __init__(
+        self, objectives: TorchObjectives, batch_size: int | None = None, *, least: int = 2, seed: int = 0
+    ) -> None:
         self.objectives = objectives
-        self.batch_size = min(check_count(batch_size, "batch_size"), objectives.n)
+        size = min(max(objectives.n // 10, 256), 4096) if batch_size is None else check_count(batch_size, "batch_size")
+        self.batch_size = min(size, objectives.n)
         self.least, self.seed, self.epoch = check_count(least, "least"), seed, 0
-        self._cells = [np.flatnonzero(member > 0.0) for block in objectives.blocks for member in _members(block)]
+        self._drawn: list[CellRows] = [CellRows(block, self.least) for block in objectives.blocks]
 
     def __len__(self) -> int:
         return -(-self.objectives.n // self.batch_size)
@@ -51,18 +53,38 @@ class CellSampler:
             yield self._filled(order[start : start + self.batch_size], rng)
 
     def _filled(self, rows: Ints, rng: np.random.Generator) -> Ints:
-        """Add rows of the cells that have too few."""
-        inside = np.zeros(self.objectives.n, dtype=bool)
-        inside[rows] = True
-        extra = []
-        for cell in self._cells:
-            lack = min(self.least, len(cell)) - int(inside[cell].sum())
+        """Add rows of the cells that have too few, and sort by cell, which spares every step the sorting."""
+        for drawn in self._drawn:
+            rows = drawn.filled(rows, rng)
+        cell = self.objectives.blocks[0].cell
+        return rows if cell is None or len(self._drawn) > 1 else rows[np.argsort(cell[rows], kind="stable")]
+
+
+class CellRows:
+    """The rows of every class of rows of a block, to draw more of them."""
+
+    def __init__(self, block: Block, least: int) -> None:
+        self.block = block
+        if block.cell is None:
+            self.cells = [np.flatnonzero(share > 0.0) for share in block.members(np.arange(len(block.targets)))]
+        else:
+            order = np.argsort(block.cell, kind="stable")
+            self.cells = np.split(order, np.cumsum(np.bincount(block.cell, minlength=block.classes))[:-1])
+        self.wanted = np.minimum(least, [len(cell) for cell in self.cells])
+
+    def filled(self, rows: Ints, rng: np.random.Generator) -> Ints:
+        """Return the rows with more of every class that has too few."""
+        found = self.counts(rows)
+        for c in np.flatnonzero(found < self.wanted):
+            others = np.setdiff1d(self.cells[c], rows)
+            lack = int(self.wanted[c] - (len(self.cells[c]) - len(others)))
             if lack > 0:
-                extra.append(rng.choice(cell[~inside[cell]], lack, replace=False))
-                inside[extra[-1]] = True
-        return np.concatenate([rows, *extra]).astype(np.intp) if extra else rows
+                rows = np.concatenate([rows, rng.choice(others, lack, replace=False)])
+        return rows
 
-
-def _members(block: Block) -> Array:
-    """Return the weights (c, n) of all rows in every class of rows."""
-    return block.members(np.arange(len(block.targets)))
+    def counts(self, rows: Ints) -> Ints:
+        """Return how many of the rows are in every class of rows, (c,)."""
+        if self.block.cell is not None:
+            return np.bincount(self.block.cell[rows], minlength=self.block.classes)
+        assert self.block.shares is not None
+        return np.asarray((self.block.shares[:, rows] > 0.0).sum(axis=1))

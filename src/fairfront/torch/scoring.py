@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from .backend import Module, Tensor, torch
-from .layers import linear_layers
+from .chains import Chain
+from .layers import Tape, linear_layers, listening
 
 
 class Scorer(Protocol):
@@ -18,10 +19,13 @@ class Scorer(Protocol):
     runs: int
     parameters: list[Tensor]
     stacked: bool
-    layers: list[Module] | None
 
     def scores(self, inputs: Any) -> Tensor:
         """Return the scores of these inputs."""
+        ...
+
+    def tape(self, inputs: Any) -> Tape | None:
+        """Return a recorded pass of these inputs, or None if the module is not made of linear layers."""
         ...
 
 
@@ -49,7 +53,9 @@ def take(inputs: Any, rows: Any) -> Any:
     """Return some rows: a slice, or indices."""
     if isinstance(inputs, tuple):
         return tuple(take(part, rows) for part in inputs)
-    return inputs[rows] if isinstance(rows, slice) else inputs[torch.as_tensor(rows, device=inputs.device)]
+    if isinstance(rows, slice):
+        return inputs[rows]
+    return inputs.index_select(0, torch.as_tensor(rows, device=inputs.device))
 
 
 def trainable(module: Module) -> dict[str, Tensor]:
@@ -102,13 +108,29 @@ class ModuleScorer:
 
     def __init__(self, module: Module, n_scores: int) -> None:
         self.module, self.n_scores, self.runs = module, n_scores, 1
-        self.parameters = list(trainable(module).values())
-        self.layers = linear_layers(module, self.parameters)
+        known = trainable(module)
+        self.names, self.parameters = list(known), list(known.values())
+        self.chain = Chain.of(module, self.names)
+        self.layers = linear_layers(module, self.parameters) if self.chain is None else None
+        starts = np.cumsum([0, *(p.numel() for p in self.parameters)])
+        self.places = {id(p): int(start) for p, start in zip(self.parameters, starts[:-1], strict=True)}
 
     def scores(self, inputs: Any) -> Tensor:
         """Return the scores (1, n, K)."""
         found = call(self.module, inputs, self.parameters[0].device)
         return shaped(found, n_rows(inputs), self.n_scores, type(self.module).__name__)[None]
+
+    def tape(self, inputs: Any) -> Tape | None:
+        """Return the pass with its linear layers' parts, if nothing in the module stands against it."""
+        if self.chain is not None:
+            values = {name: value[None] for name, value in zip(self.names, self.parameters, strict=True)}
+            return chain_tape(self.chain, self.module, inputs, values, self.n_scores)
+        if self.layers is None:
+            return None
+        with listening(self.layers) as heard:
+            scores = self.scores(inputs)
+        passages = heard.passages(n_rows(inputs), self.places)
+        return None if passages is None or not scores.requires_grad else Tape(scores, passages)
 
 
 class StackScorer:
@@ -120,11 +142,12 @@ class StackScorer:
         self.module, self.n_scores = module, n_scores
         self.names, self.parameters = list(stacked), list(stacked.values())
         self.runs = len(self.parameters[0])
-        self.layers: list[Module] | None = None
+        self.chain = Chain.of(module, self.names)
 
     def scores(self, inputs: Any) -> Tensor:
         """Return the scores (R, n, K) in one vectorised forward pass, or a plain one for a single run."""
         given = inputs if isinstance(inputs, tuple) else (inputs,)
+        check_device(self.module, given, self.parameters[0].device)
 
         def forward(values: dict[str, Tensor]) -> Tensor:
             return torch.func.functional_call(self.module, values, given)
@@ -136,23 +159,44 @@ class StackScorer:
             found = torch.vmap(forward, randomness="different")(values)
         return shaped(found, n_rows(inputs), self.n_scores, type(self.module).__name__, self.runs)
 
+    def tape(self, inputs: Any) -> Tape | None:
+        """Return the pass of all runs if the module is a chain of linear layers."""
+        values = dict(zip(self.names, self.parameters, strict=True))
+        return None if self.chain is None else chain_tape(self.chain, self.module, inputs, values, self.n_scores)
 
-def call(module: Module, inputs: Any, device: Any) -> Any:
-    """Call a module, refusing inputs that are on another device than its parameters."""
-    given = inputs if isinstance(inputs, tuple) else (inputs,)
+
+def chain_tape(chain: Chain, module: Module, inputs: Any, values: dict[str, Tensor], n_scores: int) -> Tape | None:
+    """Return a pass through a chain, or None for inputs of another kind than rows of numbers."""
+    if isinstance(inputs, tuple) or inputs.dim() != 2:
+        return None
+    first = next(iter(values.values()))
+    check_device(module, (inputs,), first.device)
+    tape = chain.run(inputs, values)
+    shaped(tape.scores, len(inputs), n_scores, type(module).__name__, len(first))
+    return tape
+
+
+def check_device(module: Module, given: tuple[Tensor, ...], device: Any) -> None:
+    """Refuse inputs that are on another device than the module's parameters."""
     for part in given:
         if part.device != device:
             raise InputError(
                 f"the inputs are on {part.device} and {type(module).__name__} on {device}, expected one device; move "
                 "the inputs with X.to(device), or the module."
             )
+
+
+def call(module: Module, inputs: Any, device: Any) -> Any:
+    """Call a module on one tensor or a tuple of them, all on its device."""
+    given = inputs if isinstance(inputs, tuple) else (inputs,)
+    check_device(module, given, device)
     return module(*given)
 
 
 def as_array(scores: Tensor, name: str) -> NDArray[np.float64]:
     """Return scores (R, n, K) as float64 (R, K, n), refusing those that are not finite."""
     found = np.asarray(scores.detach().transpose(1, 2).to("cpu", torch.float64).numpy())
-    if not np.isfinite(found).all():
+    if not np.isfinite(found.sum()) and not np.isfinite(found).all():  # the sum is cheaper, and may overflow
         bad = int((~np.isfinite(found)).any(axis=(0, 1)).sum())
         raise InputError(
             f"{name} gives NaN or infinite scores in {bad} of {found.shape[2]} rows, expected finite numbers; lower "

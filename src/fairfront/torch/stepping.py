@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,12 +10,19 @@ import numpy as np
 
 from ..exceptions import InputError
 from ..objectives import Array
-from .averaging import Average, positive
+from ..validation import check_count
+from .averaging import Average
 from .backend import Module, Optimizer, Tensor
+from .blocks import Ints
 from .gradients import Reading, read_cells
 from .layouts import TorchObjectives
-from .rules import Pace, Rule, rule_for
+from .pacing import Pace, length_of, scales
+from .rules import Rule, SlideRule, rule_for
 from .scoring import ModuleScorer, Scorer, StackScorer, as_inputs, mixes_rows
+from .weighted import read_weighted
+
+LOOKED_UP = 16
+"""Steps between two looks at the optimiser's metric."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +50,9 @@ class FairStep:
     joint : bool, optional
         Send all rows of a batch through the module together. By default only if a layer mixes rows (batch
         normalisation) or cells overlap.
+    refresh : int
+        Cell gradients are measured in every so many-th step, as their averages change slowly; steps between keep the
+        weights of the last one and cost what ordinary steps do. With ``memory`` 0 every step measures.
 
     Examples
     --------
@@ -63,6 +74,7 @@ class FairStep:
         rule: Rule | None = None,
         memory: float = 0.9,
         joint: bool | None = None,
+        refresh: int = 2,
         stacked: dict[str, Tensor] | None = None,
     ) -> None:
         if not 0.0 <= memory < 1.0:
@@ -70,6 +82,10 @@ class FairStep:
         self.module, self.optimizer, self.objectives = module, optimizer, objectives
         self.rule = rule_for(objectives.algebra, max_gap, preference, rule)
         self.memory, self.joint, self.average = memory, joint, Average()
+        self.scale: Tensor | None = None
+        self.missed: Array | None = None
+        self.refresh = check_count(refresh, "refresh")
+        self.beta: Array | None = None
         K = objectives.n_scores
         self.scorer: Scorer = ModuleScorer(module, K) if stacked is None else StackScorer(module, K, stacked)
 
@@ -88,43 +104,74 @@ class FairStep:
         rows : array of int
             Which rows of the labels these inputs are.
         second : (inputs, rows), optional
-            Another batch, drawn independently: the Gram matrix is then that of both, free of the noise's variance,
-            and the gradient the mean of both.
+            Another batch, drawn independently: the Gram matrix is then that of both, and the gradient the mean of
+            both. With ``memory`` 0, where no past batches take the noise's variance out, it is needed for that.
         """
-        found = self._read(inputs, rows)
-        if second is None:
-            L, Q, G = found.L, found.gram(), found.G
-        else:
-            other = self._read(*second)
-            L, Q, G = 0.5 * (found.L + other.L), found.gram(other), found.G.add(other.G).mul_(0.5)
-        beta = self._weights(L, Q, crossed=second is not None)
-        self._hand_over(Reading(L, G).combined(beta))
-        algebra, seen = self.objectives.algebra, self.average.corrected(self.average.L, self.memory)
+        decide = None if second is not None else self._known()
+        if decide is not None:
+            simple = read_weighted(self.scorer, self.objectives, *self._given(inputs, rows), decide)
+            return self._done(simple.beta, simple.gradient)
+        found, other = self._read(inputs, rows), None if second is None else self._read(*second)
+        self._look_up()
+        self.average = self.average.seen_all(found, self.memory, self.scale, other)
+        beta = self._weights(self.average.gram(self.memory), found)
+        whole = found if other is None else Reading(found.L, found.G.add_(other.G).mul_(0.5))
+        return self._done(beta, whole.combined(beta))
+
+    def _done(self, beta: Array, gradient: Tensor) -> StepRecord:
+        """Hand the gradient (R, P) over and say what was seen."""
+        self.beta = beta
+        self._hand_over(gradient)
+        algebra, seen = self.objectives.algebra, self.average.values(self.memory)
         return StepRecord(algebra.loss(seen), algebra.gaps(seen), beta)
+
+    def _given(self, inputs: Any, rows: Any) -> tuple[Any, Ints]:
+        known = np.asarray(rows.cpu() if hasattr(rows, "cpu") else rows, dtype=np.intp)
+        return as_inputs(inputs, self.scorer.parameters[0].dtype), known
 
     def _read(self, inputs: Any, rows: Any) -> Reading:
         joint = mixes_rows(self.module) if self.joint is None else self.joint
-        known = np.asarray(rows.cpu() if hasattr(rows, "cpu") else rows, dtype=np.intp)
-        given = as_inputs(inputs, self.scorer.parameters[0].dtype)
-        return read_cells(self.scorer, self.objectives, given, known, joint=joint)
+        return read_cells(self.scorer, self.objectives, *self._given(inputs, rows), joint=joint)
 
-    def _weights(self, L: Array, Q: Array, crossed: bool) -> Array:
+    def _known(self) -> Callable[[Array], Array] | None:
+        """Return how to weigh cells without their gradients, or None if these have to be measured now."""
+        if getattr(self.rule, "by_values", False):
+            return self._by_values
+        count = self.average.steps
+        measured = self.beta is None or self.memory == 0.0 or count < self.refresh or count % self.refresh == 0
+        return None if measured else self._as_before
+
+    def _by_values(self, L: Array) -> Array:
+        """Return beta of a rule that looks at cell values only."""
+        self.average = self.average.seen(L, self.memory)
+        return self._weights(np.zeros((*L.shape, L.shape[1])))
+
+    def _as_before(self, L: Array) -> Array:
+        """Return beta of the step before."""
+        assert self.beta is not None
+        self.average = self.average.seen(L, self.memory)
+        return self.beta
+
+    def _weights(self, Q: Array, found: Reading | None = None) -> Array:
         """Return beta from averages."""
-        memory = self.memory
-        self.average = seen = self.average.seen(L, Q, memory)
-        Q = seen.corrected(seen.Q, memory)
-        mean = seen.corrected(seen.L, memory), positive(Q) if crossed else Q
-        return self.rule.weights(self.objectives.algebra, *mean, self._pace())
+        algebra, L, fresh, size = self.objectives.algebra, self.average.values(self.memory), 1.0 - self.memory, None
+        if isinstance(self.rule, SlideRule) and found is not None:
+            self.missed = self.rule.missed(algebra, L, self.missed, fresh)
+            self.average = self.average.sized(found.squared(algebra.p, self.scale), self.memory)
+            size = self.average.length(self.memory)
+        length = length_of(self.optimizer, self.scale is not None)
+        return self.rule.weights(algebra, L, Q, Pace(length, fresh, size, self.missed))
 
-    def _pace(self) -> Pace:
-        """Return how far the optimiser goes per unit of gradient, and how fast averages follow."""
-        group = self.optimizer.param_groups[0]
-        length = group["lr"] / (1.0 - group["momentum"]) if "momentum" in group else 10.0 * group["lr"]
-        return Pace(float(length), 1.0 - self.memory)
+    def _look_up(self) -> None:
+        """Look up the optimiser's metric now and then; it changes slowly."""
+        if self.scale is None or self.average.steps % LOOKED_UP == 0:
+            before = self.scale
+            self.scale = scales(self.optimizer, self.scorer.parameters, self.scorer.runs)
+            if before is None and self.scale is not None:
+                self.average = self.average.without_products()
 
     def _hand_over(self, flat: Tensor) -> None:
-        start = 0
-        for parameter in self.scorer.parameters:
-            size = parameter.numel() // self.scorer.runs
-            parameter.grad = flat[:, start : start + size].reshape(parameter.shape).clone()
-            start += size
+        """Set every parameter's gradient to its part of the sums (R, P)."""
+        parts = flat.split([p.numel() // self.scorer.runs for p in self.scorer.parameters], dim=1)
+        for parameter, part in zip(self.scorer.parameters, parts, strict=True):
+            parameter.grad = part.view(parameter.shape)

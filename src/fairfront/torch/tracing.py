@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -41,6 +42,7 @@ def trace(
     solver: PBPDO | None = None,
     optimizer: Make | None = None,
     stack: bool | None = None,
+    checkpoint: Any = None,
     device: Any = None,
     progress: bool | Literal["auto"] = "auto",
     **settings: Any,
@@ -50,7 +52,7 @@ def trace(
     Parameters
     ----------
     module, X, y, sensitive_features, **settings
-        As in `fit`; one score per row, or one per class.
+        As in `fit`. Frontiers of several labels per row are judged one label at a time (`of_label`).
     preferences : None, int or array of shape (R, m)
         Preference vectors, or how many caps to place evenly between the gaps of plain training and 0.
     training, slide : Training
@@ -63,6 +65,10 @@ def trace(
         Train all runs as one batch of stacked modules. By default where the module allows it; otherwise runs go one
         after the other, each from the end of the one before.
 
+    checkpoint : path, optional
+        A folder for files written after every epoch of plain training and of the slide; a trace that finds them goes on
+        from there, to the same result. A slide by ``solver`` starts anew.
+
     Returns
     -------
     Frontier
@@ -72,12 +78,8 @@ def trace(
     config = training or Training()
     after = slide or replace(config, epochs=-(-config.epochs // 2))
     given = objectives(y, sensitive_features=sensitive_features, **settings)
-    if len(given.laid) > 1:
-        raise InputError(
-            "y has several labels per row, for which frontiers cannot be judged yet; use fit, or one label."
-        )
     work = copy.deepcopy(module) if device is None else copy.deepcopy(module).to(device)
-    common: dict[str, Any] = {"optimizer": optimizer, "progress": progress}
+    common: dict[str, Any] = {"optimizer": optimizer, "progress": progress, "checkpoint": _file(checkpoint, "plain")}
     fit(work, X, y, sensitive_features=sensitive_features, rule=PlainRule(), training=config, **common, **settings)
     problem = TorchProblem(work, X, given)
     target = _targets(problem, preferences)
@@ -85,9 +87,10 @@ def trace(
         outcome = run(problem, solver, problem.start, target)
         W, status = outcome.W, list(outcome.status)
     else:
+        make = optimizer or (lambda parameters: torch.optim.Adam(parameters, lr=after.lr))
         with torch.random.fork_rng(devices=[]), progress_bar(progress, "sliding", after.epochs) as bar:
             torch.manual_seed(after.seed)
-            W = _slide(problem, target, after, optimizer, stack, bar)
+            W = Slide(problem, after, make, bar, checkpoint).ends(target, stack)
         status = [Status.VISITED] * len(W)
     first = np.full((1, problem.algebra.m), np.nan)
     every = [Status.VISITED, *status]
@@ -105,32 +108,53 @@ def _targets(problem: TorchProblem, preferences: Any) -> Target:
     return Target.from_caps(np.linspace(1.0, 0.0, count + 1)[1:, None] * top)
 
 
-def _slide(
-    problem: TorchProblem, target: Target, config: Training, optimizer: Make | None, stack: bool | None, bar: Progress
-) -> Array:
-    """Return the weights (R, 1, P) of all runs: as one stack, or one after the other from the last one's end."""
-    make = optimizer or (lambda parameters: torch.optim.Adam(parameters, lr=config.lr))
-    runs = len(target.pi)
-    if stack if stack is not None else stackable(problem):
-        W = np.repeat(problem.start, runs, axis=0)
-        return _slide_stack(problem, W, target, config, make, bar)
-    found, here = [], problem.start
-    for r in range(runs):
-        here = _slide_stack(problem, here, target.take(np.arange(runs) == r), config, make, bar)
-        found.append(here)
-    return np.concatenate(found)
+def _file(folder: Any, name: str) -> Path | None:
+    """Return a file of a checkpoint's folder, which is made if it is not there."""
+    if folder is None:
+        return None
+    place = Path(folder)
+    if place.exists() and not place.is_dir():
+        raise InputError(f"{place} is a file, expected a folder for the checkpoint of a trace; choose another name.")
+    place.mkdir(exist_ok=True)
+    return place / f"{name}.safetensors"
 
 
-def _slide_stack(problem: TorchProblem, W: Array, target: Target, config: Training, make: Make, bar: Progress) -> Array:
-    """Train stacked copies together: an optimiser that works number by number treats them as separate runs."""
-    stacked = {name: value.requires_grad_(True) for name, value in problem.tensors(W).items()}
-    module = sliding(problem.module)
-    rule = SlideRule(target)
-    step = FairStep(
-        module, make(list(stacked.values())), problem.objectives, rule=rule, memory=config.memory, stacked=stacked
-    )
-    train(step, problem.inputs, replace(config, patience=None), bar=bar)
-    return np.asarray(_flat(stacked).double().cpu().numpy())[:, None]
+@dataclass(frozen=True, eq=False)
+class Slide:
+    """How runs slide: on which problem, for how long, by which optimiser, and where they are saved."""
+
+    problem: TorchProblem
+    config: Training
+    make: Make
+    bar: Progress
+    checkpoint: Any
+
+    def ends(self, target: Target, stack: bool | None) -> Array:
+        """Return the weights (R, 1, P) of all runs: as one stack, or one after the other from the last one's end."""
+        problem, runs = self.problem, len(target.pi)
+        if stack if stack is not None else stackable(problem):
+            return self.together(np.repeat(problem.start, runs, axis=0), target, "slide")
+        found, here = [], problem.start
+        for r in range(runs):
+            here = self.together(here, target.take(np.arange(runs) == r), f"slide-{r}")
+            found.append(here)
+        return np.concatenate(found)
+
+    def together(self, W: Array, target: Target, name: str) -> Array:
+        """Train stacked copies together: an optimiser that works number by number treats them as separate runs."""
+        problem, config = self.problem, self.config
+        stacked = {name: value.requires_grad_(True) for name, value in problem.tensors(W).items()}
+        step = FairStep(
+            sliding(problem.module),
+            self.make(list(stacked.values())),
+            problem.objectives,
+            rule=SlideRule(target),
+            memory=config.memory,
+            stacked=stacked,
+        )
+        file = _file(self.checkpoint, name)
+        train(step, problem.inputs, replace(config, patience=None), bar=self.bar, checkpoint=file)
+        return np.asarray(_flat(stacked).double().cpu().numpy())[:, None]
 
 
 def _flat(stacked: dict[str, Tensor]) -> Tensor:
