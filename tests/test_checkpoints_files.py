@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import errno
 import os
+import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,8 @@ import fairfront as ff
 from fairfront.cli import app
 from fairfront.runs import Settings
 from fairfront.solvers import resuming
+from fairfront.storage.checkpoints import remove_leftovers
+from fairfront.storage.locks import take_lock
 from killed_for_tests import digest_of, rows
 
 
@@ -82,11 +87,64 @@ def test_files_of_others_are_told(tmp_path: Path) -> None:
         assert path.read_text() == text
 
 
-def test_what_a_kill_left_is_removed_and_never_read(written: Path) -> None:
+@pytest.mark.parametrize("path", [1, True, b"run.checkpoint", "", "a\0b", "x" * 300, 2.5])
+def test_what_is_no_name_of_a_file(path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ff.InputError, match=r"^checkpoint is ") as told:
+        traced(path)
+    assert len(str(told.value)) < 200
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def dead() -> int:
+    """Return the number of a process that has ended."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+def test_only_its_owner_can_read_it(written: Path) -> None:
+    assert os.name == "nt" or stat.S_IMODE(written.stat().st_mode) == 0o600
+
+
+def test_two_runs_do_not_share_a_file(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither two threads nor two processes; what a dead one left of its lock is taken over and removed."""
+    code = "import sys, time; from fairfront.storage.locks import take_lock; lock = take_lock(sys.argv[1]); print(1)"
+    paths = {**os.environ, "PYTHONPATH": str(Path(ff.__file__).parents[1])}
+    command = [sys.executable, "-c", f"{code}; sys.stdout.flush(); time.sleep(600)", str(written)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=paths) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"1\n"
+        with pytest.raises(ff.InputError, match=r"another run uses .*run\.checkpoint right now"):
+            traced(written, resume=True)
+        other.kill()
+    assert [each.name for each in written.parent.iterdir()].count(".run.checkpoint.lock") == 1
+    lock = take_lock(written)
+    with pytest.raises(ff.InputError, match="another run uses"):
+        traced(written, resume=True)
+    lock.release()
+    lock.release()
+    traced(written, resume=True)
+    assert [each.name for each in written.parent.iterdir()] == ["run.checkpoint"]
+    monkeypatch.setattr("fairfront.storage.locks.fcntl", None)
+    traced(written, resume=True)
+
+
+def test_what_living_processes_write_stays(written: Path, dead: int) -> None:
+    parent = written.with_name(f".{written.name}.partial-{os.getppid()}-5")
+    mine, theirs = (written.with_name(f".{written.name}.partial-{pid}-5") for pid in (os.getpid(), dead))
+    for each in (parent, mine, theirs):
+        each.write_text("half")
+    remove_leftovers(written)
+    assert [each.exists() for each in (parent, mine, theirs)] == [os.getppid() != 1, False, False]
+
+
+def test_what_a_kill_left_is_removed_and_never_read(written: Path, dead: int) -> None:
     whole = traced(None)
-    left = written.with_name(f".{written.name}.partial-4711")
+    left = written.with_name(f".{written.name}.partial-{dead}")
     left.write_bytes(written.read_bytes()[:100])
-    beside = written.with_name(".other.checkpoint.partial-4711")
+    beside = written.with_name(f".other.checkpoint.partial-{dead}")
     beside.write_text("of another run")
     assert traced(written, resume=True) == whole
     assert not left.exists()

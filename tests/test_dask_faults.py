@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ import fairfront as ff
 from conftest import draw
 from fairfront.exceptions import FairfrontError
 from fairfront.problems import linear_problem
+from fairfront.problems.dask_reading import brought
 from fairfront.problems.dask_running import ClusterError
 
 dask = pytest.importorskip("dask", reason="the extra dask is not installed")
@@ -63,38 +64,47 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
                 process.wait()
 
 
-def slowly(block: np.ndarray, folder: str) -> np.ndarray:
-    """Return a block after a while; a file with the worker's number says that it was asked for."""
-    if Path(folder, "slow").exists():
-        Path(folder, f"{os.getpid()}-{time.monotonic_ns()}").touch()
-        time.sleep(0.3)
+def held(block: np.ndarray, folder: str) -> np.ndarray:
+    """Return a block, but not before the file that holds it back is gone; a file says which worker has it."""
+    while Path(folder, "held").exists():
+        Path(folder, f"pid-{os.getpid()}").touch()
+        time.sleep(0.01)
     return block
 
 
 def collections(folder: Path) -> tuple[Any, Any, Any]:
     X, y, columns = draw(n=300)
-    rows = da.from_array(X, chunks=(100, 3)).map_blocks(slowly, str(folder), meta=np.empty((0, 3)))
+    rows = da.from_array(X, chunks=(100, 3)).map_blocks(held, str(folder), meta=np.empty((0, 3)))
     return rows, da.from_array(y, chunks=100), da.from_array(columns["sex"], chunks=100)
 
 
-def kill_when_busy(folder: Path, pids: list[int], killed: list[int]) -> threading.Thread:
-    """Kill these processes as soon as one of them reads rows."""
+def until(found: Callable[[], Any]) -> Any:
+    """Return what was waited for; a test that would wait for ever fails."""
+    for _ in range(6000):
+        value = found()
+        if value:
+            return value
+        time.sleep(0.01)
+    raise TimeoutError("waited in vain")
 
-    def wait_and_kill() -> None:
-        until = time.monotonic() + 30.0
-        while time.monotonic() < until:
-            busy = {int(path.name.split("-")[0]) for path in folder.iterdir() if "-" in path.name}
-            if busy & set(pids):
-                for pid in pids:
-                    os.kill(pid, signal.SIGKILL)
-                    killed.append(pid)
-                return
-            time.sleep(0.02)
 
-    thread = threading.Thread(target=wait_and_kill)
-    (folder / "slow").touch()
-    thread.start()
-    return thread
+class Killer(threading.Thread):
+    """Kills the worker that reads rows, or all of them, while it is held back; then nothing is held back any more."""
+
+    def __init__(self, folder: Path, others: list[int]) -> None:
+        super().__init__(daemon=True)
+        self.folder, self.others, self.killed = folder, others, list[int]()
+        (folder / "held").touch()
+        self.start()
+
+    def run(self) -> None:
+        try:
+            first = until(lambda: [int(path.name[4:]) for path in self.folder.glob("pid-*")])[0]
+            for pid in {first, *self.others}:
+                os.kill(pid, signal.SIGKILL)
+                self.killed.append(pid)
+        finally:
+            (self.folder / "held").unlink()
 
 
 def test_a_worker_that_dies_changes_nothing(client: Any, tmp_path: Path) -> None:
@@ -111,14 +121,11 @@ def test_a_worker_that_dies_changes_nothing(client: Any, tmp_path: Path) -> None
     with dask.config.set({"fairfront.keep": "source"}):
         reading = linear_problem(X, y, sensitive_features=groups).problem
     kept = linear_problem(X, y, sensitive_features=groups).problem
-    first, _ = client.run(os.getpid).values()
-    killed: list[int] = []
-    thread = kill_when_busy(tmp_path, [first], killed)
+    killer = Killer(tmp_path, [])
     assert reading.cells(W).D.tobytes() == cells.D.tobytes()
-    thread.join()
-    assert killed == [first]
-    (tmp_path / "slow").unlink()
-    assert len(client.nthreads()) == 1
+    killer.join()
+    assert len(killer.killed) == 1
+    until(lambda: len(client.nthreads()) == 1)
     assert kept.cells(W).D.tobytes() == cells.D.tobytes()  # what the worker had kept is prepared again
 
 
@@ -126,12 +133,24 @@ def test_losing_all_workers_ends_with_a_sentence(client: Any, tmp_path: Path) ->
     X, y, groups = collections(tmp_path)
     with dask.config.set({"fairfront.keep": "source"}):
         problem = linear_problem(X, y, sensitive_features=groups).problem
-    killed: list[int] = []
-    thread = kill_when_busy(tmp_path, list(client.run(os.getpid).values()), killed)
+    killer = Killer(tmp_path, list(client.run(os.getpid).values()))
     with pytest.raises(ClusterError, match="expected at least one worker, found no worker for 1 s") as raised:
         problem.cells(np.zeros((2, 1, 4)))
-    thread.join()
-    assert len(killed) == 2
+    killer.join()
+    assert len(killer.killed) == 2
     assert isinstance(raised.value, FairfrontError)
     with pytest.raises(ClusterError):  # nor does a new pass hang
         problem.values(np.ones((1, 1, 4)))
+
+
+def test_losing_all_workers_while_small_data_are_fetched(client: Any, tmp_path: Path) -> None:
+    X, y, groups = collections(tmp_path)
+    first = brought(X, None, {"sex": groups})
+    np.testing.assert_array_equal(first[0], X.compute(scheduler="synchronous"))
+    assert first[1] is None
+    assert list(first[2]) == ["sex"]
+    killer = Killer(tmp_path, list(client.run(os.getpid).values()))
+    with pytest.raises(ClusterError, match="expected at least one worker, found no worker for 1 s"):
+        brought(X, y)
+    killer.join()
+    assert len(killer.killed) == 2

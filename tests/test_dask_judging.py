@@ -163,7 +163,7 @@ def test_mixtures_that_cannot_be_matched_are_refused() -> None:
     with pytest.raises(InputError, match="probabilities in memory"):
         front.evaluate(**(parts | {"sensitive_features": soft}))
     frame = dd.from_pandas(pd.DataFrame(rows["X"]), npartitions=3)
-    with pytest.raises(InputError, match="3 partitions and another 5"):
+    with pytest.raises(InputError, match="found 3 and 5 partitions at y"):
         front.evaluate(**(parts | {"X": frame}))
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +20,7 @@ from conftest import draw
 from fairfront.exceptions import GroupWarning, InputError
 from fairfront.problems import LinearProblem, Setup, linear_problem
 from fairfront.problems.dask import DaskProblem
-from fairfront.problems.dask_parts import Spooled
+from fairfront.problems.dask_spooling import Spooled
 from fairfront.problems.threads import blas_threads, threads_setting
 from fairfront.tracing import trace_setup
 
@@ -144,6 +147,62 @@ def test_files_on_disk_go_with_the_problem(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+FULL_DISK = """
+import os, resource, sys
+import dask, dask.array as da, numpy as np
+from fairfront.exceptions import InputError
+from fairfront.problems import linear_problem
+
+rng = np.random.default_rng(0)
+X, y, groups = rng.normal(size=(3000, 8)), rng.integers(0, 2, 3000), rng.choice(["a", "b"], 3000)
+far = [da.from_array(values, chunks=(1000, *values.shape[1:])) for values in (X, y, groups)]
+dask.config.set({"fairfront.small_bytes": 0, "fairfront.memory_share": 1e-9, "temporary_directory": sys.argv[1]})
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+for keep in ("disk", "auto"):
+    with dask.config.set({"fairfront.keep": keep}):
+        try:
+            rows = linear_problem(far[0], far[1], sensitive_features=far[2]).problem.rows
+            sys.stdout.write(f"{len(rows.parts[0])} things to a part\\n")
+        except InputError as error:
+            sys.stdout.write(f"{error}\\n")
+sys.stdout.write(f"{os.listdir(sys.argv[1])}\\n")
+"""
+
+
+def test_a_disk_that_fills_up_ends_with_a_sentence_or_elsewhere(tmp_path: Path) -> None:
+    pytest.importorskip("resource", reason="files of limited size stand in for a full disk")
+    paths = os.pathsep.join([str(Path(ff.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    command = [sys.executable, "-c", FULL_DISK, str(tmp_path)]
+    said = subprocess.run(command, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, check=True)
+    asked, chosen, left = said.stdout.splitlines()
+    assert "was not written because the disk is full" in asked
+    assert (chosen, left) == ("3 things to a part", "[]")
+
+
+def test_a_temporary_folder_that_is_not_there(tmp_path: Path) -> None:
+    with (
+        dask.config.set({"temporary_directory": str(tmp_path / "nowhere")}),
+        pytest.raises(InputError, match=r"temporary_directory is '.*nowhere', expected a folder"),
+    ):
+        both("equal opportunity", keep="disk")
+
+
+@pytest.mark.parametrize("keep", KEEP)
+@pytest.mark.parametrize("name", ["weights", "classes"])
+def test_no_number_depends_on_what_is_remembered(name: str, keep: str) -> None:
+    (_, one), (_, two), (_, three) = (both(name, keep=keep) for _ in range(3))
+    W = np.random.default_rng(1).normal(size=(1, one.problem.K, one.problem.d))
+    omega = np.abs(np.random.default_rng(2).normal(size=one.problem.layout.k))
+    found = one.problem.cells(W)  # brings Hessians along where rows are read anew
+    values = two.problem.values(W)
+    assert found.L.tobytes() == one.problem.values(W).tobytes() == values.tobytes()
+    assert found.D.tobytes() == two.problem.cells(W).D.tobytes()
+    for half in (False, True):
+        hessians = [s.problem.hessian(W[0], omega, half=half).tobytes() for s in (one, two, three)]
+        assert hessians[0] == hessians[1] == hessians[2]
+    assert found.D.tobytes() == three.problem.cells(W).D.tobytes()
+
+
 @pytest.mark.parametrize("name", ["equal opportunity", "classes", "regression", "weights", "missing groups, reference"])
 def test_newton_traces_the_same_frontier(name: str) -> None:
     near, away = both(name, n=400)
@@ -266,6 +325,52 @@ class TestKindsOfInput:
         assert near.attributes[0].levels == away.attributes[0].levels
         assert near.attributes[0].n_missing == away.attributes[0].n_missing
 
+    @pytest.mark.parametrize(
+        "groups",
+        [
+            np.array([True, False, None] * 100, dtype=object),
+            np.array([1.0, 2.0, None] * 100, dtype=object),
+            np.array([*[1.0, 2.0] * 100, *[1.0, None] * 50], dtype=object),  # partitions with and without None
+            np.array([*[1, 2] * 100, *[None, 1] * 50], dtype=object),
+            pd.Series([True, False, None] * 100, dtype="boolean", name="sex"),
+            pd.Series([*[True, False] * 100, *[None, True] * 50], dtype="boolean", name="sex"),
+            pd.Series([1, 2, None] * 100, dtype="Int64", name="sex"),
+            pd.Series(["a", "b", None] * 100, dtype="string", name="sex"),
+        ],
+        ids=["truths", "floats", "floats in parts", "numbers", "boolean", "boolean in parts", "Int64", "string"],
+    )
+    def test_groups_with_missing_values_have_the_names_that_they_have_in_memory(self, groups: Any) -> None:
+        X, y, _, _ = given(n=300)
+        frame = dd.from_pandas(pd.DataFrame(X), npartitions=3)
+        series = groups if isinstance(groups, pd.Series) else pd.Series(groups, name="sex")
+        with dask.config.set({"dataframe.convert-string": False}):
+            parts = dd.from_pandas(series, npartitions=3)
+        near = linear_problem(X, y, sensitive_features=groups)
+        sizes = (tuple(frame.map_partitions(len).compute()),)
+        for many in (parts, groups if isinstance(groups, pd.Series) else da.from_array(groups, chunks=sizes)):
+            rows = frame if many is parts else da.from_array(X, chunks=(*sizes, 3))
+            away = linear_problem(rows, da.from_array(y, chunks=sizes), sensitive_features=many)
+            assert list(map(repr, near.attributes[0].levels)) == list(map(repr, away.attributes[0].levels))
+            assert near.attributes[0].n_missing == away.attributes[0].n_missing
+            np.testing.assert_array_equal(near.problem.layout.cells.offsets, away.problem.layout.cells.offsets)
+
+    def test_frames_in_memory_keep_the_names_of_their_columns(self) -> None:
+        X, y, _, _ = given("two notions, two attributes", n=300)
+        groups = pd.DataFrame({"sex": ["m", "f"] * 150, "age": [1, 2, 3] * 100})
+        near = linear_problem(X, y, sensitive_features=groups)
+        away = linear_problem(far(X), far(y), sensitive_features=groups)
+        assert near.problem.algebra.names == away.problem.algebra.names
+        series = linear_problem(far(X), y, sensitive_features=groups["sex"])
+        assert series.attributes[0].name == "sex"
+
+    def test_one_weight_for_all(self) -> None:
+        X, y, rows, _ = given(n=300)
+        near = linear_problem(X, y, **rows, sample_weight=2.0)
+        away = linear_problem(far(X), far(y), **far(rows), sample_weight=2.0)
+        assert near.ridge == away.ridge
+        W = np.ones((1, 1, 4))
+        np.testing.assert_allclose(near.problem.values(W), away.problem.values(W), rtol=1e-12)
+
     def test_small_groups_are_left_out_with_the_same_words(self) -> None:
         X, y, _, _ = given(n=300)
         groups = np.array(["a"] * 150 + ["b"] * 130 + ["c"] * 20, dtype=object)
@@ -344,26 +449,57 @@ class TestRefusals:
             linear_problem(far(X), far(y), sensitive_features=None)
         with pytest.raises(InputError, match="expected numbers for regression"):
             linear_problem(far(X), far(y.astype(str).astype(object)), **far(rows), loss="squared")
+        with pytest.raises(InputError, match=r"X is a Delayed\w*, expected a Dask array"):
+            linear_problem(dask.delayed(X), far(y), **far(rows))
+        with pytest.raises(InputError, match=r"y is a Delayed\w*, expected a Dask array"):
+            linear_problem(far(X), dask.delayed(y), **far(rows))
+        with pytest.raises(InputError, match=r"sensitive_features is a list of Dask collections.*\{'sex'"):
+            linear_problem(far(X), far(y), sensitive_features=[far(y), far(y)])
+        with pytest.raises(InputError, match="sensitive_features is a Dask collection and X is in memory"):
+            linear_problem(X, y, sensitive_features=[far(y), far(y)])
+        with pytest.raises(InputError, match=r"sample_weight has 200 rows, expected 300"):
+            linear_problem(far(X), far(y), **far(rows), sample_weight=np.ones(200))
+        with pytest.raises(InputError, match=r"sensitive_features\['b'\] has 200 rows, expected 300"):
+            linear_problem(far(X), far(y), sensitive_features={"a": far(y), "b": far(y[:200])})
         frame, labels = dd.from_pandas(pd.DataFrame(X), npartitions=2), dd.from_pandas(pd.Series(y), npartitions=3)
         with pytest.raises(InputError, match="partitions"):
             linear_problem(frame, labels, sensitive_features=labels)
 
-    def test_collections_that_change_between_passes(self) -> None:
+    def test_rows_where_x_has_an_empty_partition(self) -> None:
+        X, y, rows, _ = given(n=300)
+        frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y, "row": np.arange(300)})
+        frame["sex"] = rows["sensitive_features"]["sex"]
+        stored = dd.from_pandas(frame, npartitions=2)
+        with pytest.raises(InputError, match="partition 0: a partition has 0 and 150 rows in two collections"):
+            linear_problem(stored[stored["row"] >= 150][["a", "b"]], stored["y"], sensitive_features=stored["sex"])
+
+    @pytest.mark.parametrize("keep", ["memory", "source"])
+    @pytest.mark.parametrize(
+        "change", [lambda y: y + 5, lambda y: 1 - y, lambda y: y[::-1]], ids=["new", "1-y", "turned"]
+    )
+    def test_collections_that_change_between_passes(self, change: Any, keep: str) -> None:
         X, y, rows, options = given(n=300)
         calls: list[int] = []
 
         def drifting(block: np.ndarray) -> np.ndarray:
             calls.append(1)
-            return block if len(calls) <= 4 else block + 5
+            return block if len(calls) <= 3 else change(block)
 
         drift = far(y, 100).map_blocks(drifting, meta=np.empty(0, dtype=int))
         calls.clear()
-        with pytest.raises(InputError, match="same rows each time"):
+        with dask.config.set({"fairfront.keep": keep}), pytest.raises(InputError, match="same rows each time"):
             linear_problem(far(X, 100), drift, **far(rows, 100), **options)
-        assert len(calls) > 4
+        assert len(calls) > 3
+
+    @pytest.mark.parametrize("shell", [ff.ParetoFairClassifier(), ff.ParetoFairRegressor()], ids=["classes", "values"])
+    def test_shells_for_scikit_learn(self, shell: Any) -> None:
+        X, y, rows, _ = given(n=300)
+        with pytest.raises(InputError, match=r"fits to data in memory, found Dask collections; use ff.trace"):
+            shell.fit(far(X), far(y), **far(rows))
 
     @pytest.mark.parametrize(
-        ("setting", "value"), [("keep", "cloud"), ("memory_share", -1), ("small_bytes", "many"), ("patience", True)]
+        ("setting", "value"),
+        [("keep", "cloud"), ("memory_share", -1), ("small_bytes", "many"), ("patience", True), ("patience", np.nan)],
     )
     def test_settings_that_mean_nothing(self, setting: str, value: Any) -> None:
         X, y, rows, options = given(n=300)

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor, RandomForestClassifier
+from sklearn.ensemble._hist_gradient_boosting import gradient_boosting
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import fairfront as ff
+from fairfront.problems import sharing_trees
 from fairfront.problems.learners import fit_learner
 from fairfront.problems.sharing_trees import shared_trees
 
@@ -35,31 +37,70 @@ def test_plain_weights_give_the_plain_model(early_stopping: bool) -> None:
     assert (shared.first, shared.rest) == (6, 6)
     ones = np.ones(len(y))
     whole = fit_learner(learner, X, y, ones, 0, {})
-    begun = fit_learner(shared.beginning, X, y, ones, 0, {})
-    grown = shared.grow(begun, X, y, ones, {})
+    every = np.arange(len(y))
+    begun = shared.begin(every, X, y, ones, 0, {})
+    grown = shared.grow(begun, every, X, y, ones, {})
     np.testing.assert_allclose(grown.predict_proba(X), whole.predict_proba(X), rtol=1e-12)
     assert grown.get_params() == {**learner.get_params(), "random_state": 0}
-    heavy = shared.grow(begun, X, y, np.where(X[:, 1] > 0, 5.0, 1.0), {})
+    heavy = shared.grow(begun, every, X, y, np.where(X[:, 1] > 0, 5.0, 1.0), {})
     assert np.abs(heavy.predict_proba(X) - whole.predict_proba(X)).max() > 0.01
-    np.testing.assert_allclose(
-        fit_learner(shared.beginning, X, y, ones, 0, {}).predict_proba(X), begun.predict_proba(X)
-    )
+    again = shared.begin(every, X, y, ones, 0, {})
+    np.testing.assert_allclose(again.model.predict_proba(X), begun.model.predict_proba(X))
 
 
 def test_a_class_without_weight_is_fitted_from_nothing() -> None:
     X, y, _ = rows()
     shared = shared_trees(LEARNER, 0.5)
     assert shared is not None
-    begun = fit_learner(shared.beginning, X, y, np.ones(len(y)), 0, {})
-    assert shared.grow(begun, X[y == 1], y[y == 1], np.ones(int(y.sum())), {}) is None
+    begun = shared.begin(np.arange(len(y)), X, y, np.ones(len(y)), 0, {})
+    left = np.flatnonzero(y == 1)
+    assert shared.grow(begun, left, X[left], y[left], np.ones(len(left)), {}) is None
 
 
 def test_regressors_share_too() -> None:
     X, y, _ = rows()
     shared = shared_trees(HistGradientBoostingRegressor(max_iter=10), 0.3)
     assert shared is not None
-    begun = fit_learner(shared.beginning, X, X[:, 0], np.ones(len(y)), 0, {})
-    assert shared.grow(begun, X, X[:, 0], np.ones(len(y)), {}).n_iter_ == 10
+    every, ones = np.arange(len(y)), np.ones(len(y))
+    begun = shared.begin(every, X, X[:, 0], ones, 0, {})
+    assert shared.grow(begun, every, X, X[:, 0], ones, {}).n_iter_ == 10
+
+
+@pytest.mark.parametrize("learner", [HistGradientBoostingClassifier, HistGradientBoostingRegressor])
+def test_rows_kept_for_early_stopping_are_never_trained_on(learner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other rows, or other labels of classes, would be split anew; a regression's split does not look at targets."""
+    X, y, _ = rows()
+    kept: list[set[float]] = []
+    split = gradient_boosting.train_test_split
+
+    def spied(*args: Any, **kwargs: Any) -> Any:
+        found = split(*args, **kwargs)
+        kept.append(set(found[1][:, 0]))
+        return found
+
+    monkeypatch.setattr(gradient_boosting, "train_test_split", spied)
+    shared = shared_trees(learner(max_iter=12, early_stopping=True, n_iter_no_change=20), 0.5)
+    assert shared is not None
+    every, ones = np.arange(len(y)), np.ones(len(y))
+    begun = shared.begin(every, X, y, ones, 0, {})
+    assert shared.grow(begun, every, X, y, ones * np.where(y, 3.0, 1.0), {}) is not None
+    doubled = np.repeat(every, 2)
+    assert shared.grow(begun, doubled, X[doubled], np.tile([0, 1], len(y)), np.ones(2 * len(y)), {}) is None
+    other = shared.grow(begun, every, X, 1 - y, ones, {})
+    assert (other is None) == (learner is HistGradientBoostingClassifier)
+    assert all(each == kept[0] for each in kept)
+
+
+def test_doubled_rows_that_switch_early_stopping_on_are_fitted_from_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, _ = rows()
+    shared = shared_trees(HistGradientBoostingClassifier(max_iter=6), 0.5)
+    assert shared is not None
+    every, doubled = np.arange(len(y)), np.repeat(np.arange(len(y)), 2)
+    begun = shared.begin(every, X, y, np.ones(len(y)), 0, {})
+    twice = (doubled, X[doubled], np.tile([0, 1], len(y)), np.ones(2 * len(y)), {})
+    assert shared.grow(begun, *twice) is not None
+    monkeypatch.setattr(sharing_trees, "MANY", 600)
+    assert shared.grow(begun, *twice) is None
 
 
 @pytest.mark.parametrize(("cv", "lazy"), [(2, False), ("train", False), (0.3, True)])
@@ -91,3 +132,21 @@ def test_other_learners_are_refused(other: Any) -> None:
     assert shared_trees(other, 0) is None
     with pytest.raises(ff.InputError, match="for scikit-learn"):
         shared_trees(other, 0.5)
+
+
+@pytest.mark.parametrize("shell", [ff.FrontierClassifier, ff.FrontierRegressor])
+def test_estimators_of_frontiers_share_trees_too(shell: Any) -> None:
+    X, y, group = rows()
+    regression = shell is ff.FrontierRegressor
+    learner = HistGradientBoostingRegressor(max_iter=12) if regression else LEARNER
+    labels = X[:, 0] + y if regression else y
+    model = shell(estimator=learner, max_fits=3, cv=2, shared_trees=0.5, fit_params={})
+    assert clone(model).get_params()["shared_trees"] == 0.5
+    model.fit(X, labels, sensitive_features=group)
+    notion = {"notion": "disparate_mistreatment", "loss": "squared"} if regression else {}
+    known = {"sensitive_features": group, "estimator": learner, "max_fits": 3, "cv": 2, **notion}
+    front = ff.trace(X, labels, shared_trees=0.5, **known)
+    np.testing.assert_array_equal(model.frontier_.objectives, front.objectives)
+    assert not np.array_equal(front.objectives, ff.trace(X, labels, **known).objectives)
+    with pytest.raises(ff.InputError, match="shared_trees is for weighted fits"):
+        shell(shared_trees=0.5).fit(X, labels, sensitive_features=group)

@@ -10,7 +10,7 @@ import numpy as np
 from .exceptions import InputError
 from .frontier import Archive, Frontier, assemble, assemble_knots
 from .frontier.fitting_estimators import trace_estimator
-from .objectives import Gap, Groups, Loss, Notion
+from .objectives import Array, Gap, Groups, Loss, Notion
 from .objectives.notions import Surrogate
 from .problems import LinearProblem, Setup, blas_threads, estimator_problem, linear_problem
 from .problems.estimator import Drive
@@ -23,6 +23,7 @@ from .solvers.loop import check_needs
 from .solvers.minimizing import MinimizeResult, minimize
 from .solvers.path import FIRST, newton_path
 from .solvers.resuming import Journal, open_journal
+from .solvers.run_log import of_few
 from .solvers.singles import narrowed, polished
 from .solvers.solving import solve
 from .storage.checkpoints import Fingerprint, check_checkpoint
@@ -201,8 +202,10 @@ def _trace_descent(
     journal: Journal,
 ) -> Frontier:
     """Trace by a first-order solver: all runs as one batch, and what they pass on their way."""
-    archive, seed = Archive(n_points or 100), journal.seed(random_state)
+    seed = journal.seed(random_state)
     work, start, target = aim(setup, solver, path, preferences, seed, journal)
+    hidden = journal.keeps and of_few(work)
+    archive = Archive(n_points or 100, (lambda W: _axes(work, work.values(W))) if hidden else None)
     runs = len(target.pi)
     with progress_bar(progress, "tracing", runs) as bar:
         on_iterate = _recorder(work, archive, bar, runs)
@@ -242,14 +245,17 @@ def _trace_newton(
     return assemble_knots(setup, newton, knots, path)
 
 
+def _axes(problem: LinearProblem, L: Array) -> Array:
+    """Return loss and worst gaps of points, which the archive compares."""
+    return np.column_stack([problem.algebra.loss(L), problem.algebra.worst(L)])
+
+
 def _recorder(problem: LinearProblem, archive: Archive, bar: Progress, runs: int) -> Any:
     """Return the callback that offers every accepted iterate to the archive and moves the bar."""
-    algebra = problem.algebra
     seen = set(range(runs))
 
     def on_iterate(iteration: int, ids: Any, point: Any) -> None:
-        axes = np.column_stack([algebra.loss(point.L), algebra.worst(point.L)])
-        archive.add(axes, point.W)
+        archive.add(_axes(problem, point.L), point.W)
         if iteration > 1:
             seen.intersection_update(ids.tolist())
         bar.update(runs - len(seen), f"step {iteration}, {len(seen)} of {runs} runs going")

@@ -121,9 +121,11 @@ def is_missing(value: Any) -> bool:
 
 
 def is_dask(value: Any) -> bool:
-    """Tell whether a value is a Dask collection, or a mapping with one, without importing Dask."""
+    """Tell whether a value is a Dask collection, or a mapping or list of them, without importing Dask."""
     if isinstance(value, Mapping):
         return any(is_dask(each) for each in value.values())
+    if isinstance(value, (list, tuple)):
+        return bool(value) and is_dask(value[0])
     return any(kind.__module__.partition(".")[0] in ("dask", "dask_expr") for kind in type(value).__mro__)
 
 

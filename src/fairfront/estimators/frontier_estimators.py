@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from ..exceptions import InputError
 from ..frontier import Frontier
 from ..frontier.fitting_estimators import trace_estimator
 from ..objectives import Array, GroupProbabilities, Groups
+from ..problems.sharing_trees import shared_trees
 from ..tracing import refuse_search, resolve_search, trace_setup
 from ..validation import as_columns, check_weights, take_rows
 from .base import FairLinearModel
@@ -49,10 +51,14 @@ class _FrontierFit(FairLinearModel):
         if self.estimator is not None:
             linear = ("surrogate", "preferences", "n_points", "ridge", "fit_intercept", "path")
             config = resolve_search(self.solver, self.max_fits, **{name: getattr(self, name) for name in linear})
-            problem = self._weighted_fits(X, y, sensitive_features, sample_weight, self.drive)
+            problem = replace(
+                self._weighted_fits(X, y, sensitive_features, sample_weight, self.drive),
+                fit_params=self.fit_params or {},
+                shared=shared_trees(self.estimator, self.shared_trees),
+            )
             self.task_, self.loss_ = problem.laid.task, problem.laid.problem.loss.name
             return trace_estimator(problem, config, progress=False)
-        refuse_search(drive=self.drive)
+        refuse_search(drive=self.drive, fit_params=self.fit_params, shared_trees=self.shared_trees)
         return trace_setup(
             self._setup(X, y, sensitive_features, sample_weight, classification),
             self.solver,
@@ -125,7 +131,7 @@ class FrontierClassifier(ClassifierMixin, WithProbabilities, _FrontierFit):  # t
         on rates need it.
     notion, loss, solver, path, n_points, favourable, surrogate, gap, ridge, fit_intercept, groups, random_state
         As in `trace` and `ParetoFairClassifier`.
-    estimator, max_fits, cv, drive, n_jobs
+    estimator, max_fits, cv, drive, n_jobs, fit_params, shared_trees
         Any estimator whose fit takes sample_weight, and how its weights are searched, as in `trace`; the point in use
         is then ``model_``.
 
@@ -158,6 +164,8 @@ class FrontierClassifier(ClassifierMixin, WithProbabilities, _FrontierFit):  # t
         cv: Any = "auto",
         drive: str = "loss_gap",
         n_jobs: int | None = None,
+        fit_params: Any = None,
+        shared_trees: float = 0.0,
     ) -> None:
         self.notion = notion
         self.loss = loss
@@ -179,6 +187,8 @@ class FrontierClassifier(ClassifierMixin, WithProbabilities, _FrontierFit):  # t
         self.cv = cv
         self.drive = drive
         self.n_jobs = n_jobs
+        self.fit_params = fit_params
+        self.shared_trees = shared_trees
 
     def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> FrontierClassifier:
         """Trace the frontier and choose a point."""
@@ -210,6 +220,8 @@ class FrontierRegressor(RegressorMixin, _FrontierFit):  # type: ignore[misc]
         cv: Any = "auto",
         drive: str = "loss_gap",
         n_jobs: int | None = None,
+        fit_params: Any = None,
+        shared_trees: float = 0.0,
     ) -> None:
         self.notion = notion
         self.loss = loss
@@ -230,6 +242,8 @@ class FrontierRegressor(RegressorMixin, _FrontierFit):  # type: ignore[misc]
         self.cv = cv
         self.drive = drive
         self.n_jobs = n_jobs
+        self.fit_params = fit_params
+        self.shared_trees = shared_trees
 
     def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> FrontierRegressor:
         """Trace the frontier and choose a point."""

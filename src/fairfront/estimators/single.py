@@ -14,6 +14,7 @@ from ..objectives import Array
 from ..problems import Setup
 from ..solvers import Status, Weighting
 from ..tracing import resolve_search, solve
+from ..validation import is_dask
 from .base import FairLinearModel
 from .probabilities import WithProbabilities
 
@@ -106,6 +107,7 @@ class ParetoFairClassifier(ClassifierMixin, WithProbabilities):  # type: ignore[
 
     def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> ParetoFairClassifier:
         """Fit to features, labels and the group of every row."""
+        _refuse_dask(self, X, y, sensitive_features, sample_weight)
         X, y = self._validated(X, y, classification=True)
         _fit(self, X, y, sensitive_features, sample_weight, classification=True)
         return self
@@ -156,6 +158,7 @@ class ParetoFairRegressor(RegressorMixin, FairLinearModel):  # type: ignore[misc
 
     def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> ParetoFairRegressor:
         """Fit to features, values and the group of every row."""
+        _refuse_dask(self, X, y, sensitive_features, sample_weight)
         X, y = self._validated(X, y, classification=False)
         _fit(self, X, y, sensitive_features, sample_weight, classification=False)
         return self
@@ -163,6 +166,15 @@ class ParetoFairRegressor(RegressorMixin, FairLinearModel):  # type: ignore[misc
     def predict(self, X: Any) -> Array:
         """Return the predicted value of every row; needs no sensitive feature."""
         return self._linear(X)
+
+
+def _refuse_dask(shell: Any, *given: Any) -> None:
+    """Refuse rows that scikit-learn's checks would bring to memory without a word."""
+    if any(map(is_dask, given)):
+        raise InputError(
+            f"{type(shell).__name__} fits to data in memory, found Dask collections; use ff.trace, which leaves rows "
+            "where they are, or give it X.compute()."
+        )
 
 
 def _fit(shell: Any, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, classification: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,12 @@ class Archive:
     """Keep points that no other dominates on ``axes`` (loss and worst gap per notion).
 
     When there are more than ``size``, they are thinned by a fixed rule (`spread`), so that equal input gives an
-    equal archive whatever the machine.
+    equal archive whatever the machine. ``axes_of`` finds the axes of weights (N, K, d) where a checkpoint may not keep
+    them.
     """
 
-    def __init__(self, size: int) -> None:
-        self.size = size
+    def __init__(self, size: int, axes_of: Callable[[Array], Array] | None = None) -> None:
+        self.size, self._axes_of = size, axes_of
         self._axes: list[Array] = []
         self._weights: list[Array] = []
         self._count = 0
@@ -46,12 +47,15 @@ class Archive:
 
     def stored(self) -> dict[str, NDArray[Any]]:
         """Return the points for a checkpoint, and go on with just those, as a resumed run has no others."""
-        self._set(*self.points())
-        return {"archive.axes": self._axes[0], "archive.weights": self._weights[0]}
+        axes, weights = self.points()
+        self._set(axes if self._axes_of is None else self._axes_of(weights), weights)
+        known = {} if self._axes_of is not None else {"archive.axes": self._axes[0]}
+        return {**known, "archive.weights": weights}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Go on from the points of a checkpoint."""
-        self._set(arrays["archive.axes"], arrays["archive.weights"])
+        weights = arrays["archive.weights"]
+        self._set(arrays["archive.axes"] if self._axes_of is None else self._axes_of(weights), weights)
 
 
 def spread(axes: Array, size: int) -> NDArray[np.intp]:

@@ -15,13 +15,12 @@ from ..progress import progress_bar
 from ..solvers import Weighting
 from ..solvers.fingerprints import estimator_fingerprint
 from ..solvers.resuming import Journal, open_journal
+from ..solvers.run_log import FEWEST
 from ..solvers.weighting import StopSearch, met, search
 from ..storage.checkpoints import Entry
 from ..validation import check_positive
 from .assembling_estimators import assemble_estimators
 from .frontier import Frontier
-
-FEWEST = 10
 
 
 def trace_estimator(

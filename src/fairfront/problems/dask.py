@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import tempfile
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from ..exceptions import InputError
 from ..objectives import Algebra, Array, Layout, Loss, Task
 from .dask_looking import Seen
-from .dask_parts import Plan, prepared, side, spooled
+from .dask_parts import Plan, prepared, side
 from .dask_rows import DaskRows
 from .dask_running import Runner
+from .dask_spooling import SpoolError, spooled, temporary_folder
 from .linear import LinearProblem
+
+LOG = logging.getLogger("fairfront")
 
 
 class FarTargets:
@@ -61,40 +65,56 @@ class DaskProblem(LinearProblem):
         return FarTargets(self.variance)
 
     @property
-    def design(self) -> Any:
+    def design(self) -> NoReturn:
         """Refuse to give rows, which stay with the workers."""
-        raise InputError(
-            "this needs all rows in memory, expected arrays or data frames, found Dask collections; "
-            "give it a sample of the rows, X.compute(), traced in memory."
-        )
+        refuse_rows()
 
-    def with_row_weights(self, weight: Array) -> DaskProblem:
+    def with_row_weights(self, weight: Array) -> NoReturn:
         """Refuse other weights of rows, which stay with the workers."""
-        return self.design  # type: ignore[no-any-return]
+        refuse_rows()
+
+
+def refuse_rows() -> NoReturn:
+    """Say that rows stay with the workers."""
+    raise InputError(
+        "this needs all rows in memory, expected arrays or data frames, found Dask collections; "
+        "give it a sample of the rows, X.compute(), traced in memory."
+    )
 
 
 def laid_rows(runner: Runner, blocks: Sequence[tuple[Any, ...]], plan: Plan, seen: Seen, squares: Array) -> DaskRows:
     """Keep the rows where the settings say and they fit: in memory, on this machine's disk, or where they come from."""
     known, n, place = runner.shared(plan), seen.rows, _place(runner, seen)
-    sides = [runner.delayed(side)(*block[1:], known) for block in blocks]
+    call = runner.delayed(side)
+    sides = [call(*block[1:], known, mark) for block, mark in zip(blocks, seen.digests, strict=True)]
+    parts = [(block[0], each, known) for block, each in zip(blocks, sides, strict=True)]
     if place == "disk":
-        folder = tempfile.mkdtemp(prefix="fairfront-", dir=runner.dask.config.get("temporary_directory", None))
-        stems = [str(Path(folder) / str(i)) for i in range(len(blocks))]
-        call = runner.delayed(spooled)
         try:
-            parts = runner.kept([call(b[0], s, known, stem) for b, s, stem in zip(blocks, sides, stems, strict=True)])
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-        rows = DaskRows(runner, [(part,) for part in parts], n, squares, eager=False)
-        weakref.finalize(rows, shutil.rmtree, folder, ignore_errors=True)
-        return rows
+            return _on_disk(runner, parts, n, squares)
+        except SpoolError as error:
+            if runner.settings.keep == "disk":
+                raise
+            LOG.info("rows are read from where they come from at every pass, because %s", error)
     if place == "memory":
-        parts = runner.kept([runner.delayed(prepared)(b[0], s, known) for b, s in zip(blocks, sides, strict=True)])
-        return DaskRows(runner, [(part,) for part in parts], n, squares, eager=False)
+        kept = runner.kept([runner.delayed(prepared)(*part) for part in parts])
+        return DaskRows(runner, [(piece,) for piece in kept], n, squares, eager=False)
     if 17 * n <= runner.settings.memory_share * runner.memory():  # at most a key, a target and a weight per row
-        sides = runner.kept(sides)
-    return DaskRows(runner, [(b[0], s, known) for b, s in zip(blocks, sides, strict=True)], n, squares, eager=True)
+        parts = [(x, each, known) for (x, _, _), each in zip(parts, runner.kept(sides), strict=True)]
+    return DaskRows(runner, parts, n, squares, eager=True)
+
+
+def _on_disk(runner: Runner, parts: Sequence[tuple[Any, ...]], n: int, squares: Array) -> DaskRows:
+    """Write the rows to a folder that goes when they go, or with what keeps them from being written."""
+    folder = tempfile.mkdtemp(prefix="fairfront-", dir=temporary_folder(runner.dask.config))
+    call = runner.delayed(spooled)
+    try:
+        kept = runner.kept([call(*part, str(Path(folder) / str(i))) for i, part in enumerate(parts)])
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    rows = DaskRows(runner, [(piece,) for piece in kept], n, squares, eager=False)
+    weakref.finalize(rows, shutil.rmtree, folder, ignore_errors=True)
+    return rows
 
 
 def _place(runner: Runner, seen: Seen) -> str:
@@ -104,5 +124,6 @@ def _place(runner: Runner, seen: Seen) -> str:
         return wanted
     if wanted == "auto" and seen.nbytes <= runner.settings.memory_share * runner.memory():
         return "memory"
-    folder = runner.dask.config.get("temporary_directory", None) or tempfile.gettempdir()
-    return "source" if far or seen.nbytes > 0.8 * shutil.disk_usage(folder).free else "disk"
+    if far:
+        return "source"
+    return "source" if seen.nbytes > 0.8 * shutil.disk_usage(temporary_folder(runner.dask.config)).free else "disk"

@@ -14,7 +14,11 @@ from scipy import sparse
 from ..exceptions import InputError
 from ..objectives import Array
 from ..validation import check_matrix
-from .dask_parts import Key, keys_of, read_sides
+from .dask_parts import Key, digest, keys_of, read_sides
+from .dask_passes import check_sizes
+
+Kind = tuple[bool, bool | None]
+"""Whether a column of groups has objects, and whether its first numbers are floats, None where all are missing."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,8 @@ class Seen:
     unit            whether every weight is 1
     mean, spread    mean of a regression's targets, and the sum of squared deviations from it
     sparse          whether some partition is a sparse matrix
+    digests         of the labels, groups and weights of every partition
+    kinds           per sensitive feature whether its column has objects, and whether its first numbers are floats
     """
 
     rows: int = 0
@@ -41,6 +47,8 @@ class Seen:
     spread: float = 0.0
     fault: str = ""
     sparse: bool = False
+    digests: tuple[str, ...] = ()
+    kinds: tuple[Kind, ...] = ()
 
 
 def look(place: int, x: Any, y: Any, groups: Any, weight: Any, regression: bool) -> Seen:
@@ -53,23 +61,36 @@ def look(place: int, x: Any, y: Any, groups: Any, weight: Any, regression: bool)
 
 def _looked(x: Any, y: Any, groups: Any, weight: Any, regression: bool) -> Seen:
     if not x.shape[0]:
-        return Seen(columns=int(x.shape[1]))
+        check_sizes(x, y, groups, weight)
+        return Seen(columns=int(x.shape[1]), digests=("",))
     matrix = check_matrix(x)
     n, d = matrix.shape
     columns, names, target, given = read_sides(y, groups, weight, n, regression)
     busy = np.arange(n) if given is None or given.all() else np.flatnonzero(given > 0.0)
-    place, keys = keys_of([values[busy] for values in columns])
-    counts = np.bincount(place, minlength=len(keys))
-    sums = counts if given is None else np.bincount(place, given[busy], minlength=len(keys))
+    place, keys = keys_of(columns)
+    counts = np.bincount(place[busy], minlength=len(keys))
+    sums = counts if given is None else np.bincount(place, given, minlength=len(keys))
     known = zip(keys, counts.tolist(), sums.tolist(), strict=True)
-    tally = {key: (rows, float(total)) for key, rows, total in known}
+    tally = {key: (rows, float(total)) for key, rows, total in known if rows}
     unit = given is None or bool((given == 1.0).all())
     thin = sparse.issparse(matrix)
-    found = Seen(len(busy), d, _bytes(matrix), tally, names, _squares(matrix, busy), unit, sparse=thin)
+    marks = (digest(place, keys, target, given),)
+    first = len(columns) - len(names)
+    kinds = tuple(_kind(columns[j], [key[j] for key in keys]) for j in range(first, len(columns)))
+    found = Seen(
+        len(busy), d, _bytes(matrix), tally, names, _squares(matrix, busy), unit,
+        sparse=thin, digests=marks, kinds=kinds,
+    )  # fmt: skip
     if target is None or not len(busy):
         return found
     values = target[busy]
     return replace(found, mean=float(values.mean()), spread=float(values.var()) * len(values))
+
+
+def _kind(values: NDArray[Any], levels: list[Any]) -> Kind:
+    known = [level for level in levels if level is not None]
+    floats = values.dtype.kind == "f" or any(isinstance(level, float) for level in known)
+    return values.dtype == object, floats if known else None
 
 
 def _bytes(matrix: Any) -> int:
@@ -96,7 +117,13 @@ def _joined(one: Seen, other: Seen) -> Seen:
         return one if one.fault else other
     if not other.rows or not one.rows:
         kept = other if other.rows else one
-        return replace(kept, columns=one.columns or other.columns, unit=one.unit and other.unit)
+        return replace(
+            kept,
+            columns=one.columns or other.columns,
+            unit=one.unit and other.unit,
+            digests=one.digests + other.digests,
+            kinds=_both_kinds(one.kinds, other.kinds),
+        )
     if one.columns != other.columns or one.names != other.names:
         return Seen(fault=f"partitions have {one.columns} and {other.columns} features and the groups {one.names} and "
                     f"{other.names}, expected the same columns in all.")  # fmt: skip
@@ -116,4 +143,13 @@ def _joined(one: Seen, other: Seen) -> Seen:
         one.mean + apart * other.rows / rows,
         one.spread + other.spread + apart**2 * one.rows * other.rows / rows,
         sparse=one.sparse or other.sparse,
+        digests=one.digests + other.digests,
+        kinds=_both_kinds(one.kinds, other.kinds),
     )
+
+
+def _both_kinds(one: tuple[Kind, ...], other: tuple[Kind, ...]) -> tuple[Kind, ...]:
+    if not one or not other:
+        return one or other
+    pairs = zip(one, other, strict=True)
+    return tuple((a[0] or b[0], b[1] if a[1] is None else a[1]) for a, b in pairs)

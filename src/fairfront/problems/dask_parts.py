@@ -1,11 +1,10 @@
-"""What runs where the rows are: look at a partition, prepare its rows, add up sums over them. No Dask in here."""
+"""What runs where the rows are: read a partition's labels, groups and weights, prepare its rows. No Dask in here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
-from pathlib import Path
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -17,12 +16,9 @@ from ..objectives import Array, Cells
 from ..validation import as_columns, as_numbers, check_labels, check_weights, factorize
 from .design import LooseDesign, SparseDesign, sorted_design
 from .pieces import Piece
-from .threads import blas_threads
 
 Key = tuple[Any, ...]
 """The label (classification only) and the groups of a row, None where a group is missing."""
-Ask = Callable[[Piece], tuple[Array, ...] | Array]
-"""A pass: what to add up over a piece."""
 MOST = 100_000
 """Most combinations of label and groups in one partition."""
 
@@ -78,10 +74,22 @@ def read_sides(y: Any, groups: Any, weight: Any, n: int, regression: bool) -> tu
     if regression and labels.dtype.kind not in "biuf":
         raise InputError(f"y has values of type {labels.dtype}, expected numbers for regression.")
     given = None if weight is None else as_numbers(np.asarray(weight), "sample_weight")
+    given = np.full(n, given) if given is not None and given.ndim == 0 else given
     if given is not None and (given.shape != (n,) or given.any()):  # a partition of weights 0 is not yet an error
         check_weights(given, n)
     target = labels.astype(np.float64) if regression else None
     return [*([] if regression else [labels]), *columns.values()], tuple(columns), target, given
+
+
+def digest(place: NDArray[np.intp], keys: Sequence[Key], *numbers: Array | None) -> str:
+    """Return a digest of every row's key and numbers, by which a partition is known again; "" for no rows."""
+    if not len(place):
+        return ""
+    found = blake2b(repr(keys).encode(), digest_size=8)
+    found.update(place.astype(np.min_scalar_type(len(keys))).tobytes())
+    for values in numbers:
+        found.update(b"" if values is None else values.tobytes())
+    return found.hexdigest()
 
 
 def matrix_of(x: Any) -> Any:
@@ -92,23 +100,23 @@ def matrix_of(x: Any) -> Any:
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
 
 
-def side(y: Any, groups: Any, weight: Any, plan: Plan) -> Side:
-    """Look up every row of a partition in the plan."""
+def side(y: Any, groups: Any, weight: Any, plan: Plan, known: str) -> Side:
+    """Look up every row of a partition in the plan; ``known`` is the digest of the partition when it was looked at."""
     columns, _, target, given = read_sides(y, groups, weight, len(y), plan.regression)
     place, keys = keys_of(columns)
+    if digest(place, keys, target, given) != known:
+        raise InputError(
+            "a partition has labels, groups or weights that it did not have when it was first read, expected "
+            "collections that give the same rows each time; store or persist them before tracing."
+        )
     small = np.min_scalar_type(len(plan.keys))
     codes = np.array([plan.keys.get(key, len(plan.keys)) for key in keys], dtype=small)[place]
     busy = np.ones(len(codes), dtype=bool) if given is None else given > 0.0
-    if (codes[busy] == len(plan.keys)).any():
-        raise InputError(
-            "a partition has labels or groups that it did not have when it was first read, expected collections that "
-            "give the same rows each time; store or persist them before tracing."
-        )
     codes[~busy] = len(plan.keys)
     return Side(codes, target, given if plan.weighted else None)
 
 
-def _sorted(known: Side, plan: Plan) -> tuple[NDArray[np.intp], Array, Cells]:
+def sorted_rows(known: Side, plan: Plan) -> tuple[NDArray[np.intp], Array, Cells]:
     """Return the order of the rows that count, their targets and their cells."""
     count = len(plan.weight)
     cell = plan.cell.astype(np.min_scalar_type(count))[known.key]  # small numbers sort by counting
@@ -121,69 +129,13 @@ def _sorted(known: Side, plan: Plan) -> tuple[NDArray[np.intp], Array, Cells]:
 
 def prepared(x: Any, known: Side, plan: Plan) -> Piece:
     """Return a partition's rows as a piece to keep in memory: a sorted copy in double precision."""
-    order, targets, cells = _sorted(known, plan)
+    order, targets, cells = sorted_rows(known, plan)
     return Piece(sorted_design(matrix_of(x), order, plan.fit_intercept), targets, cells)
 
 
 def loose(x: Any, known: Side, plan: Plan) -> Piece:
     """Return a partition's rows as a piece for one pass: rows are sorted a chunk at a time."""
-    order, targets, cells = _sorted(known, plan)
+    order, targets, cells = sorted_rows(known, plan)
     matrix, intercept = matrix_of(x), plan.fit_intercept
     design = (SparseDesign if sparse.issparse(matrix) else LooseDesign)(matrix, order, intercept)
     return Piece(design, targets, cells)
-
-
-@dataclass(frozen=True)
-class Spooled:
-    """A piece in files of its own, which are mapped into memory for the time of a pass."""
-
-    stem: str
-    offsets: NDArray[np.intp]
-    plan: Plan
-
-    def mapped(self) -> Piece:
-        """Return the piece; its rows stay on disk."""
-        rows = np.load(f"{self.stem}-rows.npy", mmap_mode="r")
-        targets = np.load(f"{self.stem}-targets.npy")
-        weight = np.load(f"{self.stem}-weights.npy") if self.plan.weighted else None
-        cells = Cells(np.empty(0, dtype=np.intp), self.offsets, self.plan.weight, weight, None)
-        return Piece(LooseDesign(rows, None, self.plan.fit_intercept), targets, cells)
-
-
-def spooled(x: Any, known: Side, plan: Plan, stem: str) -> Spooled:
-    """Write a partition's sorted rows, in the precision that they have, to files that begin with ``stem``."""
-    order, targets, cells = _sorted(known, plan)
-    matrix = matrix_of(x)
-    rows = np.lib.format.open_memmap(
-        Path(f"{stem}-rows.npy"), mode="w+", dtype=matrix.dtype, shape=(len(order), matrix.shape[1])
-    )
-    for start in range(0, len(order), 4096):
-        rows[start : start + 4096] = matrix[order[start : start + 4096]]
-    rows.flush()
-    np.save(f"{stem}-targets.npy", targets)
-    if cells.row_weight is not None:
-        np.save(f"{stem}-weights.npy", cells.row_weight)
-    return Spooled(stem, cells.offsets, plan)
-
-
-def added(ask: Ask, *part: Any) -> tuple[Array, ...]:
-    """Add up over one part: a piece, a spooled one, or features, side and plan; with one BLAS thread."""
-    with blas_threads(1):
-        piece = loose(*part) if len(part) > 1 else part[0]
-        found = ask(piece.mapped() if isinstance(piece, Spooled) else piece)
-    return found if isinstance(found, tuple) else (found,)
-
-
-def summed(parts: Sequence[tuple[Array, ...]]) -> tuple[Array, ...]:
-    """Return the sums of arrays, from the first part to the last."""
-    return tuple(reduce(np.add, arrays) for arrays in zip(*parts, strict=True))
-
-
-def bent_diagonal(piece: Piece, measures: Any, factors: Any, W: Array) -> tuple[Array, ...]:
-    """Return the diagonal of a Hessian that is never formed."""
-    return (piece.diagonal(piece.curvatures(measures, factors, W), len(W)),)
-
-
-def bent_product(piece: Piece, measures: Any, factors: Any, W: Array, V: Array) -> tuple[Array, ...]:
-    """Return the product of rows V with a Hessian that is never formed; its curvatures are found anew."""
-    return (piece.bent(piece.curvatures(measures, factors, W), V, len(W)),)

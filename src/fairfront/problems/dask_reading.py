@@ -14,7 +14,7 @@ from ..exceptions import InputError
 from ..objectives import Algebra, Array, Cells, GroupProbabilities, Layout, Loss, Task
 from ..validation import as_columns, check_labels, find_classes, is_dask
 from .dask import DaskProblem, laid_rows
-from .dask_looking import Seen, look, together
+from .dask_looking import Kind, Seen, look, together
 from .dask_parts import Key, Plan
 from .dask_passes import aligned_blocks
 from .dask_running import DaskSettings, Runner
@@ -46,7 +46,8 @@ class FarData:
     def groups(self) -> dict[str, NDArray[Any]]:
         """Return the columns of groups, one entry per key."""
         first = 0 if self.regression else 1
-        return {name: _column([key[first + j] for key in self.keys]) for j, name in enumerate(self.seen.names)}
+        named = enumerate(zip(self.seen.names, self.seen.kinds, strict=True))
+        return {name: _column([key[first + j] for key in self.keys], kind) for j, (name, kind) in named}
 
     @property
     def weight(self) -> Array:
@@ -104,8 +105,9 @@ def far_data(X: Any, y: Any, sensitive_features: Any, sample_weight: Any, regres
 
 def brought(*collections: Any) -> tuple[Any, ...]:
     """Return collections as they are in memory."""
-    runner = Runner(DaskSettings.current())
-    return tuple(runner.dask.compute(*collections, **runner.threads))
+    far = [each for each in collections if is_dask(each)]
+    found = iter(Runner(DaskSettings.current()).brought(far))
+    return tuple(next(found) if is_dask(each) else each for each in collections)
 
 
 def _check_kinds(X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> None:
@@ -123,16 +125,26 @@ def _check_kinds(X: Any, y: Any, sensitive_features: Any, sample_weight: Any) ->
         raise InputError(
             f"{name} is a Dask collection and X is in memory, expected X to be one too; use {name}.compute()."
         )
-    if getattr(X, "ndim", None) != 2:
-        raise InputError(f"X is a {type(X).__name__}, expected a Dask array of shape (n, d) or a Dask data frame.")
+    dimensions = getattr(X, "ndim", None)  # a Delayed has every attribute, and none that can be compared
+    if not isinstance(dimensions, int) or dimensions != 2:
+        raise InputError(
+            f"X is a {type(X).__name__}, expected a Dask array of shape (n, d) or a Dask data frame; make one with "
+            "dask.array.from_delayed, or reshape it."
+        )
 
 
-def _column(values: list[Any]) -> NDArray[Any]:
-    """Return values as a column; numbers stay numbers where some are missing."""
-    known = [v for v in values if v is not None]
-    if len(known) < len(values) and known and all(isinstance(v, (int, float)) for v in known):
+def _column(values: list[Any], kind: Kind) -> NDArray[Any]:
+    """Return values as a column of the kind that it has in memory; partitions without missing ones hide that."""
+    (objects, floats), known = kind, [v for v in values if v is not None]
+    if not objects and len(known) < len(values) and known and all(map(_is_number, known)):
         return np.array([np.nan if v is None else float(v) for v in values])
+    if objects and floats:
+        values = [float(v) if _is_number(v) else v for v in values]
     return np.array(values, dtype=object)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _of_rows(layout: Layout, counts: Array) -> tuple[Layout, NDArray[np.intp]]:

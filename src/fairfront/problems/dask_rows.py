@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..objectives import Array
-from .dask_parts import Ask, added, bent_diagonal, bent_product, summed
 from .dask_running import Runner
+from .dask_sums import Ask, added, bent_diagonal, bent_product, summed
 from .pieces import Bound, Factors, Piece, Product
 
 EAGER_BYTES = 1 << 25
@@ -76,16 +76,23 @@ class DaskRows:
         return known[: 1 + gradients]
 
     def _single(self, measures: Bound, k: int, W: Array, gradients: bool) -> tuple[Array, ...]:
-        _, K, d = W.shape
-        if gradients and self.eager and 8 * k * (K * d) ** 2 <= EAGER_BYTES:
+        if gradients and self._brings(k, W[0]):
             return self.total(partial(Piece.evaluated, measures=measures, k=k, W=W[0]))
         return self.total(partial(Piece.cell_sums, measures=measures, k=k, W=W, gradients=gradients))
 
+    def _brings(self, k: int, W: Array) -> bool:
+        """Tell whether gradients at W (K, d) bring the Hessians of k cells along."""
+        return self.eager and 8 * k * W.size**2 <= EAGER_BYTES
+
     def products(self, measures: Bound, factors: Factors, W: Array, half: bool) -> Array:
-        """Return X^T diag(v) X per pair of classes, from the cells' where a pass brought them along."""
-        known = self.memo.get(measures, W)
-        if known is None or len(known) < 3:
+        """Return X^T diag(v) X per pair of classes, from the cells' where passes bring them along."""
+        k = 2 + max(int(where.max()) for _, where in measures)  # the penalty comes after all cells
+        if not self._brings(k, W):
             return self.total(partial(Piece.products, measures=measures, factors=factors, W=W, half=half))[0]
+        known = self.memo.get(measures, W)
+        if known is None or len(known) < 3:  # the same way without the memo, which a resumed run does not have
+            known = self.total(partial(Piece.evaluated, measures=measures, k=k, W=W))
+            self.memo.put(measures, W, known)
         share = np.zeros(len(known[2]))
         for (_, where), per_cell in zip(measures, factors, strict=True):
             share[where[where >= 0]] += per_cell[where >= 0]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..exceptions import FairfrontError, InputError, require
+from .dask_blocks import PURPOSE
 from .memory import memory
 from .threads import threads_setting
 
@@ -42,12 +43,12 @@ class DaskSettings:
     @classmethod
     def current(cls) -> DaskSettings:
         """Return what Dask's configuration says."""
-        config = require("dask", "dask", "Dask collections").config
+        config = require("dask", "dask", PURPOSE).config
         given = {name: config.get(f"fairfront.{name}", getattr(cls, name)) for name in cls.__dataclass_fields__}
         if given["keep"] not in ("auto", "memory", "disk", "source"):
             raise InputError(f"fairfront.keep is {given['keep']!r}, expected 'auto', 'memory', 'disk' or 'source'.")
         for name in ("memory_share", "small_bytes", "patience"):
-            if isinstance(given[name], bool) or not isinstance(given[name], (int, float)) or given[name] < 0:
+            if isinstance(given[name], bool) or not isinstance(given[name], (int, float)) or not given[name] >= 0:
                 raise InputError(f"fairfront.{name} is {given[name]!r}, expected a number of at least 0.")
         return cls(**given)
 
@@ -56,7 +57,7 @@ class Runner:
     """Computes delayed values: on the client that was active when it was made, or else on the local scheduler."""
 
     def __init__(self, settings: DaskSettings) -> None:
-        self.dask = require("dask", "dask", "Dask collections")
+        self.dask = require("dask", "dask", PURPOSE)
         self.settings, self.client = settings, _active_client(self.dask)
         self.threads = {} if threads_setting() is None else {"num_workers": threads_setting()}
 
@@ -83,6 +84,12 @@ class Runner:
         future = self.client.compute(value)
         self._wait([future])
         return self._answer(future)
+
+    def brought(self, collections: list[Any]) -> list[Any]:
+        """Compute collections as a whole and return them in memory."""
+        if self.client is None:
+            return list(self.dask.compute(*collections, **self.threads))
+        return list(self.result(self.dask.delayed(collections)))
 
     def kept(self, values: list[Any]) -> list[Any]:
         """Compute delayed values and leave them where they are; what is lost with a worker is computed again."""

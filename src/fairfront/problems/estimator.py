@@ -134,12 +134,12 @@ class EstimatorProblem:
     def _begun(self, fold: int | None, only: Ints | None) -> Any:
         """Return the trees that all fits of a fold share, grown when they are first needed; None without any."""
         if self.shared is not None and fold not in self.begun:
-            X, y, weight = self._seen(self.weighted(np.zeros(len(self.algebra.b))), only)
-            self.begun[fold] = fit_learner(self.shared.beginning, X, y, weight, self.seed, self.fit_params)
+            seen = self._seen(self.weighted(np.zeros(len(self.algebra.b))), only)
+            self.begun[fold] = self.shared.begin(*seen, self.seed, self.fit_params)
         return self.begun.get(fold)
 
-    def _seen(self, rows: Rows, only: Ints | None) -> tuple[Any, NDArray[Any], Array]:
-        """Return features, labels and weights that a fit sees: those of some of the rows, or of all."""
+    def _seen(self, rows: Rows, only: Ints | None) -> tuple[Ints, Any, NDArray[Any], Array]:
+        """Return row numbers, features, labels and weights that a fit sees: of some of the rows, or of all."""
         index, target, weight = rows.index, rows.target, rows.weight
         if only is not None and not self.folds.same:
             chosen = np.isin(index, only)
@@ -147,12 +147,12 @@ class EstimatorProblem:
         task = self.laid.task
         y = target if task.kind == "regression" else np.asarray(task.classes)[target.astype(np.intp)]
         whole = len(index) == len(self.codes) and bool((np.diff(index) == 1).all())
-        return (self.X if whole else take_rows(self.X, index)), y, weight
+        return index, (self.X if whole else take_rows(self.X, index)), y, weight
 
     def _fit(self, rows: Rows, only: Ints | None, begun: Any) -> Any:
-        X, y, weight = self._seen(rows, only)
-        grown = None if self.shared is None else self.shared.grow(begun, X, y, weight, self.fit_params)
-        return grown if grown is not None else fit_learner(self.estimator, X, y, weight, self.seed, self.fit_params)
+        seen = self._seen(rows, only)
+        grown = None if self.shared is None else self.shared.grow(begun, *seen, self.fit_params)
+        return grown if grown is not None else fit_learner(self.estimator, *seen[1:], self.seed, self.fit_params)
 
     def fit_and_score(self, rows: Rows, fit: Ints, held: Ints, begun: Any) -> tuple[Any, Array]:
         """Fit to some rows and score others; the model itself is kept only when it is its own measure."""

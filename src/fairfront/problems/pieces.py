@@ -119,11 +119,12 @@ class Piece:
         """Return the sums of one run, of its gradients, and the products X^T diag(v) X of every cell, (k, K, K, d, d).
 
         One pass instead of two where rows are costly to get, for k matrices instead of one; groups have labels here.
+        Rows are taken in the chunks of `cell_sums`, so that sums and gradients are equal to the last bit.
         """
         K, d = W.shape
         W = aligned(W)
         L, G, H = np.zeros((1, k)), np.zeros((k, K, d)), np.zeros((k, K, K, d, d))
-        for start, stop, cell in self.cells.chunks(self.design.rows_per_chunk(K * K)):
+        for start, stop, cell in self.cells.chunks(self.design.rows_per_chunk(K)):
             scores, target = self.design.scores(start, stop, W), self.targets[start:stop]
             for bound, where in measures:
                 if where[cell] < 0:

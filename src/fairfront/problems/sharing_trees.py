@@ -7,6 +7,7 @@ XGBoost, whose fits are cheap already, gaps came out larger.
 from __future__ import annotations
 
 import copy
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,19 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 
 from ..exceptions import InputError
 from ..objectives import Array
+from .crossfit import Ints
+from .learners import fit_learner
+
+MANY = 10_000
+"""Rows above which scikit-learn's ``early_stopping="auto"`` stops early."""
+
+
+@dataclass(frozen=True, eq=False)
+class Beginning:
+    """The fitted shared trees, and a digest of the rows and labels that they saw."""
+
+    model: Any
+    rows: str
 
 
 @dataclass(frozen=True)
@@ -27,22 +41,41 @@ class SharedTrees:
     first: int
     rest: int
 
-    @property
-    def beginning(self) -> Any:
-        """Return the estimator that has only the shared trees, not fitted."""
-        return copy.deepcopy(self.estimator).set_params(max_iter=self.first)
+    def begin(
+        self, index: Ints, X: Any, y: NDArray[Any], weight: Array, seed: int, fit_params: Mapping[str, Any]
+    ) -> Beginning:
+        """Grow the shared trees on the rows of this index."""
+        shared = copy.deepcopy(self.estimator).set_params(max_iter=self.first)
+        return Beginning(fit_learner(shared, X, y, weight, seed, fit_params), self._rows_digest(index, y))
 
-    def grow(self, begun: Any, X: Any, y: NDArray[Any], weight: Array, fit_params: Mapping[str, Any]) -> Any | None:
-        """Return the fitted beginning with the rest grown on these weights; None where a class has no row left.
+    def grow(
+        self, begun: Beginning, index: Ints, X: Any, y: NDArray[Any], weight: Array, fit_params: Mapping[str, Any]
+    ) -> Any | None:
+        """Return the fitted beginning with the rest grown on these weights; None where that would be another model.
 
-        Bins, and the rows kept for early stopping, are those of the beginning.
+        It would be where a class has no row left, and, with early stopping, where rows are doubled, dropped or have
+        other labels than at the beginning: then the rows kept for early stopping are drawn anew, and the shared trees
+        were trained on most of them. Bins are those of the beginning.
         """
-        known = getattr(begun, "classes_", None)
+        known = getattr(begun.model, "classes_", None)
         if known is not None and len(np.unique(y)) != len(known):
             return None
-        model = copy.deepcopy(begun).set_params(warm_start=True, max_iter=begun.n_iter_ + self.rest)
+        if self._stops_early(begun.model, len(y)) and begun.rows != self._rows_digest(index, y):
+            return None
+        model = copy.deepcopy(begun.model).set_params(warm_start=True, max_iter=begun.model.n_iter_ + self.rest)
         model.fit(X, y, sample_weight=weight, **fit_params)
         return model.set_params(warm_start=False, max_iter=self.first + self.rest)
+
+    def _stops_early(self, begun: Any, n: int) -> bool:
+        asked = self.estimator.early_stopping
+        return bool(begun.do_early_stopping_) or asked is True or (asked == "auto" and n > MANY)
+
+    def _rows_digest(self, index: Ints, y: NDArray[Any]) -> str:
+        """Return a digest of what rows kept for early stopping are drawn by: for classes that is their labels too."""
+        found = hashlib.sha256(np.ascontiguousarray(index, dtype=np.int64).tobytes())
+        if isinstance(self.estimator, HistGradientBoostingClassifier):
+            found.update(np.unique(y, return_inverse=True)[1].astype(np.int64).tobytes())
+        return found.hexdigest()
 
 
 def shared_trees(estimator: Any, share: Any) -> SharedTrees | None:

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
+import sys
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
-import narwhals.stable.v1 as nw
 import numpy as np
 
 from ..objectives import Array
 from ..problems import EstimatorProblem, Setup
 from ..storage.checkpoints import Fingerprint
+from ..validation import as_numbers
+from .digests import code_of, digest
 
-ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+__all__ = ["digest", "estimator_fingerprint", "problem_fingerprint", "setup_fingerprint"]
+
+PREFERRED = "preference"
+NEAR = 1e-3
+"""How far from the start functions are evaluated a second time, relative to it."""
 
 
 def problem_fingerprint(problem: Any, start: Array | None, **settings: Any) -> Fingerprint:
     """Return the fingerprint of a run of a solver on a problem of any kind."""
     algebra = problem.algebra
-    known = {**settings, "fairfront": _version(), "start": start, "gap": algebra.gap}
+    known = {**_plain(settings), "fairfront": _version(), "start": start, "gap": algebra.gap}
+    if hasattr(problem, "functions"):
+        known["functions"] = (code_of(problem.functions), code_of(problem.jac))
     numbers = np.concatenate([algebra.p, algebra.B.reshape(-1), algebra.b])
     derived = {"objectives": (algebra.names, _rounded(numbers))}
     return Fingerprint(_digests(known), _cells_digest(problem, start), _digests(derived))
@@ -28,8 +35,9 @@ def problem_fingerprint(problem: Any, start: Array | None, **settings: Any) -> F
 
 def setup_fingerprint(setup: Setup, **settings: Any) -> Fingerprint:
     """Return the fingerprint of a run on a linear problem, wherever its rows are."""
-    known = {**settings, **_layout_of(setup), "fit_intercept": setup.problem.fit_intercept}
-    derived = {"groups": setup.problem.algebra.names, "ridge": setup.ridge, "favourable": setup.task}
+    known = {**_plain(settings), **_layout_of(setup), "fit_intercept": setup.problem.fit_intercept}
+    ridge = _rounded(np.array(setup.ridge))
+    derived = {"groups": setup.problem.algebra.names, "ridge": ridge, "favourable": setup.task}
     return Fingerprint(_digests(known), _cells_digest(setup.problem), _digests(derived))
 
 
@@ -40,7 +48,8 @@ def estimator_fingerprint(problem: EstimatorProblem, **settings: Any) -> Fingerp
     known = {
         **settings,
         **_layout_of(problem.driving),
-        "estimator": (type(learner).__module__, type(learner).__qualname__, parameters),
+        "estimator": (type(learner), parameters),
+        "version of the estimator": _packages(learner, *(value for _, value in parameters)),
         "random_state": problem.seed,
         "fit_params": dict(problem.fit_params),
         "shared_trees": None if problem.shared is None else problem.shared.first,
@@ -51,14 +60,31 @@ def estimator_fingerprint(problem: EstimatorProblem, **settings: Any) -> Fingerp
 
 
 def _layout_of(setup: Setup) -> dict[str, Any]:
-    algebra = setup.problem.algebra
+    algebra, rule = setup.problem.algebra, setup.recipe["groups"]
     return {
         "fairfront": _version(),
         "notion": setup.notions,
         "surrogate": setup.surrogate,
         "loss": setup.problem.loss,
         "gap": algebra.gap,
+        "groups": (rule.cross, rule.min_size),
     }
+
+
+def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings in which lists and arrays of the same numbers are the same."""
+    return {name: _floats(value) if name.startswith(PREFERRED) else value for name, value in settings.items()}
+
+
+def _floats(value: Any) -> Any:
+    counted = value is None or isinstance(value, (int, np.integer))
+    return value if counted else np.atleast_2d(as_numbers(value, PREFERRED))
+
+
+def _packages(*learners: Any) -> dict[str, str]:
+    """Return the versions of the packages that an estimator and those inside it come from."""
+    tops = {type(each).__module__.partition(".")[0] for each in learners if hasattr(each, "get_params")}
+    return {top: str(getattr(sys.modules.get(top), "__version__", None)) for top in sorted(tops)}
 
 
 def _digests(values: Mapping[str, Any]) -> dict[str, str]:
@@ -71,7 +97,8 @@ def _cells_digest(problem: Any, start: Array | None = None) -> str:
     Functions, which may be defined near the start only, are evaluated there.
     """
     if not hasattr(problem, "values") and start is not None:
-        return digest(_rounded(problem.cells(start.reshape(-1, problem.K, problem.d)).L))
+        first = start.reshape(-1, problem.K, problem.d)
+        return digest((_rounded(problem.cells(first).L), _nearby(problem, first)))
     W = np.random.default_rng(0).normal(scale=1.0 / np.sqrt(problem.d), size=(1, problem.K, problem.d))
     both = np.concatenate([W, -W])
     values: Array = problem.values(both) if hasattr(problem, "values") else problem.cells(both).L
@@ -79,42 +106,20 @@ def _cells_digest(problem: Any, start: Array | None = None) -> str:
     return digest((_rounded(values), None if layout is None else _rounded(layout.cells.weight)))
 
 
+def _nearby(problem: Any, start: Array) -> list[str] | None:
+    """Return values near the start, where other functions of the same value there differ; None outside their domain."""
+    step = np.random.default_rng(0).normal(scale=NEAR, size=start.shape) * np.maximum(np.abs(start), 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return _rounded(problem.cells(start + step).L)
+        except Exception:  # any function, any error: the start alone has to do
+            return None
+
+
 def _rounded(values: Array) -> list[str]:
     """Return numbers to nine digits: the last ones depend on the order of sums, and so on machines and threads."""
     return [f"{value:.8e}" for value in np.asarray(values).reshape(-1)]
-
-
-def digest(value: Any) -> str:
-    """Return the digest of arrays, frames, sparse matrices, and of whatever else says what it is when it is shown."""
-    found = hashlib.sha256()
-    _take_in(found, value)
-    return found.hexdigest()[:32]
-
-
-def _take_in(found: Any, value: Any) -> None:
-    """Add a value and what is inside it, each with its type, so that no two values look alike."""
-    value = value.item() if isinstance(value, np.generic) else value
-    native = nw.from_native(value, pass_through=True, eager_only=True)
-    if isinstance(native, nw.DataFrame):
-        value = {str(column.name): column.to_numpy() for column in native.iter_columns()}
-    elif hasattr(value, "tocsr"):
-        rows = value.tocsr()
-        value = (rows.shape, rows.data, rows.indices, rows.indptr)
-    found.update(f"{type(value).__name__}(".encode())
-    if isinstance(value, np.ndarray) and value.dtype.kind != "O":
-        _take_in(found, (value.dtype.str, value.shape))
-        found.update(np.ascontiguousarray(value).tobytes())
-    elif isinstance(value, Mapping):
-        for key, each in value.items():
-            _take_in(found, (key, each))
-    elif isinstance(value, np.ndarray):
-        found.update(repr(value.shape).encode() + ADDRESS.sub("", repr(value.ravel().tolist())).encode())
-    elif isinstance(value, (list, tuple)):
-        for each in value:
-            _take_in(found, each)
-    else:
-        found.update(ADDRESS.sub("", repr(value)).encode())
-    found.update(b")")
 
 
 def _version() -> str:

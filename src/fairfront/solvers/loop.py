@@ -13,7 +13,7 @@ from ..exceptions import InputError, UnboundedError
 from ..objectives import Algebra, Array
 from ..problems import FirstOrder, Point
 from .resuming import Journal
-from .run_log import Mask, Memory, Outcome, RunLog, State
+from .run_log import Mask, Memory, Outcome, RunLog, State, of_few
 from .status import Status
 
 __all__ = ["Mask", "OnIterate", "Outcome", "Plan", "Solver", "State", "check_needs", "run"]
@@ -91,7 +91,7 @@ def run(
     check_needs(problem, solver.needs, solver)
     problem, W, state = solver.prepare(problem, start, target, np.random.default_rng(random_state))
     algebra: Algebra = problem.algebra
-    kept = _Keeping(journal or Journal(), target, memory)
+    kept = _Keeping(journal or Journal(), target, memory, of_few(problem))
     begun, log, ids, state = kept.begin(algebra, state)
     if log is None:
         point: Point = problem.cells(W)
@@ -129,8 +129,8 @@ def run(
 class _Keeping:
     """Notes a batch of runs in a journal and finds it there again."""
 
-    def __init__(self, journal: Journal, target: Any, memory: Memory | None) -> None:
-        self.journal, self.memory = journal, memory
+    def __init__(self, journal: Journal, target: Any, memory: Memory | None, few: bool) -> None:
+        self.journal, self.memory, self.few = journal, memory, few
         self.asked = np.zeros(0) if target is None else np.column_stack([target.pi, target.caps])
         self.noted = self.ended = False
 
@@ -153,7 +153,7 @@ class _Keeping:
     def note(self, log: RunLog, iteration: int, ids: NDArray[np.intp], state: Any = None) -> None:
         """Note the runs as they are before a step; evaluating them anew is one more pass."""
         log.passes += 1
-        arrays, numbers = log.stored()
+        arrays, numbers = log.stored(self.few)
         arrays |= {"ids": ids, **({} if state is None else state.stored())}
         arrays |= {} if self.memory is None else self.memory.stored()
         if self.noted:

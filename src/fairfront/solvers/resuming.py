@@ -27,6 +27,7 @@ from ..storage.checkpoints import (
     remove_leftovers,
     write_checkpoint,
 )
+from ..storage.locks import FileLock, take_lock
 
 SHARE = 20.0
 """Writing waits until so many times the last writing have passed: it takes a twentieth of the time at most."""
@@ -39,11 +40,18 @@ class Journal:
     When and how often the file is written changes nothing in what a run finds.
     """
 
-    def __init__(self, path: Path | None = None, owner: Fingerprint | None = None, known: list[Entry] | None = None):
-        self.path, self._owner = path, owner
+    def __init__(
+        self,
+        path: Path | None = None,
+        owner: Fingerprint | None = None,
+        known: list[Entry] | None = None,
+        lock: FileLock | None = None,
+    ) -> None:
+        self.path, self._owner, self._lock = path, owner, lock
         self._entries: list[Entry] = known or []
         self._next = 0
-        self._noted = self._warned = False
+        self._noted = False
+        self._warned: set[str] = set()
         self._cost, self._written = 0.0, time.monotonic()
 
     @property
@@ -59,8 +67,9 @@ class Journal:
         if entry.kind != kind or not _same(entry.asked, asked):
             del self._entries[self._next :]
             self._warn(
+                "other points",
                 f"{self.path} comes to other points than this run from here on, as on another machine or with other "
-                "versions of libraries; they are solved again."
+                "versions of libraries; they are solved again.",
             )
             return None
         self._next += 1
@@ -104,8 +113,12 @@ class Journal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._noted:
-            self._write()
+        try:
+            if self._noted:
+                self._write()
+        finally:
+            if self._lock is not None:
+                self._lock.release()
 
     def _changed(self) -> None:
         self._noted = True
@@ -117,7 +130,7 @@ class Journal:
         try:
             self.save()
         except InputError as error:
-            self._warn(f"{error} The run goes on; the last checkpoint that was written stays.")
+            self._warn("disk", f"{error} The run goes on; the last checkpoint that was written stays.")
 
     def save(self) -> None:
         """Write all answers so far."""
@@ -130,9 +143,10 @@ class Journal:
             self._written = time.monotonic()
             self._cost = self._written - begun
 
-    def _warn(self, text: str) -> None:
-        if not self._warned:
-            self._warned = True
+    def _warn(self, kind: str, text: str) -> None:
+        """Tell something once."""
+        if kind not in self._warned:
+            self._warned.add(kind)
             warnings.warn(text, FairfrontWarning, stacklevel=2)
 
 
@@ -152,17 +166,23 @@ def _same(known: NDArray[Any], asked: NDArray[Any]) -> bool:
 def open_journal(path: Any, resume: bool, owner: Callable[[], Fingerprint]) -> Journal:
     """Return the journal of a run: of an earlier one to go on with, a new one, or none without a path.
 
-    A place that cannot be written to is an error here, before any work.
+    A place that cannot be written to, or that another run uses, is an error here, before any work.
     """
     check_checkpoint(path, resume)
     if path is None:
         return Journal()
-    place, ours = Path(path), owner()
-    remove_leftovers(place)
-    known: list[Entry] = []
-    if place.exists():
-        its, known = read_checkpoint(place)
-        ours.refuse_other(its, place)
-    journal = Journal(place, ours, known)
-    journal.save()
-    return journal
+    place = Path(path)
+    lock = take_lock(place)
+    try:
+        ours = owner()
+        remove_leftovers(place)
+        known: list[Entry] = []
+        if place.exists():
+            its, known = read_checkpoint(place)
+            ours.refuse_other(its, place)
+        journal = Journal(place, ours, known, lock)
+        journal.save()
+        return journal
+    except BaseException:
+        lock.release()
+        raise

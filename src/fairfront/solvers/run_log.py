@@ -16,6 +16,18 @@ from .status import Status
 
 Mask = NDArray[np.bool_]
 S = TypeVar("S", bound="State")
+FEWEST = 10
+"""Gaps of fewer rows are not written to checkpoints: with the data of all others, they would give these away."""
+
+
+def of_few(problem: Any) -> bool:
+    """Tell whether some cell of a problem has so few rows that its averages are not written."""
+    layout = getattr(problem, "layout", None)
+    if layout is None:
+        return False
+    cells = layout.cells
+    counts = np.diff(cells.offsets) if cells.shares is None else cells.shares.sum(axis=1)
+    return bool(counts.min() < FEWEST)
 
 
 @dataclass(frozen=True)
@@ -74,7 +86,8 @@ class Outcome:
     """Where R runs ended: weights, cells, objectives (R, m), status, steps.
 
     ``history`` holds the objectives of every accepted iterate of each run, ``passes`` counts passes over the data,
-    ``certificate`` (R,) is the largest certificate of any direction taken (NaN where directions have none).
+    ``certificate`` (R,) is the largest certificate of any direction taken (NaN where directions have none). Where a gap
+    is one of fewer than `FEWEST` rows, a checkpoint keeps no history: in a resumed run, steps before it are NaN.
     """
 
     W: Array
@@ -123,15 +136,16 @@ class RunLog:
         h = self.algebra.objectives(self.L)
         return Outcome(self.W, self.L, h, tuple(self.status), self.n_iter, history, self.passes, self.certificate)
 
-    def stored(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return weights, histories and counts of steps, but no cells, which are evaluated again."""
+    def stored(self, few: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return weights, counts of steps, and histories unless they are `of_few`; cells are evaluated again."""
         arrays = {
             "W": self.W,
             "n_iter": self.n_iter,
             "certificate": self.certificate,
             "lengths": np.array([len(h) for h in self.history]),
-            "history": np.concatenate([np.array(h) for h in self.history]),
         }
+        if not few:
+            arrays["history"] = np.concatenate([np.array(h) for h in self.history])
         return arrays, {"status": [each.name for each in self.status], "passes": self.passes}
 
     @classmethod
@@ -141,7 +155,8 @@ class RunLog:
         log.algebra, log.W, log.n_iter = algebra, arrays["W"].copy(), arrays["n_iter"].copy()
         log.L = np.zeros((len(log.W), len(algebra.p)))
         log.status = [Status[name] for name in entry.numbers["status"]]
-        parts = np.split(arrays["history"], np.cumsum(arrays["lengths"])[:-1])
+        unknown = np.full((int(arrays["lengths"].sum()), algebra.m), np.nan)
+        parts = np.split(arrays.get("history", unknown), np.cumsum(arrays["lengths"])[:-1])
         log.history = [list(part) for part in parts]
         log.passes, log.certificate = int(entry.numbers["passes"]), arrays["certificate"].copy()
         return log

@@ -52,8 +52,9 @@ class Fingerprint:
         changed = _changed(self.settings, other.settings)
         if not changed and self.rows != other.rows:
             raise InputError(
-                f"{path} is a checkpoint of other data, expected the same rows, labels, groups and weights; continue "
-                "with those, or choose another path."
+                f"{path} is a checkpoint of other data, or of other settings that change what rows count for "
+                "(favourable, groups), expected the same rows, labels, groups and weights; continue with those, or "
+                "choose another path."
             )
         changed = changed or _changed(self.derived, other.derived)
         if changed:
@@ -73,7 +74,23 @@ def check_checkpoint(path: Any, resume: bool) -> None:
         if resume:
             raise InputError("resume needs a checkpoint, found None; name the file to go on from.")
         return
-    target = Path(path)
+    if not isinstance(path, (str, os.PathLike)) or not isinstance(os.fspath(path), str) or not os.fspath(path):
+        raise InputError(f"checkpoint is {path!r}, expected the name of a file such as 'run.checkpoint'.")
+    try:
+        _check_place(Path(path), resume)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"checkpoint is no name of a file ({why}), found {_short(path)}; choose another.") from error
+
+
+def _short(path: Any) -> str:
+    shown = repr(os.fspath(path))
+    return shown if len(shown) <= 80 else f"{shown[:40]}...{shown[-20:]}"
+
+
+def _check_place(target: Path, resume: bool) -> None:
+    with suppress(FileNotFoundError, NotADirectoryError):
+        target.lstat()  # tells of names that no file can have, where is_dir() would only say no
     if target.is_dir():
         raise InputError(f"{target} is a folder, expected the name of a file for the checkpoint; choose another name.")
     if not target.parent.is_dir():
@@ -88,11 +105,29 @@ def check_checkpoint(path: Any, resume: bool) -> None:
 
 
 def remove_leftovers(path: Any) -> None:
-    """Remove what killed runs left of files that they were writing; nothing of it was ever read."""
+    """Remove what killed runs left of files that they were writing; what a living process writes stays."""
     target = Path(os.path.realpath(path))
     for left in target.parent.glob(f".{glob.escape(target.name)}.partial-*"):
-        with suppress(OSError):
-            left.unlink()
+        if not _is_written(left):
+            with suppress(OSError):
+                left.unlink()
+
+
+def _is_written(partial: Path) -> bool:
+    """Tell whether another process that lives has the number in the name of a file.
+
+    Process 1, and this one's number, are what an earlier run in a container had.
+    """
+    number = partial.name.rpartition(".partial-")[2].partition("-")[0]
+    if not number.isdigit() or int(number) in (1, os.getpid()) or os.name == "nt":  # there, open files stay anyhow
+        return False
+    try:
+        os.kill(int(number), 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # it lives, and is somebody else's
+        pass
+    return True
 
 
 def write_checkpoint(path: Any, fingerprint: Fingerprint, entries: Sequence[Entry]) -> None:
@@ -113,7 +148,8 @@ def write_checkpoint(path: Any, fingerprint: Fingerprint, entries: Sequence[Entr
         "packed": known,
     }
     body = json.dumps(encode(content), allow_nan=False).encode("ascii") + b"\n" + packed
-    write_file(path, b"\n".join([KIND, hashlib.sha256(body).hexdigest().encode("ascii"), body]))
+    sealed = b"\n".join([KIND, hashlib.sha256(body).hexdigest().encode("ascii"), body])
+    write_file(path, sealed, private=True)
 
 
 def read_checkpoint(path: Any) -> tuple[Fingerprint, list[Entry]]:

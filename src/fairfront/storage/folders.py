@@ -1,7 +1,8 @@
 """Folders and files that appear whole or not at all.
 
-Everything is built beside its place under a hidden name (``.NAME.partial-PID``), forced to the disk, and renamed. What
-has its final name is complete; what was interrupted is removed, or stays hidden if even that was impossible.
+Everything is built beside its place under a hidden name (``.NAME.partial-PID-THREAD``), forced to the disk, and
+renamed. What has its final name is complete; what was interrupted is removed, or stays hidden if even that was
+impossible.
 """
 
 from __future__ import annotations
@@ -52,9 +53,12 @@ def write_folder(path: Any, fill: Callable[[Path], None], *, overwrite: bool = F
     return Path(path)
 
 
-def write_file(path: Any, data: bytes | str) -> Path:
-    """Write a file in one piece, in the place of one that may be there, and return its path; text is UTF-8."""
-    with writing(path) as file:
+def write_file(path: Any, data: bytes | str, *, private: bool = False) -> Path:
+    """Write a file in one piece, in the place of one that may be there, and return its path; text is UTF-8.
+
+    A ``private`` file can be read by its owner only.
+    """
+    with writing(path, private=private) as file:
         file.write(data.encode("utf-8") if isinstance(data, str) else data)
     return Path(path)
 
@@ -77,7 +81,7 @@ def write_numbered(folder: Path, text: str) -> Path:
 
 
 @contextmanager
-def writing(path: Any, *, text: bool = False) -> Iterator[IO[Any]]:
+def writing(path: Any, *, text: bool = False, private: bool = False) -> Iterator[IO[Any]]:
     """Yield a file to write to piece by piece, which takes its name only when all is written; text is UTF-8."""
     target = _real(path)
     partial = _beside(target, "partial")
@@ -85,7 +89,8 @@ def writing(path: Any, *, text: bool = False) -> Iterator[IO[Any]]:
         if target.is_dir():
             raise InputError(f"{target} is a folder, expected the name of a file; choose another name.")
         try:
-            with partial.open("w", encoding="utf-8", newline="") if text else partial.open("wb") as file:
+            how: dict[str, Any] = {"mode": "w", "encoding": "utf-8", "newline": ""} if text else {"mode": "wb"}
+            with open(partial, **how, opener=_owners if private else None) as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
@@ -95,13 +100,18 @@ def writing(path: Any, *, text: bool = False) -> Iterator[IO[Any]]:
         _sync(target.parent)
 
 
+def _owners(path: str, flags: int) -> int:
+    """Open a new file that its owner alone may read."""
+    return os.open(path, flags, 0o600)
+
+
 def _real(path: Any) -> Path:
     """Return the place that links lead to, so that a link is never replaced by what it should point at."""
     return Path(os.path.realpath(path))
 
 
 def _beside(target: Path, what: str) -> Path:
-    return target.parent / f".{target.name}.{what}-{os.getpid()}"
+    return target.parent / f".{target.name}.{what}-{os.getpid()}-{get_ident()}"
 
 
 def check_new_folder(path: Any, overwrite: bool = False) -> None:

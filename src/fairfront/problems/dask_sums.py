@@ -1,0 +1,41 @@
+"""Sums where the rows are: what a pass adds up over one partition, and how the sums of partitions are joined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from ..objectives import Array
+from .dask_parts import loose
+from .dask_spooling import Spooled
+from .pieces import Piece
+from .threads import blas_threads
+
+Ask = Callable[[Piece], tuple[Array, ...] | Array]
+"""A pass: what to add up over a piece."""
+
+
+def added(ask: Ask, *part: Any) -> tuple[Array, ...]:
+    """Add up over one part: a piece, a spooled one, or features, side and plan; with one BLAS thread."""
+    with blas_threads(1):
+        piece = loose(*part) if len(part) > 1 else part[0]
+        found = ask(piece.mapped() if isinstance(piece, Spooled) else piece)
+    return found if isinstance(found, tuple) else (found,)
+
+
+def summed(parts: Sequence[tuple[Array, ...]]) -> tuple[Array, ...]:
+    """Return the sums of arrays, from the first part to the last."""
+    return tuple(reduce(np.add, arrays) for arrays in zip(*parts, strict=True))
+
+
+def bent_diagonal(piece: Piece, measures: Any, factors: Any, W: Array) -> tuple[Array, ...]:
+    """Return the diagonal of a Hessian that is never formed."""
+    return (piece.diagonal(piece.curvatures(measures, factors, W), len(W)),)
+
+
+def bent_product(piece: Piece, measures: Any, factors: Any, W: Array, V: Array) -> tuple[Array, ...]:
+    """Return the product of rows V with a Hessian that is never formed; its curvatures are found anew."""
+    return (piece.bent(piece.curvatures(measures, factors, W), V, len(W)),)
