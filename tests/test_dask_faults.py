@@ -20,8 +20,8 @@ import fairfront as ff
 from conftest import draw
 from fairfront.exceptions import FairfrontError
 from fairfront.problems import linear_problem
-from fairfront.problems.dask_reading import brought
-from fairfront.problems.dask_running import ClusterError
+from fairfront.problems.dask.reading import brought
+from fairfront.problems.dask.running import ClusterError
 
 dask = pytest.importorskip("dask", reason="the extra dask is not installed")
 da = pytest.importorskip("dask.array")

@@ -15,7 +15,7 @@ import fairfront as ff
 from conftest import draw
 from fairfront.exceptions import FairfrontWarning, GroupWarning, InputError
 from fairfront.measures.score_bins import count_scores, joined_bins, score_edges
-from fairfront.problems.dask_passes import reduced
+from fairfront.problems.dask.passes import reduced
 from fairfront.validation import is_dask
 
 da = pytest.importorskip("dask.array", reason="needs the extra dask")

@@ -19,8 +19,8 @@ import fairfront as ff
 from conftest import draw
 from fairfront.exceptions import GroupWarning, InputError
 from fairfront.problems import LinearProblem, Setup, linear_problem
-from fairfront.problems.dask import DaskProblem
-from fairfront.problems.dask_spooling import Spooled
+from fairfront.problems.dask.problem import DaskProblem
+from fairfront.problems.dask.spooling import Spooled
 from fairfront.problems.threads import blas_threads, threads_setting
 from fairfront.tracing import trace_setup
 

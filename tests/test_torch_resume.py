@@ -90,6 +90,12 @@ def test_checkpoints_of_other_runs_are_refused(tmp_path) -> None:
         ({"training": fft.Training(epochs=8, lr=2e-2, batch_size=64)}, "training"),
         ({"optimizer": lambda p: torch.optim.Adam(p, lr=2e-2)}, "optimizer"),
         ({"notion": "demographic_parity"}, "objectives"),
+        ({"loss": "squared_hinge"}, "objectives"),
+        ({"surrogate": "rate"}, "objectives"),
+        ({"gap": "absolute"}, "objectives"),
+        ({"ridge": 0.1}, "objectives"),
+        ({"scheduler": lambda o: torch.optim.lr_scheduler.ExponentialLR(o, 0.9)}, "scheduler"),
+        ({"validation": data()}, "of other data"),
         ({"sensitive_features": group[::-1].copy()}, "of other data"),
     ):
         with pytest.raises(ff.InputError, match=words):

@@ -152,6 +152,8 @@ def test_the_head_has_the_frontier_of_a_linear_model_on_its_features() -> None:
     assert torch.equal(front.select(id=0)[0].weight, module[0].weight)
     with pytest.raises(ff.InputError, match="head '1' is Tanh"):
         fft.trace_head(module, X, y, sensitive_features=group, head="1")
+    with pytest.raises(ff.InputError, match="are not the output of head '2'"):
+        fft.trace_head(nn.Sequential(*net(), nn.Sigmoid()), X, y, sensitive_features=group)
     with pytest.raises(ff.InputError, match="gives 3 scores per row, expected 1"):
         fft.trace_head(net(outputs=3), X, y, sensitive_features=group, n_points=2, progress=False)
 
@@ -164,16 +166,14 @@ def test_images_with_a_group_attribute() -> None:
     images[:, :, 1:3, 1:3] += (np.where(group == 1, 1.5, 0.5) * y)[:, None, None, None]
     torch.manual_seed(0)
     conv = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(64, 1))
-    front = fft.trace(
-        conv,
-        images,
-        y,
-        sensitive_features=group.astype(str),
-        preferences=2,
-        training=fft.Training(20, 64, 5e-3),
-        progress=False,
-    )
-    assert front.gaps.min() < 0.5 * front.gaps.max()  # the largest is plain training's
+    how = {"sensitive_features": group.astype(str), "training": fft.Training(20, 64, 5e-3), "progress": False}
+    front = fft.trace(conv, images, y, preferences=2, **how)
+    plain = fft.fit(conv, images, y, rule=fft.PlainRule(), **how)
+    place = int(np.abs(front.loss - plain.objectives[0]).argmin())
+    np.testing.assert_allclose(front.objectives[place], plain.objectives, rtol=1e-6)
+    np.testing.assert_allclose(front.signed_gaps[place], plain.gaps, rtol=1e-6)
+    assert front.gaps.min() < 0.5 * abs(plain.gaps[0])
+    assert front.loss[front.gaps[:, 0].argmin()] < plain.objectives[0] + 0.05
     judged = front.evaluate(images, y, sensitive_features=group.astype(str))
     assert judged.column("error")[0] < 0.3
 

@@ -15,7 +15,7 @@ from ..measures.part_sums import PartSums, joined_sums, part_sums
 from ..measures.score_bins import SURE, count_scores, score_edges
 from ..measures.table import check_scores, decide, evaluation_of
 from ..objectives import Array, Task
-from ..problems.dask_passes import reduced
+from ..problems.dask.passes import reduced
 from ..validation import as_weights, check_labels, is_dask, take_rows
 from .group_book import GroupBook, group_book
 from .matching import checked_features, encode_labels

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import Attribute, GroupProbabilities
-from ..problems.dask_passes import reduced
+from ..problems.dask.passes import reduced
 from ..validation import as_columns, factorize, is_dask
 from .matching import is_crossed, resolve_attributes
 

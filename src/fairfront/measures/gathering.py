@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..problems.dask_passes import reduced
+from ..problems.dask.passes import reduced
 from ..problems.memory import GIGABYTE, memory
 from ..validation import as_columns, factorize, is_dask
 

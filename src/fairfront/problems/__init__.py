@@ -2,8 +2,8 @@
 
 from .base import FirstOrder, Point, SecondOrder, WeightedFit, gram
 from .building import Setup, linear_problem
-from .dask import DaskProblem
-from .dask_running import ClusterError, DaskSettings
+from .dask.problem import DaskProblem
+from .dask.running import ClusterError, DaskSettings
 from .estimator import EstimatorProblem, Reading, estimator_problem
 from .function import FunctionProblem
 from .linear import LinearProblem

@@ -41,7 +41,7 @@ from ..validation import (
 from .linear import LinearProblem
 
 if TYPE_CHECKING:
-    from .dask_reading import FarData
+    from .dask.reading import FarData
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def _read(X: Any, y: Any, sensitive_features: Any, sample_weight: Any, regressio
     """Check the data where they are; small Dask collections are brought to memory."""
     given = (X, y, sensitive_features, sample_weight)
     if any(is_dask(part) for part in given):
-        from .dask_reading import brought, far_data
+        from .dask.reading import brought, far_data
 
         far = far_data(*given, regression)
         if far is not None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..problems.dask_blocks import require_dask
+from ..problems.dask.blocks import require_dask
 from ..problems.memory import GIGABYTE, memory
 from ..tables.arrow_reading import ArrowSource
 from ..tables.codes import Codes

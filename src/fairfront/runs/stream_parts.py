@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..objectives import Array
-from ..problems.dask_blocks import lazy_column, lazy_matrix
-from ..problems.dask_passes import reduced
+from ..problems.dask.blocks import lazy_column, lazy_matrix
+from ..problems.dask.passes import reduced
 from ..tables.codes import Codes
 from ..tables.encoding import TableEncoder
 from ..tables.parquet_blocks import Block, ParquetBlocks

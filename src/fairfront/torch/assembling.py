@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +11,7 @@ from ..frontier import Frontier, facts_of
 from ..objectives import Array
 from ..pareto import nondominated
 from ..solvers import Status
+from .modules import copied
 from .points import TorchPoints
 from .problem import TorchProblem
 
@@ -35,7 +35,7 @@ def assemble_modules(problem: TorchProblem, W: Array, status: list[Status], pi: 
         task=setup.task,
         loss=setup.problem.loss.name,
         n_scores=problem.objectives.n_scores,
-        module=copy.deepcopy(problem.module).eval(),
+        module=copied(problem.module).eval(),
         tasks=tuple(each.task for each in laid) if len(laid) > 1 else (),
     )
     N = len(places)

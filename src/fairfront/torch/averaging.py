@@ -9,9 +9,11 @@ that a few batches know little of.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from ..exceptions import InputError
 from ..objectives import Array
 from .backend import Tensor
 from .gradients import Reading
@@ -54,12 +56,13 @@ class Average:
 
     def seen_all(self, found: Reading, memory: float, scale: Tensor | None, other: Reading | None) -> Average:
         """Return the averages with one more batch, or two that were drawn independently."""
-        count, G = self.gradients + 1, self.G
+        count, G = self.gradients, self.G
         if other is not None:
             L, Q = 0.5 * (found.L + other.L), found.gram(other.G, scale)
         elif memory == 0.0:
             L, Q = found.L, found.gram(None, scale)
         else:
+            count += 1
             G = found.G * (1.0 - memory) if G is None else G.lerp_(found.G, 1.0 - memory)
             L, Q = found.L, found.gram(G, scale) / (1.0 - memory**count)
         values, products = _mixed(self.L, L, memory), _mixed(self.Q, Q, memory)
@@ -72,6 +75,13 @@ class Average:
     def without_products(self) -> Average:
         """Return the averages without what is measured in a metric, when that has changed."""
         return replace(self, Q=None, squared=None, products=0)
+
+
+def check_memory(memory: Any) -> float:
+    """Return the weight of the past, a number from 0 to below 1."""
+    if not isinstance(memory, (int, float, np.number)) or not 0.0 <= memory < 1.0:
+        raise InputError(f"memory is {memory!r}, expected a number from 0 to below 1.")
+    return float(memory)
 
 
 def _mixed(old: Array | None, new: Array, memory: float) -> Array:

@@ -126,6 +126,16 @@ class Block:
                 yield int(where[cell]), slope * share
 
 
+def as_rows(rows: Any, n: int) -> Ints:
+    """Return row numbers from 0 to below n."""
+    found = np.asarray(rows.cpu() if hasattr(rows, "cpu") else rows)
+    if found.ndim != 1 or (found.dtype.kind not in "iu" and found.size):
+        raise InputError(f"rows has entries of type {found.dtype} and the shape {found.shape}, expected row numbers.")
+    if found.size and not 0 <= found.min() <= found.max() < n:
+        raise InputError(f"rows has numbers from {found.min()} to {found.max()}, expected 0 to {n - 1}: rows of y.")
+    return found.astype(np.intp, copy=False)
+
+
 def _names(problem: LinearProblem) -> tuple[str, ...]:
     """Name every class of rows by the averages that it enters."""
     inside: list[list[str]] = [[] for _ in range(problem.layout.cells.count)]

@@ -11,9 +11,9 @@ from typing import Any
 
 from .backend import Module, Tensor, torch
 from .layers import Passage, Tape
+from .modules import is_hooked
 
 ELEMENTWISE = ("ReLU", "LeakyReLU", "ELU", "SELU", "GELU", "SiLU", "Tanh", "Sigmoid", "Softplus", "Identity", "Dropout")
-HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ def _later(a: Tensor, W: Tensor, b: Tensor | None) -> Tensor:
 
 def _links(module: Module, prefix: str) -> tuple[Link, ...] | None:
     """Return the links of a module, or None if it is no chain or something listens to its parts."""
-    if any(getattr(module, hooks, None) for hooks in HOOKS):
+    if is_hooked(module):
         return None
     kind: Any = type(module)
     if kind is torch.nn.Linear:

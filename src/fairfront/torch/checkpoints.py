@@ -24,7 +24,7 @@ def write_checkpoint(path: Any, parts: dict[str, Any]) -> None:
     """Write nested mappings and lists of tensors, numbers and text."""
     tensors: dict[str, Tensor] = {}
     content = json.dumps(encode(_apart(parts, "", tensors)))
-    write_file(path, safetensors().save(tensors, {"format": KIND, "content": content}))
+    write_file(path, safetensors().save(tensors, {"format": KIND, "content": content}), private=True)
 
 
 def read_checkpoint(path: Any) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..exceptions import InputError
 from ..objectives import Array
-from ..validation import pass_hint
+from ..validation import check_count, pass_hint
 from .backend import torch
 from .fitting import fit
+from .modules import copied
 from .points import module_scores
 from .training import Training
 
@@ -92,7 +92,7 @@ class TorchFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_ = np.unique(y)
         self.n_scores_ = 1 if len(self.classes_) == 2 else len(self.classes_)
         free = self.max_loss_gap is None and self.preference is None
-        seed = 0 if self.random_state is None else self.random_state
+        seed = 0 if self.random_state is None else check_count(self.random_state, "random_state", least=0)
         found = fit(
             self._made(X.shape[1], seed),
             X,
@@ -115,7 +115,7 @@ class TorchFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _made(self, width: int, seed: int) -> Any:
         """Return the module to train: a copy of the one given, or a new one from the seed."""
         if isinstance(self.module, torch.nn.Module):
-            return copy.deepcopy(self.module)
+            return copied(self.module)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             if self.module is not None:

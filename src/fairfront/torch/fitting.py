@@ -13,9 +13,11 @@ from ..objectives import Array
 from ..progress import progress_bar
 from .backend import Module, Optimizer, torch
 from .layouts import TorchObjectives, objectives, on_other_rows
+from .modules import copied, moved, trainable
+from .points import module_scores
 from .problem import TorchProblem
 from .rules import Rule
-from .scoring import as_inputs, n_rows, trainable
+from .scoring import as_inputs, call, n_rows, take
 from .stepping import FairStep
 from .training import Held, Training, train
 
@@ -82,18 +84,16 @@ def fit(
     device : optional
         Where to train; by default where the module is.
     """
-    config = training or Training()
+    config = training_of(training, "training")
     given = objectives(y, sensitive_features=sensitive_features, **settings)
-    if device is not None:
-        module.to(device)
+    moved(module, device)
     inputs = inputs_for(module, X, given)
     held = None if validation is None else _held(module, given, validation)
     if config.patience is not None and held is None:
         raise InputError("patience needs held-out rows to watch, found none; give validation=(X, y, groups).")
-    make = optimizer or (lambda parameters: torch.optim.Adam(parameters, lr=config.lr))
-    chosen = make(list(trainable(module).values()))
+    chosen = optimizer_of(optimizer, config)(list(trainable(module).values()))
     step = FairStep(module, chosen, given, max_gap=max_gap, preference=preference, rule=rule, memory=config.memory)
-    plan = None if scheduler is None else scheduler(chosen)
+    plan = _scheduler(scheduler, chosen)
     with torch.random.fork_rng(devices=[]), progress_bar(progress, "training", config.epochs) as bar:
         torch.manual_seed(config.seed)
         module.train()
@@ -111,13 +111,52 @@ def fit(
     )
 
 
+def training_of(given: Any, name: str) -> Training:
+    """Return how to train, or say that something else was given."""
+    if given is not None and not isinstance(given, Training):
+        raise InputError(f"{name} is a {type(given).__name__}, expected a fairfront.torch.Training.")
+    return given or Training()
+
+
+def optimizer_of(given: Any, config: Training) -> Callable[[Any], Optimizer]:
+    """Return the function that makes the optimiser, Adam's without one."""
+    if given is not None and not callable(given):
+        raise InputError(
+            f"optimizer is a {type(given).__name__}, expected a function of the parameters that makes one, such as "
+            "lambda p: torch.optim.SGD(p, lr=0.1)."
+        )
+    return given or (lambda parameters: torch.optim.Adam(parameters, lr=config.lr))
+
+
+def _scheduler(given: Any, optimizer: Optimizer) -> Any:
+    plan = None if given is None else given(optimizer)
+    if isinstance(plan, torch.optim.lr_scheduler.ReduceLROnPlateau):
+        raise InputError("ReduceLROnPlateau needs a figure in every step, expected a scheduler that needs none.")
+    return plan
+
+
 def inputs_for(module: Module, X: Any, given: TorchObjectives) -> Any:
     """Return X on the module's device and in its precision, as many rows as there are labels."""
     first = next(iter(trainable(module).values()))
     inputs = as_inputs(X, first.dtype, first.device)
     if n_rows(inputs) != given.n:
         raise InputError(f"X has {n_rows(inputs)} rows, expected {given.n}, as many as there are labels.")
+    _try_out(module, inputs, given.n_scores)
     return inputs
+
+
+def _try_out(module: Module, inputs: Any, n_scores: int) -> None:
+    """Send two rows through a copy, so that what the module cannot take or do is told before it is trained."""
+    trial, two = copied(module).eval(), take(inputs, slice(0, 2))
+    try:
+        module_scores(trial, two, n_scores)
+        call(trial, two, next(trial.parameters()).device)
+    except (RuntimeError, TypeError, IndexError) as error:
+        raise InputError(
+            f"{type(module).__name__} cannot take X ({error}); expected inputs as its forward wants them, numbers as "
+            f"floats of {next(module.parameters()).dtype}."
+        ) from error
+    copied(trial)  # modules that keep what forward computed can only be copied before it ran
 
 
 def _held(module: Module, given: TorchObjectives, validation: tuple[Any, Any, Any]) -> Held:

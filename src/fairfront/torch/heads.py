@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +12,7 @@ from ..frontier import Frontier, LinearPoints
 from ..objectives import Array
 from ..tracing import trace as trace_linear
 from .backend import Module, Tensor, torch
+from .modules import check_devices, copied
 from .points import CHUNK, TorchPoints
 from .scoring import as_inputs, n_rows, take
 
@@ -36,12 +36,7 @@ def trace_head(
     Frontier
         With Newton's certificates, which hold for the head on these features; ``select`` gives whole modules.
     """
-    name = head or _last(module)
-    layer = dict(module.named_modules()).get(name)
-    if not isinstance(layer, torch.nn.Linear):
-        raise InputError(
-            f"head {name!r} is {type(layer).__name__}, expected the name of an nn.Linear of {type(module).__name__}."
-        )
+    name, layer = _found(module, head)
     features = head_features(module, X, layer)
     front = trace_linear(
         features, y, sensitive_features=sensitive_features, fit_intercept=layer.bias is not None, **options
@@ -53,11 +48,23 @@ def trace_head(
             f"head {name!r} gives {layer.out_features} scores per row, expected {points.coef.shape[1]} for the labels."
         )
     states = tuple(_state(module, name, points, place) for place in range(len(points)))
-    blank = copy.deepcopy(module).eval()
+    blank = copied(module).eval()
     made = TorchPoints(states, points.task, points.loss, layer.out_features, blank)
     words = f"Only the last layer ({name}) was solved; the features of {type(module).__name__} stayed as they were."
     facts = replace(front.facts, sentences=(*front.facts.sentences, words))
     return replace(front, points=made, facts=facts)
+
+
+def _found(module: Module, head: str | None) -> tuple[str, Module]:
+    """Return the name of the head and the layer itself."""
+    check_devices(module)
+    name = head or _last(module)
+    layer = dict(module.named_modules()).get(name)
+    if not isinstance(layer, torch.nn.Linear):
+        raise InputError(
+            f"head {name!r} is {type(layer).__name__}, expected the name of an nn.Linear of {type(module).__name__}."
+        )
+    return name, layer
 
 
 def _last(module: Module) -> str:
@@ -69,20 +76,31 @@ def _last(module: Module) -> str:
 
 def head_features(module: Module, X: Any, layer: Module) -> Array:
     """Return what goes into a layer, (n, features), with the module as it predicts."""
-    work, seen = copy.deepcopy(module).eval(), []
+    work = copied(module).eval()
     place = next(name for name, part in module.named_modules() if part is layer)
-    hook = dict(work.named_modules())[place].register_forward_pre_hook(lambda part, given: seen.append(given[0]))
+    seen: list[tuple[Tensor, Tensor]] = []
+    hook = dict(work.named_modules())[place].register_forward_hook(lambda _, given, out: seen.append((given[0], out)))
     first = next(work.parameters())
     inputs = as_inputs(X, first.dtype, first.device)
     with torch.no_grad():
         for start in range(0, n_rows(inputs), CHUNK):
             part = take(inputs, slice(start, start + CHUNK))
-            work(*(part if isinstance(part, tuple) else (part,)))
+            _check_last(work(*(part if isinstance(part, tuple) else (part,))), seen, place)
     hook.remove()
-    found = np.concatenate([each.double().cpu().numpy() for each in seen])
+    found = np.concatenate([each.double().cpu().numpy() for each, _ in seen])
     if found.shape != (n_rows(inputs), layer.in_features):
         raise InputError(f"the head's input has the shape {found.shape}, expected one row of features per row of X.")
     return np.asarray(found)
+
+
+def _check_last(scores: Tensor, seen: list[tuple[Tensor, Tensor]], name: str) -> None:
+    """Refuse a head that is not called, or whose output is not what the module gives: its frontier is another one."""
+    same = seen and scores.numel() == seen[-1][1].numel()
+    if not same or not torch.allclose(scores.reshape(-1), seen[-1][1].reshape(-1), equal_nan=True):
+        raise InputError(
+            f"the scores of the module are not the output of head {name!r}, expected nothing after it; leave out what "
+            "comes last (such as a sigmoid), or name another head."
+        )
 
 
 def _state(module: Module, name: str, points: LinearPoints, place: int) -> dict[str, Tensor]:

@@ -27,7 +27,7 @@ def of_label(front: Frontier, label: int) -> Frontier:
     points = front.points
     if not isinstance(points, TorchPoints) or not points.tasks:
         raise InputError("this frontier has a single label per row, expected several; use it as it is.")
-    if not 0 <= label < len(points.tasks):
+    if not isinstance(label, (int, np.integer)) or not 0 <= label < len(points.tasks):
         raise InputError(f"label is {label!r}, expected a column of y from 0 to {len(points.tasks) - 1}.")
     tag = label_tag(label)
     own = np.array([name.startswith(tag) for name in front.objective_names[1:]])

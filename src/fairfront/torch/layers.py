@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .backend import Module, Tensor, torch
+from .modules import is_hooked
 
 Ints = NDArray[np.intp]
 
@@ -59,15 +60,19 @@ class Listener:
     def passages(self, n: int, places: dict[int, int]) -> list[Passage] | None:
         """Return what was heard, or None unless every layer saw all rows once and its output was left as it was."""
         calls = [self.seen.get(id(layer), []) for layer in self.layers]
-        for call in calls:
-            if len(call) != 1 or call[0][0].dim() != 2 or len(call[0][0]) != n or call[0][1]._version != call[0][2]:
-                return None
+        if not all(len(call) == 1 and _untouched(*call[0], n) for call in calls):
+            return None
         return [
             Passage(
                 call[0][0], call[0][1], places.get(id(layer.weight)), places.get(id(layer.bias)), layer.out_features
             )
             for layer, call in zip(self.layers, calls, strict=True)
         ]
+
+
+def _untouched(given: Tensor, out: Tensor, version: int, n: int) -> bool:
+    """Tell whether a layer saw n rows, and its output is part of the graph and was not written over."""
+    return given.dim() == 2 and len(given) == n and out.requires_grad and out._version == version
 
 
 @contextmanager
@@ -83,13 +88,33 @@ def listening(layers: list[Module]) -> Iterator[Listener]:
 
 
 def linear_layers(module: Module, parameters: list[Tensor]) -> list[Module] | None:
-    """Return the layers that hold all trainable parameters, or None if other parts hold some or share them."""
+    """Return the layers that hold all trainable parameters, or None if other parts hold some or share them.
+
+    Layers with hooks are no plain layers: a hook may change the output, or make the weight of other parameters.
+    """
     wanted = {id(parameter) for parameter in parameters}
     found = [part for part in module.modules() if any(id(p) in wanted for p in part.parameters(recurse=False))]
-    if any(type(part) is not torch.nn.Linear for part in found):
+    if any(type(part) is not torch.nn.Linear or is_hooked(part) for part in found):
         return None
     owned = [id(p) for part in found for p in part.parameters(recurse=False) if id(p) in wanted]
     return found if sorted(owned) == sorted(wanted) else None
+
+
+def used_once(scores: Tensor, parameters: list[Tensor]) -> bool:
+    """Tell whether no parameter comes twice in the graph of the scores, as a weight does that forward reads itself."""
+    wanted, seen, waiting = {id(p) for p in parameters}, set(), [scores.grad_fn]
+    met: set[int] = set()
+    while waiting:
+        for node, _ in waiting.pop().next_functions:
+            own = id(getattr(node, "variable", None))
+            if own in wanted:
+                if own in met:
+                    return False
+                met.add(own)
+            elif node is not None and node not in seen:
+                seen.add(node)
+                waiting.append(node)
+    return True
 
 
 def spread(tape: Tape, weights: Tensor, sizes: Ints, G: Tensor, keep: bool) -> None:
@@ -98,12 +123,13 @@ def spread(tape: Tape, weights: Tensor, sizes: Ints, G: Tensor, keep: bool) -> N
     ``weights`` is (R, n, K), ``sizes`` (c,) how many consecutive rows each cell has; ``keep`` tells whether the pass
     will be needed again.
     """
-    deltas = torch.autograd.grad(tape.scores, [part.z for part in tape.passages], weights, retain_graph=keep)
+    outputs = [part.z for part in tape.passages]
+    deltas = torch.autograd.grad(tape.scores, outputs, weights, retain_graph=keep, allow_unused=True)
     counts, write = sizes.tolist(), _one_run if len(G) == 1 else _many_runs
     member = np.repeat(np.eye(len(counts), dtype=np.float32), sizes, axis=1)
     inside = torch.as_tensor(member, dtype=weights.dtype, device=weights.device)
     for part, delta in zip(tape.passages, deltas, strict=True):
-        write(part, delta, counts, inside, G)
+        write(part, torch.zeros_like(part.z) if delta is None else delta, counts, inside, G)
 
 
 def _one_run(part: Passage, delta: Tensor, counts: list[int], inside: Tensor, G: Tensor) -> None:

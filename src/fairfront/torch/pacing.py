@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..exceptions import InputError
 from ..objectives import Array
 from .backend import Optimizer, Tensor, torch
 
@@ -34,6 +35,22 @@ class Pace:
     fresh: float
     size: Array | None = None
     missed: Array | None = None
+
+
+def check_optimizer(optimizer: Any, parameters: list[Tensor]) -> None:
+    """Refuse what is no optimiser, one that calls for the loss itself, and one that does not train all parameters."""
+    if not isinstance(optimizer, torch.optim.Optimizer) or isinstance(optimizer, torch.optim.LBFGS):
+        raise InputError(
+            f"the optimiser is a {type(optimizer).__name__}, expected one of torch.optim whose step() needs no "
+            "closure, such as Adam or SGD."
+        )
+    held = {id(each) for group in optimizer.param_groups for each in group["params"]}
+    lost = sum(id(each) not in held for each in parameters)
+    if lost:
+        raise InputError(
+            f"the optimiser does not have {lost} of {len(parameters)} parameters that take a gradient, expected all; "
+            "make it from module.parameters(), or freeze the others with requires_grad_(False)."
+        )
 
 
 def length_of(optimizer: Optimizer, scaled: bool) -> float:

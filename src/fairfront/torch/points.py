@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from ..frontier.saving_points import MODELS, POINTS, Stored, task_content, task_
 from ..objectives import Array, Task
 from ..storage.folders import write_file
 from .backend import Module, Tensor, safetensors, torch
+from .modules import copied
 from .scoring import as_array, as_inputs, n_rows, shaped, take
 
 CHUNK = 8192
@@ -55,7 +55,7 @@ class TorchPoints:
                 "the architecture of these weights is not stored with them, expected a module to put them into; read "
                 "the frontier with fairfront.torch.load(path, module)."
             )
-        found = copy.deepcopy(self.module)
+        found = copied(self.module)
         found.load_state_dict(self.states[place])
         return found.eval()
 
@@ -133,7 +133,7 @@ def load(path: Any, module: Module) -> Frontier:
     if not isinstance(points, TorchPoints):
         raise InputError(f"{path} holds {type(points).__name__}, expected modules; read it with fairfront.load.")
     try:
-        copy.deepcopy(module).load_state_dict(points.states[0])
+        copied(module).load_state_dict(points.states[0])
     except RuntimeError as error:
         reason = " ".join(str(error).split())
         raise InputError(

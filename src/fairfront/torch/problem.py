@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,10 @@ from ..exceptions import InputError
 from ..objectives import Algebra, Array
 from ..problems import LinearProblem, Point
 from .backend import Module, Tensor, torch
-from .gradients import read_cells
+from .gradients import Reading, read_cells
 from .layouts import TorchObjectives
-from .scoring import StackScorer, as_inputs, n_rows, trainable
+from .modules import copied, first_names, mixes_rows, trainable
+from .scoring import StackScorer, as_inputs, n_rows
 
 
 class TorchProblem:
@@ -34,7 +34,8 @@ class TorchProblem:
     def __init__(
         self, module: Module, X: Any, objectives: TorchObjectives | LinearProblem, *, chunk: int = 8192
     ) -> None:
-        self.module, self.blank = module, copy.deepcopy(module).eval()
+        self.module, self.blank = module, copied(module).eval()
+        self.joint = mixes_rows(self.blank)
         self.objectives = TorchObjectives.of(objectives) if isinstance(objectives, LinearProblem) else objectives
         self.shapes = {name: tuple(value.shape) for name, value in trainable(module).items()}
         first = next(iter(trainable(module).values()))
@@ -70,7 +71,11 @@ class TorchProblem:
     def state(self, W: Array) -> dict[str, Tensor]:
         """Return weights (1, d) as the module's state dict, what is not trained included."""
         trained = {name: value[0] for name, value in self.tensors(W[None]).items()}
-        return {name: trained.get(name, value.detach()).clone() for name, value in self.module.state_dict().items()}
+        first = first_names(self.module)
+        return {
+            name: trained.get(first.get(name, name), value.detach()).clone()
+            for name, value in self.module.state_dict().items()
+        }
 
     def load(self, W: Array) -> None:
         """Write weights (1, d) into the module."""
@@ -80,17 +85,20 @@ class TorchProblem:
         stacked = {name: value.requires_grad_(True) for name, value in self.tensors(W).items()}
         return StackScorer(self.blank, self.objectives.n_scores, stacked)
 
+    def _read(self, W: Array, gradients: bool = True) -> Reading:
+        how: dict[str, Any] = {"joint": self.joint, "chunk": self.chunk, "gradients": gradients}
+        return read_cells(self._scorer(W), self.objectives, self.inputs, self.rows, **how)
+
     def cells(self, W: Array) -> Point:
         """Evaluate cell values and gradients of R runs in one pass over the data."""
-        found = read_cells(self._scorer(W), self.objectives, self.inputs, self.rows, chunk=self.chunk)
+        found = self._read(W)
         D = np.zeros((len(W), self.objectives.k, self.d))
         D[:, : found.G.shape[1]] = found.G.double().cpu().numpy()
         return Point(W, found.L, found.gram(), D)
 
     def values(self, W: Array) -> Array:
         """Return the cell values alone, (R, k)."""
-        found = read_cells(self._scorer(W), self.objectives, self.inputs, self.rows, chunk=self.chunk, gradients=False)
-        return found.L
+        return self._read(W, gradients=False).L
 
     def move(self, point: Point, beta: Array) -> Array:
         """Return w - G^T beta."""

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ..exceptions import InputError
 from ..objectives import Array
 from ..solvers.fingerprints import digest
 from ..storage.checkpoints import Fingerprint, remove_leftovers
 from .averaging import Average
 from .backend import Optimizer, Tensor, torch
 from .checkpoints import read_checkpoint, write_checkpoint
+from .layouts import TorchObjectives
 from .stepping import FairStep
 
 
@@ -40,6 +42,8 @@ class Keeper:
         """Return the keeper of a training of these settings on these rows."""
         if path is None:
             return cls(None)
+        if Path(path).is_dir():
+            raise InputError(f"{path} is a folder, expected a file for the checkpoint of a training; name one in it.")
         remove_leftovers(path)
         same = {each.name: getattr(config, each.name) for each in fields(config)}
         settings = {
@@ -47,13 +51,13 @@ class Keeper:
             "rule": (step.rule, getattr(getattr(step.rule, "target", None), "pi", None)),
             "target": getattr(getattr(step.rule, "target", None), "caps", None),
             "optimizer": (type(step.optimizer).__name__, step.optimizer.defaults),
-            "scheduler": type(scheduler).__name__,
+            "scheduler": (type(scheduler).__name__, None if scheduler is None else _plain(scheduler.state_dict())),
             "module": [(type(step.module).__name__, tuple(p.shape)) for p in weights_of(step)],
-            "objectives": step.objectives.names,
+            "objectives": (step.objectives.names, _measured(step.objectives)),
             "refresh": step.refresh,
         }
-        blocks = [(block.targets, block.cell, block.shares, block.weight) for block in step.objectives.blocks]
-        rows = (_arrays(inputs), blocks, None if held is None else _arrays(held.inputs))
+        others = None if held is None else (_arrays(held.inputs), _labels(held.objectives))
+        rows = (_arrays(inputs), _labels(step.objectives), others)
         return cls(path, Fingerprint({name: digest(value) for name, value in settings.items()}, digest(rows)))
 
     def save(self, step: FairStep, scheduler: Any, done: Progressed) -> None:
@@ -103,6 +107,16 @@ def restore(step: FairStep, kept: list[Tensor]) -> None:
     with torch.no_grad():
         for mine, value in zip(weights_of(step), kept, strict=True):
             mine.copy_(value)
+
+
+def _measured(objectives: TorchObjectives) -> Any:
+    """Return what makes objectives of the same names different ones: losses, rates, gap function, penalty."""
+    algebra = objectives.algebra
+    return [bound for block in objectives.blocks for bound, _ in block.measures], algebra.gap, float(algebra.p[-1])
+
+
+def _labels(objectives: TorchObjectives) -> Any:
+    return [(block.targets, block.cell, block.shares, block.weight) for block in objectives.blocks]
 
 
 def _arrays(inputs: Any) -> list[Any]:

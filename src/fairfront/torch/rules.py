@@ -18,7 +18,7 @@ from ..solvers.pdo import common_direction
 from ..solvers.preferences import Target
 from ..solvers.simplex import factor
 from ..solvers.steps import capped_step
-from ..validation import check_positive, check_preferences
+from ..validation import as_numbers, check_positive, check_preferences
 from .pacing import Pace
 
 
@@ -146,6 +146,15 @@ class SlideRule:
         return np.asarray(np.where(self.target.by_preference, (self.target.pi * h).max(axis=1), h[:, 0] + over))
 
 
+def check_runs(rule: Rule, runs: int) -> None:
+    """Refuse caps or preferences for another number of runs than there are modules."""
+    if isinstance(rule, SlideRule) and len(rule.target.pi) != runs:
+        raise InputError(
+            f"there are caps or preferences for {len(rule.target.pi)} runs, expected {runs}, one for each module; use "
+            "fairfront.torch.trace for several."
+        )
+
+
 def rule_for(algebra: Algebra, max_gap: Any = None, preference: Any = None, rule: Rule | None = None) -> Rule:
     """Return the rule that was given, or the one for a cap on every gap, a preference, or neither (PDO)."""
     if sum(each is not None for each in (max_gap, preference, rule)) > 1:
@@ -158,7 +167,7 @@ def rule_for(algebra: Algebra, max_gap: Any = None, preference: Any = None, rule
         return SlideRule(Target.from_preferences(check_preferences(preference, algebra.names)))
     if max_gap is None:
         return DescentRule()
-    caps = np.atleast_1d(np.asarray(max_gap, dtype=np.float64))
+    caps = np.atleast_1d(as_numbers(max_gap, "max_gap"))
     for cap in caps:
         check_positive(float(cap), "max_gap", zero=True)
     return SlideRule(Target.from_caps(np.repeat(caps[:, None], len(algebra.b), axis=1)))

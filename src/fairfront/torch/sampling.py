@@ -34,7 +34,7 @@ class CellSampler:
         self.objectives = objectives
         size = min(max(objectives.n // 10, 256), 4096) if batch_size is None else check_count(batch_size, "batch_size")
         self.batch_size = min(size, objectives.n)
-        self.least, self.seed, self.epoch = check_count(least, "least"), seed, 0
+        self.least, self.seed, self.epoch = check_count(least, "least"), check_count(seed, "seed", least=0), 0
         self._drawn: list[CellRows] = [CellRows(block, self.least) for block in objectives.blocks]
 
     def __len__(self) -> int:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from .backend import Module, Tensor, torch
 from .chains import Chain
-from .layers import Tape, linear_layers, listening
+from .layers import Tape, linear_layers, listening, used_once
+from .modules import trainable
 
 
 class Scorer(Protocol):
@@ -58,39 +59,14 @@ def take(inputs: Any, rows: Any) -> Any:
     return inputs.index_select(0, torch.as_tensor(rows, device=inputs.device))
 
 
-def trainable(module: Module) -> dict[str, Tensor]:
-    """Return the parameters that training may change, by name, or say that there are none."""
-    found = {name: value for name, value in module.named_parameters() if value.requires_grad}
-    if not found:
-        raise InputError(
-            f"{type(module).__name__} has no parameter that takes a gradient, expected at least one; call "
-            "requires_grad_(True) on what is to be trained."
-        )
-    devices = sorted({str(value.device) for value in module.parameters()})
-    if len(devices) > 1:
-        raise InputError(
-            f"{type(module).__name__} has parameters on several devices ({', '.join(devices)}), expected one; "
-            "move it with module.to(device)."
-        )
-    return found
-
-
-def is_batch_norm(part: Module) -> bool:
-    """Tell whether a layer is batch normalisation of any kind."""
-    return isinstance(part, torch.nn.modules.batchnorm._BatchNorm)
-
-
-def mixes_rows(module: Module) -> bool:
-    """Tell whether a row's score depends on the other rows of its batch: batch normalisation in training."""
-    return any(part.training and is_batch_norm(part) for part in module.modules())
-
-
 def shaped(found: Any, n: int, n_scores: int, name: str, runs: int | None = None) -> Tensor:
     """Return a module's output as (n, K), or (R, n, K) of R runs, refusing any other shape."""
     lead = () if runs is None else (runs,)
     shape = tuple(getattr(found, "shape", ()))
     if n_scores == 1 and shape == (*lead, n):
         return found[..., None]
+    if n_scores == n == 1 and shape == lead and hasattr(found, "shape"):  # squeeze() takes the only row's axis too
+        return found[..., None, None]
     if shape != (*lead, n, n_scores):
         expected = f"({n},) or ({n}, 1)" if n_scores == 1 else f"({n}, {n_scores})"
         got = f"the shape {shape[len(lead) :]}" if hasattr(found, "shape") else f"a {type(found).__name__}"
@@ -112,6 +88,7 @@ class ModuleScorer:
         self.names, self.parameters = list(known), list(known.values())
         self.chain = Chain.of(module, self.names)
         self.layers = linear_layers(module, self.parameters) if self.chain is None else None
+        self.checked = False
         starts = np.cumsum([0, *(p.numel() for p in self.parameters)])
         self.places = {id(p): int(start) for p, start in zip(self.parameters, starts[:-1], strict=True)}
 
@@ -130,7 +107,13 @@ class ModuleScorer:
         with listening(self.layers) as heard:
             scores = self.scores(inputs)
         passages = heard.passages(n_rows(inputs), self.places)
-        return None if passages is None or not scores.requires_grad else Tape(scores, passages)
+        if passages is None or not scores.requires_grad:
+            return None
+        if not self.checked and not used_once(scores, self.parameters):
+            self.layers = None
+            return None
+        self.checked = True
+        return Tape(scores, passages)
 
 
 class StackScorer:

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from ..exceptions import InputError
 from ..objectives import Array
 from ..validation import check_count
-from .averaging import Average
+from .averaging import Average, check_memory
 from .backend import Module, Optimizer, Tensor
-from .blocks import Ints
+from .blocks import Ints, as_rows
 from .gradients import Reading, read_cells
 from .layouts import TorchObjectives
-from .pacing import Pace, length_of, scales
-from .rules import Rule, SlideRule, rule_for
-from .scoring import ModuleScorer, Scorer, StackScorer, as_inputs, mixes_rows
+from .modules import mixes_rows
+from .pacing import Pace, check_optimizer, length_of, scales
+from .rules import Rule, SlideRule, check_runs, rule_for
+from .scoring import ModuleScorer, Scorer, StackScorer, as_inputs
 from .weighted import read_weighted
 
 LOOKED_UP = 16
@@ -77,17 +77,17 @@ class FairStep:
         refresh: int = 2,
         stacked: dict[str, Tensor] | None = None,
     ) -> None:
-        if not 0.0 <= memory < 1.0:
-            raise InputError(f"memory is {memory!r}, expected a number from 0 to below 1.")
         self.module, self.optimizer, self.objectives = module, optimizer, objectives
         self.rule = rule_for(objectives.algebra, max_gap, preference, rule)
-        self.memory, self.joint, self.average = memory, joint, Average()
+        self.memory, self.joint, self.average = check_memory(memory), joint, Average()
         self.scale: Tensor | None = None
         self.missed: Array | None = None
         self.refresh = check_count(refresh, "refresh")
         self.beta: Array | None = None
         K = objectives.n_scores
         self.scorer: Scorer = ModuleScorer(module, K) if stacked is None else StackScorer(module, K, stacked)
+        check_optimizer(optimizer, self.scorer.parameters)
+        check_runs(self.rule, self.scorer.runs)
 
     def __call__(self, inputs: Any, rows: Any, second: tuple[Any, Any] | None = None) -> StepRecord:
         """Set the gradient from these rows and let the optimiser take its step."""
@@ -126,7 +126,7 @@ class FairStep:
         return StepRecord(algebra.loss(seen), algebra.gaps(seen), beta)
 
     def _given(self, inputs: Any, rows: Any) -> tuple[Any, Ints]:
-        known = np.asarray(rows.cpu() if hasattr(rows, "cpu") else rows, dtype=np.intp)
+        known = as_rows(rows, self.objectives.n)
         return as_inputs(inputs, self.scorer.parameters[0].dtype), known
 
     def _read(self, inputs: Any, rows: Any) -> Reading:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,11 +18,12 @@ from ..solvers.aiming import TARGETS, tops
 from ..validation import check_count, check_preferences
 from .assembling import assemble_modules
 from .backend import Module, Optimizer, Tensor, torch
-from .fitting import fit
+from .fitting import fit, optimizer_of, training_of
 from .layouts import objectives
+from .modules import copied, is_batch_norm, trainable
 from .problem import TorchProblem
 from .rules import PlainRule, SlideRule
-from .scoring import StackScorer, is_batch_norm, take, trainable
+from .scoring import StackScorer, take
 from .stepping import FairStep
 from .training import Training, train
 
@@ -64,7 +64,6 @@ def trace(
     stack : bool, optional
         Train all runs as one batch of stacked modules. By default where the module allows it; otherwise runs go one
         after the other, each from the end of the one before.
-
     checkpoint : path, optional
         A folder for files written after every epoch of plain training and of the slide; a trace that finds them goes on
         from there, to the same result. A slide by ``solver`` starts anew.
@@ -75,10 +74,12 @@ def trace(
         ``select`` gives modules in ``eval()``. Points that batches led to have the status VISITED: near the frontier,
         not solved to a tolerance.
     """
-    config = training or Training()
-    after = slide or replace(config, epochs=-(-config.epochs // 2))
+    config = training_of(training, "training")
+    if config.patience is not None:
+        raise InputError("patience has no held-out rows to watch in a trace, expected None; choose among its points.")
+    after = replace(config, epochs=-(-config.epochs // 2)) if slide is None else training_of(slide, "slide")
     given = objectives(y, sensitive_features=sensitive_features, **settings)
-    work = copy.deepcopy(module) if device is None else copy.deepcopy(module).to(device)
+    work = copied(module, device)
     common: dict[str, Any] = {"optimizer": optimizer, "progress": progress, "checkpoint": _file(checkpoint, "plain")}
     fit(work, X, y, sensitive_features=sensitive_features, rule=PlainRule(), training=config, **common, **settings)
     problem = TorchProblem(work, X, given)
@@ -87,7 +88,7 @@ def trace(
         outcome = run(problem, solver, problem.start, target)
         W, status = outcome.W, list(outcome.status)
     else:
-        make = optimizer or (lambda parameters: torch.optim.Adam(parameters, lr=after.lr))
+        make = optimizer_of(optimizer, after)
         with torch.random.fork_rng(devices=[]), progress_bar(progress, "sliding", after.epochs) as bar:
             torch.manual_seed(after.seed)
             W = Slide(problem, after, make, bar, checkpoint).ends(target, stack)
@@ -115,6 +116,8 @@ def _file(folder: Any, name: str) -> Path | None:
     place = Path(folder)
     if place.exists() and not place.is_dir():
         raise InputError(f"{place} is a file, expected a folder for the checkpoint of a trace; choose another name.")
+    if not place.parent.is_dir():
+        raise InputError(f"{place.parent} is no folder, expected one to make {place.name!r} in; make it first.")
     place.mkdir(exist_ok=True)
     return place / f"{name}.safetensors"
 
@@ -163,7 +166,7 @@ def _flat(stacked: dict[str, Tensor]) -> Tensor:
 
 def sliding(module: Module) -> Module:
     """Return a copy to slide with: batch normalisation keeps the figures of plain training, which all points share."""
-    work = copy.deepcopy(module).train()
+    work = copied(module).train()
     for part in work.modules():
         if is_batch_norm(part):
             part.eval()

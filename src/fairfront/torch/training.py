@@ -11,6 +11,7 @@ import numpy as np
 from ..objectives import Array
 from ..progress import Progress
 from ..validation import check_count, check_positive
+from .averaging import check_memory
 from .gradients import read_cells
 from .layouts import TorchObjectives
 from .resuming import Keeper, Progressed, restore, weights_of
@@ -53,6 +54,8 @@ class Training:
         if self.batch_size is not None:
             check_count(self.batch_size, "batch_size")
         check_positive(self.lr, "lr")
+        check_memory(self.memory)
+        check_count(self.seed, "seed", least=0)
         if self.patience is not None:
             check_count(self.patience, "patience")
 

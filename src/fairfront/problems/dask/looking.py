@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..exceptions import InputError
-from ..objectives import Array
-from ..validation import check_matrix
-from .dask_parts import Key, digest, keys_of, read_sides
-from .dask_passes import check_sizes
+from ...exceptions import InputError
+from ...objectives import Array
+from ...validation import check_matrix
+from .parts import Key, digest, keys_of, read_sides
+from .passes import check_sizes
 
 Kind = tuple[bool, bool | None]
 """Whether a column of groups has objects, and whether its first numbers are floats, None where all are missing."""

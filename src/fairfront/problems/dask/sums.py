@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..objectives import Array
-from .dask_parts import loose
-from .dask_spooling import Spooled
-from .pieces import Piece
-from .threads import blas_threads
+from ...objectives import Array
+from ..pieces import Piece
+from ..threads import blas_threads
+from .parts import loose
+from .spooling import Spooled
 
 Ask = Callable[[Piece], tuple[Array, ...] | Array]
 """A pass: what to add up over a piece."""

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..exceptions import InputError
-from ..objectives import Array, Cells
-from ..validation import as_columns, as_numbers, check_labels, check_weights, factorize
-from .design import LooseDesign, SparseDesign, sorted_design
-from .pieces import Piece
+from ...exceptions import InputError
+from ...objectives import Array, Cells
+from ...validation import as_columns, as_numbers, check_labels, check_weights, factorize
+from ..design import LooseDesign, SparseDesign, sorted_design
+from ..pieces import Piece
 
 Key = tuple[Any, ...]
 """The label (classification only) and the groups of a row, None where a group is missing."""

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
-from ..objectives import Algebra, Array, Cells, GroupProbabilities, Layout, Loss, Task
-from ..validation import as_columns, check_labels, find_classes, is_dask
-from .dask import DaskProblem, laid_rows
-from .dask_looking import Kind, Seen, look, together
-from .dask_parts import Key, Plan
-from .dask_passes import aligned_blocks
-from .dask_running import DaskSettings, Runner
+from ...exceptions import InputError
+from ...objectives import Algebra, Array, Cells, GroupProbabilities, Layout, Loss, Task
+from ...validation import as_columns, check_labels, find_classes, is_dask
+from .looking import Kind, Seen, look, together
+from .parts import Key, Plan
+from .passes import aligned_blocks
+from .problem import DaskProblem, laid_rows
+from .running import DaskSettings, Runner
 
 LOG = logging.getLogger("fairfront")
 

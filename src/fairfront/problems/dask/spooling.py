@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
-from ..objectives import Cells
-from ..storage.folders import writing
-from .dask_parts import Plan, Side, matrix_of, sorted_rows
-from .design import LooseDesign
-from .pieces import Piece
+from ...exceptions import InputError
+from ...objectives import Cells
+from ...storage.folders import writing
+from ..design import LooseDesign
+from ..pieces import Piece
+from .parts import Plan, Side, matrix_of, sorted_rows
 
 CHUNK = 4096
 """Rows that are sorted and written at a time."""

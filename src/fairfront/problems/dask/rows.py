@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..objectives import Array
-from .dask_running import Runner
-from .dask_sums import Ask, added, bent_diagonal, bent_product, summed
-from .pieces import Bound, Factors, Piece, Product
+from ...objectives import Array
+from ..pieces import Bound, Factors, Piece, Product
+from .running import Runner
+from .sums import Ask, added, bent_diagonal, bent_product, summed
 
 EAGER_BYTES = 1 << 25
 """Largest size of the cells' Hessians that a pass which has to read its rows brings along."""

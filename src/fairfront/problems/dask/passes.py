@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ..exceptions import InputError, require
-from ..validation import as_columns, is_dask
-from .dask_blocks import PURPOSE
-from .dask_running import DaskSettings, Runner
+from ...exceptions import InputError, require
+from ...validation import as_columns, is_dask
+from .blocks import PURPOSE
+from .running import DaskSettings, Runner
 
 NAMES = ("X", "y", "sensitive_features", "sample_weight")
 """What collections are called, in the order in which they are given."""

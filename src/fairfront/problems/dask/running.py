@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..exceptions import FairfrontError, InputError, require
-from .dask_blocks import PURPOSE
-from .memory import memory
-from .threads import threads_setting
+from ...exceptions import FairfrontError, InputError, require
+from ..memory import memory
+from ..threads import threads_setting
+from .blocks import PURPOSE
 
 JOINED = 8
 """How many results one step of a sum takes."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import require
+from ...exceptions import require
 
 PURPOSE = "data larger than memory"
 

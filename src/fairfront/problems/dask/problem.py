@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ..exceptions import InputError
-from ..objectives import Algebra, Array, Layout, Loss, Task
-from .dask_looking import Seen
-from .dask_parts import Plan, prepared, side
-from .dask_rows import DaskRows
-from .dask_running import Runner
-from .dask_spooling import SpoolError, spooled, temporary_folder
-from .linear import LinearProblem
+from ...exceptions import InputError
+from ...objectives import Algebra, Array, Layout, Loss, Task
+from ..linear import LinearProblem
+from .looking import Seen
+from .parts import Plan, prepared, side
+from .rows import DaskRows
+from .running import Runner
+from .spooling import SpoolError, spooled, temporary_folder
 
 LOG = logging.getLogger("fairfront")
 

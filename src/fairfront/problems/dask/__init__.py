@@ -1,0 +1,1 @@
+"""Problems whose rows stay with Dask: the only folder that imports it, and only when a collection comes in."""
