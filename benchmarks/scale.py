@@ -57,7 +57,7 @@ def scaling(rows: int) -> str:
         for workers, f in found.items()
     ]
     return (
-        f"{thousands(rows)} rows x 50, 12 points, processes of one thread, data kept in the workers' memory: two workers "
+        f"{thousands(rows)} rows x 50, 12 points, 16 partitions, processes of one thread, data kept in the workers' memory: two workers "
         f"are **{ratio:.2f} times** as fast as one (bar: 1.5).\n\n"
         + table(["workers", "time", "passes", "per pass", "same bytes as one worker"], lines)
     )
@@ -110,7 +110,7 @@ def model(rows: int, folder: str) -> str:
 def main() -> None:
     """Measure all and write the sections."""
     small = "--small" in sys.argv[1:]
-    rows, few, wide = (100_000, 50_000, 50_000) if small else (10_000_000, 1_000_000, 2_000_000)
+    rows, few, wide = (100_000, 50_000, 50_000) if small else (10_000_000, 1_000_000, 4_000_000)
     with tempfile.TemporaryDirectory(prefix="fairfront-scale-") as folder:
         beyond = beyond_memory(rows, few, folder)
         costs = model(few, folder)

@@ -147,7 +147,7 @@ def on_cluster(rows: int, workers: int) -> dict[str, Any]:
     import fairfront as ff
     from fairfront.tracing import trace_setup
 
-    X, y, group = blocks(rows, min(PART, rows // 8))
+    X, y, group = blocks(rows, rows // 16)
     with (
         dask.config.set({"fairfront.small_bytes": 0}),
         LocalCluster(n_workers=workers, **ONE) as cluster,

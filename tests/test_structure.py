@@ -113,3 +113,11 @@ def test_private_names_stay_at_home() -> None:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom) and node.level:
                 assert not [a.name for a in node.names if a.name.startswith("_") and a.name != "__version__"], path
+
+
+@pytest.mark.parametrize(
+    ("word", "home"), [('require("dask"', "problems/dask"), ('require("torch"', "torch"), ("import torch", "torch")]
+)
+def test_dask_and_torch_stay_in_their_rooms(word: str, home: str) -> None:
+    strangers = [str(path) for path in FILES if word in path.read_text() and home not in path.as_posix()]
+    assert not strangers

@@ -28,6 +28,11 @@ class Design(Protocol):
     n: int
     d: int
 
+    @property
+    def nbytes(self) -> int:
+        """Return the bytes of all rows."""
+        ...
+
     def rows_per_chunk(self, r: int) -> int:
         """Return how many rows to take at a time for r scores per row."""
         ...
@@ -63,6 +68,11 @@ class DenseDesign:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, X=aligned(state["X"]))
+
+    @property
+    def nbytes(self) -> int:
+        """Return the bytes of all rows."""
+        return int(self.X.nbytes)
 
     def rows_per_chunk(self, r: int) -> int:
         """Return how many rows to take at a time for r scores per row."""
@@ -132,6 +142,11 @@ class SparseDesign:
         X = state["X"]
         parts = tuple(aligned(part) for part in (X.data, X.indices, X.indptr))
         self.__dict__.update(state, X=sparse.csr_array(parts, shape=X.shape))
+
+    @property
+    def nbytes(self) -> int:
+        """Return the bytes of all rows."""
+        return int(self.X.data.nbytes + self.X.indices.nbytes + self.X.indptr.nbytes)
 
     def rows_per_chunk(self, r: int) -> int:
         """Return how many rows to take at a time for r scores per row."""

@@ -61,8 +61,8 @@ class DaskRows:
     def total(self, ask: Ask) -> tuple[Array, ...]:
         """Add up over all rows: one pass."""
         self.passes += 1
-        call, sent = self.runner.delayed(added), self.runner.shared(ask)
-        found = self.runner.joined([call(sent, *part) for part in self.parts], summed)
+        call = self.runner.delayed(partial(added, ask))  # inside every task: workers would wait for one of its own
+        found = self.runner.joined([call(*part) for part in self.parts], summed)
         return tuple(np.array(array) for array in found)
 
     def cell_sums(self, measures: Bound, k: int, W: Array, gradients: bool) -> tuple[Array, ...]:
