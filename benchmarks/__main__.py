@@ -1,6 +1,22 @@
-"""Run all benchmarks one after the other: python -m benchmarks."""
+"""Run all benchmarks one after the other, which takes hours: python -m benchmarks."""
 
-from . import engine_quality, engine_speed, newton_fairlearn, newton_quality, newton_scale, peers_run
+from . import (
+    boosting,
+    boosting_cheaper,
+    engine_quality,
+    engine_speed,
+    kills,
+    newton_fairlearn,
+    newton_quality,
+    newton_scale,
+    peers_run,
+    scale,
+    torch_adult,
+    torch_steps,
+)
 
-for part in (engine_speed, newton_scale, newton_quality, newton_fairlearn, engine_quality, peers_run):
+NEWTON = (engine_speed, newton_scale, newton_quality, newton_fairlearn, engine_quality, peers_run)
+BEYOND = (boosting, boosting_cheaper, torch_steps, torch_adult, kills, scale)
+
+for part in (*NEWTON, *BEYOND):
     part.main()

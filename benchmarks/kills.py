@@ -110,7 +110,7 @@ def measure(data: Any, settings: dict[str, Any], kills: int, seed: int) -> tuple
         return tally, seconds, size
 
 
-def main(kills: int) -> None:
+def main(kills: int = 100) -> None:
     """Measure both solvers and write the section."""
     data, lines = rows(), []
     for seed, (name, settings) in enumerate(SOLVERS.items()):
