@@ -106,7 +106,7 @@ def measure(data: Any, settings: dict[str, Any], kills: int, seed: int) -> tuple
                 checkpoint.unlink()
             else:
                 tally.kills += 1
-                tally.torn += (folder / f".run.checkpoint.partial-{child}").exists()
+                tally.torn += any(folder.glob(f".run.checkpoint.partial-{child}*"))
         return tally, seconds, size
 
 
