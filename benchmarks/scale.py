@@ -57,7 +57,7 @@ def scaling(rows: int) -> str:
         for workers, f in found.items()
     ]
     return (
-        f"{thousands(rows)} rows x 50, 12 points, 16 partitions, processes of one thread, data kept in the workers' memory: two workers "
+        f"{thousands(rows)} rows x 50, 12 points, 40 partitions, processes of one thread, data kept in the workers' memory: two workers "
         f"are **{ratio:.2f} times** as fast as one (bar: 1.5).\n\n"
         + table(["workers", "time", "passes", "per pass", "same bytes as one worker"], lines)
     )

@@ -121,7 +121,7 @@ def one_empty_pass(parts: int) -> dict[str, Any]:
         return {"seconds": seconds_of_a_pass(problem), "parts": parts}
 
 
-ONE: dict[str, Any] = {"threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
+ONE: dict[str, Any] = {"threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
 """Workers of one thread on the loopback."""
 
 
@@ -147,7 +147,7 @@ def on_cluster(rows: int, workers: int) -> dict[str, Any]:
     import fairfront as ff
     from fairfront.tracing import trace_setup
 
-    X, y, group = blocks(rows, rows // 16)
+    X, y, group = blocks(rows, rows // 40)
     with (
         dask.config.set({"fairfront.small_bytes": 0}),
         LocalCluster(n_workers=workers, **ONE) as cluster,

@@ -66,7 +66,7 @@ def test_losing_all_workers_leaves_a_checkpoint(tmp_path: Path, monkeypatch: pyt
     settings: dict[str, Any] = {"n_points": 4, "progress": False}
     kept: dict[str, Any] = {**settings, "checkpoint": tmp_path / "run.checkpoint", "resume": True}
     X, calls, cells, workers = rows(600, 5)[0], [0], LinearProblem.cells, []
-    quiet = {"host": "127.0.0.1", "dashboard_address": None, "silence_logs": logging.CRITICAL}
+    quiet = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "silence_logs": logging.CRITICAL}
 
     def started() -> None:
         workers.append(worker(cluster.scheduler_address, tmp_path))

@@ -50,7 +50,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     with (
         dask.config.set({"fairfront.small_bytes": 0, "fairfront.patience": PATIENCE}),
         distributed.LocalCluster(
-            n_workers=0, host="127.0.0.1", dashboard_address=None, silence_logs=logging.CRITICAL
+            n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL
         ) as cluster,
         distributed.Client(cluster) as found,
     ):

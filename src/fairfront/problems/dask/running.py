@@ -95,29 +95,13 @@ class Runner:
         """Compute delayed values and leave them where they are; what is lost with a worker is computed again."""
         if self.client is None:
             return list(self.dask.persist(*values, **self.threads))
-        persisted = self._spread(values)
+        persisted = self.client.persist(values)
         futures = self.client.futures_of(persisted)
         self._wait(futures)
         for future in futures:
             if future.status != "finished":
                 self._answer(future)
         return list(persisted)
-
-    def _spread(self, values: list[Any]) -> list[Any]:
-        """Persist values evenly over the workers' threads: the fullest worker sets the pace of every pass.
-
-        A wish, not an order: when a worker dies, others take over.
-        """
-        slots = [name for name, threads in sorted(self.client.nthreads().items()) for _ in range(threads)]
-        if not slots:
-            return list(self.client.persist(values))
-        places = [slots[i * len(slots) // len(values)] for i in range(len(values))]
-        found: dict[int, Any] = {}
-        for place in dict.fromkeys(places):
-            some = [i for i, each in enumerate(places) if each == place]
-            kept = self.client.persist([values[i] for i in some], workers=[place], allow_other_workers=True)
-            found.update(zip(some, kept, strict=True))
-        return [found[i] for i in range(len(values))]
 
     def memory(self) -> float:
         """Return the bytes of memory of all workers, or of this machine."""
