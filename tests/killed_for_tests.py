@@ -49,6 +49,20 @@ def digest_of(front: ff.Frontier, X: np.ndarray) -> str:
     return found.hexdigest()
 
 
+def collect_states(monkeypatch: Any) -> list[bytes]:
+    """Return a list that fills with the bytes of every checkpoint written, with none left out to save time."""
+    states: list[bytes] = []
+    write = resuming.write_checkpoint
+
+    def spied(path: Path, *content: Any) -> None:
+        write(path, *content)
+        states.append(path.read_bytes())
+
+    monkeypatch.setattr(resuming, "write_checkpoint", spied)
+    monkeypatch.setattr(resuming, "SHARE", 0.0)
+    return states
+
+
 def traced(case: str, **more: Any) -> str:
     """Trace a case and return the digest of its frontier."""
     X, y, group = rows()

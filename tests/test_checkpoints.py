@@ -13,7 +13,7 @@ import fairfront as ff
 from fairfront.solvers import resuming
 from fairfront.solvers.loop import EVERY
 from fairfront.storage.checkpoints import read_checkpoint
-from killed_for_tests import digest_of, rows
+from killed_for_tests import collect_states, digest_of, rows
 
 CASES: dict[str, dict[str, Any]] = {
     "where it bends": {},
@@ -43,17 +43,7 @@ def digest(**settings: Any) -> str:
 
 @pytest.fixture
 def every_state(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """Collect the bytes of every checkpoint that is written, with none left out to save time."""
-    states: list[bytes] = []
-    write = resuming.write_checkpoint
-
-    def spied(path: Path, *content: Any) -> None:
-        write(path, *content)
-        states.append(path.read_bytes())
-
-    monkeypatch.setattr(resuming, "write_checkpoint", spied)
-    monkeypatch.setattr(resuming, "SHARE", 0.0)
-    return states
+    return collect_states(monkeypatch)
 
 
 @pytest.mark.parametrize("case", CASES)

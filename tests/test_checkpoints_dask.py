@@ -12,9 +12,8 @@ import pytest
 import fairfront as ff
 from fairfront.exceptions import FairfrontError
 from fairfront.problems import LinearProblem
-from fairfront.solvers import resuming
 from fairfront.storage.checkpoints import read_checkpoint
-from killed_for_tests import digest_of, rows
+from killed_for_tests import collect_states, digest_of, rows
 
 dask = pytest.importorskip("dask", reason="the extra dask is not installed")
 da = pytest.importorskip("dask.array")
@@ -33,15 +32,7 @@ SOLVERS: dict[str, dict[str, Any]] = {"newton": {"n_points": 5}, "pb_pdo": {"pre
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_dask_runs_go_on(solver: str, keep: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every state leads to the same end, and the same data in memory go on from it too."""
-    states: list[bytes] = []
-    write = resuming.write_checkpoint
-
-    def spied(path: Path, *content: Any) -> None:
-        write(path, *content)
-        states.append(path.read_bytes())
-
-    monkeypatch.setattr(resuming, "write_checkpoint", spied)
-    monkeypatch.setattr(resuming, "SHARE", 0.0)
+    states = collect_states(monkeypatch)
     path, X = tmp_path / "run.checkpoint", rows(600, 5)[0]
     settings: dict[str, Any] = {**SOLVERS[solver], "checkpoint": path, "progress": False}
     known = {"fairfront.small_bytes": 0, "fairfront.keep": keep, "scheduler": "sync"}

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import fairfront as ff
 from fairfront.solvers import fingerprints
-from fairfront.solvers.fingerprints import digest
+from fairfront.solvers.digests import digest
 from killed_for_tests import rows
 
 

@@ -11,15 +11,9 @@ from torch import nn  # noqa: E402
 
 import fairfront as ff  # noqa: E402
 import fairfront.torch as fft  # noqa: E402
+from torch_for_tests import people  # noqa: E402
 
 torch.set_num_threads(1)
-
-
-def data(n: int = 600, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    X, group = rng.normal(size=(n, 4)), rng.integers(0, 2, n).astype(str)
-    y = (X[:, 0] * np.where(group == "1", 2.0, -0.5) + X[:, 1] + rng.logistic(size=n) > 0).astype(int)
-    return X, y, group
 
 
 def net(seed: int = 0, outputs: int = 1, norm: bool = False, dropout: float = 0.0) -> nn.Module:
@@ -34,7 +28,7 @@ def flat_gradient(module: nn.Module) -> np.ndarray:
 
 @pytest.mark.parametrize("norm", [False, True])
 def test_a_plain_step_has_the_gradient_of_the_loss(norm: bool) -> None:
-    X, y, group = data(200)
+    X, y, group = people(200)
     module, inputs, sign = net(norm=norm).train(), torch.as_tensor(X), torch.as_tensor(2.0 * y - 1.0)
     given = fft.objectives(y, sensitive_features=group)
     step = fft.FairStep(module, torch.optim.SGD(module.parameters(), 0.1), given, rule=fft.PlainRule())
@@ -49,7 +43,7 @@ def test_a_plain_step_has_the_gradient_of_the_loss(norm: bool) -> None:
 
 
 def test_the_joint_way_gives_the_same_gradient() -> None:
-    X, y, group = data(200)
+    X, y, group = people(200)
     given = fft.objectives(y, sensitive_features=group, notion="demographic_parity")
     found = []
     for joint in (False, True):
@@ -80,7 +74,7 @@ class Odd(nn.Module):
 @pytest.mark.parametrize("kind", ["plain", "twice", "in place", "scale", "frozen"])
 @pytest.mark.parametrize("notion", ["equal_opportunity", "demographic_parity"])
 def test_short_cuts_do_not_change_the_gradient(kind: str, notion: str) -> None:
-    X, y, group = data(200)
+    X, y, group = people(200)
     given, rows = fft.objectives(y, sensitive_features=group, notion=notion), np.arange(200)
     found = []
     for joint in (False, True):
@@ -106,7 +100,7 @@ CHAINS = {
 @pytest.mark.parametrize("runs", [1, 3])
 @pytest.mark.parametrize("notion", ["equal_opportunity", "demographic_parity"])
 def test_chains_have_the_gradients_of_autograd(kind: str, runs: int, notion: str) -> None:
-    X, y, group = data(200)
+    X, y, group = people(200)
     given, inputs, rows = fft.objectives(y, sensitive_features=group, notion=notion), torch.as_tensor(X), np.arange(200)
     torch.manual_seed(0)
     module = CHAINS[kind]().double()
@@ -125,7 +119,7 @@ def test_chains_have_the_gradients_of_autograd(kind: str, runs: int, notion: str
 
 
 def test_a_pdo_step_raises_no_objective() -> None:
-    X, y, group = data(300)
+    X, y, group = people(300)
     given = fft.objectives(y, sensitive_features=group, notion="equalized_odds")
     module = net()
     problem = fft.TorchProblem(module, X, given)
@@ -155,7 +149,7 @@ def test_every_batch_has_every_cell() -> None:
 
 @pytest.mark.parametrize("optimizer", [None, lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9)], ids=["adam", "sgd"])
 def test_fit_reaches_the_cap(optimizer) -> None:
-    X, y, group = data(1000)
+    X, y, group = people(1000)
     how = fft.Training(epochs=25, batch_size=128, lr=1e-2)
     common = {"sensitive_features": group, "training": how, "optimizer": optimizer, "progress": False}
     plain = fft.fit(net(), X, y, rule=fft.PlainRule(), **common)
@@ -179,7 +173,7 @@ def test_fit_reaches_the_cap(optimizer) -> None:
     ids=["classes", "regression", "labels", "rates", "hinge"],
 )
 def test_fit_knows_every_task(labels, outputs: int, settings) -> None:
-    X, y, group = data(400)
+    X, y, group = people(400)
     how = fft.Training(epochs=3, lr=1e-2)
     found = fft.fit(
         net(outputs=outputs), X, labels(X, y), sensitive_features=group, max_gap=0.1, training=how, **settings
@@ -189,7 +183,7 @@ def test_fit_knows_every_task(labels, outputs: int, settings) -> None:
 
 
 def test_held_out_rows_stop_the_training_and_keep_the_best_epoch() -> None:
-    X, y, group = data(300)
+    X, y, group = people(300)
     seen = []
     found = fft.fit(
         net(),
@@ -211,7 +205,7 @@ def test_held_out_rows_stop_the_training_and_keep_the_best_epoch() -> None:
 
 
 def test_wrong_batches_are_told() -> None:
-    X, y, group = data(200)
+    X, y, group = people(200)
     given, module, inputs = fft.objectives(y, sensitive_features=group), net(), torch.as_tensor(X)
     step = fft.FairStep(module, torch.optim.SGD(module.parameters(), 0.1), given)
     rows = np.flatnonzero(~((y == 1) & (group == "1")))

@@ -13,16 +13,10 @@ from torch import nn  # noqa: E402
 
 import fairfront as ff  # noqa: E402
 import fairfront.torch as fft  # noqa: E402
+from torch_for_tests import people  # noqa: E402
 
 torch.set_num_threads(1)
 HOW = fft.Training(epochs=3, batch_size=64, lr=1e-2)
-
-
-def data(n: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    X, group = rng.normal(size=(n, 4)), rng.integers(0, 2, n).astype(str)
-    y = (X[:, 0] * np.where(group == "1", 2.0, -0.5) + X[:, 1] + rng.logistic(size=n) > 0).astype(int)
-    return X, y, group
 
 
 class Odd(nn.Module):
@@ -57,7 +51,7 @@ KINDS = ["side output", "hook", "weight norm", "parametrized", "weight used twic
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_short_cuts_overlook_nothing(kind: str) -> None:
-    X, y, group = data()
+    X, y, group = people(300)
     given, inputs, rows = fft.objectives(y, sensitive_features=group), torch.as_tensor(X), np.arange(300)
     found = []
     for joint in (False, True):
@@ -79,7 +73,7 @@ def shared() -> nn.Module:
 @pytest.mark.parametrize("solver", [None, ff.PBPDO(max_iter=5)], ids=["batches", "solver"])
 @pytest.mark.parametrize("make", [shared, lambda: Odd("weight used twice")], ids=["layer twice", "weight twice"])
 def test_points_hold_the_weights_that_were_judged(make, solver, tmp_path) -> None:
-    X, y, group = data()
+    X, y, group = people(300)
     front = fft.trace(
         make(), X, y, sensitive_features=group, preferences=2, training=HOW, solver=solver, progress=False
     )
@@ -90,7 +84,7 @@ def test_points_hold_the_weights_that_were_judged(make, solver, tmp_path) -> Non
 
 
 def test_batch_normalisation_without_running_figures_sees_whole_batches() -> None:
-    X, y, group = data()
+    X, y, group = people(300)
     torch.manual_seed(0)
     norm = nn.BatchNorm1d(6, affine=False, track_running_stats=False)
     module = nn.Sequential(nn.Linear(4, 6), norm, nn.ReLU(), nn.Linear(6, 1)).double().eval()
@@ -102,14 +96,14 @@ def test_batch_normalisation_without_running_figures_sees_whole_batches() -> Non
 
 
 def test_a_module_that_squeezes_a_single_row_is_understood() -> None:
-    X, y, group = data()
+    X, y, group = people(300)
     problem = fft.TorchProblem(Odd("plain").double(), X, fft.objectives(y, sensitive_features=group), chunk=1)
     whole = fft.TorchProblem(Odd("plain").double(), X, problem.objectives)
     np.testing.assert_allclose(problem.values(problem.start), whole.values(whole.start), rtol=1e-9)
 
 
 def test_a_second_batch_now_and_then_leaves_the_averages_right() -> None:
-    X, y, group = data()
+    X, y, group = people(300)
     given, inputs, rows = fft.objectives(y, sensitive_features=group), torch.as_tensor(X), np.arange(300)
     module = nn.Linear(4, 1).double()
     exact = fft.TorchProblem(module, X, given)
@@ -120,7 +114,7 @@ def test_a_second_batch_now_and_then_leaves_the_averages_right() -> None:
 
 
 def test_same_seed_same_bytes(tmp_path) -> None:
-    X, y, group = data()
+    X, y, group = people(300)
     seen = []
     for place in ("one", "two"):
         torch.manual_seed(0)

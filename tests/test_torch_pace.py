@@ -9,15 +9,9 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra tor
 from torch import nn  # noqa: E402
 
 import fairfront.torch as fft  # noqa: E402
+from torch_for_tests import people  # noqa: E402
 
 torch.set_num_threads(1)
-
-
-def data(n: int = 600, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    X, group = rng.normal(size=(n, 4)), rng.integers(0, 2, n).astype(str)
-    y = (X[:, 0] * np.where(group == "1", 2.0, -0.5) + X[:, 1] + rng.logistic(size=n) > 0).astype(int)
-    return X, y, group
 
 
 def net(seed: int = 0) -> nn.Module:
@@ -27,7 +21,7 @@ def net(seed: int = 0) -> nn.Module:
 
 @pytest.mark.parametrize("way", ["own batch", "past batches", "two batches"])
 def test_noise_stays_out_of_averaged_gram_matrices(way: str) -> None:
-    X, y, group = data(600)
+    X, y, group = people(600)
     given, module = fft.objectives(y, sensitive_features=group), net()
     problem = fft.TorchProblem(module, X, given)
     exact = np.trace(problem.cells(problem.start).Q[0])
@@ -44,7 +38,7 @@ def test_noise_stays_out_of_averaged_gram_matrices(way: str) -> None:
 
 
 def test_inner_products_are_in_the_metric_of_the_optimiser() -> None:
-    X, y, group = data(300)
+    X, y, group = people(300)
     given, module, inputs = fft.objectives(y, sensitive_features=group), net(), torch.as_tensor(X)
     step = fft.FairStep(module, torch.optim.Adam(module.parameters(), 1e-3, betas=(0.0, 0.9)), given, memory=0.0)
     rows = np.arange(300)
@@ -60,7 +54,7 @@ def test_inner_products_are_in_the_metric_of_the_optimiser() -> None:
 
 
 def test_a_warm_up_may_start_at_no_learning_rate() -> None:
-    X, y, group = data(200)
+    X, y, group = people(200)
     given, module = fft.objectives(y, sensitive_features=group), net()
     step = fft.FairStep(module, torch.optim.SGD(module.parameters(), 0.0), given, max_gap=0.0)
     step(torch.as_tensor(X), np.arange(200))
@@ -68,7 +62,7 @@ def test_a_warm_up_may_start_at_no_learning_rate() -> None:
 
 
 def test_runs_settle_at_their_cap() -> None:
-    X, y, group = data(4000)
+    X, y, group = people(4000)
     how = fft.Training(epochs=15, batch_size=128, lr=1e-2)
     module = net()
     fft.fit(module, X, y, sensitive_features=group, rule=fft.PlainRule(), training=how, progress=False)
@@ -84,7 +78,7 @@ def test_runs_settle_at_their_cap() -> None:
 
 @pytest.mark.parametrize("norm", [False, True])
 def test_steps_between_measurements_keep_the_weights(norm: bool) -> None:
-    X, y, group = data(300)
+    X, y, group = people(300)
     module = nn.Sequential(net(), nn.BatchNorm1d(1).double()).eval() if norm else net()
     given = fft.objectives(y, sensitive_features=group, ridge=0.1)
     step = fft.FairStep(module, torch.optim.SGD(module.parameters(), 0.01), given, max_gap=0.0, refresh=3)

@@ -13,6 +13,7 @@ from torch import nn  # noqa: E402
 import fairfront as ff  # noqa: E402
 import fairfront.torch as fft  # noqa: E402
 from fairfront.solvers import PBPDO, PDO, Target, run  # noqa: E402
+from torch_for_tests import people  # noqa: E402
 
 torch.set_num_threads(1)
 
@@ -68,15 +69,8 @@ class Net(nn.Module):
         return self.head(self.body(X)).squeeze(-1)
 
 
-def data(n: int = 160, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    X, group = rng.normal(size=(n, 4)), rng.integers(0, 2, n).astype(str)
-    y = (X[:, 0] * np.where(group == "1", 2.0, -0.5) + X[:, 1] + rng.logistic(size=n) > 0).astype(int)
-    return X, y, group
-
-
 def test_cell_gradients_are_those_of_plain_autograd() -> None:
-    X, y, group = data()
+    X, y, group = people(160)
     torch.manual_seed(0)
     net = Net(4, 1).double()
     given = fft.objectives(y, sensitive_features=group, notion="equalized_odds", surrogate="rate", ridge=0.3)
@@ -100,7 +94,7 @@ def test_cell_gradients_are_those_of_plain_autograd() -> None:
 
 
 def test_several_labels_per_sample_count_label_by_label() -> None:
-    X, y, group = data()
+    X, y, group = people(160)
     Y = np.column_stack([y, (X[:, 1] > 0).astype(int), (X[:, 2] + X[:, 0] > 0).astype(int)])
     net = Net(4, 3).double()
     given = fft.objectives(Y, sensitive_features=group, ridge=0.1)
@@ -121,7 +115,7 @@ def test_several_labels_per_sample_count_label_by_label() -> None:
 
 
 def test_several_inputs_and_frozen_parts() -> None:
-    X, y, group = data()
+    X, y, group = people(160)
 
     class Two(Net):
         def forward(self, A: torch.Tensor, B: torch.Tensor) -> torch.Tensor:
@@ -137,7 +131,7 @@ def test_several_inputs_and_frozen_parts() -> None:
 
 
 def test_pb_pdo_lowers_the_gap_of_a_network() -> None:
-    X, y, group = data(400)
+    X, y, group = people(400)
     torch.manual_seed(0)
     net = Net(4, 1).double()
     problem = fft.TorchProblem(net, X, fft.objectives(y, sensitive_features=group, ridge=1e-2))
@@ -151,7 +145,7 @@ def test_pb_pdo_lowers_the_gap_of_a_network() -> None:
 
 
 def test_wrong_input_is_told() -> None:
-    X, y, group = data()
+    X, y, group = people(160)
     given = fft.objectives(y, sensitive_features=group)
     with pytest.raises(ff.InputError, match=r"gives the shape \(\d+, 3\) for \d+ rows, expected \(\d+,\) or"):
         fft.TorchProblem(Net(4, 3).double(), X, given, chunk=1000).values(np.zeros((1, 1, 43)))

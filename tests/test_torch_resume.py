@@ -17,15 +17,9 @@ from torch import nn  # noqa: E402
 
 import fairfront as ff  # noqa: E402
 import fairfront.torch as fft  # noqa: E402
+from torch_for_tests import people  # noqa: E402
 
 torch.set_num_threads(1)
-
-
-def data(n: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    X, group = rng.normal(size=(n, 4)), rng.integers(0, 2, n).astype(str)
-    y = (X[:, 0] * np.where(group == "1", 2.0, -0.5) + X[:, 1] + rng.logistic(size=n) > 0).astype(int)
-    return X, y, group
 
 
 def net() -> nn.Module:
@@ -34,7 +28,7 @@ def net() -> nn.Module:
 
 
 def fitted(checkpoint: Any, on_epoch: Any = None, **changed: Any) -> fft.FitResult:
-    X, y, group = data()
+    X, y, group = people(300)
     settings: dict[str, Any] = {
         "sensitive_features": group,
         "max_gap": 0.05,
@@ -45,7 +39,7 @@ def fitted(checkpoint: Any, on_epoch: Any = None, **changed: Any) -> fft.FitResu
 
 
 def traced(checkpoint: Any, stack: bool | None = None, epochs: int = 4) -> ff.Frontier:
-    X, y, group = data()
+    X, y, group = people(300)
     how = fft.Training(epochs=epochs, lr=1e-2, batch_size=64)
     common: dict[str, Any] = {"sensitive_features": group, "preferences": 2, "stack": stack, "progress": False}
     return fft.trace(net(), X, y, training=how, slide=how, checkpoint=checkpoint, **common)
@@ -82,7 +76,7 @@ def test_killed_training_ends_with_the_same_weights(tmp_path) -> None:
 def test_checkpoints_of_other_runs_are_refused(tmp_path) -> None:
     file = tmp_path / "run.safetensors"
     fitted(file, training=fft.Training(epochs=1, lr=1e-2, batch_size=64))
-    group = data()[2]
+    group = people(300)[2]
     for changed, words in (
         ({"max_gap": 0.1}, "target"),
         ({"max_gap": None, "preference": [1.0, 5.0]}, "target"),
@@ -95,7 +89,7 @@ def test_checkpoints_of_other_runs_are_refused(tmp_path) -> None:
         ({"gap": "absolute"}, "objectives"),
         ({"ridge": 0.1}, "objectives"),
         ({"scheduler": lambda o: torch.optim.lr_scheduler.ExponentialLR(o, 0.9)}, "scheduler"),
-        ({"validation": data()}, "of other data"),
+        ({"validation": people(300)}, "of other data"),
         ({"sensitive_features": group[::-1].copy()}, "of other data"),
     ):
         with pytest.raises(ff.InputError, match=words):

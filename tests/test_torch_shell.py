@@ -15,19 +15,13 @@ from torch import nn  # noqa: E402
 
 import fairfront as ff  # noqa: E402
 import fairfront.torch as fft  # noqa: E402
+from torch_for_tests import people  # noqa: E402
 
 torch.set_num_threads(1)
 
 
-def data(n: int = 400, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    X, group = rng.normal(size=(n, 4)), rng.integers(0, 2, n).astype(str)
-    y = (X[:, 0] * np.where(group == "1", 2.0, -0.5) + X[:, 1] + rng.logistic(size=n) > 0).astype(int)
-    return X, y, group
-
-
 def test_the_shell_fits_predicts_and_clones() -> None:
-    X, y, group = data()
+    X, y, group = people(400)
     labels = np.where(y == 1, "good", "bad")
     shell = fft.TorchFairClassifier(max_loss_gap=0.05, epochs=8, lr=1e-2, batch_size=64, random_state=3)
     shell.fit(X, labels, sensitive_features=group)
@@ -41,7 +35,7 @@ def test_the_shell_fits_predicts_and_clones() -> None:
 
 
 def test_the_shell_takes_modules_and_makers_and_several_classes() -> None:
-    X, _, group = data()
+    X, _, group = people(400)
     y = np.digitize(X[:, 0], [-0.4, 0.4])
     given = nn.Linear(4, 3)
     kept = given.weight.detach().clone()
@@ -53,7 +47,7 @@ def test_the_shell_takes_modules_and_makers_and_several_classes() -> None:
 
 
 def test_the_shell_stands_in_cross_validation() -> None:
-    X, y, group = data()
+    X, y, group = people(400)
     shell = fft.TorchFairClassifier(epochs=2, lr=1e-2)
     found = cross_val_predict(shell, X, y, cv=2, params={"sensitive_features": group})
     assert set(found) <= {0, 1}
@@ -70,7 +64,7 @@ def test_pdo_weights_descend_on_all_objectives() -> None:
 
 
 def test_any_weighting_can_be_the_rule() -> None:
-    X, y, group = data()
+    X, y, group = people(400)
     given = fft.objectives(y, sensitive_features=group)
     found = []
     for rule in (fft.WeightingRule(lambda gramian: torch.tensor([1.0, 7.0])), fft.SumRule(7.0)):
@@ -84,7 +78,7 @@ def test_any_weighting_can_be_the_rule() -> None:
 
 def test_torchjd_and_fairfront_use_each_other() -> None:
     aggregation = pytest.importorskip("torchjd.aggregation", reason="TorchJD is not installed")
-    X, y, group = data()
+    X, y, group = people(400)
     J = torch.as_tensor(np.random.default_rng(0).normal(size=(4, 9)))
     weighting = fft.pdo_weighting()
     torch.testing.assert_close(weighting(J @ J.T), fft.pdo_weights(J @ J.T))

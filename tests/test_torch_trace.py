@@ -15,16 +15,10 @@ from torch import nn  # noqa: E402
 import fairfront as ff  # noqa: E402
 import fairfront.torch as fft  # noqa: E402
 from fairfront.solvers import PBPDO  # noqa: E402
+from torch_for_tests import people  # noqa: E402
 
 torch.set_num_threads(1)
 HOW = fft.Training(epochs=15, batch_size=128, lr=1e-2)
-
-
-def data(n: int = 800, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    X, group = rng.normal(size=(n, 4)), rng.integers(0, 2, n).astype(str)
-    y = (X[:, 0] * np.where(group == "1", 2.0, -0.5) + X[:, 1] + rng.logistic(size=n) > 0).astype(int)
-    return X, y, group
 
 
 def net(norm: bool = False, outputs: int = 1) -> nn.Module:
@@ -34,7 +28,7 @@ def net(norm: bool = False, outputs: int = 1) -> nn.Module:
 
 @pytest.fixture(scope="module")
 def front() -> ff.Frontier:
-    X, y, group = data()
+    X, y, group = people(800)
     return fft.trace(net(), X, y, sensitive_features=group, preferences=4, training=HOW, progress=False)
 
 
@@ -48,7 +42,7 @@ def test_gaps_shrink_along_the_frontier(front: ff.Frontier) -> None:
 
 
 def test_a_selected_module_is_ready_to_use(front: ff.Frontier) -> None:
-    X, y, group = data(300, seed=1)
+    X, y, group = people(300, seed=1)
     judged = front.evaluate(X, y, sensitive_features=group)
     module = judged.select(least="tpr_gap", within={"error": 0.05}, confidence=None)
     assert isinstance(module, nn.Sequential)
@@ -61,7 +55,7 @@ def test_a_selected_module_is_ready_to_use(front: ff.Frontier) -> None:
 def test_saved_modules_come_back(front: ff.Frontier, tmp_path) -> None:
     front.save(tmp_path / "front")
     back = fft.load(tmp_path / "front", net())
-    X = data(50)[0]
+    X = people(50)[0]
     np.testing.assert_array_equal(back.points.scores(X), front.points.scores(X))
     np.testing.assert_array_equal(back.gaps, front.gaps)
     bare = ff.load(tmp_path / "front")
@@ -74,7 +68,7 @@ def test_saved_modules_come_back(front: ff.Frontier, tmp_path) -> None:
 
 
 def test_a_stack_is_as_good_as_runs_of_their_own() -> None:
-    X, y, group = data(400)
+    X, y, group = people(400)
     given = fft.objectives(y, sensitive_features=group)
     module = net().double()
     problem = fft.TorchProblem(module, X, given)
@@ -109,7 +103,7 @@ class Picky(nn.Module):
 
 @pytest.mark.parametrize("module", [Picky(), net(norm=True)], ids=["one by one", "batch normalisation"])
 def test_modules_of_other_kinds_have_frontiers_too(module: nn.Module) -> None:
-    X, y, group = data(400)
+    X, y, group = people(400)
     short = fft.Training(epochs=6, lr=1e-2, batch_size=64)
     front = fft.trace(module, X, y, sensitive_features=group, preferences=2, training=short, progress=False)
     assert front.gaps[-1, 0] < 0.7 * front.gaps[0, 0]
@@ -118,7 +112,7 @@ def test_modules_of_other_kinds_have_frontiers_too(module: nn.Module) -> None:
 
 
 def test_preferences_and_the_solver_of_linear_models() -> None:
-    X, y, group = data(400)
+    X, y, group = people(400)
     module = net().double()
     kept = {name: value.clone() for name, value in module.state_dict().items()}
     front = fft.trace(
@@ -141,7 +135,7 @@ def test_preferences_and_the_solver_of_linear_models() -> None:
 
 
 def test_the_head_has_the_frontier_of_a_linear_model_on_its_features() -> None:
-    X, y, group = data(400)
+    X, y, group = people(400)
     module = net().double()
     front = fft.trace_head(module, X, y, sensitive_features=group, n_points=4, progress=False)
     features = module[:2](torch.as_tensor(X)).detach().numpy()
@@ -179,7 +173,7 @@ def test_images_with_a_group_attribute() -> None:
 
 
 def test_several_labels_have_a_frontier_that_is_judged_label_by_label(tmp_path) -> None:
-    X, y, group = data(600)
+    X, y, group = people(600)
     Y = np.column_stack([y, (X[:, 1] + X[:, 2] * (group == "1") > 0).astype(int)])
     front = fft.trace(net(outputs=2), X, Y, sensitive_features=group, preferences=3, training=HOW, progress=False)
     assert front.facts.notions == ("label 0: equal_opportunity", "label 1: equal_opportunity")
@@ -211,7 +205,7 @@ def test_a_saved_frontier_is_read_in_a_process_that_did_not_import_the_room(fron
 
 def test_a_frontier_of_modules_is_drawn_and_explored(front: ff.Frontier, tmp_path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed (extra plot)")
-    X, y, group = data(300, seed=1)
+    X, y, group = people(300, seed=1)
     judged = front.evaluate(X, y, sensitive_features=group)
     assert judged.plot() is not None
     page = judged.to_html(tmp_path / "page.html")

@@ -12,7 +12,7 @@ from scipy.special import expit
 from ..exceptions import InputError
 from ..frontier import Frontier
 from ..frontier.estimator_points import EstimatorPoints
-from ..frontier.evaluating import checked_features, encode_labels, resolve_attributes
+from ..frontier.matching import checked_features, encode_labels, resolve_attributes
 from ..frontier.points import LinearPoints
 from ..frontier.selection import plain_place
 from ..measures.table import decide

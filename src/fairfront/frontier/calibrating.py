@@ -11,7 +11,7 @@ from scipy.special import expit
 from ..exceptions import InputError
 from ..measures.calibration import Calibration, calibration_table, fit_platt
 from ..validation import check_labels, check_weights
-from .evaluating import checked_features, encode_labels, resolve_attributes
+from .matching import checked_features, encode_labels, resolve_attributes
 from .points import LinearPoints
 
 if TYPE_CHECKING:

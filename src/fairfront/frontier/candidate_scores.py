@@ -13,7 +13,7 @@ from ..exceptions import InputError
 from ..measures.rewording import reworded
 from ..objectives import Array, Task
 from ..validation import as_numbers, check_labels
-from .evaluating import encode_labels
+from .matching import encode_labels
 
 
 def scores_of(model: Any, X: Any, task: Task, name: str) -> tuple[Array, float]:

@@ -18,16 +18,6 @@ from .points import Points
 if TYPE_CHECKING:
     from .facts import Facts
 
-__all__ = [
-    "GAPS",
-    "checked_features",
-    "encode_labels",
-    "evaluate_points",
-    "figures",
-    "least_claim",
-    "resolve_attributes",
-]
-
 
 def evaluate_points(
     points: Points, facts: Facts, X: Any, y: Any, sensitive_features: Any, name: str, sample_weight: Any

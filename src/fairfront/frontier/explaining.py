@@ -14,7 +14,7 @@ from ..measures.changes import Flips, flips
 from ..measures.table import decide
 from ..objectives import Array, Attribute
 from ..validation import check_labels
-from .evaluating import checked_features, encode_labels, resolve_attributes
+from .matching import checked_features, encode_labels, resolve_attributes
 from .refining import weights_of
 
 if TYPE_CHECKING:

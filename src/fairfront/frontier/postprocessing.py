@@ -14,10 +14,10 @@ from ..objectives import Array, Attribute, Groups, Task
 from ..validation import as_columns, check_count, check_labels, check_matrix, check_weights, factorize
 from .candidate_scores import scores_of
 from .candidates import from_scores
-from .evaluating import encode_labels, resolve_attributes
 from .facts import Facts
 from .frontier import Frontier
 from .group_thresholds import RATES_OF, threshold_curve
+from .matching import encode_labels, resolve_attributes
 from .selection import plain_place
 
 NEEDS = "every prediction needs the person's group"

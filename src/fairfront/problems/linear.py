@@ -74,6 +74,10 @@ class LinearProblem:
         assert isinstance(self.rows, Piece)
         return self.rows.targets
 
+    def target_variance(self) -> float:
+        """Return the variance of the targets of all rows."""
+        return float(np.var(self.targets))
+
     def _bind(self, loss: Loss) -> list[tuple[Measure, NDArray[np.intp]]]:
         return [(measure(quantity, loss, self.task), where) for quantity, where in self.layout.quantities]
 

@@ -14,7 +14,7 @@ from scipy.special import expit, softmax
 
 from ..exceptions import GroupWarning
 from ..frontier import Frontier
-from ..frontier.evaluating import encode_labels, resolve_attributes
+from ..frontier.matching import encode_labels, resolve_attributes
 from ..frontier.selection import plain_place
 from ..measures import audit
 from ..measures.changes import flips

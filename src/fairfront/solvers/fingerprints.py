@@ -15,8 +15,6 @@ from ..storage.checkpoints import Fingerprint
 from ..validation import as_numbers
 from .digests import code_of, digest
 
-__all__ = ["digest", "estimator_fingerprint", "problem_fingerprint", "setup_fingerprint"]
-
 PREFERRED = "preference"
 NEAR = 1e-3
 """How far from the start functions are evaluated a second time, relative to it."""

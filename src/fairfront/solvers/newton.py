@@ -54,7 +54,7 @@ class Newton:
         if self.no_group_worse is not None:
             rows = with_guards(problem, rows, plain, self.no_group_worse)
         loss = float(rows.p @ problem.values(plain[None])[0])
-        rough = 0.5 * float(np.var(problem.targets)) if problem.task.kind == "regression" else 1.0
+        rough = 0.5 * problem.target_variance() if problem.task.kind == "regression" else 1.0
         return KnotSolver(problem, rows, self.tol, self.max_iter, max(loss, 1e-6 * rough, 1e-300), journal)
 
 

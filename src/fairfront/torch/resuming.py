@@ -10,7 +10,7 @@ import numpy as np
 
 from ..exceptions import InputError
 from ..objectives import Array
-from ..solvers.fingerprints import digest
+from ..solvers.digests import digest
 from ..storage.checkpoints import Fingerprint, remove_leftovers
 from .averaging import Average
 from .backend import Optimizer, Tensor, torch

@@ -7,6 +7,7 @@ that the same partitions give the same bytes on any number of workers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -43,10 +44,9 @@ def reduced(
         Takes the number of partitions and returns which of them are looked at; default: all.
     """
     runner = Runner(DaskSettings.current())
-    known, call = runner.shared(function), runner.delayed(_called)
     parts = aligned_blocks(*collections)
     chosen = parts if places is None else [parts[i] for i in places(len(parts))]
-    return runner.joined([call(known, *blocks) for blocks in chosen], combine)
+    return runner.over(chosen, partial(_called, function), combine)
 
 
 def aligned_blocks(*collections: Any) -> list[tuple[Any, ...]]:

@@ -22,17 +22,6 @@ from .spooling import SpoolError, spooled, temporary_folder
 LOG = logging.getLogger("fairfront")
 
 
-class FarTargets:
-    """What is known of targets that stay with the workers: their variance, which `numpy.var` asks for."""
-
-    def __init__(self, variance: float) -> None:
-        self.variance = variance
-
-    def var(self, **_: Any) -> float:
-        """Return the variance of the targets of all rows."""
-        return self.variance
-
-
 class DaskProblem(LinearProblem):
     """Cells of a linear model on Dask collections; the same interface and numbers as in memory.
 
@@ -59,10 +48,14 @@ class DaskProblem(LinearProblem):
         """Return how often all rows were gone through."""
         return self.rows.passes
 
+    def target_variance(self) -> float:
+        """Return the variance of the targets of all rows, found when these were first read."""
+        return self.variance
+
     @property
-    def targets(self) -> Any:
-        """Return what is known of the targets: their variance."""
-        return FarTargets(self.variance)
+    def targets(self) -> NoReturn:
+        """Refuse to give targets, which stay with the workers."""
+        refuse_rows()
 
     @property
     def design(self) -> NoReturn:

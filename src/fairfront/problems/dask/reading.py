@@ -89,8 +89,7 @@ def far_data(X: Any, y: Any, sensitive_features: Any, sample_weight: Any, regres
     settings = DaskSettings.current()
     runner = Runner(settings)
     blocks = aligned_blocks(X, y, sensitive_features, sample_weight)
-    call = runner.delayed(look)
-    seen: Seen = runner.joined([call(i, *block, regression) for i, block in enumerate(blocks)], together)
+    seen: Seen = runner.over(((i, *block, regression) for i, block in enumerate(blocks)), look, together)
     if seen.fault:
         raise InputError(seen.fault)
     if not seen.rows:

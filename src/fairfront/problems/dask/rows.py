@@ -61,9 +61,7 @@ class DaskRows:
     def total(self, ask: Ask) -> tuple[Array, ...]:
         """Add up over all rows: one pass."""
         self.passes += 1
-        call = self.runner.delayed(partial(added, ask))  # inside every task: workers would wait for one of its own
-        found = self.runner.joined([call(*part) for part in self.parts], summed)
-        return tuple(np.array(array) for array in found)
+        return tuple(np.array(array) for array in self.runner.over(self.parts, partial(added, ask), summed))
 
     def cell_sums(self, measures: Bound, k: int, W: Array, gradients: bool) -> tuple[Array, ...]:
         """Return the sums of the measures over their cells, and of the gradients, if asked for."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -69,9 +69,16 @@ class Runner:
         """Return a value that is sent once and that many tasks read."""
         return self.dask.delayed(value, traverse=False)
 
-    def joined(self, parts: list[Any], combine: Callable[[list[Any]], Any]) -> Any:
-        """Combine parts in a tree of fixed shape, so that equal parts give equal bytes on any workers; return it."""
-        join, level = self.delayed(combine), parts
+    def over(
+        self, parts: Iterable[tuple[Any, ...]], function: Callable[..., Any], combine: Callable[[list[Any]], Any]
+    ) -> Any:
+        """Return the combination of a function's results on parts.
+
+        They meet in a tree of fixed shape, so that equal parts give equal bytes on any workers. What the function
+        carries goes inside every task: as a task of its own, workers would wait for it.
+        """
+        call, join = self.delayed(function), self.delayed(combine)
+        level = [call(*part) for part in parts]
         while len(level) > 1:
             split = [level[i : i + JOINED] for i in range(0, len(level), JOINED)]
             level = [join(group) if len(group) > 1 else group[0] for group in split]
