@@ -1,5 +1,6 @@
 # make demo   sets up .venv once and runs the main job on embedded data
 # make test   sets up .venv once and passes all tests
+# make fuzz   draws new examples for the property tests
 # make bench  runs the benchmarks with the peers (figures go to docs/benchmarks.md)
 # make paper  regenerates the paper's experiments (tables and figures go to docs/paper/)
 
@@ -9,7 +10,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 WORKERS ?= 2
 
-.PHONY: demo test lint types unit bench paper clean
+.PHONY: demo test lint types unit fuzz bench paper clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/fairfront demo
@@ -25,6 +26,9 @@ types: $(VENV)/test.stamp
 
 unit: $(VENV)/test.stamp $(VENV)/browser.stamp
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) -q
+
+fuzz: $(VENV)/test.stamp
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 FAIRFRONT_DRAWS=fuzz $(BIN)/pytest -n $(WORKERS) -q -m hypothesis
 
 bench: $(VENV)/bench.stamp
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks

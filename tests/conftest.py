@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -9,9 +10,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from fairfront.objectives import GAPS, LOSSES, NOTIONS, GroupProbabilities, Groups, Task, build
 from fairfront.problems import LinearProblem
+
+# The suite gives the same answer on every run; `make fuzz` draws anew.
+settings.register_profile("fixed", derandomize=True, deadline=None)
+settings.register_profile("fuzz", deadline=None, print_blob=True)
+settings.load_profile(os.environ.get("FAIRFRONT_DRAWS", "fixed"))
 
 TASKS = {
     "binary": Task("binary", (0, 1), 1),

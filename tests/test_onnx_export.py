@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
@@ -216,7 +216,11 @@ def test_any_table(drawn: tuple[dict, dict], several: bool, seed: int) -> None:
     train, new = drawn
     task, loss = (SEVERAL, "softmax") if several else (BINARY, "logistic")
     table = Table(len(next(iter(train.values()))), {name: column_of(values) for name, values in train.items()})
-    encoder = TableEncoder.fit(table, tuple(train), min_count=1 + seed % 3)
+    try:
+        encoder = TableEncoder.fit(table, tuple(train), min_count=1 + seed % 3)
+    except InputError as error:  # a few rows, and no value in enough of them
+        assume("too few training rows" not in str(error))
+        raise
     model = linear(task, len(encoder.feature_names), loss, seed)
     content = export_onnx(encoder, model, task)
     for columns in (train, new):

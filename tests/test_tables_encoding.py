@@ -150,6 +150,8 @@ def test_tables_that_do_not_fit_are_told_apart() -> None:
         TableEncoder.fit(table, [])
     with pytest.raises(InputError, match="no column 'jobs'"):
         TableEncoder.fit(table, ["jobs"])
+    with pytest.raises(InputError, match="every value of word is in too few training rows"):
+        TableEncoder.fit(table_of({"word": np.array(["a", "b", "c", None], dtype=object)}), ["word"], min_count=5)
 
 
 def test_new_rows_are_coerced_or_placed() -> None:

@@ -45,6 +45,14 @@ class TableEncoder:
     sparse: bool = False
     missing: tuple[str, ...] = MISSING
 
+    def __post_init__(self) -> None:
+        """Refuse columns of which nothing is left."""
+        if not self.feature_names:
+            raise InputError(
+                f"every value of {_listed(self.columns)} is in too few training rows to be learnt from, expected more "
+                "rows, or another column."
+            )
+
     @classmethod
     def fit(
         cls,
