@@ -64,16 +64,18 @@ def _from_models(models: list[Any], data: Split, start: float) -> Candidates:
     return Candidates(_decided(models, data.validation), _decided(models, data.test), seconds)
 
 
-def fairfront(drive: str, max_fits: int = 12, cv: Any = "auto") -> Callable[..., Candidates]:
+def fairfront(drive: str, max_fits: int = 12, cv: Any = "auto", posteriors: bool = False) -> Callable[..., Candidates]:
     def run(data: Split, base: Any, seed: int) -> Candidates:
         start = time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ff.GroupWarning)
             front = ff.trace(
                 data.train.X, data.train.y, sensitive_features=data.train.group, estimator=base, drive=drive,
-                max_fits=max_fits, cv=cv, random_state=seed, progress=False,
+                max_fits=max_fits, cv=cv, posteriors=posteriors, random_state=seed, progress=False,
             )  # fmt: skip
-        return _from_models([front.points.build(i) for i in range(len(front))], data, start)
+        seconds = time.process_time() - start
+        decided = [(front.points.scores(p.X)[:, 0] > 0).astype(float) for p in (data.validation, data.test)]
+        return Candidates(*decided, seconds)
 
     return run
 
@@ -162,12 +164,14 @@ def group_thresholds(data: Split, base: Any, seed: int) -> Candidates:
     return Candidates(np.stack(shares[0]), np.stack(shares[1]), time.process_time() - start)
 
 
+POSTERIORS = "fairfront, posteriors"
 METHODS: dict[str, Callable[..., Candidates]] = {
     "plain": plain,
     "fairfront, loss gap": fairfront("loss_gap"),
     "fairfront, rate gap": fairfront("rate_gap"),
     "fairfront, one held-out part": fairfront("loss_gap", cv=0.25),
     "fairfront, rate gap, 12 fits": fairfront("rate_gap", 6, 0.25),
+    POSTERIORS: fairfront("loss_gap", 40, posteriors=True),
     "GridSearch 12": grid_search(12),
     "GridSearch 100": grid_search(100),
     "ExponentiatedGradient": exponentiated_gradient,
@@ -180,6 +184,7 @@ RACE_METHODS: dict[str, Callable[..., Candidates]] = {
     "fairfront, loss gap": fairfront("loss_gap", 10),
     "fairfront, rate gap": fairfront("rate_gap", 10),
     "fairfront, one held-out part": fairfront("loss_gap", 20, 0.25),
+    POSTERIORS: fairfront("loss_gap", 40, posteriors=True),
     "GridSearch 100": grid_search(100),
     "linear Newton": linear_newton,
 }
@@ -189,6 +194,7 @@ FITS = {
     "fairfront, rate gap": 48,
     "fairfront, one held-out part": 24,
     "fairfront, rate gap, 12 fits": 12,
+    POSTERIORS: 8,
     "GridSearch 12": 12,
     "GridSearch 100": 100,
     "ExponentiatedGradient": 70,

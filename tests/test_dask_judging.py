@@ -18,6 +18,7 @@ from fairfront.measures.score_bins import count_scores, joined_bins, score_edges
 from fairfront.problems.dask.passes import reduced
 from fairfront.validation import is_dask
 
+dask = pytest.importorskip("dask", reason="needs the extra dask")
 da = pytest.importorskip("dask.array", reason="needs the extra dask")
 dd = pytest.importorskip("dask.dataframe", reason="needs the extra dask")
 pd = pytest.importorskip("pandas", reason="needs pandas")
@@ -118,6 +119,40 @@ def test_groups_that_are_numbers_keep_their_names_and_order() -> None:
         agree(judged(front, rows), judged(front, in_parts(rows)))
 
 
+def test_numbers_among_objects_keep_their_names() -> None:
+    front, rows = front_of({})
+    for values in ([1.0, 2.0, None], [1, 2, None], [True, False, None], ["1", 1, 2]):
+        drawn = np.random.default_rng(0).integers(0, 3, 701)
+        rows["sensitive_features"] = {"sex": np.array(values, dtype=object)[drawn]}
+        agree(judged(front, rows), judged(front, in_parts(rows)))
+
+
+def test_groups_that_change_between_passes() -> None:
+    front, rows = front_of({})
+    parts, calls = in_parts(rows), []
+
+    def drifting(block: np.ndarray) -> np.ndarray:
+        calls.append(1)
+        return block if len(calls) <= 5 else np.where(block == block[0], "other", block).astype(object)
+
+    sex = parts["sensitive_features"]["sex"].map_blocks(drifting, meta=np.empty(0, dtype=object))
+    calls.clear()
+    with dask.config.set(scheduler="synchronous"), pytest.raises(InputError, match="groups that it did not have when"):
+        judged(front, parts | {"sensitive_features": {"sex": sex}})
+
+
+def test_combinations_are_bounded_in_all_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
+    front, rows = front_of({})
+    rows["sensitive_features"] = {"sex": np.arange(701) % 100}
+    monkeypatch.setattr("fairfront.problems.dask.tallying.MOST_IN_ALL", 99)
+    parts = in_parts(rows, 60)
+    said = "more than 99 combinations of values in all partitions"
+    with pytest.raises(InputError, match=said):
+        front.evaluate(**parts)
+    with dask.config.set({"fairfront.small_bytes": 0}), pytest.raises(InputError, match=said):
+        ff.trace(parts["X"], parts["y"], sensitive_features=parts["sensitive_features"])
+
+
 def test_partitions_may_be_empty_uneven_or_of_narrow_columns() -> None:
     front, rows = front_of({"weighted": True})
     parts = in_parts(rows)
@@ -146,6 +181,7 @@ def test_new_groups_are_told_as_in_memory() -> None:
         ({"X": np.ones((701, 2))}, "X has 2 columns, expected 3"),
         ({"X": np.full((701, 3), np.nan)}, "NaN"),
         ({"y": np.zeros(700, dtype=int)}, "700 rows"),
+        ({name: np.zeros((0, 3) if name == "X" else 0) for name in ("X", "y", "sensitive_features")}, "in all 0 rows"),
     ],
 )
 def test_bad_parts_are_refused_with_a_sentence(change: dict[str, Any], words: str) -> None:

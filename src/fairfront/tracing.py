@@ -66,6 +66,7 @@ def trace(
     drive: Drive = "loss_gap",
     fit_params: Mapping[str, Any] | None = None,
     shared_trees: float = 0.0,
+    posteriors: bool = False,
     lazy: bool = False,
     n_jobs: int | None = None,
     random_state: int | None = None,
@@ -103,6 +104,8 @@ def trace(
         `Weighting`). Gaps are those of predictions of rows left out of the fit: ``cv`` folds, a held-out fraction,
         "auto" (3 folds, or a quarter where every cell has many rows), or "train" (the training rows). ``drive`` says
         which gap is lowered, of losses or of rates of decisions; ``fit_params`` go to every fit, ``n_jobs`` to joblib;
+        ``posteriors=True`` fits the estimator to labels and groups, once, and reads all weightings from its
+        probabilities: a whole frontier for about eight fits, with models that guess the group (docs/any-estimator.md);
         ``shared_trees=0.5`` grows the first half of HistGradientBoosting's trees once for all weightings of a fold;
         ``lazy`` fits models on all rows only when asked for, keeping the training rows in memory until then.
     checkpoint : path, optional
@@ -146,10 +149,19 @@ def trace(
             random_state=random_state,
             fit_params=fit_params,
             shared_trees=shared_trees,
+            posteriors=posteriors,
             **common,
         )
         return trace_estimator(problem, search, lazy, **kept)
-    refuse_search(max_fits=max_fits, cv=cv, drive=drive, fit_params=fit_params, lazy=lazy, shared_trees=shared_trees)
+    refuse_search(
+        max_fits=max_fits,
+        cv=cv,
+        drive=drive,
+        fit_params=fit_params,
+        lazy=lazy,
+        shared_trees=shared_trees,
+        posteriors=posteriors,
+    )
     setup = linear_problem(X, y, surrogate=surrogate, ridge=ridge, fit_intercept=fit_intercept, **common)
     return trace_setup(
         setup,

@@ -15,7 +15,7 @@ from ..exceptions import InputError
 from ..objectives import Array
 from ..problems import EstimatorProblem, Setup, estimator_problem, linear_problem
 from ..problems.learners import scores_of_learner
-from ..validation import pass_hint
+from ..validation import is_dask, pass_hint
 
 
 class FairLinearModel(BaseEstimator):  # type: ignore[misc]
@@ -89,9 +89,9 @@ class FairLinearModel(BaseEstimator):  # type: ignore[misc]
         )
 
     def _weighted_fits(
-        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, drive: Any
+        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, drive: Any, **more: Any
     ) -> EstimatorProblem:
-        """Lay out the weighted fits of the estimator that was given."""
+        """Lay out the weighted fits of the estimator that was given, or its posteriors."""
         return estimator_problem(
             X,
             y,
@@ -100,12 +100,19 @@ class FairLinearModel(BaseEstimator):  # type: ignore[misc]
             cv=self.cv,
             n_jobs=self.n_jobs,
             random_state=self.random_state,
+            posteriors=getattr(self, "posteriors", False),  # regressors have none
             **self._known(sensitive_features, sample_weight),
+            **more,
         )
 
     def _linear(self, X: Any) -> Array:
         """Return X coef^T + intercept, or the fitted estimator's scores: (n,) for one, (n, K) for several."""
         check_is_fitted(self)
+        if is_dask(X):
+            raise InputError(
+                f"{type(self).__name__} predicts rows in memory, found a Dask collection; use "
+                "X.map_partitions(model.predict, meta=...), which leaves rows where they are."
+            )
         if self.estimator is not None:
             if getattr(X, "ndim", 2) == 2:  # the learner itself says best what is wrong with others
                 validate_data(self, X, reset=False, skip_check_array=True)

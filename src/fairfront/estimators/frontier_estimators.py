@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from ..exceptions import InputError
 from ..frontier import Frontier
 from ..frontier.fitting_estimators import trace_estimator
 from ..objectives import Array, GroupProbabilities, Groups
-from ..problems.sharing_trees import shared_trees
+from ..problems.dask.problem import refuse_collections
 from ..tracing import refuse_search, resolve_search, trace_setup
 from ..validation import as_columns, check_weights, take_rows
 from .base import FairLinearModel
@@ -51,14 +50,12 @@ class _FrontierFit(FairLinearModel):
         if self.estimator is not None:
             linear = ("surrogate", "preferences", "n_points", "ridge", "fit_intercept", "path")
             config = resolve_search(self.solver, self.max_fits, **{name: getattr(self, name) for name in linear})
-            problem = replace(
-                self._weighted_fits(X, y, sensitive_features, sample_weight, self.drive),
-                fit_params=self.fit_params or {},
-                shared=shared_trees(self.estimator, self.shared_trees),
-            )
+            more = {"fit_params": self.fit_params, "shared_trees": self.shared_trees}
+            problem = self._weighted_fits(X, y, sensitive_features, sample_weight, self.drive, **more)
             self.task_, self.loss_ = problem.laid.task, problem.laid.problem.loss.name
             return trace_estimator(problem, config, progress=False)
-        refuse_search(drive=self.drive, fit_params=self.fit_params, shared_trees=self.shared_trees)
+        estimators_own = ("drive", "fit_params", "shared_trees", "posteriors")
+        refuse_search(**{name: getattr(self, name) for name in estimators_own if hasattr(self, name)})
         return trace_setup(
             self._setup(X, y, sensitive_features, sample_weight, classification),
             self.solver,
@@ -131,7 +128,7 @@ class FrontierClassifier(ClassifierMixin, WithProbabilities, _FrontierFit):  # t
         on rates need it.
     notion, loss, solver, path, n_points, favourable, surrogate, gap, ridge, fit_intercept, groups, random_state
         As in `trace` and `ParetoFairClassifier`.
-    estimator, max_fits, cv, drive, n_jobs, fit_params, shared_trees
+    estimator, max_fits, cv, drive, n_jobs, fit_params, shared_trees, posteriors
         Any estimator whose fit takes sample_weight, and how its weights are searched, as in `trace`; the point in use
         is then ``model_``.
 
@@ -166,6 +163,7 @@ class FrontierClassifier(ClassifierMixin, WithProbabilities, _FrontierFit):  # t
         n_jobs: int | None = None,
         fit_params: Any = None,
         shared_trees: float = 0.0,
+        posteriors: bool = False,
     ) -> None:
         self.notion = notion
         self.loss = loss
@@ -189,9 +187,11 @@ class FrontierClassifier(ClassifierMixin, WithProbabilities, _FrontierFit):  # t
         self.n_jobs = n_jobs
         self.fit_params = fit_params
         self.shared_trees = shared_trees
+        self.posteriors = posteriors
 
     def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> FrontierClassifier:
         """Trace the frontier and choose a point."""
+        refuse_collections(self, X, y, sensitive_features, sample_weight)
         X, y = self._validated(X, y, classification=True)
         return self._fit_frontier(X, y, sensitive_features, sample_weight, True)  # type: ignore[no-any-return]
 
@@ -247,6 +247,7 @@ class FrontierRegressor(RegressorMixin, _FrontierFit):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> FrontierRegressor:
         """Trace the frontier and choose a point."""
+        refuse_collections(self, X, y, sensitive_features, sample_weight)
         X, y = self._validated(X, y, classification=False)
         return self._fit_frontier(X, y, sensitive_features, sample_weight, False)  # type: ignore[no-any-return]
 

@@ -8,13 +8,14 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ..exceptions import InputError
+from ..frontier.assembling_estimators import status_of
 from ..frontier.fitting_estimators import fit_capped
 from ..frontier.points import centred
 from ..objectives import Array
 from ..problems import Setup
+from ..problems.dask.problem import refuse_collections
 from ..solvers import Status, Weighting
-from ..tracing import resolve_search, solve
-from ..validation import is_dask
+from ..tracing import refuse_search, resolve_search, solve
 from .base import FairLinearModel
 from .probabilities import WithProbabilities
 
@@ -52,6 +53,8 @@ class ParetoFairClassifier(ClassifierMixin, WithProbabilities):  # type: ignore[
     max_rate_gap : float, optional
         With an estimator: a cap on the gap between rates of decisions on held-out rows, instead of ``max_loss_gap``.
     n_jobs : int, optional
+    posteriors : bool
+        Fit the estimator to labels and groups, once, and read weightings from its probabilities, see `trace`.
 
     Attributes
     ----------
@@ -86,6 +89,7 @@ class ParetoFairClassifier(ClassifierMixin, WithProbabilities):  # type: ignore[
         max_fits: int = 6,
         cv: Any = "auto",
         n_jobs: int | None = None,
+        posteriors: bool = False,
     ) -> None:
         self.notion = notion
         self.loss = loss
@@ -104,10 +108,11 @@ class ParetoFairClassifier(ClassifierMixin, WithProbabilities):  # type: ignore[
         self.max_fits = max_fits
         self.cv = cv
         self.n_jobs = n_jobs
+        self.posteriors = posteriors
 
     def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> ParetoFairClassifier:
         """Fit to features, labels and the group of every row."""
-        _refuse_dask(self, X, y, sensitive_features, sample_weight)
+        refuse_collections(self, X, y, sensitive_features, sample_weight)
         X, y = self._validated(X, y, classification=True)
         _fit(self, X, y, sensitive_features, sample_weight, classification=True)
         return self
@@ -158,7 +163,7 @@ class ParetoFairRegressor(RegressorMixin, FairLinearModel):  # type: ignore[misc
 
     def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> ParetoFairRegressor:
         """Fit to features, values and the group of every row."""
-        _refuse_dask(self, X, y, sensitive_features, sample_weight)
+        refuse_collections(self, X, y, sensitive_features, sample_weight)
         X, y = self._validated(X, y, classification=False)
         _fit(self, X, y, sensitive_features, sample_weight, classification=False)
         return self
@@ -168,15 +173,6 @@ class ParetoFairRegressor(RegressorMixin, FairLinearModel):  # type: ignore[misc
         return self._linear(X)
 
 
-def _refuse_dask(shell: Any, *given: Any) -> None:
-    """Refuse rows that scikit-learn's checks would bring to memory without a word."""
-    if any(map(is_dask, given)):
-        raise InputError(
-            f"{type(shell).__name__} fits to data in memory, found Dask collections; use ff.trace, which leaves rows "
-            "where they are, or give it X.compute()."
-        )
-
-
 def _fit(shell: Any, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, classification: bool) -> None:
     """Fit the linear model, or the estimator that was given."""
     if shell.estimator is not None:
@@ -184,6 +180,7 @@ def _fit(shell: Any, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
         return
     if shell.max_rate_gap is not None:
         raise InputError("max_rate_gap needs an estimator, found None; use max_loss_gap, or surrogate='rate'.")
+    refuse_search(posteriors=getattr(shell, "posteriors", False))
     _fit_point(shell, shell._setup(X, y, sensitive_features, sample_weight, classification))
 
 
@@ -209,7 +206,7 @@ def _fit_weighted(shell: Any, X: Any, y: Any, sensitive_features: Any, sample_we
     else:
         shell.rate_gaps_ = found.gaps
     shell.history_ = shell.objectives_[None]
-    shell.status_ = Status.WEIGHTED
+    shell.status_ = status_of(problem)
 
 
 def _fit_point(estimator: Any, setup: Setup) -> None:

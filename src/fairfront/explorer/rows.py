@@ -14,6 +14,7 @@ from ..frontier import Frontier
 from ..frontier.estimator_points import EstimatorPoints
 from ..frontier.matching import checked_features, encode_labels, resolve_attributes
 from ..frontier.points import LinearPoints
+from ..frontier.posterior_points import PosteriorPoints
 from ..frontier.selection import plain_place
 from ..measures.table import decide
 from ..objectives import Array, Attribute, Task
@@ -104,7 +105,7 @@ def _probability(front: Frontier, places: Places, X: Any, scores: Array) -> Arra
     points, task = front.points, front.facts.task
     if task.kind != "binary":
         return None
-    if isinstance(points, LinearPoints | EstimatorPoints) and points.loss != "logistic":
+    if isinstance(points, LinearPoints | EstimatorPoints | PosteriorPoints) and points.loss != "logistic":
         return None
     if isinstance(points, LinearPoints):
         log_odds = scores[:, 0]
@@ -112,7 +113,7 @@ def _probability(front: Frontier, places: Places, X: Any, scores: Array) -> Arra
         models = built(front, places)
         if models is None or not all(hasattr(model, "predict_proba") for model in models):
             return None
-        known = isinstance(points, EstimatorPoints)  # its scores are the log-odds already
+        known = isinstance(points, EstimatorPoints | PosteriorPoints)  # its scores are the log-odds already
         log_odds = scores[:, 0] if known else np.stack([scores_of_learner(m, X, task, "logistic")[0] for m in models])
     return np.asarray(expit(log_odds if task.favourable == 1 else -log_odds))
 

@@ -14,16 +14,20 @@ from numpy.typing import NDArray
 from ..exceptions import FairfrontWarning
 from ..objectives import Array
 from ..pareto import nondominated
-from ..problems import EstimatorProblem, Reading
+from ..problems import EstimatorProblem, PosteriorProblem, Reading
 from ..problems.estimator import names_of_features
 from ..solvers import Newton, Status, Weighting
 from .assembling import facts_of
 from .estimator_points import EstimatorFacts, EstimatorPoints
 from .frontier import Frontier
+from .posterior_points import PosteriorPoints
 
 HEURISTIC = (
     "Some weights are negative and were turned into weights on the other label, which is a heuristic: those fits need "
     "not be the best at their gap."
+)
+GUESSED = (
+    "The models guess the group from the features and weigh the guess, so whoever has one can guess groups with it."
 )
 
 
@@ -49,8 +53,9 @@ def assemble_estimators(
 
     With one gap all fits stay, also those past zero; with several, those that another one dominates go.
     """
-    kept = _kept(problem, fits)
-    chosen = [fits[i] for i in kept]
+    chosen = [fits[i] for i in _kept(problem, fits)]
+    if isinstance(problem, PosteriorProblem):
+        return _frontier(problem, chosen, _posterior_points(problem, chosen), solver)
     models = {place: fit.model for place, fit in enumerate(chosen) if fit.model is not None}
     refit = _Refit(problem, np.stack([fit.multipliers for fit in chosen]))
     lacking = [place for place in range(len(chosen)) if place not in models]
@@ -61,17 +66,20 @@ def assemble_estimators(
             raise next(iter(lost.values()))
         chosen = [fit for place, fit in enumerate(chosen) if place not in lost]
         models = dict(enumerate(models[place] for place in sorted(models)))
-    points = EstimatorPoints(
-        models,
-        len(chosen),
-        problem.laid.task,
-        problem.laid.problem.loss.name,
-        names_of_features(problem),
-        problem.X.shape[1] if hasattr(problem.X, "shape") and len(problem.X.shape) == 2 else None,
-        refit if lazy else None,
-        problem.n_jobs,
-    )
+    points = EstimatorPoints(models, len(chosen), *_common(problem), refit if lazy else None, problem.n_jobs)
     return _frontier(problem, chosen, points, solver)
+
+
+def _posterior_points(problem: PosteriorProblem, fits: list[Reading]) -> PosteriorPoints:
+    weights = np.stack([problem.weights(fit.multipliers) for fit in fits])
+    return PosteriorPoints(problem.posteriors, weights, *_common(problem))
+
+
+def _common(problem: EstimatorProblem) -> tuple[Any, str, tuple[str, ...] | None, int | None]:
+    """Return task, loss, names and number of features, which points of both kinds know."""
+    X = problem.X
+    wide = X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else None
+    return problem.laid.task, problem.laid.problem.loss.name, names_of_features(problem), wide
 
 
 def _kept(problem: EstimatorProblem, fits: list[Reading]) -> NDArray[np.intp]:
@@ -114,7 +122,7 @@ def _attempt(refit: _Refit, place: int) -> tuple[Any, Exception | None]:
         return None, error
 
 
-def _frontier(problem: EstimatorProblem, fits: list[Reading], points: EstimatorPoints, solver: Weighting) -> Frontier:
+def _frontier(problem: EstimatorProblem, fits: list[Reading], points: Any, solver: Weighting) -> Frontier:
     algebra = problem.driven
     z = np.stack([fit.gaps for fit in fits])
     N, q = z.shape
@@ -131,7 +139,7 @@ def _frontier(problem: EstimatorProblem, fits: list[Reading], points: EstimatorP
         gaps=np.stack(worst, axis=1),
         signed_gaps=z,
         objective_names=algebra.names,
-        status=(Status.WEIGHTED,) * N,
+        status=(status_of(problem),) * N,
         preferences=np.full((N, 1 + q), np.nan),
         facts=_facts(problem, solver, any(fit.heuristic for fit in fits)),
         kkt=np.full(N, np.nan),
@@ -140,6 +148,11 @@ def _frontier(problem: EstimatorProblem, fits: list[Reading], points: EstimatorP
         multiplier_names=problem.algebra.mean_names if several else problem.algebra.names[1:],
         ids=np.arange(N),
     )
+
+
+def status_of(problem: EstimatorProblem) -> Status:
+    """Return what is said of points of this kind."""
+    return Status.POSTERIOR if isinstance(problem, PosteriorProblem) else Status.WEIGHTED
 
 
 def _facts(problem: EstimatorProblem, solver: Weighting, heuristic: bool) -> EstimatorFacts:
@@ -151,11 +164,15 @@ def _facts(problem: EstimatorProblem, solver: Weighting, heuristic: bool) -> Est
     held = "one held-out part of the rows" if parts == 1 else f"cross-fitted predictions, {parts} folds"
     measured = "training rows" if same else held
     drive = "loss_gap" if problem.driving is problem.laid else "rate_gap"
-    words = f"Weighted fits of {type(problem.estimator).__name__}; losses and gaps are those of {measured}."
+    guessed = isinstance(problem, PosteriorProblem)
+    made = "Posteriors" if guessed else "Weighted fits"
+    words = f"{made} of {type(problem.estimator).__name__}; losses and gaps are those of {measured}."
+    more = [GUESSED] if guessed else [HEURISTIC] if heuristic else []
+    used_for = "a guess of the group inside the model" if guessed else "weights of training rows"
     known.update(
-        sentences=(*base.sentences, words, *([HEURISTIC] if heuristic else [])),
+        sentences=(*base.sentences, words, *more),
         newton=Newton(),
-        used_for="weights of training rows and evaluation; predictions need no sensitive feature",
+        used_for=f"{used_for} and evaluation; predictions need no sensitive feature",
     )
     return EstimatorFacts(
         **known, drive=drive, measured_on=measured, estimator=type(problem.estimator).__name__, heuristic=heuristic

@@ -35,10 +35,8 @@ def trace_estimator(
 
     A checkpoint keeps what fits were measured to be, not the models: those on all rows are fitted again.
     """
-    parts = len(problem.folds.pairs)
-    final = 0 if lazy or problem.folds.same else 1
     done: list[int] = []
-    with progress_bar(progress, "fitting", config.max_fits * (parts + final)) as bar:
+    with progress_bar(progress, "fitting", problem.fits(config.max_fits, lazy)) as bar:
 
         def on_fit() -> None:
             done.append(1)
@@ -89,7 +87,7 @@ def read_all(
 def _recalled(problem: EstimatorProblem, known: Entry, on_fit: Callable[[], None] | None) -> Reading:
     """Return what a fit was measured to be; its model is fitted again when it is needed."""
     if on_fit is not None:
-        for _ in problem.folds.pairs:
+        for _ in range(problem.fits_per_reading):
             on_fit()
     numbers, arrays = known.numbers, known.arrays
     found = (float(numbers["loss"]), arrays["gaps"], arrays["driven"])

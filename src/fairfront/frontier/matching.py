@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import GroupWarning, InputError
-from ..objectives import Attribute, GroupProbabilities, Groups, Task
+from ..objectives import Array, Attribute, GroupProbabilities, Groups, Task
 from ..problems.building import feature_names
 from ..validation import check_matrix
 from .points import Points
@@ -48,20 +48,25 @@ def checked_features(points: Points, X: Any) -> Any:
     return matrix
 
 
-def resolve_attributes(facts: Facts, sensitive_features: Any, n: int) -> tuple[Attribute, ...]:
-    """Resolve groups with the reference of training; say which groups training did not have or left out."""
-    crossed = is_crossed(facts)
-    present = Groups(cross=crossed, min_size=1).resolve(sensitive_features, n)
+def resolve_attributes(
+    facts: Facts, sensitive_features: Any, n: int, counts: Array | None = None
+) -> tuple[Attribute, ...]:
+    """Resolve groups with the reference of training; say which groups training did not have or left out.
+
+    ``counts`` (n,) are the rows that each entry stands for, as in `Groups.resolve`.
+    """
+    crossed = _is_crossed(facts)
+    present = Groups(cross=crossed, min_size=1).resolve(sensitive_features, n, counts)
     trained = _matched(facts, present)
     usable = {a.name: trained[a.name][-1] for a in present if trained.get(a.name, ("",))[-1] in a.levels}
     if isinstance(sensitive_features, GroupProbabilities):
         usable = {}
-    found = Groups(reference=usable, cross=crossed, min_size=1).resolve(sensitive_features, n)
+    found = Groups(reference=usable, cross=crossed, min_size=1).resolve(sensitive_features, n, counts)
     small = {name: set(levels) for name, levels in facts.left_out}
     return tuple(_as_trained(a, trained.get(a.name), small.get(a.name, set())) for a in found)
 
 
-def is_crossed(facts: Facts) -> bool:
+def _is_crossed(facts: Facts) -> bool:
     """Tell whether training crossed several columns into one attribute."""
     return len(facts.sensitive) == 1 and " & " in facts.sensitive[0][0]
 

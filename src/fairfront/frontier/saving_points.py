@@ -8,15 +8,19 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import Task
+from ..problems.posteriors import Guess, Posteriors
+from ..problems.scaling import Scaling
 from ..registry import Registry
 from ..storage.foreign import SUFFIX, check_trusted, read_estimator, write_estimator
 from .candidate_points import CandidatePoints
 from .estimator_points import EstimatorPoints
 from .points import LinearPoints, Points
+from .posterior_points import PosteriorPoints
 
 MODELS = "models"
 
@@ -137,6 +141,46 @@ class EstimatorFormat:
         )
 
 
+class PosteriorFormat:
+    """Weightings of one set of posteriors: its classifiers in files of skops, scalings and weights as arrays."""
+
+    points = PosteriorPoints
+
+    def write(self, points: PosteriorPoints, folder: Path) -> Stored:
+        """Write every classifier once, however many points there are."""
+        guesses = points.posteriors.guesses
+        content = {
+            "task": task_content(points.task),
+            "loss": points.loss,
+            "feature_names": None if points.feature_names is None else list(points.feature_names),
+            "n_features": points.n_features,
+            "cells": [list(each) for each in points.posteriors.cells],
+            "models": [guess.model is not None for guess in guesses],
+        }
+        arrays = {"weights": points.weights}
+        for i, guess in enumerate(guesses):
+            arrays[f"scaling_{i}"] = np.concatenate([[guess.scaling.slope], guess.scaling.bias])
+        return Stored(content, arrays, write_models([g.model for g in guesses if g.model is not None], folder))
+
+    def read(self, stored: Stored, folder: Path, trusted: Sequence[str]) -> Points:
+        """Return the points, all types of their classifiers trusted."""
+        known = dict(stored.content)
+        task, names, cells = task_of(known.pop("task")), known.pop("feature_names"), known.pop("cells")
+        models = iter(read_models(stored.files, folder, trusted))
+        scalings = [stored.arrays[f"scaling_{i}"] for i in range(1 + len(cells))]
+        label, *members = (
+            Guess(next(models) if there else None, Scaling(float(scaling[0]), scaling[1:]))
+            for there, scaling in zip(known.pop("models"), scalings, strict=True)
+        )
+        return PosteriorPoints(
+            Posteriors(label, tuple(members), tuple(map(tuple, cells))),
+            stored.arrays["weights"],
+            task,
+            feature_names=None if names is None else tuple(names),
+            **known,
+        )
+
+
 def write_models(models: Sequence[Any], folder: Path) -> tuple[str, ...]:
     """Write estimators into files of the folder and return their names."""
     files = tuple(f"{MODELS}/{place}{SUFFIX}" for place in range(len(models)))
@@ -158,6 +202,7 @@ POINTS: Registry[PointsFormat] = Registry("kind of points")
 POINTS.add("linear", LinearFormat())
 POINTS.add("candidates", CandidateFormat())
 POINTS.add("estimators", EstimatorFormat())
+POINTS.add("posteriors", PosteriorFormat())
 
 ROOMS = {"torch": "torch"}
 """Kinds of points that rooms above this one add when they are imported."""

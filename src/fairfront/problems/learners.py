@@ -47,8 +47,7 @@ def _hands_on(estimator: Any) -> bool:
 
 
 def check_learner(estimator: Any, task: Task, loss: str, drive: str) -> None:
-    """Refuse an estimator that takes no weights, or gives too little to measure the gap that is driven."""
-    weight_keyword(estimator)
+    """Refuse an estimator of another kind of labels, or that gives too little to measure the gap that is driven."""
     name = type(estimator).__name__
     if (task.kind == "regression") != is_regressor(estimator):
         found = "a regressor" if is_regressor(estimator) else "not a regressor"
@@ -63,6 +62,21 @@ def check_learner(estimator: Any, task: Task, loss: str, drive: str) -> None:
         raise InputError(
             f"{name} gives no probabilities, which more than two classes need; wrap it in CalibratedClassifierCV."
         )
+
+
+def check_guesser(estimator: Any, loss: Any, shared_trees: float) -> None:
+    """Refuse what gives no probabilities of classes, or asks for what only weighted fits have."""
+    name = type(estimator).__name__
+    if is_regressor(estimator) or not hasattr(estimator, "predict_proba"):
+        found = "a regressor" if is_regressor(estimator) else "no predict_proba"
+        raise InputError(
+            f"posteriors are probabilities of classes, found {found} ({name}); leave posteriors out, or wrap a "
+            "classifier in CalibratedClassifierCV."
+        )
+    if (loss if isinstance(loss, str) else getattr(loss, "name", "")) not in ("logistic", "softmax"):
+        raise InputError(f"posteriors are measured by log loss, found loss {loss!r}; use loss='logistic'.")
+    if shared_trees:
+        raise InputError("shared_trees is for weighted fits, found posteriors, which fit once; give one of the two.")
 
 
 def loss_for(estimator: Any, loss: Any) -> Any:
@@ -100,7 +114,7 @@ def scores_of_learner(model: Any, X: Any, task: Task, loss: str) -> Array:
         return np.asarray(model.decision_function(X), dtype=np.float64).reshape(1, -1)
     if output == "label":
         return np.where(np.asarray(model.predict(X)).ravel() == task.classes[1], 1.0, -1.0)[None]
-    return _log_odds(_columns(model, np.asarray(model.predict_proba(X), dtype=np.float64), task))
+    return log_odds(_columns(model, np.asarray(model.predict_proba(X), dtype=np.float64), task))
 
 
 def _columns(model: Any, found: Array, task: Task) -> Array:
@@ -112,7 +126,8 @@ def _columns(model: Any, found: Array, task: Task) -> Array:
     return ordered
 
 
-def _log_odds(probability: Array) -> Array:
+def log_odds(probability: Array) -> Array:
+    """Return scores (K, n) of probabilities (n, classes): log-odds for two classes, log probabilities for more."""
     clipped = np.clip(probability, SURE, 1.0 - SURE)
     if probability.shape[1] == 2:
         return np.asarray(np.log(clipped[:, 1]) - np.log1p(-clipped[:, 1]))[None]
@@ -134,7 +149,19 @@ def fit_learner(
     estimator: Any, X: Any, y: NDArray[Any], weight: Array, seed: int, fit_params: Mapping[str, Any]
 ) -> Any:
     """Return a fitted copy; weights go by keyword, whatever scikit-learn's routing is set to."""
-    model = seeded(estimator, seed)
+    return _fitted(seeded(estimator, seed), X, y, {weight_keyword(estimator): weight, **fit_params})
+
+
+def fit_plainly(
+    estimator: Any, X: Any, y: NDArray[Any], weight: Array | None, seed: int, fit_params: Mapping[str, Any]
+) -> Any:
+    """Return a fitted copy; weights go to it only where rows have some, so that it need not take any."""
+    if weight is not None:
+        return fit_learner(estimator, X, y, weight, seed, fit_params)
+    return _fitted(seeded(estimator, seed), X, y, fit_params)
+
+
+def _fitted(model: Any, X: Any, y: NDArray[Any], keywords: Mapping[str, Any]) -> Any:
     with config_context(enable_metadata_routing=False):
-        model.fit(X, y, **{weight_keyword(estimator): weight}, **fit_params)
+        model.fit(X, y, **keywords)
     return model

@@ -1,12 +1,13 @@
 """Weighted fits: from weights of the cells to weights of rows, labels or targets that a learner takes.
 
 While omega >= 0 on the own-label cells, a point of the frontier is a plain fit with row weights omega_cell / p_cell.
-Weight on another label is a copy of the row with that label; a negative weight is turned into a positive one on the
-other labels, which is a heuristic. A regression's mean prediction is a shift of its targets, exactly.
+Weight on another label is a copy of the row with that label; a negative weight is turned into a positive one on every
+other label, which is a heuristic. A regression's mean prediction is a shift of its targets, exactly.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,6 +41,21 @@ def row_sums(layout: Layout, quantity: Quantity, omega: Array) -> Array:
     return unsorted
 
 
+def label_weights(layout: Layout, omega: Array, cells: Sequence[Sequence[int]]) -> Array:
+    """Return how much a row of every pair (label, one of its cells) counts for each label, (pairs, labels).
+
+    The weights of `weighted_rows` before they are made non-negative, with the rows' own weights left out.
+    """
+    total = layout.cells.weight.sum() / layout.cells.weight
+    found = np.zeros((sum(map(len, cells)), len(cells)))
+    own = np.repeat(np.arange(len(cells)), [len(each) for each in cells])
+    cell = np.array([c for each in cells for c in each], dtype=np.intp)
+    for quantity, where in layout.quantities:
+        per_cell = np.where(where >= 0, omega[where], 0.0) * total
+        found[np.arange(len(own)), own if quantity.label is None else quantity.label] += per_cell[cell]
+    return found
+
+
 def weighted_rows(layout: Layout, task: Task, codes: Array, omega: Array) -> Rows:
     """Return what a learner has to be fitted to for the weights omega (k) of the cells.
 
@@ -53,18 +69,17 @@ def weighted_rows(layout: Layout, task: Task, codes: Array, omega: Array) -> Row
     for quantity, _ in layout.quantities:
         label = labels if quantity.label is None else np.full(n, quantity.label)
         V[np.arange(n), label] += row_sums(layout, quantity, omega)
-    V = _flipped(V)
+    V = flipped(V)
     index, label = np.nonzero(V > 0.0)
     return Rows(index, label.astype(np.float64), V[index, label])
 
 
-def _flipped(V: Array) -> Array:
-    """Move negative weights, with their sign changed, to the other labels in equal parts."""
-    below = np.minimum(V, 0.0)
-    if not below.any():
-        return V
-    spread = -(below.sum(axis=1, keepdims=True) - below) / (V.shape[1] - 1)
-    return np.asarray(np.maximum(V, 0.0) + spread)
+def flipped(V: Array) -> Array:
+    """Return weights (rows, labels) without negative ones: what one label is below 0, all of a row's labels are lifted.
+
+    Which label costs least stays as it was, and so does a row without negative weights.
+    """
+    return np.asarray(V - np.minimum(V.min(axis=1, keepdims=True), 0.0))
 
 
 def _shifted(layout: Layout, values: Array, omega: Array) -> Rows:

@@ -24,6 +24,7 @@ SEARCH: dict[str, Any] = {
     "drive": "loss_gap",
     "fit_params": None,
     "shared_trees": 0.0,
+    "posteriors": False,
     "lazy": False,
 }
 """What only the weighted fits of an estimator have, and how it is when nobody asked for it."""

@@ -46,6 +46,7 @@ def estimator_fingerprint(problem: EstimatorProblem, **settings: Any) -> Fingerp
     known = {
         **settings,
         **_layout_of(problem.driving),
+        "kind of fits": type(problem),
         "estimator": (type(learner), parameters),
         "version of the estimator": _packages(learner, *(value for _, value in parameters)),
         "random_state": problem.seed,

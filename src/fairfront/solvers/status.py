@@ -26,6 +26,9 @@ class Status(StrEnum):
     STALLED = "stalled: no step lowers the objectives any more, although the point is not known to be efficient"
     LIMIT = "stopped at the iteration limit before it converged; raise max_iter"
     WEIGHTED = "weighted fit, not certified: a learner of any kind, fitted with row weights of the frontier"
+    POSTERIOR = (
+        "from posteriors, not certified: the best decisions if a learner's probabilities of label and group were right"
+    )
     GIVEN = "given: no other candidate is at least as good on every axis and better on one"
     DOMINATED = "given: another candidate is at least as good on every axis and better on one"
     VISITED = "visited on the way: not dominated by any other point, not solved to tolerance"
@@ -45,6 +48,7 @@ SOLVED = frozenset(
         Status.FLOOR,
         Status.PAST,
         Status.WEIGHTED,
+        Status.POSTERIOR,
         Status.GIVEN,
         Status.DOMINATED,
     }

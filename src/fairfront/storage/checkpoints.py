@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from .arrays import pack, unpack
 from .encoding import decode, encode
-from .folders import write_file
+from .folders import check_parent, write_file
 
 KIND = b"fairfront checkpoint 1"
 ANEW = "delete it to start anew, or choose another path."
@@ -93,8 +93,7 @@ def _check_place(target: Path, resume: bool) -> None:
         target.lstat()  # tells of names that no file can have, where is_dir() would only say no
     if target.is_dir():
         raise InputError(f"{target} is a folder, expected the name of a file for the checkpoint; choose another name.")
-    if not target.parent.is_dir():
-        raise InputError(f"{target.parent} is no folder, expected one to write {target.name!r} into; make it first.")
+    check_parent(target)
     if not os.access(target.parent, os.W_OK):
         raise InputError(f"{target.parent} is read-only or not yours, expected one for the checkpoint; choose another.")
     if target.exists() and not resume:

@@ -117,8 +117,7 @@ def _beside(target: Path, what: str) -> Path:
 def check_new_folder(path: Any, overwrite: bool = False) -> None:
     """Refuse a place where no folder can be made, before any work is done for it."""
     target = _real(path)
-    if not target.parent.is_dir():
-        raise InputError(f"{target.parent} is no folder, expected one to write {target.name!r} into; make it first.")
+    check_parent(target)
     if target.is_dir():
         if not overwrite:
             raise InputError(f"{target} exists already, expected a new name; choose another or pass overwrite=True.")
@@ -126,6 +125,16 @@ def check_new_folder(path: Any, overwrite: bool = False) -> None:
             raise InputError(f"{target} holds other things than fairfront writes, and stays; choose another name.")
     elif target.exists():
         raise InputError(f"{target} is a file, expected the name of a folder; choose another name.")
+
+
+def check_parent(target: Path) -> None:
+    """Refuse a place in a folder that is not there."""
+    if not target.parent.is_dir():
+        raise InputError(_no_parent(target))
+
+
+def _no_parent(target: Path) -> str:
+    return f"{target.parent} is no folder, expected one to write {target.name!r} into; make it first."
 
 
 def _replaceable(target: Path) -> bool:
@@ -166,7 +175,7 @@ def _sentence(target: Path, error: OSError) -> str:
     if error.errno in FORBIDDEN:
         return f"{target} was not written because {target.parent} is read-only or not yours; choose another folder."
     if error.errno in (errno.ENOENT, errno.ENOTDIR) and not target.parent.is_dir():
-        return f"{target.parent} is no folder, expected one to write {target.name!r} into; make it first."
+        return _no_parent(target)
     return f"{target} was not written ({error}); choose another place."
 
 

@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 
 from ...exceptions import require
 
-PURPOSE = "data larger than memory"
 
-
-def require_dask() -> Any:
-    """Return dask.array, or say which extra brings it."""
-    return require("dask.array", "dask", PURPOSE)
+def require_dask(module: str = "dask") -> Any:
+    """Return a module of Dask, or say which extra brings it."""
+    return require(module, "dask", "data larger than memory")
 
 
 def lazy_matrix(
@@ -25,16 +23,14 @@ def lazy_matrix(
 
     ``like`` is an empty matrix of the kind that ``read`` returns.
     """
-    array, delayed = require_dask(), require("dask", "dask", PURPOSE).delayed
-    call = delayed(read, pure=False)
+    array, call = require_dask("dask.array"), require_dask().delayed(read, pure=False)
     blocks = [array.from_delayed(call(*part), (n, width), meta=like) for part, n in zip(parts, lengths, strict=True)]
     return blocks[0] if len(blocks) == 1 else array.concatenate(blocks, axis=0)
 
 
 def lazy_column(codes: NDArray[Any], values: NDArray[Any] | None, lengths: Sequence[int]) -> Any:
     """Return an array (n,) of what codes stand for, looked up partition by partition; of the codes where no values."""
-    array = require_dask()
-    known = array.from_array(codes, chunks=(tuple(lengths),), name=False)
+    known = require_dask("dask.array").from_array(codes, chunks=(tuple(lengths),), name=False)
     if values is None:
         return known
     return known.map_blocks(_looked_up, values, dtype=values.dtype, meta=values[:0])

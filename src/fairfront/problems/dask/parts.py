@@ -13,14 +13,10 @@ from scipy import sparse
 
 from ...exceptions import InputError
 from ...objectives import Array, Cells
-from ...validation import as_columns, as_numbers, check_labels, check_weights, factorize
+from ...validation import as_columns, as_numbers, check_labels, check_weights
 from ..design import LooseDesign, SparseDesign, sorted_design
 from ..pieces import Piece
-
-Key = tuple[Any, ...]
-"""The label (classification only) and the groups of a row, None where a group is missing."""
-MOST = 100_000
-"""Most combinations of label and groups in one partition."""
+from .tallying import Key, keys_of
 
 
 @dataclass(frozen=True)
@@ -49,22 +45,6 @@ class Side:
     key: NDArray[Any]
     target: Array | None
     weight: Array | None
-
-
-def keys_of(columns: Sequence[NDArray[Any]]) -> tuple[NDArray[np.intp], list[Key]]:
-    """Return the place of every row's key among the keys that occur, and those keys."""
-    place, keys = np.zeros(len(columns[0]), dtype=np.intp), [()]
-    for values in columns:
-        codes, levels = factorize(values)
-        known, size = [None, *levels], len(levels) + 1
-        place, pairs = factorize(place * size + codes + 1)
-        keys = [(*keys[pair // size], known[pair % size]) for pair in pairs]
-        if len(keys) > MOST:
-            raise InputError(
-                f"y and sensitive_features have more than {MOST} combinations of values in one partition, expected "
-                "labels and groups; use loss='squared' for a target of numbers, and cut numbers such as age into bands."
-            )
-    return place, keys
 
 
 def read_sides(y: Any, groups: Any, weight: Any, n: int, regression: bool) -> tuple[list[NDArray[Any]], Any, Any, Any]:

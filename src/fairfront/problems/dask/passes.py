@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ...exceptions import InputError, require
+from ...exceptions import InputError
 from ...validation import as_columns, is_dask
-from .blocks import PURPOSE
+from .blocks import require_dask
 from .running import DaskSettings, Runner
 
 NAMES = ("X", "y", "sensitive_features", "sample_weight")
@@ -52,8 +52,7 @@ def reduced(
 def aligned_blocks(*collections: Any) -> list[tuple[Any, ...]]:
     """Return, per partition, the delayed blocks of all collections; mappings become dicts of blocks."""
     first, *others = collections
-    dask = require("dask", "dask", PURPOSE)
-    with dask.config.set({"optimization.tune.active": False}):  # tuning would join partitions of narrow columns
+    with require_dask().config.set({"optimization.tune.active": False}):  # tuning joins partitions of narrow columns
         lengths, blocks = row_counts(first), _blocks(NAMES[0] if others else "the collection", first, None, 0)
         named = zip(NAMES[1:], others, strict=False)
         parts = [blocks, *(_blocks(name, each, lengths, len(blocks)) for name, each in named)]

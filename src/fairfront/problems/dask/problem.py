@@ -5,14 +5,17 @@ from __future__ import annotations
 import logging
 import shutil
 import tempfile
+import warnings
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ...exceptions import InputError
+from ...exceptions import FairfrontWarning, InputError
 from ...objectives import Algebra, Array, Layout, Loss, Task
+from ...validation import is_dask
 from ..linear import LinearProblem
+from ..memory import GIGABYTE
 from .looking import Seen
 from .parts import Plan, prepared, side
 from .rows import DaskRows
@@ -20,6 +23,8 @@ from .running import Runner
 from .spooling import SpoolError, spooled, temporary_folder
 
 LOG = logging.getLogger("fairfront")
+DISK_SHARE = 0.8
+"""Share of the free space of a disk that prepared rows may take."""
 
 
 class DaskProblem(LinearProblem):
@@ -75,6 +80,15 @@ def refuse_rows() -> NoReturn:
     )
 
 
+def refuse_collections(shell: Any, *given: Any) -> None:
+    """Refuse rows that scikit-learn's checks would bring to memory without a word."""
+    if any(map(is_dask, given)):
+        raise InputError(
+            f"{type(shell).__name__} fits to data in memory, found Dask collections; use ff.trace, which leaves rows "
+            "where they are, or give it X.compute()."
+        )
+
+
 def laid_rows(runner: Runner, blocks: Sequence[tuple[Any, ...]], plan: Plan, seen: Seen, squares: Array) -> DaskRows:
     """Keep the rows where the settings say and they fit: in memory, on this machine's disk, or where they come from."""
     known, n, place = runner.shared(plan), seen.rows, _place(runner, seen)
@@ -87,7 +101,7 @@ def laid_rows(runner: Runner, blocks: Sequence[tuple[Any, ...]], plan: Plan, see
         except SpoolError as error:
             if runner.settings.keep == "disk":
                 raise
-            LOG.info("rows are read from where they come from at every pass, because %s", error)
+            _tell_source(runner, str(error))
     if place == "memory":
         kept = runner.kept([runner.delayed(prepared)(*part) for part in parts])
         return DaskRows(runner, [(piece,) for piece in kept], n, squares, eager=False)
@@ -112,11 +126,38 @@ def _on_disk(runner: Runner, parts: Sequence[tuple[Any, ...]], n: int, squares: 
 
 def _place(runner: Runner, seen: Seen) -> str:
     """Return where the settings want the rows, or else the first place that has room for them."""
-    wanted, far = runner.settings.keep, runner.client is not None or seen.sparse  # files are for arrays and one machine
+    wanted = runner.settings.keep
     if wanted in ("memory", "source"):
         return wanted
     if wanted == "auto" and seen.nbytes <= runner.settings.memory_share * runner.memory():
         return "memory"
-    if far:
-        return "source"
-    return "source" if seen.nbytes > 0.8 * shutil.disk_usage(temporary_folder(runner.dask.config)).free else "disk"
+    why = _no_files(runner, seen)
+    if not why:
+        return "disk"
+    _tell_source(runner, why)
+    return "source"
+
+
+def _no_files(runner: Runner, seen: Seen) -> str:
+    """Return why rows cannot go to files of this machine and what helps, "" where they can."""
+    if runner.client is not None:
+        return "files are for one machine, found a cluster; set fairfront.keep to 'auto', or close the client."
+    if seen.sparse:
+        return "files are for arrays, found sparse matrices; set fairfront.keep to 'auto', or make them arrays."
+    folder = temporary_folder(runner.dask.config)
+    free = shutil.disk_usage(folder).free
+    if seen.nbytes <= DISK_SHARE * free:
+        return ""
+    return (
+        f"they take up to {seen.nbytes / GIGABYTE:.3g} GB, expected at most {DISK_SHARE:.0%} of the disk's free space, "
+        f"found {free / GIGABYTE:.3g} GB free in {folder}; free some, or set another temporary_directory of Dask."
+    )
+
+
+def _tell_source(runner: Runner, why: str) -> None:
+    """Say that every pass reads the source: aloud where files were asked for, else to the log."""
+    said = f"rows are read from where they come from at every pass, because {why}"
+    if runner.settings.keep == "disk":
+        warnings.warn(f"fairfront.keep is 'disk', but {said}", FairfrontWarning, stacklevel=2)
+    else:
+        LOG.info(said)

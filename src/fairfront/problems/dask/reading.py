@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from ...exceptions import InputError
 from ...objectives import Algebra, Array, Cells, GroupProbabilities, Layout, Loss, Task
 from ...validation import as_columns, check_labels, find_classes, is_dask
-from .looking import Kind, Seen, look, together
-from .parts import Key, Plan
+from .looking import Seen, look, together
+from .parts import Plan
 from .passes import aligned_blocks
 from .problem import DaskProblem, laid_rows
 from .running import DaskSettings, Runner
+from .tallying import Key
 
 LOG = logging.getLogger("fairfront")
 
@@ -45,19 +46,17 @@ class FarData:
     @property
     def groups(self) -> dict[str, NDArray[Any]]:
         """Return the columns of groups, one entry per key."""
-        first = 0 if self.regression else 1
-        named = enumerate(zip(self.seen.names, self.seen.kinds, strict=True))
-        return {name: _column([key[first + j] for key in self.keys], kind) for j, (name, kind) in named}
+        return self.seen.tally.groups
 
     @property
     def weight(self) -> Array:
         """Return the sum of sample weights of every key."""
-        return np.array([self.seen.tally[key][1] for key in self.keys])
+        return self.seen.tally.weight
 
     @property
     def counts(self) -> Array:
         """Return the number of rows of every key."""
-        return np.array([float(self.seen.tally[key][0]) for key in self.keys])
+        return self.seen.tally.counts
 
     def classes(self) -> tuple[list[Any], NDArray[np.intp]]:
         """Return the classes and the class of every key."""
@@ -98,8 +97,7 @@ def far_data(X: Any, y: Any, sensitive_features: Any, sample_weight: Any, regres
     if size <= settings.small_bytes:
         LOG.info("%d rows x %d columns (%.0f MB): brought to memory", seen.rows, seen.columns, size / 1e6)
         return None
-    keys = tuple(sorted(seen.tally, key=lambda key: [(v is None, str(type(v)), str(v)) for v in key]))
-    return FarData(runner, blocks, seen, keys, regression)
+    return FarData(runner, blocks, seen, seen.tally.keys, regression)
 
 
 def brought(*collections: Any) -> tuple[Any, ...]:
@@ -130,20 +128,6 @@ def _check_kinds(X: Any, y: Any, sensitive_features: Any, sample_weight: Any) ->
             f"X is a {type(X).__name__}, expected a Dask array of shape (n, d) or a Dask data frame; make one with "
             "dask.array.from_delayed, or reshape it."
         )
-
-
-def _column(values: list[Any], kind: Kind) -> NDArray[Any]:
-    """Return values as a column of the kind that it has in memory; partitions without missing ones hide that."""
-    (objects, floats), known = kind, [v for v in values if v is not None]
-    if not objects and len(known) < len(values) and known and all(map(_is_number, known)):
-        return np.array([np.nan if v is None else float(v) for v in values])
-    if objects and floats:
-        values = [float(v) if _is_number(v) else v for v in values]
-    return np.array(values, dtype=object)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _of_rows(layout: Layout, counts: Array) -> tuple[Layout, NDArray[np.intp]]:

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ...exceptions import FairfrontError, InputError, require
+from ...exceptions import FairfrontError, InputError
 from ..memory import memory
 from ..threads import threads_setting
-from .blocks import PURPOSE
+from .blocks import require_dask
 
 JOINED = 8
 """How many results one step of a sum takes."""
@@ -43,7 +43,7 @@ class DaskSettings:
     @classmethod
     def current(cls) -> DaskSettings:
         """Return what Dask's configuration says."""
-        config = require("dask", "dask", PURPOSE).config
+        config = require_dask().config
         given = {name: config.get(f"fairfront.{name}", getattr(cls, name)) for name in cls.__dataclass_fields__}
         if given["keep"] not in ("auto", "memory", "disk", "source"):
             raise InputError(f"fairfront.keep is {given['keep']!r}, expected 'auto', 'memory', 'disk' or 'source'.")
@@ -57,7 +57,7 @@ class Runner:
     """Computes delayed values: on the client that was active when it was made, or else on the local scheduler."""
 
     def __init__(self, settings: DaskSettings) -> None:
-        self.dask = require("dask", "dask", PURPOSE)
+        self.dask = require_dask()
         self.settings, self.client = settings, _active_client(self.dask)
         self.threads = {} if threads_setting() is None else {"num_workers": threads_setting()}
 

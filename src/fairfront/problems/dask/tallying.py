@@ -1,0 +1,136 @@
+"""Tallies: which combinations of label and groups occur in partitions, and how often. A small table instead of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...exceptions import InputError
+from ...objectives import Array
+from ...validation import as_columns, factorize
+
+Key = tuple[Any, ...]
+"""The label (where there is one) and the groups of a row, None where a group is missing."""
+Kind = tuple[bool, bool | None]
+"""Whether a column of groups has objects, and whether its first numbers are floats, None where all are missing."""
+MOST, MOST_IN_ALL = 100_000, 1_000_000
+"""Most combinations of label and groups in one partition, and in all of them."""
+
+
+def keys_of(columns: Sequence[NDArray[Any]]) -> tuple[NDArray[np.intp], list[Key]]:
+    """Return the place of every row's key among the keys that occur, and those keys."""
+    place, keys = np.zeros(len(columns[0]), dtype=np.intp), [()]
+    for values in columns:
+        codes, levels = factorize(values)
+        known, size = [None, *levels], len(levels) + 1
+        place, pairs = factorize(place * size + codes + 1)
+        keys = [(*keys[pair // size], known[pair % size]) for pair in pairs]
+        _check_number(keys, MOST, "one partition")
+    return place, keys
+
+
+def _check_number(keys: Any, most: int, where: str) -> None:
+    if len(keys) > most:
+        raise InputError(
+            f"y and sensitive_features have more than {most} combinations of values in {where}, expected labels and "
+            "groups; use loss='squared' for a target of numbers, and cut numbers such as age into bands."
+        )
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The keys that are ``found``, each with its rows and sum of weights; names and kinds of the columns of groups."""
+
+    names: tuple[str, ...] = ()
+    kinds: tuple[Kind, ...] = ()
+    found: dict[Key, tuple[int, float]] = field(default_factory=dict)
+
+    def joined(self, other: Tally) -> Tally:
+        """Return the tally of both."""
+        if self.names and other.names and self.names != other.names:
+            raise InputError(
+                f"partitions have the groups {self.names} and {other.names}, expected the same columns in all."
+            )
+        found = dict(self.found)
+        for key, (rows, weight) in other.found.items():
+            before = found.get(key, (0, 0.0))
+            found[key] = (before[0] + rows, before[1] + weight)
+        _check_number(found, MOST_IN_ALL, "all partitions")
+        return Tally(self.names or other.names, _both_kinds(self.kinds, other.kinds), found)
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """Return the keys in an order that does not depend on partitions."""
+        return tuple(sorted(self.found, key=lambda key: [(v is None, str(type(v)), str(v)) for v in key]))
+
+    @property
+    def counts(self) -> Array:
+        """Return the number of rows of every key."""
+        return np.array([float(self.found[key][0]) for key in self.keys])
+
+    @property
+    def weight(self) -> Array:
+        """Return the sum of weights of every key."""
+        return np.array([self.found[key][1] for key in self.keys])
+
+    @property
+    def groups(self) -> dict[str, NDArray[Any]]:
+        """Return the columns of groups, one entry per key; these come last in a key."""
+        keys, width = self.keys, len(self.names)
+        kinds = self.kinds or [(False, None)] * width  # of no rows
+        named = enumerate(zip(self.names, kinds, strict=True))
+        return {name: _column([key[j - width] for key in keys], kind) for j, (name, kind) in named}
+
+
+def tallied(
+    columns: Sequence[NDArray[Any]],
+    names: tuple[str, ...],
+    place: NDArray[np.intp],
+    keys: list[Key],
+    weight: Any = None,
+) -> Tally:
+    """Count the rows of weight above 0; ``place`` and ``keys`` are from `keys_of`, ``names`` of the last columns."""
+    counts = np.bincount(place if weight is None else place[weight > 0.0], minlength=len(keys))
+    sums = counts if weight is None else np.bincount(place, weight, minlength=len(keys))
+    known = zip(keys, counts.tolist(), sums.tolist(), strict=True)
+    first = len(columns) - len(names)
+    kinds = tuple(_kind(columns[j], [key[j] for key in keys]) for j in range(first, len(columns)))
+    return Tally(names, kinds if keys else (), {key: (rows, float(total)) for key, rows, total in known if rows})
+
+
+def group_tally(block: Any) -> Tally:
+    """Count the combinations of groups in one partition, or in columns in memory."""
+    columns = as_columns(block, "sensitive_features")
+    values = list(columns.values())
+    return tallied(values, tuple(columns), *keys_of(values))
+
+
+def _kind(values: NDArray[Any], levels: list[Any]) -> Kind:
+    known = [level for level in levels if level is not None]
+    floats = values.dtype.kind == "f" or any(isinstance(level, float) for level in known)
+    return values.dtype == object, floats if known else None
+
+
+def _both_kinds(one: tuple[Kind, ...], other: tuple[Kind, ...]) -> tuple[Kind, ...]:
+    if not one or not other:
+        return one or other
+    pairs = zip(one, other, strict=True)
+    return tuple((a[0] or b[0], b[1] if a[1] is None else a[1]) for a, b in pairs)
+
+
+def _column(values: list[Any], kind: Kind) -> NDArray[Any]:
+    """Return values as a column of the kind that it has in memory; partitions without missing ones hide that."""
+    (objects, floats), known = kind, [v for v in values if v is not None]
+    if not objects and len(known) < len(values) and known and all(map(_is_number, known)):
+        return np.array([np.nan if v is None else float(v) for v in values])
+    if objects and floats:
+        values = [float(v) if _is_number(v) else v for v in values]
+    return np.array(values, dtype=object)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
