@@ -80,21 +80,30 @@ def test_several_classes(folder: Path, tmp_path: Path) -> None:
     assert "(" in line.split("|")[3], line  # favourable decisions have a rate and an interval
 
 
-def test_boosted_trees_from_file_to_predictions(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("more", [(), ("--posteriors",)], ids=["weighted", "posteriors"])
+def test_boosted_trees_from_file_to_predictions(folder: Path, tmp_path: Path, more: tuple[str, ...]) -> None:
     run, data = tmp_path / "run", folder / "two.csv"
     base = ("--target", "y", "--favourable", "yes", "--groups", "sex", "--model", "boosting", "--max-fits", 4)
-    said = fairfront("trace", data, *base, "-o", run)
+    said = fairfront("trace", data, *base, *more, "-o", run)
+    assert ("it guesses the group from the features" in " ".join(said.split())) == bool(more)
     assert f"--trust {TREES}" in said.split("Next:")[1]
     assert TREES in fairfront("show", run, code=2)
     assert "plain" in fairfront("show", run, "--trust", TREES)
     model = tmp_path / "model"
     fairfront("select", run, "--least-gap", "tpr", "--keep", "chosen", "--trust", TREES, "-o", model)
+    assert ("it guesses the group from the features" in (model / "card.md").read_text()) == bool(more)
     fairfront("predict", model, data, "--trust", TREES, "-o", tmp_path / "out.csv")
     assert len((tmp_path / "out.csv").read_text().splitlines()) == 3001
     fairfront("verify", run, data, "--trust", TREES)
     left = ff.load(run, trusted=[TREES])
     assert len(left.frontier) <= 2
     assert "plain" in fairfront("show", run, "--trust", TREES)
+
+
+def test_posteriors_are_for_boosted_classes(folder: Path, tmp_path: Path) -> None:
+    base = ("trace", folder / "two.csv", "--target", "y", "--groups", "sex", "-o", tmp_path / "run", "--posteriors")
+    assert "found the model 'linear'" in fairfront(*base, "--favourable", "yes", code=2)
+    assert "found a regression" in fairfront(*base, "--model", "boosting", "--loss", "squared", code=2)
 
 
 def test_the_least_gap_is_a_gap(folder: Path, tmp_path: Path) -> None:

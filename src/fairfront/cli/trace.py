@@ -53,7 +53,11 @@ def trace(
     cross: Annotated[bool, typer.Option("--cross", help="Cross the group columns into one.")] = False,
     min_size: Annotated[int, typer.Option(help="Smaller groups are reported and not compared.", min=1)] = 30,
     points: Annotated[int | None, typer.Option(help="Number of points; by default as the curve bends.", min=2)] = None,
-    max_fits: Annotated[int, typer.Option(help="Fits that --model boosting may use.", min=3)] = 12,
+    max_fits: Annotated[int, typer.Option(help="Weightings that --model boosting tries.", min=3)] = 12,
+    posteriors: Annotated[
+        bool,
+        typer.Option("--posteriors", help="Boosted trees fitted to labels and groups once; models guess the group."),
+    ] = False,
     ridge: Annotated[float | None, typer.Option(help="Ridge; by default 1 / rows.")] = None,
     stability: Annotated[
         int | None, typer.Option(help="Bootstrap refits; by default 20 where the data are not large.", min=0)
@@ -101,6 +105,7 @@ def trace(
         weight=weight,
         use_sensitive=use_sensitive,
         stability=stability,
+        posteriors=posteriors,
     )
     console = Console(stderr=json_output)
     prepared = prepare(open_source(file, delimiter=delimiter, missing=settings.missing), settings)

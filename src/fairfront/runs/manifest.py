@@ -14,6 +14,7 @@ import threadpoolctl
 from .. import __version__
 from ..exceptions import InputError
 from .preparing import Prepared
+from .settings import Settings
 
 FORMAT = "fairfront manifest"
 SCHEMA = 1
@@ -44,7 +45,7 @@ def manifest_of(prepared: Prepared, data: Mapping[str, Any]) -> dict[str, Any]:
         "rows_without_target": small(prepared.unlabelled),
         "split": {"rule": prepared.split_words, "sha256": prepared.split_digest, "rows": prepared.sizes},
         "settings": prepared.settings.to_json(),
-        "sensitive": used_where(prepared.settings.use_sensitive, prepared.settings.regression),
+        "sensitive": used_where(prepared.settings),
         "versions": versions(),
         "keep": "all",
     }
@@ -55,12 +56,15 @@ def small(count: int, limit: int = 10) -> int | str:
     return f"fewer than {limit}" if 0 < count < limit else count
 
 
-def used_where(as_feature: bool, regression: bool = False) -> dict[str, str]:
-    """Say where the sensitive attribute was used: features, training weights, thresholds, evaluation."""
+def used_where(settings: Settings) -> dict[str, str]:
+    """Say where the sensitive attribute was used: features, training, thresholds, evaluation."""
+    weighed = {"training weights": "yes: rows are weighed by group and label"}
+    guessed = {"training weights": "no", "inside the model": "yes: it guesses the group from the features"}
+    one = "no: values are predicted, there is none" if settings.regression else "no: one cut-off for everyone"
     return {
-        "features": "yes, asked for: predictions need it" if as_feature else "no",
-        "training weights": "yes: rows are weighed by group and label",
-        "threshold": "no: values are predicted, there is none" if regression else "no: one cut-off for everyone",
+        "features": "yes, asked for: predictions need it" if settings.use_sensitive else "no",
+        **(guessed if settings.posteriors else weighed),
+        "threshold": one,
         "evaluation": "yes",
     }
 

@@ -35,6 +35,8 @@ class Settings:
         Smaller groups are not compared; at least 10, because the run is written to files.
     use_sensitive : bool
         Whether group columns are features too; predictions then need them.
+    posteriors : bool
+        Boosted trees: whether weightings are read from probabilities of labels and groups, learnt once.
     stability : int or None
         Bootstrap refits for the card; None decides by the size of the data.
     """
@@ -63,6 +65,7 @@ class Settings:
     weight: str | None = None
     use_sensitive: bool = False
     stability: int | None = None
+    posteriors: bool = False
 
     def __post_init__(self) -> None:
         LOSSES[self.loss]
@@ -78,6 +81,9 @@ class Settings:
             )
         if self.model not in ("linear", "boosting"):
             raise InputError(f"unknown model {self.model!r}, expected 'linear' or 'boosting'.")
+        if self.posteriors and (self.model != "boosting" or self.regression):
+            found = "a regression" if self.regression else f"the model {self.model!r}"
+            raise InputError(f"posteriors are for boosted trees and classes, found {found}; leave them out.")
         if self.surrogate not in ("loss", "rate"):
             raise InputError(f"unknown surrogate {self.surrogate!r}, expected 'loss' or 'rate'.")
         if not self.groups:

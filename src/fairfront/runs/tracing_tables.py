@@ -127,7 +127,8 @@ def _trace(train: Part, ready: Prepared, kept: Mapping[str, Any]) -> Frontier:
     if settings.model == "boosting":
         from .boosting import boosted_trees
 
-        return trace(train.X, train.y, estimator=boosted_trees(settings), max_fits=settings.max_fits, **known)
+        known |= {"max_fits": settings.max_fits, "posteriors": settings.posteriors}
+        return trace(train.X, train.y, estimator=boosted_trees(settings), **known)
     front = trace(train.X, train.y, ridge=settings.ridge, n_points=settings.n_points, **known)
     assert isinstance(front.points, LinearPoints)
     return replace(front, points=replace(front.points, feature_names=ready.encoder.feature_names))
