@@ -196,7 +196,9 @@ def body(results: dict[str, Any], kind: str) -> str:
         f"{LEARNERS[kind]}, equal opportunity, sensitive columns not in X, {splits(results)} random splits (60/20/20), chosen "
         "on validation: the smallest error with a TPR gap of at most the cap, else the smallest gap; figures are those of the "
         f"test rows. Intervals are 95 % of the paired mean of '{OURS}' (the default) minus the other. Fits count every "
-        "call of the learner: 12 weightings are 36 fits of two thirds of the rows to measure and 12 to keep. Errors and gaps of "
+        "call of the learner: 12 weightings are 36 fits of two thirds of the rows to measure and 12 to keep; posteriors are 8 "
+        "fits, of labels and of groups, for 40 weightings. They were chosen among variants on halves of the validation rows "
+        "of these splits, so that their validation figures, but no test rows, have been seen before. Errors and gaps of "
         "ExponentiatedGradient are those expected of its random decisions."
     ]
     for cap in CAPS:

@@ -32,6 +32,7 @@ ORDER = [
     "tables",
     "runs",
     "cli",
+    "__main__",
 ]
 LATE = {("frontier", "plots"), ("frontier", "explorer"), ("measures", "explorer")}
 FILES = sorted(SOURCE.rglob("*.py"))
