@@ -99,9 +99,9 @@ class Fragile(ClassifierMixin, BaseEstimator):
         (tree(), {"random_state": np.random.RandomState(0)}, "expected a whole number"),
         (tree(), {"cv": [([0, 1], [9999])]}, "cv does not split these 900 rows"),
         (tree(), {"cv": GroupKFold(2)}, "cv.split"),
-        (None, {"drive": "rate_gap"}, "drive is for weighted fits"),
-        (None, {"max_fits": 5}, "max_fits is for weighted fits"),
-        (None, {"cv": 5}, "cv is for weighted fits"),
+        (None, {"drive": "rate_gap"}, "drive is for an estimator, found none"),
+        (None, {"max_fits": 5}, "max_fits is for an estimator, found none"),
+        (None, {"cv": 5}, "cv is for an estimator, found none"),
         (Fragile(limit=0.5), {}, "could not be fitted with sample_weight"),
     ],
 )

@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad, minimize
 from sklearn.base import clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,6 +29,22 @@ from fairfront.problems.scaling import Scaling, fit_scaling
 from fairfront.problems.weighted_fits import label_weights
 from fairfront.solvers import Status
 from fairfront.storage.foreign import read_estimator, untrusted_types, write_estimator
+
+
+class Broken(GaussianNB):
+    """Fails at its second kind of labels, or gives no numbers."""
+
+    def __init__(self, how: str = "nan") -> None:
+        super().__init__()
+        self.how = how
+
+    def fit(self, X: Any, y: Any) -> Any:
+        if self.how == "raise" and len(y) < 180:
+            raise ValueError("no")
+        return super().fit(X, y)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        return np.full_like(super().predict_proba(X), np.nan)
 
 
 def draw(classes: int = 2, groups: int = 2, n: int = 1500, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -101,7 +120,7 @@ def test_scaling_is_the_best_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "learner", [GaussianNB(), KNeighborsClassifier(15), HistGradientBoostingClassifier(max_iter=10)]
+    "learner", [GaussianNB(), LinearDiscriminantAnalysis(), HistGradientBoostingClassifier(max_iter=10)]
 )
 def test_any_classifier_with_probabilities_also_without_weights(learner: Any) -> None:
     data = ff.datasets.load_loans(seed=0)
@@ -180,10 +199,28 @@ def test_rows_of_one_group_only_in_a_fold() -> None:
     pairs = np.array([[0.7, 0.3]])
     np.testing.assert_allclose(weighed(pairs, np.zeros((2, 2))), [[0.5, 0.5]])
     X, y, group = draw(n=300)
-    first = np.flatnonzero((group == "a") | (y == 0))
-    cv = [(first, np.setdiff1d(np.arange(300), first)), (np.arange(300), first)]
-    front = ff.trace(X, y, sensitive_features=group, estimator=GaussianNB(), posteriors=True, cv=cv, max_fits=3)
-    assert np.isfinite(front.objectives).all()
+    found = []
+    for names in ({"a": "a", "b": "b"}, {"a": "z", "b": "b"}):  # the class that a fold lacks is the last, or the first
+        named = np.array([names[g] for g in group])
+        first = np.flatnonzero((group == "a") | (y == 0))
+        cv = [(first, np.setdiff1d(np.arange(300), first)), (np.arange(300), first)]
+        known = {"sensitive_features": named, "estimator": GaussianNB(), "posteriors": True, "cv": cv, "max_fits": 3}
+        found.append(ff.trace(X, y, **known))
+    np.testing.assert_allclose(found[0].objectives, found[1].objectives, rtol=1e-6)
+
+
+def test_few_people_are_not_given_away(tmp_path: Path) -> None:
+    X, y, group = draw(n=600)
+    small = np.where((np.arange(600) % 90 == 0) & (y == 1), "z", group)
+    assert 0 < (small == "z").sum() < 10
+    known: dict[str, Any] = {"estimator": GaussianNB(), "posteriors": True, "cv": 2, "max_fits": 3}
+    with pytest.raises(InputError, match="a group has fewer than 10 rows of a label, expected more for posteriors"):
+        ff.trace(X, y, sensitive_features=small, groups=ff.Groups(min_size=1), **known)
+    with pytest.warns(ff.GroupWarning):
+        front = ff.trace(X, y, sensitive_features=small, groups=ff.Groups(min_size=10), **known)
+    counted = [guess.model.class_count_ for guess in front.points.posteriors.guesses if guess.model is not None]
+    assert len(counted) == 2
+    assert min(map(min, counted)) >= 10
 
 
 @pytest.mark.parametrize(
@@ -191,11 +228,26 @@ def test_rows_of_one_group_only_in_a_fold() -> None:
     [
         ({"estimator": Ridge()}, "found a regressor"),
         ({"estimator": RidgeClassifier()}, "found no predict_proba"),
-        ({"estimator": None}, "posteriors is for weighted fits, found no estimator"),
+        ({"estimator": None}, "posteriors is for an estimator, found none"),
         ({"loss": "hinge"}, "measured by log loss"),
-        ({"shared_trees": 0.5}, "give one of the two"),
+        (
+            {"estimator": HistGradientBoostingClassifier(), "shared_trees": 0.5},
+            "shared_trees is for weighted fits, found posteriors",
+        ),
+        ({"lazy": True}, "lazy puts weighted fits off, found posteriors"),
+        ({"fit_params": {"eval_set": []}}, "fit_params is for weighted fits, found posteriors"),
+        ({"estimator": KNeighborsClassifier()}, "keeps the rows that it was trained on"),
+        ({"estimator": make_pipeline(StandardScaler(), KNeighborsClassifier())}, "keeps the rows"),
+        ({"estimator": LogisticRegression(class_weight="balanced")}, "found class_weight='balanced'"),
+        ({"estimator": HistGradientBoostingClassifier(monotonic_cst=[1])}, r"found monotonic_cst=\[1\]"),
+        ({"estimator": Broken("nan")}, "Broken gave probabilities that are not finite"),
+        (
+            {"estimator": Broken("raise")},
+            r"not be fitted to 2 groups of the rows of one label \(ValueError: no",
+        ),
+        ({"estimator": LogisticRegression}, "expected an instance with fit"),
         ({"groups_as": "probabilities"}, "found GroupProbabilities"),
-        ({"estimator": KNeighborsClassifier(), "sample_weight": np.full(300, 2.0)}, "takes no sample_weight"),
+        ({"estimator": LinearDiscriminantAnalysis(), "sample_weight": np.full(300, 2.0)}, "takes no sample_weight"),
     ],
 )
 def test_bad_input(given: dict[str, Any], says: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -95,9 +95,7 @@ def rows_of(front: Frontier, places: Places, X: Any, y: Any, sensitive_features:
 def scores_at(front: Frontier, places: Places, X: Any) -> Array:
     """Return the scores of some points, (k, K, n), without those of all where that can be had."""
     points = front.points
-    if isinstance(points, LinearPoints):
-        return replace(points, coef=points.coef[places], intercept=points.intercept[places]).scores(X)
-    return points.scores(X)[places]
+    return points.take(places).scores(X) if hasattr(points, "take") else points.scores(X)[places]
 
 
 def _probability(front: Frontier, places: Places, X: Any, scores: Array) -> Array | None:

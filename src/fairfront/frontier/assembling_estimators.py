@@ -55,7 +55,9 @@ def assemble_estimators(
     """
     chosen = [fits[i] for i in _kept(problem, fits)]
     if isinstance(problem, PosteriorProblem):
-        return _frontier(problem, chosen, _posterior_points(problem, chosen), solver)
+        weights = np.stack([problem.weights(fit.multipliers) for fit in chosen])
+        known = problem.learn(on_fit)[0]
+        return _frontier(problem, chosen, PosteriorPoints(known, weights, *_common(problem)), solver)
     models = {place: fit.model for place, fit in enumerate(chosen) if fit.model is not None}
     refit = _Refit(problem, np.stack([fit.multipliers for fit in chosen]))
     lacking = [place for place in range(len(chosen)) if place not in models]
@@ -68,11 +70,6 @@ def assemble_estimators(
         models = dict(enumerate(models[place] for place in sorted(models)))
     points = EstimatorPoints(models, len(chosen), *_common(problem), refit if lazy else None, problem.n_jobs)
     return _frontier(problem, chosen, points, solver)
-
-
-def _posterior_points(problem: PosteriorProblem, fits: list[Reading]) -> PosteriorPoints:
-    weights = np.stack([problem.weights(fit.multipliers) for fit in fits])
-    return PosteriorPoints(problem.posteriors, weights, *_common(problem))
 
 
 def _common(problem: EstimatorProblem) -> tuple[Any, str, tuple[str, ...] | None, int | None]:
@@ -164,15 +161,12 @@ def _facts(problem: EstimatorProblem, solver: Weighting, heuristic: bool) -> Est
     held = "one held-out part of the rows" if parts == 1 else f"cross-fitted predictions, {parts} folds"
     measured = "training rows" if same else held
     drive = "loss_gap" if problem.driving is problem.laid else "rate_gap"
-    guessed = isinstance(problem, PosteriorProblem)
-    made = "Posteriors" if guessed else "Weighted fits"
-    words = f"{made} of {type(problem.estimator).__name__}; losses and gaps are those of {measured}."
-    more = [GUESSED] if guessed else [HEURISTIC] if heuristic else []
-    used_for = "a guess of the group inside the model" if guessed else "weights of training rows"
+    words = f"{problem.made} of {type(problem.estimator).__name__}; losses and gaps are those of {measured}."
+    more = [GUESSED] * isinstance(problem, PosteriorProblem) + [HEURISTIC] * heuristic
     known.update(
         sentences=(*base.sentences, words, *more),
         newton=Newton(),
-        used_for=f"{used_for} and evaluation; predictions need no sensitive feature",
+        used_for=f"{problem.used_for} and evaluation; predictions need no sensitive feature",
     )
     return EstimatorFacts(
         **known, drive=drive, measured_on=measured, estimator=type(problem.estimator).__name__, heuristic=heuristic

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..exceptions import FairfrontWarning, InputError
 from ..objectives import Array
-from ..problems import EstimatorProblem, Reading
+from ..problems import EstimatorProblem, PosteriorProblem, Reading
 from ..progress import progress_bar
 from ..solvers import Weighting
 from ..solvers.fingerprints import estimator_fingerprint
@@ -35,6 +35,8 @@ def trace_estimator(
 
     A checkpoint keeps what fits were measured to be, not the models: those on all rows are fitted again.
     """
+    if lazy and isinstance(problem, PosteriorProblem):
+        raise InputError("lazy puts weighted fits off, found posteriors, which fit once; leave one of the two out.")
     done: list[int] = []
     with progress_bar(progress, "fitting", problem.fits(config.max_fits, lazy)) as bar:
 

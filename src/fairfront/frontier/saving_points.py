@@ -154,26 +154,29 @@ class PosteriorFormat:
             "loss": points.loss,
             "feature_names": None if points.feature_names is None else list(points.feature_names),
             "n_features": points.n_features,
-            "cells": [list(each) for each in points.posteriors.cells],
             "models": [guess.model is not None for guess in guesses],
         }
-        arrays = {"weights": points.weights}
+        arrays: dict[str, NDArray[Any]] = {"weights": points.weights}
         for i, guess in enumerate(guesses):
             arrays[f"scaling_{i}"] = np.concatenate([[guess.scaling.slope], guess.scaling.bias])
+            arrays[f"seen_{i}"] = guess.seen
         return Stored(content, arrays, write_models([g.model for g in guesses if g.model is not None], folder))
 
     def read(self, stored: Stored, folder: Path, trusted: Sequence[str]) -> Points:
         """Return the points, all types of their classifiers trusted."""
         known = dict(stored.content)
-        task, names, cells = task_of(known.pop("task")), known.pop("feature_names"), known.pop("cells")
-        models = iter(read_models(stored.files, folder, trusted))
-        scalings = [stored.arrays[f"scaling_{i}"] for i in range(1 + len(cells))]
+        task, names = task_of(known.pop("task")), known.pop("feature_names")
+        models, arrays = iter(read_models(stored.files, folder, trusted)), stored.arrays
         label, *members = (
-            Guess(next(models) if there else None, Scaling(float(scaling[0]), scaling[1:]))
-            for there, scaling in zip(known.pop("models"), scalings, strict=True)
+            Guess(
+                next(models) if there else None,
+                arrays[f"seen_{i}"],
+                Scaling(float(arrays[f"scaling_{i}"][0]), arrays[f"scaling_{i}"][1:]),
+            )
+            for i, there in enumerate(known.pop("models"))
         )
         return PosteriorPoints(
-            Posteriors(label, tuple(members), tuple(map(tuple, cells))),
+            Posteriors(label, tuple(members)),
             stored.arrays["weights"],
             task,
             feature_names=None if names is None else tuple(names),

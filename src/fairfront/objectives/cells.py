@@ -95,6 +95,13 @@ class Cells:
         return int(self.offsets[-1]) if self.shares is None else int(self.shares.shape[1])
 
     @property
+    def of_rows(self) -> Ints:
+        """Return the cell of every row, in the order of the data; not for shares."""
+        found = np.empty(self.n, dtype=np.intp)
+        found[self.order] = np.repeat(np.arange(self.count), np.diff(self.offsets))
+        return found
+
+    @property
     def count(self) -> int:
         """Return the number of cells."""
         return len(self.weight)

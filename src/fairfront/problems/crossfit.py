@@ -7,6 +7,7 @@ has not seen do.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ class Folds:
     pairs: tuple[tuple[Ints, Ints], ...]
     same: bool
 
-    @property
+    @cached_property
     def held(self) -> Ints:
         """Return all rows that are measured."""
         return np.unique(np.concatenate([held for _, held in self.pairs]))
@@ -87,9 +88,7 @@ def _strata(y: NDArray[Any], cells: Cells, classification: bool) -> Ints:
     labels = np.unique(y, return_inverse=True)[1].reshape(-1) if classification else np.zeros(len(y), dtype=np.intp)
     if cells.shares is not None:
         return labels.astype(np.intp)
-    cell = np.empty(cells.n, dtype=np.intp)
-    cell[cells.order] = np.repeat(np.arange(cells.count), np.diff(cells.offsets))
-    return cell * (int(labels.max()) + 1) + labels
+    return cells.of_rows * (int(labels.max()) + 1) + labels
 
 
 def _shuffled(strata: Ints, seed: int) -> Ints:

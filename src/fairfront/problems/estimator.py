@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -46,6 +46,9 @@ class EstimatorProblem:
     the gaps that are driven (the same ones, or rates of decisions); ``signs`` (q,) turn driven gaps into the direction
     of loss gaps. ``begun`` holds the shared trees of every fold, and under None those of all rows.
     """
+
+    made: ClassVar[str] = "Weighted fits"
+    used_for: ClassVar[str] = "weights of training rows"
 
     estimator: Any
     X: Any

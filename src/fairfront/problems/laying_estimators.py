@@ -45,8 +45,6 @@ def estimator_problem(
         raise InputError(
             "estimator= is for data in memory, found Dask collections; give it a sample, X.compute(), or leave it out."
         )
-    if posteriors:
-        check_guesser(estimator, loss, shared_trees)
     shared = sharing(estimator, shared_trees)
     if drive not in ("loss_gap", "rate_gap"):
         raise InputError(f"unknown drive {drive!r}, expected 'loss_gap' or 'rate_gap'.")
@@ -56,6 +54,8 @@ def estimator_problem(
     whole = (X, labels)
     kept = np.arange(n) if weight is None else np.flatnonzero(weight > 0.0)
     measured = loss_for(estimator, loss)
+    if posteriors:
+        check_guesser(estimator, loss, shared_trees, fit_params)
     regression = measured == "squared"
     if weight is not None and len(kept) < n:
         X, labels, weight = take_rows(X, kept), labels[kept], weight[kept]
@@ -95,6 +95,8 @@ def estimator_problem(
     )
     for setup in (laid, driving):
         cell_values(setup.problem, np.zeros((setup.problem.K, n)), folds.held)
+    if isinstance(problem, PosteriorProblem):
+        problem.check()
     return problem
 
 

@@ -20,6 +20,15 @@ from ..objectives import Array, Task
 SURE = 1e-6
 """Probabilities nearer to 0 or 1 than this are taken as this: a forest's 0 would have an infinite log loss."""
 Output = Literal["probability", "decision", "label", "value"]
+OF_LABELS = (
+    "monotonic_cst",
+    "monotone_constraints",
+    "class_weight",
+    "scale_pos_weight",
+    "is_unbalance",
+    "auto_class_weights",
+)
+"""Parameters that say something of labels, which a guess of groups would take for itself and scaling would undo."""
 HINGES = ("hinge", "smoothed_hinge", "squared_hinge")
 
 
@@ -64,8 +73,14 @@ def check_learner(estimator: Any, task: Task, loss: str, drive: str) -> None:
         )
 
 
-def check_guesser(estimator: Any, loss: Any, shared_trees: float) -> None:
-    """Refuse what gives no probabilities of classes, or asks for what only weighted fits have."""
+def keeps_rows(model: Any) -> bool:
+    """Tell whether a fitted model, or the last step of a Pipeline, holds rows that it was trained on."""
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    return any(hasattr(last, name) for name in ("_fit_X", "X_train_", "support_vectors_"))
+
+
+def check_guesser(estimator: Any, loss: Any, shared_trees: float, fit_params: Mapping[str, Any] | None) -> None:
+    """Refuse what gives no probabilities of classes, means one kind of label only, or is for weighted fits."""
     name = type(estimator).__name__
     if is_regressor(estimator) or not hasattr(estimator, "predict_proba"):
         found = "a regressor" if is_regressor(estimator) else "no predict_proba"
@@ -75,8 +90,20 @@ def check_guesser(estimator: Any, loss: Any, shared_trees: float) -> None:
         )
     if (loss if isinstance(loss, str) else getattr(loss, "name", "")) not in ("logistic", "softmax"):
         raise InputError(f"posteriors are measured by log loss, found loss {loss!r}; use loss='logistic'.")
-    if shared_trees:
-        raise InputError("shared_trees is for weighted fits, found posteriors, which fit once; give one of the two.")
+    for what, given in (("shared_trees", shared_trees), ("fit_params", fit_params)):
+        if given:
+            raise InputError(f"{what} is for weighted fits, found posteriors, which fit to groups too; leave one out.")
+    for key, value in estimator.get_params(deep=True).items():
+        if key.split("__")[-1] in OF_LABELS and not _open(value):
+            raise InputError(
+                f"posteriors fit {name} to labels and to groups and scale its probabilities, found {key}={value!r}, "
+                "which would not hold; leave it out, or use weighted fits."
+            )
+
+
+def _open(value: Any) -> bool:
+    """Tell whether a parameter is as good as not given."""
+    return value is None or (isinstance(value, (str, bool, list, tuple, dict)) and not value)
 
 
 def loss_for(estimator: Any, loss: Any) -> Any:
@@ -152,13 +179,11 @@ def fit_learner(
     return _fitted(seeded(estimator, seed), X, y, {weight_keyword(estimator): weight, **fit_params})
 
 
-def fit_plainly(
-    estimator: Any, X: Any, y: NDArray[Any], weight: Array | None, seed: int, fit_params: Mapping[str, Any]
-) -> Any:
+def fit_plainly(estimator: Any, X: Any, y: NDArray[Any], weight: Array | None, seed: int) -> Any:
     """Return a fitted copy; weights go to it only where rows have some, so that it need not take any."""
     if weight is not None:
-        return fit_learner(estimator, X, y, weight, seed, fit_params)
-    return _fitted(seeded(estimator, seed), X, y, fit_params)
+        return fit_learner(estimator, X, y, weight, seed, {})
+    return _fitted(seeded(estimator, seed), X, y, {})
 
 
 def _fitted(model: Any, X: Any, y: NDArray[Any], keywords: Mapping[str, Any]) -> Any:

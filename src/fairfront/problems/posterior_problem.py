@@ -13,22 +13,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
 
-from ..objectives import Array, Quantity
+from ..exceptions import InputError
+from ..objectives import Array
 from ..validation import take_rows
 from .estimator import EstimatorProblem, Reading
 from .learners import log_odds
-from .posteriors import Coded, PosteriorClassifier, Posteriors, fit_posteriors, joined, weighed
-from .weighted_fits import flipped, is_heuristic, label_weights, row_sums
+from .posteriors import FEWEST, Coded, PosteriorClassifier, Posteriors, fit_posteriors, joined, weighed
+from .weighted_fits import flipped, label_weights
 
 
 @dataclass(frozen=True, eq=False)
 class PosteriorProblem(EstimatorProblem):
     """A learner whose weightings are read from posteriors; ``fitted`` holds them once they are there."""
+
+    made: ClassVar[str] = "Posteriors"
+    used_for: ClassVar[str] = "a guess of the group inside the model"
 
     fitted: dict[str, Any] = field(default_factory=dict)
 
@@ -43,80 +48,83 @@ class PosteriorProblem(EstimatorProblem):
         return 0
 
     def fits(self, weightings: int, lazy: bool) -> int:
-        """Return how many times the learner is fitted: to the rows of every fold and to all."""
-        return len(self.folds.pairs) + (not self.folds.same)
+        """Return how many times the learner is fitted: to labels and groups, in every fold and on all rows."""
+        return (len(self.folds.pairs) + (not self.folds.same)) * self._fits_per_part
 
     @property
-    def posteriors(self) -> Posteriors:
-        """Return the posteriors fitted on all rows."""
-        found: Posteriors = self.learn()["posteriors"]
-        return found
+    def _fits_per_part(self) -> int:
+        return sum(size > 1 for size in self.rows.sizes)
+
+    @cached_property
+    def rows(self) -> Coded:
+        """Return labels and cells of all rows as numbers."""
+        cells = self.laid.problem.layout.cells
+        weight = None
+        if cells.row_weight is not None:
+            weight = np.empty(cells.n)
+            weight[cells.order] = cells.row_weight
+        return Coded(self.codes.astype(np.intp), cells.of_rows, weight)
+
+    def check(self) -> None:
+        """Refuse cells of so few rows of a label that weights and models would give away how many they are."""
+        rows, compared = self.rows, np.unique(np.concatenate([a.cells for a in self.laid.problem.layout.averages]))
+        pairs, counts = np.unique(np.stack([rows.label, rows.cell]), axis=1, return_counts=True)
+        if (counts[np.isin(pairs[1], compared)] < FEWEST).any():
+            raise InputError(
+                f"a group has fewer than {FEWEST} rows of a label, expected more for posteriors, from which their "
+                "number could be read; merge groups, leave some out with groups=Groups(min_size=...), or weigh fits."
+            )
 
     def weights(self, multipliers: Array) -> Array:
         """Return how much a row of every pair (label, cell) counts for each label, (pairs, K)."""
         return flipped(label_weights(self.laid.problem.layout, self.omega(multipliers), self.rows.cells))
 
-    @property
-    def rows(self) -> Coded:
-        """Return labels and cells of all rows as numbers."""
-        layout = self.laid.problem.layout
-        cells = layout.cells
-        cell = np.empty(cells.n, dtype=np.intp)
-        cell[cells.order] = np.repeat(np.arange(cells.count), np.diff(cells.offsets))
-        weight = None if cells.row_weight is None else row_sums(layout, Quantity("loss"), self.algebra.p)
-        return Coded(self.codes.astype(np.intp), cell, weight)
-
     def read(self, multipliers: Array, on_fit: Callable[[], None] | None = None) -> Reading:
         """Measure the model of the multipliers on rows that its posteriors were not fitted to."""
-        pairs = self.learn(on_fit)["pairs"]
+        _, pairs = self.learn(on_fit)
         scores = np.zeros((self.laid.problem.K, len(self.codes)))
         scores[:, self.folds.held] = log_odds(weighed(pairs, self.weights(multipliers)))
-        heuristic = is_heuristic(self.laid.problem.layout, self.omega(multipliers))
-        return self._measured(multipliers, scores, None, heuristic)
+        return self._measured(multipliers, scores, None, heuristic=False)
 
     def refit(self, multipliers: Array) -> PosteriorClassifier:
         """Return the model of the multipliers."""
-        return PosteriorClassifier(self.posteriors, self.weights(multipliers), self.laid.task.classes)
+        return PosteriorClassifier(self.learn()[0], self.weights(multipliers), self.laid.task.classes)
 
-    def learn(self, on_fit: Callable[[], None] | None = None) -> dict[str, Any]:
-        """Fit to every fold and to all rows, once, and scale by what the folds left out."""
+    def learn(self, on_fit: Callable[[], None] | None = None) -> tuple[Posteriors, Array]:
+        """Return posteriors fitted to all rows, and pairs of the rows that folds left out; both are made once."""
         if not self.fitted:
             everything = np.arange(len(self.codes), dtype=np.intp)
             parts = [fit for fit, _ in self.folds.pairs] + ([] if self.folds.same else [everything])
-            known = (self.estimator, self.X, self.rows)
-            jobs = (delayed(fit_posteriors)(*known, only, self.seed, self.fit_params) for only in parts)
+            jobs = (delayed(fit_posteriors)(self.estimator, self.X, self.rows, only, self.seed) for only in parts)
             models = []
             for model in Parallel(n_jobs=self.n_jobs, return_as="generator")(jobs):
                 models.append(model)
                 if on_fit is not None:
-                    on_fit()
-            self.fitted.update(self._scaled(models))
-        return self.fitted
+                    for _ in range(self._fits_per_part):
+                        on_fit()
+            self.fitted["found"] = self._scaled(models)
+        found: tuple[Posteriors, Array] = self.fitted["found"]
+        return found
 
-    def _scaled(self, models: list[Posteriors]) -> dict[str, Any]:
-        """Return the posteriors of all rows, scaled, and the scaled pairs of the rows that were held out."""
-        held, rows, final = self.folds.held, self.rows, models[-1]
-        raw = self._held_out(models)
+    def _scaled(self, models: list[Posteriors]) -> tuple[Posteriors, Array]:
+        """Return the posteriors of all rows, scaled to the rows that were held out, and the pairs of those."""
+        held, rows = self.folds.held, self.rows
+        raw, guesses = self._held_out(models), models[-1].guesses
         if not self.folds.same:
-            among = [np.arange(len(held))] + [np.flatnonzero(rows.label[held] == j) for j in range(len(rows.cells))]
-            codes = [rows.label] + [rows.member(j) for j in range(len(rows.cells))]
-            label, *members = (
-                guess.scaled_to(
-                    P[places], code[held][places], None if rows.weight is None else rows.weight[held][places]
-                )
-                for guess, P, places, code in zip(final.guesses, raw, among, codes, strict=True)
-            )
-            final = Posteriors(label, tuple(members), final.cells)
-        scaled = [
-            P if guess.model is None else guess.scaling.apply(P) for guess, P in zip(final.guesses, raw, strict=True)
-        ]
-        return {"posteriors": final, "pairs": joined(scaled)}
+            scaled = []
+            for guess, P, (knows, codes) in zip(guesses, raw, rows.tasks, strict=True):
+                places = np.flatnonzero(np.isin(held, knows))
+                weight = None if rows.weight is None else rows.weight[held[places]]
+                scaled.append(guess.scaled_to(P[places], codes[held[places]], weight))
+            guesses = tuple(scaled)
+        pairs = joined([guess.scaling.apply(P) for guess, P in zip(guesses, raw, strict=True)])
+        return Posteriors(guesses[0], guesses[1:]), pairs
 
     def _held_out(self, models: list[Posteriors]) -> list[Array]:
         """Return every guess's own probabilities of the held-out rows, in the order of the rows."""
         place = np.full(len(self.codes), -1, dtype=np.intp)
         place[self.folds.held] = np.arange(len(self.folds.held))
-        found = [np.zeros((len(self.folds.held), len(guess.scaling.bias))) for guess in models[-1].guesses]
+        found = [np.zeros((len(self.folds.held), size)) for size in self.rows.sizes]
         for (_, held), model in zip(self.folds.pairs, models, strict=False):
             X = take_rows(self.X, held)
             for P, guess in zip(found, model.guesses, strict=True):

@@ -5,40 +5,47 @@ They are learnt once, by plain fits, and give the model of every weighting: see 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from ..exceptions import InputError
 from ..objectives import Array
 from ..validation import take_rows
-from .learners import fit_plainly
+from .learners import fit_plainly, keeps_rows
 from .scaling import Scaling, fit_scaling
 
 Ints = NDArray[np.intp]
+FEWEST = 10
+"""Rows of a label from which on a cell is learnt: a model of fewer would tell how many they are."""
 
 
 @dataclass(frozen=True, eq=False)
 class Guess:
-    """One fitted classifier of numbered classes, its probabilities scaled; without a model the only class is sure."""
+    """One fitted classifier of numbered classes, and how its probabilities are scaled.
+
+    ``seen`` are the classes that its rows had; with one of them there is no model, and it is sure.
+    """
 
     model: Any
+    seen: Ints
     scaling: Scaling
 
     def probabilities(self, X: Any, n: int) -> Array:
         """Return the probability of every class, (n, K), scaled."""
-        return self.scaling.apply(self.raw(X, n)) if self.model is not None else np.ones((n, 1))
+        return self.scaling.apply(self.raw(X, n))
 
     def raw(self, X: Any, n: int) -> Array:
         """Return the model's own probabilities, (n, K); a class that its rows did not have has 0."""
         found = np.zeros((n, len(self.scaling.bias)))
-        if self.model is None:
-            found[:, 0] = 1.0
-        elif n:
-            found[:, np.asarray(self.model.classes_, dtype=np.intp)] = self.model.predict_proba(X)
+        if n:
+            found[:, self.seen] = 1.0 if self.model is None else self.model.predict_proba(X)
+        if not np.isfinite(found).all():
+            raise InputError(f"{type(self.model).__name__} gave probabilities that are not finite, expected numbers.")
         return found
 
     def scaled_to(self, P: Array, codes: Ints, weight: Array | None) -> Guess:
@@ -48,14 +55,10 @@ class Guess:
 
 @dataclass(frozen=True, eq=False)
 class Posteriors:
-    """Probabilities of pairs (label, cell): those of the label, times those of the cells given the label.
-
-    ``cells`` holds, for every label, the cells that its rows fall in; pairs are in this order.
-    """
+    """Probabilities of pairs (label, cell): those of the label, times those of the cells given each label."""
 
     label: Guess
     members: tuple[Guess, ...]
-    cells: tuple[tuple[int, ...], ...]
 
     @property
     def guesses(self) -> tuple[Guess, ...]:
@@ -82,33 +85,64 @@ class Coded:
     cell: Ints
     weight: Array | None
 
-    @property
+    @cached_property
     def cells(self) -> tuple[tuple[int, ...], ...]:
-        """Return the cells of every label's rows."""
-        return tuple(tuple(np.unique(self.cell[self.label == j]).tolist()) for j in range(int(self.label.max()) + 1))
+        """Return the cells of every label's rows, without those of a few rows unless there are no others."""
+        found = []
+        for j in range(int(self.label.max()) + 1):
+            cells, counts = np.unique(self.cell[self.label == j], return_counts=True)
+            found.append(tuple(cells[counts >= min(FEWEST, counts.max())].tolist()))
+        return tuple(found)
 
-    def member(self, label: int) -> Ints:
-        """Return every row's place among the cells of a label; meant for rows of that label."""
-        return np.searchsorted(np.array(self.cells[label]), self.cell).astype(np.intp)
+    @cached_property
+    def tasks(self) -> tuple[tuple[Ints, Ints], ...]:
+        """Return what is guessed, the label and then the cell of each label: the rows that know it, and their codes.
+
+        Codes are those of all rows, and mean something for those that know.
+        """
+        found = [(np.arange(len(self.label), dtype=np.intp), self.label)]
+        for j, cells in enumerate(self.cells):
+            knows = (self.label == j) & np.isin(self.cell, cells)
+            codes = np.minimum(np.searchsorted(cells, self.cell), len(cells) - 1)
+            found.append((np.flatnonzero(knows), codes.astype(np.intp)))
+        return tuple(found)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Return how many classes each task has."""
+        return (len(self.cells), *map(len, self.cells))
 
 
-def fit_posteriors(
-    estimator: Any, X: Any, rows: Coded, only: Ints, seed: int, fit_params: Mapping[str, Any]
-) -> Posteriors:
+def fit_posteriors(estimator: Any, X: Any, rows: Coded, only: Ints, seed: int) -> Posteriors:
     """Fit to some of the rows: the label on all of them, the cell on those of each label."""
-
-    def guess(codes: Ints, among: Ints, size: int) -> Guess:
-        if size == 1:
-            return Guess(None, Scaling.none(1))
-        weight = None if rows.weight is None else rows.weight[among]
+    guesses = []
+    for task, ((knows, codes), size) in enumerate(zip(rows.tasks, rows.sizes, strict=True)):
+        among = np.intersect1d(knows, only, assume_unique=True)
+        seen, inner = np.unique(codes[among], return_inverse=True)
         model = None
-        if len(np.unique(codes[among])) > 1:
-            model = fit_plainly(estimator, take_rows(X, among), codes[among], weight, seed, fit_params)
-        return Guess(model, Scaling.none(size))
+        if len(seen) > 1:
+            weight = None if rows.weight is None else rows.weight[among]
+            what = f"{size} labels" if task == 0 else f"{size} groups of the rows of one label"
+            model = _fitted(estimator, take_rows(X, among), inner.astype(np.intp), weight, seed, what)
+        guesses.append(Guess(model, seen.astype(np.intp), Scaling.none(size)))
+    return Posteriors(guesses[0], tuple(guesses[1:]))
 
-    cells = rows.cells
-    members = [guess(rows.member(j), only[rows.label[only] == j], len(found)) for j, found in enumerate(cells)]
-    return Posteriors(guess(rows.label, only, len(cells)), tuple(members), cells)
+
+def _fitted(estimator: Any, X: Any, codes: Ints, weight: Array | None, seed: int, what: str) -> Any:
+    name = type(estimator).__name__
+    try:
+        model = fit_plainly(estimator, X, codes, weight, seed)
+    except Exception as error:  # any learner, any error
+        raise InputError(
+            f"{name} could not be fitted to {what} ({type(error).__name__}: {error}); leave what depends on the "
+            "labels, such as its objective, open, or use weighted fits."
+        ) from error
+    if keeps_rows(model):
+        raise InputError(
+            f"{name} keeps the rows that it was trained on, and with them each person's group, expected a learner that "
+            "does not; use trees, forests or linear models."
+        )
+    return model
 
 
 class PosteriorClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -146,7 +180,7 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the names of the columns that the learner was given, where it knows them."""
         return np.asarray(self.posteriors.label.model.feature_names_in_)
 
-    def fit(self, X: Any, y: Any = None) -> PosteriorClassifier:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> PosteriorClassifier:
         """Return the classifier as it is."""
         return self
 

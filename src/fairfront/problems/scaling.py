@@ -11,9 +11,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
 from ..objectives import Array
-
-LEAST = 1e-6
-"""Probabilities below this are taken as this: a forest's 0 has no logarithm."""
+from .learners import SURE
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,4 +55,4 @@ def fit_scaling(P: Array, codes: NDArray[np.intp], weight: Array | None = None) 
 
 
 def _logs(P: Array) -> Array:
-    return np.asarray(np.log(np.maximum(P, LEAST)))
+    return np.asarray(np.log(np.maximum(P, SURE)))

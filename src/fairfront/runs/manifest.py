@@ -61,6 +61,8 @@ def used_where(settings: Settings) -> dict[str, str]:
     weighed = {"training weights": "yes: rows are weighed by group and label"}
     guessed = {"training weights": "no", "inside the model": "yes: it guesses the group from the features"}
     one = "no: values are predicted, there is none" if settings.regression else "no: one cut-off for everyone"
+    if settings.posteriors:
+        one = "not by group; the cut-off on the label's probability moves with the guess"
     return {
         "features": "yes, asked for: predictions need it" if settings.use_sensitive else "no",
         **(guessed if settings.posteriors else weighed),

@@ -64,4 +64,4 @@ def refuse_search(**given: Any) -> None:
     for name, value in given.items():
         usual = SEARCH[name]
         if value is not usual and not (isinstance(value, (str, int, float)) and value == usual):
-            raise InputError(f"{name} is for weighted fits, found no estimator; give estimator=, or leave it out.")
+            raise InputError(f"{name} is for an estimator, found none; give estimator=, or leave it out.")

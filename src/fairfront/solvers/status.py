@@ -27,7 +27,8 @@ class Status(StrEnum):
     LIMIT = "stopped at the iteration limit before it converged; raise max_iter"
     WEIGHTED = "weighted fit, not certified: a learner of any kind, fitted with row weights of the frontier"
     POSTERIOR = (
-        "from posteriors, not certified: the best decisions if a learner's probabilities of label and group were right"
+        "from posteriors, not certified: what would have the least weighted error if a learner's probabilities of "
+        "label and group were right"
     )
     GIVEN = "given: no other candidate is at least as good on every axis and better on one"
     DOMINATED = "given: another candidate is at least as good on every axis and better on one"
