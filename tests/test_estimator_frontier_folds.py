@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 import fairfront as ff
 from fairfront.frontier import fitting_estimators
 from fairfront.problems import estimator_problem
-from fairfront.problems.crossfit import find_folds
+from fairfront.problems.fits.crossfit import find_folds
 from test_estimators import SMALL, Shell
 
 

@@ -24,9 +24,9 @@ from fairfront.exceptions import InputError
 from fairfront.frontier.subset import subset
 from fairfront.objectives import GroupProbabilities
 from fairfront.problems import estimator_problem
-from fairfront.problems.posteriors import PosteriorClassifier, weighed
-from fairfront.problems.scaling import Scaling, fit_scaling
-from fairfront.problems.weighted_fits import label_weights
+from fairfront.problems.fits.posteriors import PosteriorClassifier, weighed
+from fairfront.problems.fits.scaling import Scaling, fit_scaling
+from fairfront.problems.fits.weighted_fits import label_weights
 from fairfront.solvers import Status
 from fairfront.storage.foreign import read_estimator, untrusted_types, write_estimator
 

@@ -14,8 +14,8 @@ from sklearn.preprocessing import StandardScaler
 
 import fairfront as ff
 from fairfront.problems import sharing_trees
-from fairfront.problems.learners import fit_learner
-from fairfront.problems.sharing_trees import shared_trees
+from fairfront.problems.fits.learners import fit_learner
+from fairfront.problems.fits.sharing_trees import shared_trees
 
 LEARNER = HistGradientBoostingClassifier(max_iter=12, early_stopping=False)
 

@@ -147,6 +147,20 @@ def test_every_batch_has_every_cell() -> None:
     assert any(len(a) != len(b) or (a != b).any() for a, b in zip(batches, sampler, strict=True))
 
 
+def test_batches_have_many_rows_of_small_cells() -> None:
+    rng = np.random.default_rng(0)
+    y, group = rng.integers(0, 2, 1980), np.where(rng.random(1980) < 0.02, "few", "many")
+    given = fft.objectives(y, sensitive_features=group, groups=ff.Groups(min_size=10))
+    small, drawn = (group == "few") & (y == 1), np.zeros(1980)
+    for epoch in range(20):
+        for rows in fft.CellSampler(given, 90).batches(epoch):
+            assert small[rows].sum() >= 90 // 6  # half of a third: there are three cells
+            assert len(rows) <= 90 + 45
+            drawn[rows] += 1
+    assert (drawn[~small] == 20).all()
+    assert drawn[small].min() > 40
+
+
 @pytest.mark.parametrize("optimizer", [None, lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9)], ids=["adam", "sgd"])
 def test_fit_reaches_the_cap(optimizer) -> None:
     X, y, group = people(1000)

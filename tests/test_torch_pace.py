@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra tor
 from torch import nn  # noqa: E402
 
 import fairfront.torch as fft  # noqa: E402
+from fairfront.solvers import Target  # noqa: E402
 from torch_for_tests import people  # noqa: E402
 
 torch.set_num_threads(1)
@@ -77,19 +78,48 @@ def test_runs_settle_at_their_cap() -> None:
 
 
 @pytest.mark.parametrize("norm", [False, True])
-def test_steps_between_measurements_keep_the_weights(norm: bool) -> None:
+@pytest.mark.parametrize("max_gap", [None, 0.0], ids=["common descent", "cap"])
+def test_steps_between_measurements_are_ordinary_ones(norm: bool, max_gap: float | None) -> None:
     X, y, group = people(300)
     module = nn.Sequential(net(), nn.BatchNorm1d(1).double()).eval() if norm else net()
     given = fft.objectives(y, sensitive_features=group, ridge=0.1)
-    step = fft.FairStep(module, torch.optim.SGD(module.parameters(), 0.01), given, max_gap=0.0, refresh=3)
+    step = fft.FairStep(module, torch.optim.SGD(module.parameters(), 0.01), given, max_gap=max_gap, refresh=3)
     inputs, rows = torch.as_tensor(X), np.arange(300)
-    records = []
+    records, products = [], []
     for _ in range(6):
         problem = fft.TorchProblem(module, X, given)
         point = problem.cells(problem.start)
         records.append(step.backward(inputs, rows))
+        products.append(step.average.gram(0.9))
         found = torch.cat([p.grad.reshape(-1) for p in module.parameters()]).numpy()
         np.testing.assert_allclose(found, records[-1].beta[0] @ point.D[0], atol=1e-9)
         step.optimizer.step()
-    np.testing.assert_array_equal(records[3].beta, records[5].beta)
+    np.testing.assert_array_equal(products[3], products[5])
+    assert not np.array_equal(products[2], products[3])
     assert not np.array_equal(records[2].beta, records[3].beta)
+    assert np.array_equal(records[3].beta, records[5].beta) == (max_gap is None)
+
+
+def test_runs_answer_to_their_gaps_between_measurements() -> None:
+    X, y, group = people(300)
+    given, module = fft.objectives(y, sensitive_features=group), net()
+    rule = fft.SlideRule(Target.from_caps(np.zeros((1, 1))), reach=1e6)
+    step = fft.FairStep(module, torch.optim.SGD(module.parameters(), 0.01), given, rule=rule, refresh=4)
+    for _ in range(6):
+        record = step(torch.as_tensor(X), np.arange(300))
+    z, Q, B = record.gaps[0, 0] + step.missed[0, 0], step.average.gram(0.9)[0], given.algebra.B[0]
+    moved = -0.01 * B @ Q @ record.beta[0]
+    np.testing.assert_allclose(moved, -0.1 * z, rtol=1e-9)  # a tenth of the way, by the products of two steps ago
+
+
+def test_every_gap_has_its_own_way_to_go() -> None:
+    X, y, group = people(300)
+    given, module = fft.objectives(y, sensitive_features=group, notion="equalized_odds"), net()
+    rule = fft.SlideRule(Target.from_caps(np.zeros((1, 2))), reach=1e6)
+    step = fft.FairStep(module, torch.optim.SGD(module.parameters(), 0.01), given, rule=rule)
+    for _ in range(6):
+        record = step(torch.as_tensor(X), np.arange(300))
+        z, Q = record.gaps[0] + step.missed[0], step.average.gram(0.9)[0]
+        moved = -0.01 * given.algebra.B @ Q @ record.beta[0]
+        assert (np.abs(z + moved) <= 0.9 * np.abs(z) + 1e-9).all()
+        assert np.abs(z).min() < 0.8 * np.abs(z).max()

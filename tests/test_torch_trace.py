@@ -89,6 +89,19 @@ def test_a_stack_is_as_good_as_runs_of_their_own() -> None:
             np.testing.assert_allclose(stacked[name][r].detach(), value.detach(), atol=1e-9)
 
 
+def test_runs_slow_down_while_they_slide() -> None:
+    X, y, group = people(200)
+    made = []
+
+    def sgd(parameters):
+        made.append(torch.optim.SGD(parameters, lr=0.1))
+        return made[-1]
+
+    how = {"training": fft.Training(epochs=2), "slide": fft.Training(epochs=4), "progress": False}
+    fft.trace(net(), X, y, sensitive_features=group, preferences=2, optimizer=sgd, **how)
+    assert [round(each.param_groups[0]["lr"], 9) for each in made] == [0.1, 0.025]
+
+
 class Picky(nn.Module):
     """A module that looks at its own scores, which stacked copies cannot do."""
 

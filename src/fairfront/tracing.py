@@ -13,7 +13,7 @@ from .frontier.fitting_estimators import trace_estimator
 from .objectives import Array, Gap, Groups, Loss, Notion
 from .objectives.notions import Surrogate
 from .problems import LinearProblem, Setup, blas_threads, estimator_problem, linear_problem
-from .problems.estimator import Drive
+from .problems.fits.problem import Drive
 from .progress import Progress, progress_bar
 from .solvers import Knot, Newton, Solver, run
 from .solvers.aiming import Path, aim, sided, working_problem

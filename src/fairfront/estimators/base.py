@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from ..exceptions import InputError
 from ..objectives import Array
 from ..problems import EstimatorProblem, Setup, estimator_problem, linear_problem
-from ..problems.learners import scores_of_learner
+from ..problems.fits.learners import scores_of_learner
 from ..validation import is_dask, pass_hint
 
 

@@ -18,7 +18,7 @@ from ..frontier.posterior_points import PosteriorPoints
 from ..frontier.selection import plain_place
 from ..measures.table import decide
 from ..objectives import Array, Attribute, Task
-from ..problems.learners import scores_of_learner
+from ..problems.fits.learners import scores_of_learner
 from ..validation import check_labels, check_weights, take_rows
 from .order import Places
 

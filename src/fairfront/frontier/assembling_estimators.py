@@ -15,7 +15,7 @@ from ..exceptions import FairfrontWarning
 from ..objectives import Array
 from ..pareto import nondominated
 from ..problems import EstimatorProblem, PosteriorProblem, Reading
-from ..problems.estimator import names_of_features
+from ..problems.fits.problem import names_of_features
 from ..solvers import Newton, Status, Weighting
 from .assembling import facts_of
 from .estimator_points import EstimatorFacts, EstimatorPoints

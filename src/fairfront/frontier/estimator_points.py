@@ -10,7 +10,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from ..objectives import Array, Task
-from ..problems.learners import scores_of_learner
+from ..problems.fits.learners import scores_of_learner
 from .facts import Facts
 
 

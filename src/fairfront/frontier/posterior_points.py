@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..objectives import Array, Task
-from ..problems.learners import log_odds
-from ..problems.posteriors import PosteriorClassifier, Posteriors, weighed
+from ..problems.fits.learners import log_odds
+from ..problems.fits.posteriors import PosteriorClassifier, Posteriors, weighed
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import Task
-from ..problems.posteriors import Guess, Posteriors
-from ..problems.scaling import Scaling
+from ..problems.fits.posteriors import Guess, Posteriors
+from ..problems.fits.scaling import Scaling
 from ..registry import Registry
 from ..storage.foreign import SUFFIX, check_trusted, read_estimator, write_estimator
 from .candidate_points import CandidatePoints

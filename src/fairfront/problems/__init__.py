@@ -4,12 +4,12 @@ from .base import FirstOrder, Point, SecondOrder, WeightedFit, gram
 from .building import Setup, linear_problem
 from .dask.problem import DaskProblem
 from .dask.running import ClusterError, DaskSettings
-from .estimator import EstimatorProblem, Reading
+from .fits.laying import estimator_problem
+from .fits.posterior_problem import PosteriorProblem
+from .fits.posteriors import PosteriorClassifier
+from .fits.problem import EstimatorProblem, Reading
 from .function import FunctionProblem
-from .laying_estimators import estimator_problem
 from .linear import LinearProblem
-from .posterior_problem import PosteriorProblem
-from .posteriors import PosteriorClassifier
 from .threads import blas_threads
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,52 @@ class Sorted:
     rows: Ints
     sizes: Ints
     share: Array
+
+
+class Membership(Protocol):
+    """Which rows of a batch count in which classes of rows, each class with weights that sum to 1."""
+
+    def means(self, values: Array) -> Array:
+        """Return the mean of values (R, n) in every class, (R, c)."""
+        ...
+
+    def back(self, weights: Array) -> Array:
+        """Return how much every row counts, (R, n), where classes have these weights (R, c)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Disjoint:
+    """Every row is in one class: ``cell`` (n,), with the weight ``share`` (n,)."""
+
+    cell: Ints
+    share: Array
+    classes: int
+
+    def means(self, values: Array) -> Array:
+        """Add up by class."""
+        place = self.cell + self.classes * np.arange(len(values))[:, None]
+        found = np.bincount(place.ravel(), (values * self.share).ravel(), len(values) * self.classes)
+        return np.asarray(found, dtype=np.float64).reshape(len(values), self.classes)
+
+    def back(self, weights: Array) -> Array:
+        """Look up each row's class."""
+        return np.asarray(weights[:, self.cell] * self.share)
+
+
+@dataclass(frozen=True, eq=False)
+class Overlapping:
+    """Rows may be in several classes, with the weights ``members`` (c, n)."""
+
+    members: Array
+
+    def means(self, values: Array) -> Array:
+        """Multiply by the weights."""
+        return np.asarray(values @ self.members.T)
+
+    def back(self, weights: Array) -> Array:
+        """Multiply by the weights."""
+        return np.asarray(weights @ self.members)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,19 +141,28 @@ class Block:
         self._check(total[:, 0])
         return np.asarray(found / total)
 
+    def membership(self, rows: Ints) -> Membership:
+        """Return where these rows count."""
+        return Overlapping(self.members(rows)) if self.cell is None else self.disjoint(rows)
+
+    def disjoint(self, rows: Ints) -> Disjoint:
+        """Return where these rows count, where every row is in one class."""
+        assert self.cell is not None
+        cell = self.cell[rows]
+        weight = None if self.weight is None else self.weight[rows]
+        total = np.bincount(cell, weight, self.classes)
+        self._check(total)
+        return Disjoint(cell, (1.0 if weight is None else weight) / total[cell], self.classes)
+
     def sorted(self, rows: Ints) -> Sorted:
         """Return a batch sorted by class of rows, where every row is in one."""
         assert self.cell is not None
         cell, order = self.cell[rows], None
         if (cell[1:] < cell[:-1]).any():
             order = np.argsort(cell, kind="stable")
-            rows, cell = rows[order], cell[order]
-        sizes = np.bincount(cell, minlength=self.classes)
-        self._check(sizes)
-        if self.weight is None:
-            return Sorted(order, rows, sizes, np.repeat(1.0 / sizes, sizes))
-        weight = self.weight[rows]
-        return Sorted(order, rows, sizes, weight / np.bincount(cell, weight)[cell])
+            rows = rows[order]
+        inside = self.disjoint(rows)
+        return Sorted(order, rows, np.bincount(inside.cell), inside.share)
 
     def _check(self, total: NDArray[Any]) -> None:
         if total.min() <= 0:

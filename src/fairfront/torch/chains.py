@@ -59,12 +59,16 @@ class Chain:
             b = values[link.bias].detach() if link.bias else None
             z = _later(a, W, b) if a.dim() == 3 else _first(a, W, b)
             passages.append(Passage(a.detach(), z, self.places[link.weight], self.places.get(link.bias), W.shape[1]))
-            a = z if a.dim() == 3 else z.view(len(z), *W.shape[:2]).transpose(0, 1)
-        return Tape(a, passages)
+            apart = a.dim() == 2 and len(W) > 1  # a single run stays flat, which is cheaper
+            a = z.view(len(z), *W.shape[:2]).transpose(0, 1) if apart else z
+        return Tape(a if a.dim() == 3 else a[None], passages)
 
 
 def _first(X: Tensor, W: Tensor, b: Tensor | None) -> Tensor:
-    """Return the first layer's output (n, R o): one product for all runs, and where differentiation begins."""
+    """Return the output (n, R o) of a layer whose input is shared: one product for all runs.
+
+    Differentiation begins here.
+    """
     flat = W.reshape(-1, W.shape[2]).t()
     z = X @ flat if b is None else torch.addmm(b.reshape(-1), X, flat)
     return z.requires_grad_(True)

@@ -92,7 +92,9 @@ def read_cells(
             else:
                 G = _apart(scorer, objectives, inputs, batch, L, chunk or len(rows), gradients)
     if penalised(objectives):
-        _penalty(scorer, L, G)
+        L[:, -1] = penalty(scorer)
+        if gradients:
+            G[:, -1] = torch.cat([kept(p, scorer) for p in scorer.parameters], dim=1)
     return Reading(L, G)
 
 
@@ -144,7 +146,7 @@ def _apart(
             slopes = list(block.slopes(values, batch.rows[part], batch.share[part], c, L))
             for count, (place, slope) in enumerate(slopes):
                 if G.shape[1]:
-                    G[:, place] += pull(scorer, scores, slope, keep=count + 1 < len(slopes))
+                    G[:, place] += _pull(scorer, scores, slope, keep=count + 1 < len(slopes))
     return G
 
 
@@ -160,7 +162,7 @@ def _joint(scorer: Scorer, objectives: TorchObjectives, inputs: Any, rows: Ints,
                 if G.shape[1]:
                     whole = np.zeros_like(values)
                     whole[:, block.columns] = slope
-                    G[:, place] += pull(scorer, scores, whole, keep=True)
+                    G[:, place] += _pull(scorer, scores, whole, keep=True)
     return G
 
 
@@ -169,25 +171,34 @@ def as_weights(slope: Array, scores: Tensor) -> Tensor:
     return torch.as_tensor(slope, dtype=scores.dtype, device=scores.device).transpose(1, 2)
 
 
-def pull(scorer: Scorer, scores: Tensor, slope: Array, keep: bool) -> Tensor:
-    """Return the gradient (R, P) of sum(slope * scores)."""
+def check_graph(scores: Tensor) -> None:
+    """Refuse scores that no gradient goes back from."""
     if not scores.requires_grad:
         raise InputError(
             "the scores do not depend on any parameter that takes a gradient, expected a module whose forward uses its "
             "parameters without detach() or no_grad(); look at its forward."
         )
+
+
+def _pull(scorer: Scorer, scores: Tensor, slope: Array, keep: bool) -> Tensor:
+    """Return the gradient (R, P) of sum(slope * scores)."""
+    check_graph(scores)
     weights = as_weights(slope, scores)
     found = torch.autograd.grad(scores, scorer.parameters, weights, retain_graph=keep, allow_unused=True)
     parts = [torch.zeros_like(p) if g is None else g for p, g in zip(scorer.parameters, found, strict=True)]
     return torch.cat([part.reshape(scorer.runs, -1) for part in parts], dim=1)
 
 
-def _penalty(scorer: Scorer, L: Array, G: Tensor) -> None:
-    """Set the last cell, |w|^2 / 2 over matrices and filters; biases stay free."""
-    flat = torch.cat([kept(p, scorer) for p in scorer.parameters], dim=1)
-    L[:, -1] = 0.5 * (flat.double() ** 2).sum(dim=1).cpu().numpy()
-    if G.shape[1]:
-        G[:, -1] = flat
+def parted(scorer: Scorer, flat: Tensor) -> list[Tensor]:
+    """Return gradients (R, P) as those of every parameter."""
+    parts = flat.split([p.numel() // scorer.runs for p in scorer.parameters], dim=1)
+    return [part.view(p.shape) for p, part in zip(scorer.parameters, parts, strict=True)]
+
+
+def penalty(scorer: Scorer) -> Array:
+    """Return |w|^2 / 2 over matrices and filters, (R,); biases stay free."""
+    squares = [(kept(p, scorer).double() ** 2).sum(dim=1) for p in scorer.parameters]
+    return np.asarray(0.5 * sum(squares).cpu().numpy())
 
 
 def kept(parameter: Tensor, scorer: Scorer) -> Tensor:

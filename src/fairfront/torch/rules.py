@@ -13,7 +13,6 @@ import numpy as np
 
 from ..exceptions import InputError
 from ..objectives import Algebra, Array
-from ..solvers.pb_pdo import worst_excess
 from ..solvers.pdo import common_direction
 from ..solvers.preferences import Target
 from ..solvers.simplex import factor
@@ -102,10 +101,12 @@ class SlideRule:
 
     Differs from the paper as `solvers.PBPDO` does. The gradient is (p + B^T x / length) G, where a step of that length
     would bring every gap above its cap nearer to it by the share ``pull`` times what is fresh in the averages: at
-    ``pull`` = 1 gaps move as fast as the averages that watch them can follow, and more would make them swing. Noise in
-    the inner products and optimisers with a metric of their own make real moves smaller than foretold, so that gaps
-    would stay above their caps; runs therefore aim past a cap by what they missed, added up ``insist`` times as fast.
-    What moves gaps is at most ``reach`` times as long as a batch's loss gradient, so that noise cannot take over.
+    ``pull`` = 1 gaps move as fast as the averages that watch them can follow, and more would make them swing. Every gap
+    has its own way to go: were all led down level with the worst one, as `solvers.PBPDO` does on all rows at once, the
+    noise of the smallest cell would decide for the others too. Noise in the inner products and optimisers with a metric
+    of their own make real moves smaller than foretold, so that gaps would stay above their caps; runs therefore aim
+    past a cap by what they missed, added up ``insist`` times as fast. What moves gaps is at most ``reach`` times as
+    long as a batch's loss gradient, so that noise cannot take over.
     """
 
     target: Target
@@ -123,7 +124,7 @@ class SlideRule:
         z, caps = algebra.gaps(L), self.caps(algebra, L)
         z = z if pace.missed is None else z + pace.missed
         size = np.where(algebra.two_sided, np.abs(z), z)
-        near = caps + (1.0 - self.pull * pace.fresh) * np.maximum(worst_excess(algebra, size - caps), 0.0)
+        near = caps + (1.0 - self.pull * pace.fresh) * np.maximum(size - caps, 0.0)
         eta = np.full(len(L), pace.length)
         along = capped_step(algebra, Q, z, near, eta).x / pace.length @ algebra.B
         length = np.sqrt(np.maximum(np.einsum("rk,rkl,rl->r", along, Q, along), 0.0))

@@ -12,16 +12,17 @@ from .layouts import TorchObjectives
 
 
 class CellSampler:
-    """Row numbers of batches: all rows once per epoch in random order, and a few more where a cell would be empty.
+    """Row numbers of batches: all rows once per epoch in random order, and more of the cells that have few.
 
     Parameters
     ----------
     objectives : TorchObjectives
     batch_size : int, optional
         By default a tenth of the rows, at least 256 and at most 4096 of them.
-    least : int
-        Rows of every cell that a batch has at least; small cells are drawn more often than others for it, which leaves
-        cell means as they are.
+    least : int, optional
+        Rows of every cell that a batch has at least, or all its rows if they are fewer; by default half of what each
+        would have in equal parts. Gaps are as noisy as the mean of the smaller cell. Small cells are drawn more often
+        than others for it, which leaves cell means as they are, and makes batches at most half as large again.
     seed : int
         Epoch ``e`` of a seed is always the same, whatever came before: training that was stopped goes on alike.
 
@@ -29,12 +30,14 @@ class CellSampler:
     """
 
     def __init__(
-        self, objectives: TorchObjectives, batch_size: int | None = None, *, least: int = 2, seed: int = 0
+        self, objectives: TorchObjectives, batch_size: int | None = None, *, least: int | None = None, seed: int = 0
     ) -> None:
         self.objectives = objectives
         size = min(max(objectives.n // 10, 256), 4096) if batch_size is None else check_count(batch_size, "batch_size")
         self.batch_size = min(size, objectives.n)
-        self.least, self.seed, self.epoch = check_count(least, "least"), check_count(seed, "seed", least=0), 0
+        parts = sum(block.classes for block in objectives.blocks)
+        self.least = max(self.batch_size // (2 * parts), 2) if least is None else check_count(least, "least")
+        self.seed, self.epoch = check_count(seed, "seed", least=0), 0
         self._drawn: list[CellRows] = [CellRows(block, self.least) for block in objectives.blocks]
 
     def __len__(self) -> int:
@@ -76,7 +79,7 @@ class CellRows:
         """Return the rows with more of every class that has too few."""
         found = self.counts(rows)
         for c in np.flatnonzero(found < self.wanted):
-            others = np.setdiff1d(self.cells[c], rows)
+            others = np.setdiff1d(self.cells[c], rows, assume_unique=True)
             lack = int(self.wanted[c] - (len(self.cells[c]) - len(others)))
             if lack > 0:
                 rows = np.concatenate([rows, rng.choice(others, lack, replace=False)])

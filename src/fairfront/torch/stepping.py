@@ -13,7 +13,7 @@ from ..validation import check_count
 from .averaging import Average, check_memory
 from .backend import Module, Optimizer, Tensor
 from .blocks import Ints, as_rows
-from .gradients import Reading, read_cells
+from .gradients import Reading, parted, read_cells
 from .layouts import TorchObjectives
 from .modules import mixes_rows
 from .pacing import Pace, check_optimizer, length_of, scales
@@ -51,8 +51,9 @@ class FairStep:
         Send all rows of a batch through the module together. By default only if a layer mixes rows (batch
         normalisation) or cells overlap.
     refresh : int
-        Cell gradients are measured in every so many-th step, as their averages change slowly; steps between keep the
-        weights of the last one and cost what ordinary steps do. With ``memory`` 0 every step measures.
+        Cell gradients are measured in every so many-th step, as their averages change slowly; steps between cost what
+        ordinary steps do. Caps and preferences still answer to the gaps of every step, with the inner products of the
+        last measurement; other rules keep its weights. With ``memory`` 0 every step measures.
 
     Examples
     --------
@@ -74,7 +75,7 @@ class FairStep:
         rule: Rule | None = None,
         memory: float = 0.9,
         joint: bool | None = None,
-        refresh: int = 2,
+        refresh: int = 4,
         stacked: dict[str, Tensor] | None = None,
     ) -> None:
         self.module, self.optimizer, self.objectives = module, optimizer, objectives
@@ -110,18 +111,19 @@ class FairStep:
         decide = None if second is not None else self._known()
         if decide is not None:
             simple = read_weighted(self.scorer, self.objectives, *self._given(inputs, rows), decide)
-            return self._done(simple.beta, simple.gradient)
+            return self._done(simple.beta, simple.gradients)
         found, other = self._read(inputs, rows), None if second is None else self._read(*second)
         self._look_up()
         self.average = self.average.seen_all(found, self.memory, self.scale, other)
         beta = self._weights(self.average.gram(self.memory), found)
         whole = found if other is None else Reading(found.L, found.G.add_(other.G).mul_(0.5))
-        return self._done(beta, whole.combined(beta))
+        return self._done(beta, parted(self.scorer, whole.combined(beta)))
 
-    def _done(self, beta: Array, gradient: Tensor) -> StepRecord:
-        """Hand the gradient (R, P) over and say what was seen."""
+    def _done(self, beta: Array, gradients: list[Tensor]) -> StepRecord:
+        """Hand the gradients over and say what was seen."""
         self.beta = beta
-        self._hand_over(gradient)
+        for parameter, gradient in zip(self.scorer.parameters, gradients, strict=True):
+            parameter.grad = gradient
         algebra, seen = self.objectives.algebra, self.average.values(self.memory)
         return StepRecord(algebra.loss(seen), algebra.gaps(seen), beta)
 
@@ -139,25 +141,26 @@ class FairStep:
             return self._by_values
         count = self.average.steps
         measured = self.beta is None or self.memory == 0.0 or count < self.refresh or count % self.refresh == 0
-        return None if measured else self._as_before
+        return None if measured else self._between
 
     def _by_values(self, L: Array) -> Array:
         """Return beta of a rule that looks at cell values only."""
         self.average = self.average.seen(L, self.memory)
         return self._weights(np.zeros((*L.shape, L.shape[1])))
 
-    def _as_before(self, L: Array) -> Array:
-        """Return beta of the step before."""
+    def _between(self, L: Array) -> Array:
+        """Return beta without a measurement: runs that slide answer to the gaps of now, others keep their weights."""
         assert self.beta is not None
         self.average = self.average.seen(L, self.memory)
-        return self.beta
+        return self._weights(self.average.gram(self.memory)) if isinstance(self.rule, SlideRule) else self.beta
 
     def _weights(self, Q: Array, found: Reading | None = None) -> Array:
         """Return beta from averages."""
         algebra, L, fresh, size = self.objectives.algebra, self.average.values(self.memory), 1.0 - self.memory, None
-        if isinstance(self.rule, SlideRule) and found is not None:
+        if isinstance(self.rule, SlideRule):
             self.missed = self.rule.missed(algebra, L, self.missed, fresh)
-            self.average = self.average.sized(found.squared(algebra.p, self.scale), self.memory)
+            if found is not None:
+                self.average = self.average.sized(found.squared(algebra.p, self.scale), self.memory)
             size = self.average.length(self.memory)
         length = length_of(self.optimizer, self.scale is not None)
         return self.rule.weights(algebra, L, Q, Pace(length, fresh, size, self.missed))
@@ -169,9 +172,3 @@ class FairStep:
             self.scale = scales(self.optimizer, self.scorer.parameters, self.scorer.runs)
             if before is None and self.scale is not None:
                 self.average = self.average.without_products()
-
-    def _hand_over(self, flat: Tensor) -> None:
-        """Set every parameter's gradient to its part of the sums (R, P)."""
-        parts = flat.split([p.numel() // self.scorer.runs for p in self.scorer.parameters], dim=1)
-        for parameter, part in zip(self.scorer.parameters, parts, strict=True):
-            parameter.grad = part.view(parameter.shape)

@@ -56,7 +56,8 @@ def trace(
     preferences : None, int or array of shape (R, m)
         Preference vectors, or how many caps to place evenly between the gaps of plain training and 0.
     training, slide : Training
-        Plain training, and the slide of all runs from its end; by default a slide of half as many epochs.
+        Plain training, and the slide of all runs from its end; by default a slide of half as many epochs. The learning
+        rate falls evenly from epoch to epoch while sliding, so that runs come to rest at their caps.
     solver : PBPDO, optional
         Slide on all rows at once with the solver of linear models, and a line search, instead of in batches.
     optimizer : function of the parameters, optional
@@ -147,17 +148,31 @@ class Slide:
         """Train stacked copies together: an optimiser that works number by number treats them as separate runs."""
         problem, config = self.problem, self.config
         stacked = {name: value.requires_grad_(True) for name, value in problem.tensors(W).items()}
+        optimizer = self.make(list(stacked.values()))
         step = FairStep(
             sliding(problem.module),
-            self.make(list(stacked.values())),
+            optimizer,
             problem.objectives,
             rule=SlideRule(target),
             memory=config.memory,
             stacked=stacked,
         )
         file = _file(self.checkpoint, name)
-        train(step, problem.inputs, replace(config, patience=None), bar=self.bar, checkpoint=file)
+        train(
+            step,
+            problem.inputs,
+            replace(config, patience=None),
+            scheduler=slowing(optimizer, config.epochs),
+            bar=self.bar,
+            checkpoint=file,
+        )
         return np.asarray(_flat(stacked).double().cpu().numpy())[:, None]
+
+
+def slowing(optimizer: Optimizer, epochs: int) -> Any:
+    """Return a scheduler that takes the learning rate down evenly, to 1 / epochs of it in the last one."""
+    last = max(epochs, 1)
+    return torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 1.0 / last, total_iters=max(last - 1, 1))
 
 
 def _flat(stacked: dict[str, Tensor]) -> Tensor:

@@ -11,7 +11,7 @@ import numpy as np
 from ..objectives import Array
 from .backend import Tensor, torch
 from .blocks import Ints
-from .gradients import as_weights, check_rows, kept, penalised, pull
+from .gradients import as_weights, check_graph, check_rows, kept, parted, penalised, penalty
 from .layers import Tape, spread
 from .layouts import TorchObjectives
 from .scoring import Scorer, as_array
@@ -19,11 +19,11 @@ from .scoring import Scorer, as_array
 
 @dataclass(frozen=True, eq=False)
 class Weighted:
-    """Cell values L (R, k), their weights beta (R, k), and the gradient of beta.L, (R, P)."""
+    """Cell values L (R, k), their weights beta (R, k), and the gradient of beta.L by every parameter."""
 
     L: Array
     beta: Array
-    gradient: Tensor
+    gradients: list[Tensor]
 
 
 def read_weighted(
@@ -32,31 +32,42 @@ def read_weighted(
     """Send all rows forward, let ``decide`` weigh the cells by their values, and go back once with these weights."""
     check_rows(inputs, rows)
     with torch.enable_grad():
-        tape = scorer.tape(inputs)
+        tape = scorer.tape(inputs) if scorer.stacked else None  # of one run, autograd adds up all rows the cheapest
         scores = scorer.scores(inputs) if tape is None else tape.scores
     values = as_array(scores, "the module")
     L, slopes = np.zeros((scorer.runs, objectives.k)), []
     for block in objectives.blocks:
-        members, targets = block.members(rows), block.targets[rows]
+        inside, targets = block.membership(rows), block.targets[rows]
         for bound, where in block.measures:
             value, slope = bound.value_slope(values[:, block.columns], targets)
             need = where >= 0
-            L[:, where[need]] = value @ members[need].T
-            slopes.append((block.columns, where[need], members[need], slope))
-    flat = torch.cat([kept(p, scorer) for p in scorer.parameters], dim=1) if penalised(objectives) else None
-    if flat is not None:
-        L[:, -1] = 0.5 * (flat.double() ** 2).sum(dim=1).cpu().numpy()
+            L[:, where[need]] = inside.means(value)[:, need]
+            slopes.append((block.columns, where, inside, slope))
+    if penalised(objectives):
+        L[:, -1] = penalty(scorer)
     beta = decide(L)
     whole = np.zeros_like(values)
-    for columns, where, members, slope in slopes:
-        whole[:, columns] += slope * (beta[:, where] @ members)[:, None]
+    for columns, where, inside, slope in slopes:
+        whole[:, columns] += slope * inside.back(np.where(where >= 0, beta[:, where], 0.0))[:, None]
     if tape is None:
-        gradient = pull(scorer, scores, whole, keep=False)
+        gradients = _backward(scorer, scores, as_weights(whole, scores))
     else:
-        gradient = _all_rows(tape, scorer, as_weights(whole, scores))
-    if flat is not None:
-        gradient += torch.as_tensor(beta[:, -1:], dtype=flat.dtype, device=flat.device) * flat
-    return Weighted(L, beta, gradient)
+        gradients = parted(scorer, _all_rows(tape, scorer, as_weights(whole, scores)))
+    if penalised(objectives):
+        weights = torch.as_tensor(beta[:, -1:], dtype=scores.dtype, device=scores.device)
+        gradients = [
+            g + (weights * kept(p, scorer)).view(p.shape) for g, p in zip(gradients, scorer.parameters, strict=True)
+        ]
+    return Weighted(L, beta, gradients)
+
+
+def _backward(scorer: Scorer, scores: Tensor, weights: Tensor) -> list[Tensor]:
+    """Return the gradients of weights * scores as an ordinary backward pass leaves them."""
+    check_graph(scores)
+    for parameter in scorer.parameters:
+        parameter.grad = None
+    torch.autograd.backward(scores, weights, inputs=scorer.parameters)
+    return [torch.zeros_like(p) if p.grad is None else p.grad for p in scorer.parameters]
 
 
 def _all_rows(tape: Tape, scorer: Scorer, weights: Tensor) -> Tensor:

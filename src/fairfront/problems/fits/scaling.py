@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
-from ..objectives import Array
+from ...objectives import Array
 from .learners import SURE
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
-from ..exceptions import InputError
-from ..objectives import Cells
+from ...exceptions import InputError
+from ...objectives import Cells
 
 Ints = NDArray[np.intp]
 QUARTER = 0.25

@@ -14,8 +14,8 @@ from sklearn.base import clone, is_regressor
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 
-from ..exceptions import InputError
-from ..objectives import Array, Task
+from ...exceptions import InputError
+from ...objectives import Array, Task
 
 SURE = 1e-6
 """Probabilities nearer to 0 or 1 than this are taken as this: a forest's 0 would have an infinite log loss."""

@@ -19,12 +19,12 @@ from typing import Any, ClassVar
 import numpy as np
 from joblib import Parallel, delayed
 
-from ..exceptions import InputError
-from ..objectives import Array
-from ..validation import take_rows
-from .estimator import EstimatorProblem, Reading
+from ...exceptions import InputError
+from ...objectives import Array
+from ...validation import take_rows
 from .learners import log_odds
 from .posteriors import FEWEST, Coded, PosteriorClassifier, Posteriors, fit_posteriors, joined, weighed
+from .problem import EstimatorProblem, Reading
 from .weighted_fits import flipped, label_weights
 
 

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-from ..exceptions import InputError
-from ..objectives import Array
+from ...exceptions import InputError
+from ...objectives import Array
 from .crossfit import Ints
 from .learners import fit_learner
 

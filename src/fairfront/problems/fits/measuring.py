@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..exceptions import InputError
-from ..objectives import Array, Cells
+from ...exceptions import InputError
+from ...objectives import Array, Cells
+from ..linear import LinearProblem
 from .crossfit import Ints
-from .linear import LinearProblem
 
 FIRM = 1e9
 """A score so large that smooth rates of it are 0 or 1."""

@@ -10,9 +10,9 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from ..objectives import Algebra, Array, Quantity
-from ..validation import take_rows
-from .building import Setup, feature_names
+from ...objectives import Algebra, Array, Quantity
+from ...validation import take_rows
+from ..building import Setup, feature_names
 from .crossfit import Folds, Ints
 from .learners import fit_learner, scores_of_learner
 from .measuring import cell_values, hardened, held_rows

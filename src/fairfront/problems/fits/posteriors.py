@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from ..exceptions import InputError
-from ..objectives import Array
-from ..validation import take_rows
+from ...exceptions import InputError
+from ...objectives import Array
+from ...validation import take_rows
 from .learners import fit_plainly, keeps_rows
 from .scaling import Scaling, fit_scaling
 

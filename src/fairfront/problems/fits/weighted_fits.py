@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..objectives import Array, Layout, Quantity, Task
+from ...objectives import Array, Layout, Quantity, Task
 
 
 @dataclass(frozen=True)

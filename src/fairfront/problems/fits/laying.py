@@ -7,15 +7,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..exceptions import InputError
-from ..objectives import Array, GroupProbabilities
-from ..validation import as_columns, check_labels, check_weights, is_dask, take_rows
-from .building import Setup, linear_problem
+from ...exceptions import InputError
+from ...objectives import Array, GroupProbabilities
+from ...validation import as_columns, check_labels, check_weights, is_dask, take_rows
+from ..building import Setup, linear_problem
 from .crossfit import Ints, find_folds
-from .estimator import Drive, EstimatorProblem
 from .learners import check_guesser, check_learner, loss_for, weight_keyword
 from .measuring import cell_values
 from .posterior_problem import PosteriorProblem
+from .problem import Drive, EstimatorProblem
 from .sharing_trees import shared_trees as sharing
 
 
