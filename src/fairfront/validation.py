@@ -102,12 +102,13 @@ def factorize(values: NDArray[Any]) -> tuple[NDArray[np.intp], list[Any]]:
         return codes, [int(v) if float(v).is_integer() else v for v in found.tolist()]
     items = values.tolist()
     try:
-        distinct = [v for v in dict.fromkeys(items) if not is_missing(v)]
+        place: dict[Any, int] = dict.fromkeys(items, -1)
     except TypeError as error:
         raise InputError(f"found a row with no single value ({error}), expected one label per row.") from error
+    distinct = [v for v in place if not is_missing(v)]
     distinct.sort(key=lambda v: (str(type(v)), v) if isinstance(v, (str, int, float)) else ("", str(v)))
-    place: dict[Any, int] = {v: i for i, v in enumerate(distinct)}
-    return np.fromiter((place.get(v, -1) for v in items), dtype=np.intp, count=len(items)), distinct
+    place.update((v, i) for i, v in enumerate(distinct))
+    return np.fromiter(map(place.__getitem__, items), dtype=np.intp, count=len(items)), distinct
 
 
 def is_missing(value: Any) -> bool:

@@ -77,8 +77,7 @@ def _legend(front: Frontier) -> list[str]:
     names = [name for name, _ in front.facts.sensitive]
     gap, training = main_gap(front).replace("_", " "), front.facts.gap_column.replace("_", " ")
     sure = vouched_for(front)
-    where = getattr(front.facts, "measured_on", "training")
-    lines = [f"loss and {training}: {where}; the other figures: validation."]
+    lines = [f"loss and {training}: {front.facts.measured_on}; the other figures: validation."]
     if sure:
         lines[0] += f" at most: upper end of the {gap} at 95 % confidence."
     if len(names) > 1:

@@ -167,7 +167,6 @@ def _facts(problem: EstimatorProblem, solver: Weighting, heuristic: bool) -> Est
         sentences=(*base.sentences, words, *more),
         newton=Newton(),
         used_for=f"{problem.used_for} and evaluation; predictions need no sensitive feature",
+        measured_on=measured,
     )
-    return EstimatorFacts(
-        **known, drive=drive, measured_on=measured, estimator=type(problem.estimator).__name__, heuristic=heuristic
-    )
+    return EstimatorFacts(**known, drive=drive, estimator=type(problem.estimator).__name__, heuristic=heuristic)

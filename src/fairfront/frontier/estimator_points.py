@@ -19,7 +19,6 @@ class EstimatorFacts(Facts):
     """Facts of weighted fits: which gap was driven, and on which rows it was measured."""
 
     drive: str = "loss_gap"
-    measured_on: str = "cross-fitted predictions"
     estimator: str = ""
     heuristic: bool = False
 

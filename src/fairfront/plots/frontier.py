@@ -58,7 +58,7 @@ def plot_points(
         axes.fill_between(across[solved][order], low, high, color=SOLVED, alpha=0.15, linewidth=0)
     if (~solved).any():
         axes.scatter(across[~solved], up[~solved], s=10, color=VISITED, label="seen on the way")
-    axes.scatter(across[solved], up[solved], s=26, color=SOLVED, label="solved", zorder=3)
+    axes.scatter(across[solved], up[solved], s=26, color=SOLVED, label=_word(front), zorder=3)
     marked = [(plain_place(front), "s", PLAIN, "plain model")]
     if chosen is not None:
         marked.append((front.place(chosen), "D", CHOSEN, f"chosen (id {chosen})"))
@@ -70,6 +70,11 @@ def plot_points(
     axes.set_xlabel(label_of(front, x, on))
     axes.set_ylabel(label_of(front, y, on))
     return tidy(axes)
+
+
+def _word(front: Frontier) -> str:
+    """Return what points are: solved to a tolerance that is known, or fitted."""
+    return "fitted" if np.isnan(front.kkt).all() else "solved"
 
 
 def _band(

@@ -37,10 +37,11 @@ def evaluation_name(front: Frontier, on: str | None) -> str:
 
 def label_of(front: Frontier, name: str, on: str | None) -> str:
     """Return what stands at an axis: the figure, its unit where it is a loss gap, and its rows."""
+    where = front.facts.measured_on
     if name == "loss":
-        return "loss (training, with ridge)"
+        return f"loss ({where}, with ridge)" if front.facts.ridge else f"loss ({where})"
     if name == front.facts.gap_column:
-        return f"worst {front.facts.unit} (training)"
+        return f"worst {front.facts.unit} ({where})"
     if name in front.facts.gap_columns:
-        return f"{name.replace('_', ' ')} (training)"
+        return f"{name.replace('_', ' ')} ({where})"
     return f"{name.replace('_', ' ')} ({evaluation_name(front, on)})"

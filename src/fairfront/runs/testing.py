@@ -37,39 +37,41 @@ def judged_on_test(front: Frontier, test: Part, settings: Settings, progress: An
     scores = front.points.scores(test.X)
     places = [int(i) for i in front.solved]
     changes = _changes(front, scores, test)
+    least = _least(front, test, settings)
     found: dict[str, Any] = {}
     with progress_bar(progress, "judging on test", len(places)) as bar:
         for done, place in enumerate(places, start=1):
             id = str(int(front.ids[place]))
-            found[id] = {"audit": _audited(front, scores[place], test, settings), "moves": changes.get(id, {})}
+            found[id] = {"audit": _audited(front, scores[place], test, settings, least), "moves": changes.get(id, {})}
             bar.update(done, f"{done} of {len(places)} points")
     return found
 
 
-def _audited(front: Frontier, scores: Array, test: Part, settings: Settings) -> dict[str, Any]:
+def _audited(front: Frontier, scores: Array, test: Part, settings: Settings, least: int) -> dict[str, Any]:
     task = front.facts.task
     given, options = _judged(front, scores)
     options["task"] = "regression" if task.kind == "regression" else "classification"
-    found = _audit(front, test, settings, test.y, given, task.favourable_label, options)
+    options["groups"] = Groups(
+        reference={name: levels[-1] for name, levels in front.facts.sensitive}, cross=settings.cross, min_size=least
+    )
+    found = _audit(test, settings, test.y, given, task.favourable_label, options)
     if task.kind != "multiclass":
         return found
     decided = decide(scores[None], task)[0] == task.favourable
     truth = encode_labels(np.asarray(test.y), task) == task.favourable
-    return with_favourable(found, _audit(front, test, settings, truth, decided, True, {"task": "classification"}))
+    return with_favourable(found, _audit(test, settings, truth, decided, True, {**options, "task": "classification"}))
 
 
 def _audit(
-    front: Frontier, test: Part, settings: Settings, truth: Any, given: Any, good: Any, options: dict[str, Any]
+    test: Part, settings: Settings, truth: Any, given: Any, good: Any, options: dict[str, Any]
 ) -> dict[str, Any]:
     """Return an audit as plain values, without names and counts of a few people."""
-    reference = {name: levels[-1] for name, levels in front.facts.sensitive}
     found = without_small_names(
         audit(
             truth,
             given,
             sensitive_features=test.groups,
             favourable=good,
-            groups=Groups(reference=reference, cross=settings.cross, min_size=_least(front, test, settings)),
             sample_weight=test.weight,
             n_resamples=RESAMPLES,
             random_state=settings.seed,
