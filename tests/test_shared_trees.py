@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import fairfront as ff
-from fairfront.problems import sharing_trees
+from fairfront.problems.fits import sharing_trees
 from fairfront.problems.fits.learners import fit_learner
 from fairfront.problems.fits.sharing_trees import shared_trees
 
