@@ -117,7 +117,7 @@ def test_frontiers_of_fits_that_share_trees(cv: Any, lazy: bool) -> None:
 
 def test_shared_trees_need_an_estimator() -> None:
     X, y, group = rows()
-    with pytest.raises(ff.InputError, match="shared_trees is for weighted fits"):
+    with pytest.raises(ff.InputError, match="shared_trees is for an estimator, found none"):
         ff.trace(X, y, sensitive_features=group, shared_trees=0.5)
 
 
@@ -148,5 +148,5 @@ def test_estimators_of_frontiers_share_trees_too(shell: Any) -> None:
     front = ff.trace(X, labels, shared_trees=0.5, **known)
     np.testing.assert_array_equal(model.frontier_.objectives, front.objectives)
     assert not np.array_equal(front.objectives, ff.trace(X, labels, **known).objectives)
-    with pytest.raises(ff.InputError, match="shared_trees is for weighted fits"):
+    with pytest.raises(ff.InputError, match="shared_trees is for an estimator, found none"):
         shell(shared_trees=0.5).fit(X, labels, sensitive_features=group)
