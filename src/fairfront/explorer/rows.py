@@ -103,16 +103,15 @@ def _probability(front: Frontier, places: Places, X: Any, scores: Array) -> Arra
     points, task = front.points, front.facts.task
     if task.kind != "binary":
         return None
-    if isinstance(points, LinearPoints | EstimatorPoints | PosteriorPoints) and points.loss != "logistic":
-        return None
-    if isinstance(points, LinearPoints):
-        log_odds = scores[:, 0]
+    if isinstance(points, LinearPoints | EstimatorPoints | PosteriorPoints):
+        if points.loss != "logistic":
+            return None
+        log_odds = scores[:, 0]  # of these, scores are the log-odds
     else:
         models = built(front, places)
         if models is None or not all(hasattr(model, "predict_proba") for model in models):
             return None
-        known = isinstance(points, EstimatorPoints | PosteriorPoints)  # its scores are the log-odds already
-        log_odds = scores[:, 0] if known else np.stack([scores_of_learner(m, X, task, "logistic")[0] for m in models])
+        log_odds = np.stack([scores_of_learner(m, X, task, "logistic")[0] for m in models])
     return np.asarray(expit(log_odds if task.favourable == 1 else -log_odds))
 
 

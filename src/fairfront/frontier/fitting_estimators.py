@@ -10,12 +10,12 @@ import numpy as np
 
 from ..exceptions import FairfrontWarning, InputError
 from ..objectives import Array
+from ..objectives.cells import FEWEST
 from ..problems import EstimatorProblem, PosteriorProblem, Reading
 from ..progress import progress_bar
 from ..solvers import Weighting
 from ..solvers.fingerprints import estimator_fingerprint
 from ..solvers.resuming import Journal, open_journal
-from ..solvers.run_log import FEWEST
 from ..solvers.weighting import StopSearch, met, search
 from ..storage.checkpoints import Entry
 from ..validation import check_positive

@@ -61,6 +61,23 @@ def task_of(content: dict[str, Any]) -> Task:
     return Task(content["kind"], tuple(content["classes"]), content["favourable"])
 
 
+def _fit_content(points: EstimatorPoints | PosteriorPoints) -> dict[str, Any]:
+    """Return for JSON what points of both kinds of fits know."""
+    return {
+        "task": task_content(points.task),
+        "loss": points.loss,
+        "feature_names": None if points.feature_names is None else list(points.feature_names),
+        "n_features": points.n_features,
+    }
+
+
+def _fit_facts(content: dict[str, Any]) -> dict[str, Any]:
+    """Return what `_fit_content` was given, as points take it, and all that is kept beside it as it is."""
+    names = content["feature_names"]
+    read = {"task": task_of(content["task"]), "feature_names": None if names is None else tuple(names)}
+    return {**content, **read}
+
+
 class LinearFormat:
     """Linear models: coefficients and intercepts are arrays, the rest is JSON."""
 
@@ -119,26 +136,13 @@ class EstimatorFormat:
 
     def write(self, points: EstimatorPoints, folder: Path) -> Stored:
         """Write every model into a file; the training rows that a later fit would need stay out."""
-        content = {
-            "task": task_content(points.task),
-            "loss": points.loss,
-            "feature_names": None if points.feature_names is None else list(points.feature_names),
-            "n_features": points.n_features,
-            "n_jobs": points.n_jobs,
-        }
+        content = {**_fit_content(points), "n_jobs": points.n_jobs}
         return Stored(content, {}, write_models([points.build(place) for place in range(len(points))], folder))
 
     def read(self, stored: Stored, folder: Path, trusted: Sequence[str]) -> Points:
         """Return the models, all of their types trusted."""
-        known = dict(stored.content)
-        task, names = task_of(known.pop("task")), known.pop("feature_names")
-        return EstimatorPoints(
-            models=dict(enumerate(read_models(stored.files, folder, trusted))),
-            size=len(stored.files),
-            task=task,
-            feature_names=None if names is None else tuple(names),
-            **known,
-        )
+        models = dict(enumerate(read_models(stored.files, folder, trusted)))
+        return EstimatorPoints(models=models, size=len(stored.files), **_fit_facts(stored.content))
 
 
 class PosteriorFormat:
@@ -149,13 +153,7 @@ class PosteriorFormat:
     def write(self, points: PosteriorPoints, folder: Path) -> Stored:
         """Write every classifier once, however many points there are."""
         guesses = points.posteriors.guesses
-        content = {
-            "task": task_content(points.task),
-            "loss": points.loss,
-            "feature_names": None if points.feature_names is None else list(points.feature_names),
-            "n_features": points.n_features,
-            "models": [guess.model is not None for guess in guesses],
-        }
+        content = {**_fit_content(points), "models": [guess.model is not None for guess in guesses]}
         arrays: dict[str, NDArray[Any]] = {"weights": points.weights}
         for i, guess in enumerate(guesses):
             arrays[f"scaling_{i}"] = np.concatenate([[guess.scaling.slope], guess.scaling.bias])
@@ -164,8 +162,7 @@ class PosteriorFormat:
 
     def read(self, stored: Stored, folder: Path, trusted: Sequence[str]) -> Points:
         """Return the points, all types of their classifiers trusted."""
-        known = dict(stored.content)
-        task, names = task_of(known.pop("task")), known.pop("feature_names")
+        known = _fit_facts(stored.content)
         models, arrays = iter(read_models(stored.files, folder, trusted)), stored.arrays
         label, *members = (
             Guess(
@@ -175,13 +172,7 @@ class PosteriorFormat:
             )
             for i, there in enumerate(known.pop("models"))
         )
-        return PosteriorPoints(
-            Posteriors(label, tuple(members)),
-            stored.arrays["weights"],
-            task,
-            feature_names=None if names is None else tuple(names),
-            **known,
-        )
+        return PosteriorPoints(Posteriors(label, tuple(members)), arrays["weights"], **known)
 
 
 def write_models(models: Sequence[Any], folder: Path) -> tuple[str, ...]:

@@ -12,6 +12,8 @@ from .groups import MISSING, Attribute
 from .labels import Array
 
 Ints = NDArray[np.intp]
+FEWEST = 10
+"""What is known of fewer people than this is neither written nor shipped: it would give them away."""
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Algebra, Array
+from ..objectives.cells import FEWEST
 from ..problems import Point
 from ..storage.checkpoints import Entry
 from .status import Status
 
 Mask = NDArray[np.bool_]
 S = TypeVar("S", bound="State")
-FEWEST = 10
-"""Gaps of fewer rows are not written to checkpoints: with the data of all others, they would give these away."""
 
 
 def of_few(problem: Any) -> bool:

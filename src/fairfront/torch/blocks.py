@@ -107,16 +107,13 @@ class Block:
         """Take the cells of a problem that is laid out, back in the order of the data."""
         cells, layout = problem.layout.cells, problem.layout
         back = np.argsort(cells.order)
-        cell = None
-        if cells.shares is None:
-            cell = np.repeat(np.arange(cells.count), np.diff(cells.offsets)).astype(np.intp)[back]
         measures = tuple((bound, np.where(at < 0, -1, at + first)) for bound, at in problem.measures)
         return cls(
             columns=columns,
             first=first,
             count=layout.k - 1,
             targets=problem.targets[back],
-            cell=cell,
+            cell=None if cells.shares is not None else cells.of_rows,
             shares=cells.shares,
             weight=None if cells.row_weight is None else cells.row_weight[back],
             measures=measures,

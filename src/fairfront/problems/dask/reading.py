@@ -133,8 +133,7 @@ def _check_kinds(X: Any, y: Any, sensitive_features: Any, sample_weight: Any) ->
 def _of_rows(layout: Layout, counts: Array) -> tuple[Layout, NDArray[np.intp]]:
     """Return the layout with cells of rows instead of cells of keys, and the cell of every key."""
     cells = layout.cells
-    cell = np.empty(len(counts), dtype=np.intp)
-    cell[cells.order] = np.repeat(np.arange(cells.count), np.diff(cells.offsets))
+    cell = cells.of_rows
     sizes = np.bincount(cell, counts, minlength=cells.count)
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
     far = Cells(np.empty(0, dtype=np.intp), offsets, cells.weight, None, None)

@@ -13,7 +13,6 @@ from ...validation import as_columns, check_labels, check_weights, is_dask, take
 from ..building import Setup, linear_problem
 from .crossfit import Ints, find_folds
 from .learners import check_guesser, check_learner, loss_for, weight_keyword
-from .measuring import cell_values
 from .posterior_problem import PosteriorProblem
 from .problem import Drive, EstimatorProblem
 from .sharing_trees import shared_trees as sharing
@@ -73,8 +72,6 @@ def estimator_problem(
     if not posteriors or weight is not None:
         weight_keyword(estimator)
     check_learner(estimator, laid.task, laid.problem.loss.name, drive)
-    if posteriors and laid.problem.layout.cells.shares is not None:
-        raise InputError("posteriors need the group of every row, found GroupProbabilities; leave posteriors out.")
     classes = laid.task.classes
     codes = labels if regression else np.array([classes.index(v) for v in labels.tolist()])
     seed = _seed(random_state)
@@ -93,10 +90,7 @@ def estimator_problem(
         fit_params or {},
         shared,
     )
-    for setup in (laid, driving):
-        cell_values(setup.problem, np.zeros((setup.problem.K, n)), folds.held)
-    if isinstance(problem, PosteriorProblem):
-        problem.check()
+    problem.check()
     return problem
 
 

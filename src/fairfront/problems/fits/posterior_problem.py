@@ -21,9 +21,10 @@ from joblib import Parallel, delayed
 
 from ...exceptions import InputError
 from ...objectives import Array
+from ...objectives.cells import FEWEST
 from ...validation import take_rows
 from .learners import log_odds
-from .posteriors import FEWEST, Coded, PosteriorClassifier, Posteriors, fit_posteriors, joined, weighed
+from .posteriors import Coded, PosteriorClassifier, Posteriors, fit_posteriors, joined, weighed
 from .problem import EstimatorProblem, Reading
 from .weighted_fits import flipped, label_weights
 
@@ -66,7 +67,10 @@ class PosteriorProblem(EstimatorProblem):
         return Coded(self.codes.astype(np.intp), cells.of_rows, weight)
 
     def check(self) -> None:
-        """Refuse cells of so few rows of a label that weights and models would give away how many they are."""
+        """Refuse shares of groups, and cells of so few rows of a label that weights and models would tell how many."""
+        super().check()
+        if self.laid.problem.layout.cells.shares is not None:
+            raise InputError("posteriors need the group of every row, found GroupProbabilities; leave posteriors out.")
         rows, compared = self.rows, np.unique(np.concatenate([a.cells for a in self.laid.problem.layout.averages]))
         pairs, counts = np.unique(np.stack([rows.label, rows.cell]), axis=1, return_counts=True)
         if (counts[np.isin(pairs[1], compared)] < FEWEST).any():

@@ -15,13 +15,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from ...exceptions import InputError
 from ...objectives import Array
+from ...objectives.cells import FEWEST
 from ...validation import take_rows
 from .learners import fit_plainly, keeps_rows
 from .scaling import Scaling, fit_scaling
 
 Ints = NDArray[np.intp]
-FEWEST = 10
-"""Rows of a label from which on a cell is learnt: a model of fewer would tell how many they are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +86,10 @@ class Coded:
 
     @cached_property
     def cells(self) -> tuple[tuple[int, ...], ...]:
-        """Return the cells of every label's rows, without those of a few rows unless there are no others."""
+        """Return the cells of every label's rows, without those of a few rows unless there are no others.
+
+        A model of fewer would tell how many they are.
+        """
         found = []
         for j in range(int(self.label.max()) + 1):
             cells, counts = np.unique(self.cell[self.label == j], return_counts=True)

@@ -108,6 +108,11 @@ class EstimatorProblem:
         """Return how many fits that many weightings take, with those on all rows unless they are put off."""
         return weightings * (self.fits_per_reading + (not lazy and not self.folds.same))
 
+    def check(self) -> None:
+        """Refuse cells that have no held-out rows to be measured on."""
+        for setup in (self.laid, self.driving):
+            cell_values(setup.problem, np.zeros((setup.problem.K, len(self.codes))), self.folds.held)
+
     def smallest_held(self) -> float:
         """Return how many held-out rows the smallest (group, label) cell is measured on."""
         return float(held_rows(self.laid.problem.layout.cells, self.folds.held).min())
