@@ -238,14 +238,12 @@ def test_a_figure_without_a_value_has_a_reason() -> None:
     assert all("nan" not in sentence for sentence in (*found.sentences, *turned.sentences))
 
 
-def test_empty_weight_and_equal_scores_have_reasons() -> None:
+def test_a_group_without_weight_is_not_there_and_equal_scores_have_reasons() -> None:
     data = people()
     weight = (data["race"] != "Black").astype(float)
-    shown = ff.audit(data["y"], data["p"], sensitive_features={"race": data["race"]}, sample_weight=weight).groups[
-        "race"
-    ]
-    for name in ("selection", "tpr", "auc", "mean_score", "shortfall", "smd"):
-        assert str(shown.readable[name][0]).startswith("not defined"), name
+    known: dict[str, Any] = {"sensitive_features": {"race": data["race"]}, "groups": ff.Groups(min_size=20)}
+    shown = ff.audit(data["y"], data["p"], sample_weight=weight, **known)
+    assert list(shown.tables["race"]["group"]) == ["Other", "White", "(missing)", "(all rows)"]
     flat = ff.audit(data["y"], np.full(900, 0.5), sensitive_features={"race": data["race"]}).groups["race"].readable
     assert flat["smd"][0] == "not defined: all scores are equal"
     assert flat["slope"][0].startswith("not defined: no calibration line")

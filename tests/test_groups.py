@@ -167,8 +167,8 @@ def test_probabilities_from_every_frame(make) -> None:
             [[0.5, 0.5], [0.6, 0.3]],
             r"must sum to 1 in every row, found 0\.9 in row 1 \(1 such rows\); divide each row",
         ),
-        ([[1.5, -0.5]], "has negative, missing or infinite entries, expected numbers between 0 and 1"),
-        ([[np.nan, 1.0]], "has negative, missing or infinite entries"),
+        ([[1.5, -0.5]], r"has 1\.5 for 'group0' in row 0 \(2 such entries\), expected numbers between 0 and 1"),
+        ([[0.5, 0.5], [np.nan, 1.0]], r"is missing for 'group0' in row 1 \(1 such entries\), expected numbers"),
         ([[1.0], [1.0]], r"has 1 column, expected one per group \(2 or more\)"),
         ([["x", "y"]], "has entries that are not numbers"),
     ],
@@ -176,6 +176,17 @@ def test_probabilities_from_every_frame(make) -> None:
 def test_probabilities_that_cannot_be(table: list, text: str) -> None:
     with pytest.raises(InputError, match="GroupProbabilities " + text):
         GroupProbabilities(np.array(table))
+
+
+def test_rounded_probabilities_are_divided_by_their_sum() -> None:
+    given = GroupProbabilities(np.array([[0.333, 0.333, 0.333], [0.5, 0.5, 0.0]]))
+    np.testing.assert_allclose(given.shares, [[1 / 3, 1 / 3, 1 / 3], [0.5, 0.5, 0.0]])
+    np.testing.assert_array_equal(given.take(np.array([1])).shares, [[0.5, 0.5, 0.0]])
+
+
+def test_probabilities_say_what_they_are() -> None:
+    given = GroupProbabilities({"p_black": [0.9, 0.2], "p_white": [0.1, 0.8]}, name="race")
+    assert repr(given) == "GroupProbabilities('race', 2 rows, mean probability: p_black 0.550, p_white 0.450)"
 
 
 def test_probability_levels_must_fit() -> None:

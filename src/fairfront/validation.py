@@ -232,6 +232,11 @@ def as_weights(sample_weight: Any, n: int) -> Array:
     return weight
 
 
+def weighted_rows(weight: Array | None) -> NDArray[np.intp] | None:
+    """Return the rows whose weight is above 0, None where all are: the others count as if they were not there."""
+    return None if weight is None or weight.all() else np.flatnonzero(weight)
+
+
 def check_preferences(preferences: Any, names: Sequence[str]) -> Array:
     """Return preferences as an (n_runs, m) array of positive numbers."""
     array = np.atleast_2d(as_numbers(preferences, "preferences"))

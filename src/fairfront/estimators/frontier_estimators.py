@@ -12,10 +12,10 @@ from sklearn.model_selection import train_test_split
 from ..exceptions import InputError
 from ..frontier import Frontier
 from ..frontier.fitting_estimators import trace_estimator
-from ..objectives import Array, GroupProbabilities, Groups
+from ..objectives import Array, GroupProbabilities, Groups, take_groups
 from ..problems.dask.problem import refuse_collections
 from ..tracing import refuse_search, resolve_search, trace_setup
-from ..validation import as_columns, check_weights, take_rows
+from ..validation import check_weights, take_rows
 from .base import FairLinearModel
 from .probabilities import WithProbabilities
 from .single import set_weights
@@ -106,11 +106,9 @@ class _FrontierFit(FairLinearModel):
 
 def _rows(values: Any, rows: NDArray[np.intp]) -> Any:
     """Return some rows of columns, weights or nothing."""
-    if values is None or isinstance(values, GroupProbabilities):
+    if values is None:
         return values
-    if isinstance(values, np.ndarray) and values.ndim == 1:
-        return values[rows]
-    return {name: column[rows] for name, column in as_columns(values, "sensitive_features").items()}
+    return values[rows] if isinstance(values, np.ndarray) and values.ndim == 1 else take_groups(values, rows, None)
 
 
 class FrontierClassifier(ClassifierMixin, WithProbabilities, _FrontierFit):  # type: ignore[misc]

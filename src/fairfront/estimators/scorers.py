@@ -17,9 +17,9 @@ from ..measures.judged import Judged
 from ..measures.lines import TOO_FEW, Lines, lines_of
 from ..measures.score_table import Resampling
 from ..measures.tabulating import GroupTable, Settings, tabulate
-from ..objectives import Array, Groups, Task
+from ..objectives import Array, Groups, Task, take_groups
 from ..registry import Registry
-from ..validation import as_numbers, check_labels, check_weights, factorize, pass_hint
+from ..validation import as_numbers, check_labels, check_weights, factorize, pass_hint, weighted_rows
 
 PROBABLE = ("brier", "in_the_large", "slope")
 
@@ -81,7 +81,10 @@ class GroupScore:
             raise InputError(f"scorer {self.name!r} needs sensitive_features; {pass_hint('sensitive_features')}")
         truth = check_labels(y_true, len(y_true))
         judged = self._judged(truth, y_pred, check_weights(sample_weight, len(truth)))
-        lines = lines_of(sensitive_features, len(truth), self.groups)
+        rows = weighted_rows(judged.weight)
+        if rows is not None:
+            judged, sensitive_features = judged.take(rows), take_groups(sensitive_features, rows, len(truth))
+        lines = lines_of(sensitive_features, len(judged.truth), self.groups)
         self._warn_of_small(lines)
         settings = Settings(resampling=Resampling(0))
         found = [self._figure(tabulate(judged, each, settings), judged.task) for each in lines]

@@ -12,14 +12,13 @@ from scipy.special import expit
 from ..exceptions import InputError
 from ..frontier import Frontier
 from ..frontier.estimator_points import EstimatorPoints
-from ..frontier.matching import checked_features, encode_labels, resolve_attributes
+from ..frontier.matching import checked_features, held_rows
 from ..frontier.points import LinearPoints
 from ..frontier.posterior_points import PosteriorPoints
 from ..frontier.selection import plain_place
 from ..measures.table import decide
 from ..objectives import Array, Attribute, Task
 from ..problems.fits.learners import scores_of_learner
-from ..validation import check_labels, check_weights, take_rows
 from .order import Places
 
 
@@ -68,14 +67,8 @@ def rows_of(front: Frontier, places: Places, X: Any, y: Any, sensitive_features:
         raise InputError("details need X, y and sensitive_features, found one of them missing; pass all three.")
     task = front.facts.task
     matrix = checked_features(front.points, X)
-    n = matrix.shape[0]
-    labels = encode_labels(check_labels(y, n), task)
-    attributes = resolve_attributes(front.facts, sensitive_features, n)
-    weight = check_weights(sample_weight, n)
-    if weight is not None:
-        busy = weight > 0
-        matrix, labels, weight, n = take_rows(matrix, np.flatnonzero(busy)), labels[busy], weight[busy], int(busy.sum())
-        attributes = tuple(a.take(busy) for a in attributes)
+    held = held_rows(front.facts, matrix.shape[0], y, sensitive_features, sample_weight)
+    matrix, labels, n = held.of(matrix), held.labels, len(held.labels)
     scores = scores_at(front, places, matrix)
     decided = decide(scores, task)
     regression = task.kind == "regression"
@@ -84,8 +77,8 @@ def rows_of(front: Frontier, places: Places, X: Any, y: Any, sensitive_features:
         places=places,
         plain=int(np.flatnonzero(places == plain_place(front))[0]),
         good=np.zeros(n, dtype=bool) if regression else labels == task.favourable,
-        attributes=attributes,
-        weight=np.ones(n) if weight is None else weight,
+        attributes=held.attributes,
+        weight=np.ones(n) if held.weight is None else held.weight,
         decided=decided if regression else decided == task.favourable,
         wrong=(decided - labels) ** 2 if regression else decided != labels,
         probability=_probability(front, places, matrix, scores),

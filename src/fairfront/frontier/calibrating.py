@@ -11,7 +11,7 @@ from scipy.special import expit
 from ..exceptions import InputError
 from ..measures.calibration import Calibration, calibration_table, fit_platt
 from ..validation import check_labels, check_weights
-from .matching import checked_features, encode_labels, resolve_attributes
+from .matching import checked_features, encode_labels, held_rows
 from .points import LinearPoints
 
 if TYPE_CHECKING:
@@ -26,15 +26,13 @@ def calibration_of(
     if not isinstance(points, LinearPoints) or points.loss != "logistic":
         raise InputError("calibration is about probabilities, expected a frontier of binary logistic models.")
     matrix = checked_features(points, X)
-    labels = encode_labels(check_labels(y, matrix.shape[0]), front.facts.task)
-    weight = check_weights(sample_weight, matrix.shape[0])
-    place = front.place(id)
-    probability = expit(points.scores(matrix)[place, 0])
+    held = held_rows(front.facts, matrix.shape[0], y, sensitive_features, sample_weight)
+    probability = expit(points.scores(held.of(matrix))[front.place(id), 0])
     return {
         a.name: calibration_table(
-            probability, labels == 1, a.membership() if a.codes is None else a.codes, a.levels, weight
+            probability, held.labels == 1, a.membership() if a.codes is None else a.codes, a.levels, held.weight
         )
-        for a in resolve_attributes(front.facts, sensitive_features, matrix.shape[0])
+        for a in held.attributes
     }
 
 

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..measures import Evaluation, evaluate_scores
 from ..measures.operating import Operating, Side, check_cutoff, cutoffs_for_costs, cutoffs_for_rate
-from ..objectives import NOTIONS, Array, Attribute, Groups, Task
+from ..objectives import NOTIONS, Array, Attribute, Groups, Task, take_groups
 from ..pareto import nondominated
 from ..solvers import Status
-from ..validation import as_numbers, check_labels, check_weights, find_classes
+from ..validation import as_numbers, check_labels, check_weights, find_classes, weighted_rows
 from .candidate_points import CandidateFacts, CandidatePoints
 from .candidate_scores import given_scores, named_scores
 from .frontier import Frontier
@@ -136,11 +136,11 @@ def _frontier(
     options: Options,
 ) -> Frontier:
     weight = check_weights(options.sample_weight, len(labels))
+    rows = weighted_rows(weight)
+    if rows is not None and weight is not None:
+        sensitive_features = take_groups(sensitive_features, rows, len(labels))
+        scores, labels, weight = scores[:, :, rows], labels[rows], weight[rows]
     attributes = (options.groups or Groups()).resolve(sensitive_features, len(labels))
-    if weight is not None and not weight.all():
-        busy = weight > 0
-        scores, labels, weight = scores[:, :, busy], labels[busy], weight[busy]
-        attributes = tuple(attribute.take(busy) for attribute in attributes)
     if points.task.kind != "binary":
         operating.refuse(f"{points.task.kind} labels")
     else:

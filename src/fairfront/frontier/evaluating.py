@@ -10,9 +10,9 @@ from ..measures import Evaluation, GroupRates, evaluate_scores
 from ..measures.intervals import error_interval, worst_gap_upper
 from ..measures.significance import smallest_verifiable_gap
 from ..objectives import Array
-from ..validation import check_labels, check_weights, is_dask, take_rows
+from ..validation import is_dask
 from .evaluating_parts import evaluate_parts
-from .matching import checked_features, encode_labels, resolve_attributes
+from .matching import checked_features, held_rows
 from .points import Points
 
 if TYPE_CHECKING:
@@ -26,14 +26,9 @@ def evaluate_points(
     if any(is_dask(each) for each in (X, y, sensitive_features, sample_weight)):
         return evaluate_parts(points, facts, X, y, sensitive_features, name, sample_weight)
     matrix = checked_features(points, X)
-    labels = encode_labels(check_labels(y, matrix.shape[0]), facts.task)
-    weight = check_weights(sample_weight, matrix.shape[0])
-    attributes = resolve_attributes(facts, sensitive_features, matrix.shape[0])
-    if weight is not None:
-        busy = weight > 0
-        matrix, labels, weight = take_rows(matrix, np.flatnonzero(busy)), labels[busy], weight[busy]
-        attributes = tuple(a.take(busy) for a in attributes)
-    return evaluate_scores(points.scores(matrix), labels, facts.task, attributes, name=name, sample_weight=weight)
+    held = held_rows(facts, matrix.shape[0], y, sensitive_features, sample_weight)
+    scores = points.scores(held.of(matrix))
+    return evaluate_scores(scores, held.labels, facts.task, held.attributes, name=name, sample_weight=held.weight)
 
 
 GAPS = {

@@ -13,8 +13,7 @@ from ..measures import auc
 from ..measures.changes import Flips, flips
 from ..measures.table import decide
 from ..objectives import Array, Attribute
-from ..validation import check_labels
-from .matching import checked_features, encode_labels, resolve_attributes
+from .matching import checked_features, held_rows
 from .refining import weights_of
 
 if TYPE_CHECKING:
@@ -94,8 +93,8 @@ def _data(front: Frontier, X: Any, y: Any, sensitive_features: Any) -> tuple[Any
     matrix = checked_features(front.points, X)
     if y is None or sensitive_features is None:
         raise InputError("explain with data needs X, y and sensitive_features, found one of them missing.")
-    labels = encode_labels(check_labels(y, matrix.shape[0]), front.facts.task)
-    return matrix, labels, resolve_attributes(front.facts, sensitive_features, matrix.shape[0])
+    held = held_rows(front.facts, matrix.shape[0], y, sensitive_features)
+    return matrix, held.labels, held.attributes
 
 
 def _group_auc(X: Array, attribute: Attribute) -> Array:

@@ -3,20 +3,48 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import GroupWarning, InputError
-from ..objectives import Array, Attribute, GroupProbabilities, Groups, Task
+from ..objectives import Array, Attribute, GroupProbabilities, Groups, Task, take_groups
 from ..problems.building import feature_names
-from ..validation import check_matrix
+from ..validation import check_labels, check_matrix, check_weights, take_rows, weighted_rows
 from .points import Points
 
 if TYPE_CHECKING:
     from .facts import Facts
+
+
+@dataclass(frozen=True, eq=False)
+class HeldRows:
+    """Labels, groups and weights of the rows that models are judged on; rows of weight 0 are left out.
+
+    ``rows`` are those that stay of the ones given, None for all.
+    """
+
+    labels: NDArray[Any]
+    attributes: tuple[Attribute, ...]
+    weight: Array | None
+    rows: NDArray[np.intp] | None
+
+    def of(self, X: Any) -> Any:
+        """Return the same rows of the features."""
+        return X if self.rows is None else take_rows(X, self.rows)
+
+
+def held_rows(facts: Facts, n: int, y: Any, sensitive_features: Any, sample_weight: Any = None) -> HeldRows:
+    """Check what is known of n rows, and match labels and groups with training."""
+    labels = encode_labels(check_labels(y, n), facts.task)
+    weight = check_weights(sample_weight, n)
+    rows = weighted_rows(weight)
+    if rows is not None and weight is not None:
+        labels, weight = labels[rows], weight[rows]
+        sensitive_features = take_groups(sensitive_features, rows, n)
+    return HeldRows(labels, resolve_attributes(facts, sensitive_features, len(labels)), weight, rows)
 
 
 def encode_labels(labels: NDArray[Any], task: Task) -> NDArray[Any]:
@@ -98,4 +126,4 @@ def _as_trained(attribute: Attribute, trained: tuple[str, ...] | None, small: se
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, GroupWarning, stacklevel=5)
+    warnings.warn(message, GroupWarning, stacklevel=8)

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..measures import evaluate_scores
 from ..objectives import Array, Attribute, Groups, Task
-from ..validation import as_columns, check_count, check_labels, check_matrix, check_weights, factorize
+from ..validation import as_columns, check_count, check_matrix, factorize
 from .candidate_scores import scores_of
 from .candidates import from_scores
 from .facts import Facts
 from .frontier import Frontier
 from .group_thresholds import RATES_OF, threshold_curve
-from .matching import encode_labels, resolve_attributes
+from .matching import HeldRows, held_rows
 from .selection import plain_place
 
 NEEDS = "every prediction needs the person's group"
@@ -93,13 +93,11 @@ class ThresholdFrontier(Frontier):
         """Return this frontier with a named record of rates on other rows; groups decide together with scores."""
         points = self.points
         assert isinstance(points, ThresholdPoints)
-        matrix = check_matrix(X)
-        labels = encode_labels(check_labels(y, matrix.shape[0]), points.task)
-        attribute = _single(self.facts, sensitive_features, matrix.shape[0])
-        decided = points.decisions(X, _codes(attribute, points.levels))
-        weight = check_weights(sample_weight, matrix.shape[0])
+        held = held_rows(self.facts, check_matrix(X).shape[0], y, sensitive_features, sample_weight)
+        attribute = _single(held)
+        decided = points.decisions(held.of(X), _codes(attribute, points.levels))
         record = evaluate_scores(
-            decided[:, None] - 0.5, labels, points.task, (attribute,), name=name, sample_weight=weight
+            decided[:, None] - 0.5, held.labels, points.task, (attribute,), name=name, sample_weight=held.weight
         )
         record = replace(record, columns={k: v for k, v in record.columns.items() if k != "auc"})
         return replace(self, evaluations={**self.evaluations, name: record})
@@ -146,22 +144,22 @@ def postprocess_frontier(
         )
     task, chosen = front.facts.task, _notion(front.facts, notion)
     count = None if n_points is None else check_count(n_points, "n_points", least=2)
-    n = check_matrix(X).shape[0]
-    labels = encode_labels(check_labels(y, n), task)
-    attribute = _single(front.facts, sensitive_features, n)
+    held = held_rows(front.facts, check_matrix(X).shape[0], y, sensitive_features, sample_weight)
+    attribute, X = _single(held), held.of(X)
     model = front.points.build(front.place(id) if id is not None else plain_place(front))
     codes = _codes(attribute, attribute.levels)
     curve = threshold_curve(
         favourable_scores(model, X, task),
-        labels == task.favourable,
+        held.labels == task.favourable,
         codes,
         len(attribute.levels),
         chosen,
         count,
-        check_weights(sample_weight, n),
+        held.weight,
     )
     points = ThresholdPoints(model, task, attribute.name, attribute.levels, curve.cutoffs)
-    return _frontier(points, X, y, codes, chosen, sample_weight, name)
+    y = np.asarray(task.classes)[held.labels]
+    return _frontier(points, X, y, codes, chosen, held.weight, name)
 
 
 def favourable_scores(model: Any, X: Any, task: Task) -> Array:
@@ -183,8 +181,8 @@ def _notion(facts: Facts, notion: str | None) -> str:
     return chosen
 
 
-def _single(facts: Facts, sensitive_features: Any, n: int) -> Attribute:
-    attributes = resolve_attributes(facts, sensitive_features, n)
+def _single(held: HeldRows) -> Attribute:
+    attributes = held.attributes
     if len(attributes) != 1 or attributes[0].codes is None:
         found = f"{len(attributes)} sensitive columns" if len(attributes) > 1 else "probabilities of groups"
         raise InputError(f"found {found}, expected one column of groups; thresholds are set for one of them at a time.")

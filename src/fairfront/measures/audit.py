@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, require
-from ..objectives import Groups, Task
-from ..validation import check_count
+from ..objectives import Groups, Task, take_groups
+from ..validation import check_count, weighted_rows
 from .gathering import gathered
 from .html import audit_html
 from .intervals import check_confidence
@@ -26,7 +26,7 @@ from .showing import notes_of, shown_pooled, shown_strata
 from .strata import levels_of, pooled_columns
 from .suppression import suppressed, with_known_totals
 from .tabulating import GroupTable, Settings, tabulate
-from .words import found_sentences, notion_sentences, pooled_sentences, worst_record
+from .words import found_sentences, idle_sentence, notion_sentences, pooled_sentences, worst_record
 from .worst import Worst
 
 FORMAT = "fairfront audit 1"
@@ -225,12 +225,24 @@ def audit(
             task=task,
             sample_weight=here["sample_weight"],
         )
+        columns = {name: here[name] for name in ("sensitive_features", "control_features")}
+        judged, columns, idle = _without_idle(judged, columns)
         n = len(judged.truth)
-        lines = lines_of(here["sensitive_features"], n, groups or Groups())
-        levels = {} if control_features is None else levels_of(here["control_features"], n)
+        lines = lines_of(columns["sensitive_features"], n, groups or Groups())
+        levels = {} if control_features is None else levels_of(columns["control_features"], n)
     found = _tables(judged, lines, settings)
-    result = Audit(judged.task, judged.rule, judged.cutoff, n, found, confidence, notion_sentences(judged))
+    said = (*notion_sentences(judged), *idle)
+    result = Audit(judged.task, judged.rule, judged.cutoff, n, found, confidence, said)
     return _within(result, judged, lines, settings, levels) if levels else result
+
+
+def _without_idle(judged: Judged, columns: dict[str, Any]) -> tuple[Judged, dict[str, Any], tuple[str, ...]]:
+    """Leave out rows of weight 0, and say how many there were."""
+    rows, n = weighted_rows(judged.weight), len(judged.truth)
+    if rows is None:
+        return judged, columns, ()
+    some = {name: None if each is None else take_groups(each, rows, n) for name, each in columns.items()}
+    return judged.take(rows), some, (idle_sentence(n - len(rows)),)
 
 
 def _check_seed(random_state: Any) -> int | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from .figures import SCORED, SHARES, VALUES
 from .judged import Judged
-from .lines import Lines
+from .lines import SUPPRESS_BELOW, Lines
 from .tabulating import GroupTable
 from .worst import Worst
 
@@ -27,6 +27,12 @@ def notion_sentences(judged: Judged) -> tuple[str, ...]:
     chosen = "" if judged.favourable_was_given else " (the second of the sorted labels, because none was given)"
     odds = "Equalized odds takes the worse of equal opportunity and predictive equality."
     return (f"{_capital(judged.rule)}; the favourable label is {good}{chosen}.", *compared, odds)
+
+
+def idle_sentence(n: int) -> str:
+    """Say how many rows of weight 0 were left out."""
+    count = f"fewer than {SUPPRESS_BELOW}" if n < SUPPRESS_BELOW else n
+    return f"Rows of weight 0 count as if they were not there: {count} were left out."
 
 
 def _capital(text: str) -> str:

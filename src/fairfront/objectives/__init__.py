@@ -4,11 +4,12 @@ from .algebra import Algebra
 from .cells import Atoms, Cells, find_atoms
 from .covariance import ScoreCovariance
 from .gaps import GAPS, Gap
-from .groups import Attribute, GroupProbabilities, Groups
+from .groups import Attribute, Groups, take_groups
 from .labels import Array, Task
 from .layout import Layout, build
 from .losses import LOSSES, Loss
 from .notions import NOTIONS, Comparison, Notion
+from .proxies import GroupProbabilities
 from .surrogates import Measure, Quantity, measure
 
 __all__ = [
@@ -34,4 +35,5 @@ __all__ = [
     "build",
     "find_atoms",
     "measure",
+    "take_groups",
 ]

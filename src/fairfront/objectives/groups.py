@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import GroupWarning, InputError
-from ..validation import as_columns, as_numbers, factorize
+from ..validation import as_columns, factorize
 from .labels import Array
+from .proxies import GroupProbabilities
 
 MISSING = -1
 
@@ -57,46 +58,6 @@ class Attribute:
             counted = np.bincount(self.codes[self.codes >= 0], minlength=len(self.levels))
             return counted.astype(np.float64)
         return np.asarray(self.membership().sum(axis=0))
-
-
-class GroupProbabilities:
-    """Probabilities of membership instead of group labels, one column per group, rows summing to 1.
-
-    Parameters
-    ----------
-    frame : data frame, mapping or array of shape (n, c)
-        One column per group.
-    levels : sequence of str, optional
-        Names of the groups when ``frame`` is an array.
-    name : str
-        Name of the attribute.
-    """
-
-    def __init__(self, frame: Any, levels: Sequence[str] | None = None, name: str = "group") -> None:
-        columns = as_columns(frame, "GroupProbabilities", names=levels)
-        self.name = name
-        self.levels = tuple(columns)
-        self.shares: Array = np.column_stack([as_numbers(c, "GroupProbabilities") for c in columns.values()])
-        self._check()
-
-    def _check(self) -> None:
-        if len(self.levels) < 2:
-            raise InputError(f"GroupProbabilities has {len(self.levels)} column, expected one per group (2 or more).")
-        if not np.isfinite(self.shares).all() or (self.shares < 0).any():
-            raise InputError(
-                "GroupProbabilities has negative, missing or infinite entries, expected numbers between 0 and 1; "
-                "give rows with unknown group equal probabilities or leave them out."
-            )
-        off = np.abs(self.shares.sum(axis=1) - 1.0)
-        if (off > 1e-6).any():
-            row = int(np.argmax(off))
-            raise InputError(
-                f"GroupProbabilities must sum to 1 in every row, found {self.shares[row].sum():.6g} in row {row} "
-                f"({int((off > 1e-6).sum())} such rows); divide each row by its sum."
-            )
-
-    def __len__(self) -> int:
-        return len(self.shares)
 
 
 @dataclass(frozen=True)
@@ -231,3 +192,11 @@ def _crossed(columns: dict[str, NDArray[Any]]) -> NDArray[Any]:
     joined = np.array([" & ".join(row) for row in zip(*parts, strict=True)], dtype=object)
     joined[missing] = None
     return joined
+
+
+def take_groups(sensitive_features: Any, rows: NDArray[Any], n: int | None) -> Any:
+    """Return the groups of some of n rows, columns or probabilities; None for n leaves lengths unchecked."""
+    if isinstance(sensitive_features, GroupProbabilities):
+        return sensitive_features.take(rows)
+    columns = as_columns(sensitive_features, "sensitive_features", n=n)
+    return {name: values[rows] for name, values in columns.items()}

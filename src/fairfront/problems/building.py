@@ -19,18 +19,17 @@ from ..objectives import (
     Array,
     Attribute,
     Gap,
-    GroupProbabilities,
     Groups,
     Layout,
     Loss,
     Notion,
     Task,
     build,
+    take_groups,
 )
 from ..objectives.losses import Softmax, Squared
 from ..objectives.notions import Surrogate
 from ..validation import (
-    as_columns,
     check_labels,
     check_matrix,
     check_positive,
@@ -201,13 +200,7 @@ def _without_idle(
     if weight is None or weight.all():
         return X, labels, sensitive_features, weight
     busy = weight > 0
-    if isinstance(sensitive_features, GroupProbabilities):
-        groups: Any = GroupProbabilities(
-            sensitive_features.shares[busy], sensitive_features.levels, sensitive_features.name
-        )
-    else:
-        columns = as_columns(sensitive_features, "sensitive_features", n=len(labels))
-        groups = {name: values[busy] for name, values in columns.items()}
+    groups = take_groups(sensitive_features, busy, len(labels))
     return X[busy], labels[busy], groups, weight[busy]
 
 

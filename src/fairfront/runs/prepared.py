@@ -162,6 +162,15 @@ def weights_of(table: Table, settings: Settings) -> Array | None:
     return values
 
 
+def idle_finding(weight: Array | None, settings: Settings) -> tuple[Finding, ...]:
+    """Say that rows of weight 0 were left out, with the count unless it is small."""
+    n = 0 if weight is None else int((weight == 0).sum())
+    if not n:
+        return ()
+    count = "fewer than 10" if n < 10 else n
+    return (Finding("", "noted", f"Rows with 0 in {settings.weight!r} were left out: {count}."),)
+
+
 def digest_of(codes: NDArray[np.int8]) -> str:
     """Return a fingerprint of which row is in which part."""
     return hashlib.sha256(codes.astype(np.uint8).tobytes()).hexdigest()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..progress import progress_bar
 from ..tables.encoding import TableEncoder
 from ..tables.reading import Schema, Source, infer, load
@@ -18,6 +20,7 @@ from .prepared import (
     atoms_of,
     candidate_columns,
     digest_of,
+    idle_finding,
     kept_columns,
     rows_of,
     weights_of,
@@ -51,6 +54,10 @@ def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepa
 
 def _prepare_table(source: Source, schema: Schema, split: Split, settings: Settings, loading: Any) -> Prepared:
     table = load(source, schema, schema.names, times=split.times, on_progress=loading)
+    weight = weights_of(table, settings)
+    idle = idle_finding(weight, settings)
+    if idle and weight is not None:
+        table = table.take(np.flatnonzero(weight))
     target = read_target(table, settings.target, settings.favourable, regression=settings.regression)
     if target.dropped:
         table = table.take(target.rows)
@@ -72,7 +79,7 @@ def _prepare_table(source: Source, schema: Schema, split: Split, settings: Setti
     return Prepared(
         settings=settings,
         schema=schema,
-        findings=findings,
+        findings=(*idle, *findings),
         features=features,
         encoder=encoder,
         favourable=target.favourable,

@@ -27,6 +27,7 @@ from .prepared import (
     atoms_of,
     candidate_columns,
     digest_of,
+    idle_finding,
     kept_columns,
     weights_of,
 )
@@ -75,16 +76,20 @@ def prepare_parts(source: Source, schema: Schema, split: Split, settings: Settin
     require_dask()
     names = (settings.target, *settings.groups, *((settings.weight,) if settings.weight else ()), *split.columns)
     table = load(source, schema, names, times=split.times, on_progress=loading)
+    given = weights_of(table, settings)
+    idle = idle_finding(given, settings)
+    rows = np.arange(table.n) if given is None else np.flatnonzero(given)
+    table = table.take(rows) if idle else table
     target = read_target(table, settings.target, settings.favourable, regression=settings.regression)
     if target.dropped:
         table = table.take(target.rows)
     groups = read_group_codes(table, settings.groups)
     codes = split.codes(table, atoms_of(target.column, groups), settings.seed)
     place = np.full(schema.n, -1, dtype=np.int8)
-    place[target.rows] = codes
+    place[rows[target.rows]] = codes
     labels, weight = target.column, weights_of(table, settings)
     favourable, unlabelled = target.favourable, target.dropped
-    del table, target  # from here on a few bytes per row
+    del table, target, given, rows  # from here on a few bytes per row
     blocks = ParquetBlocks.of(Path(source.path), source.names, schema)
     candidates = candidate_columns(schema.names, settings, split.columns)
     train = np.flatnonzero(codes == 0)
@@ -97,7 +102,7 @@ def prepare_parts(source: Source, schema: Schema, split: Split, settings: Settin
     return Prepared(
         settings=settings,
         schema=schema,
-        findings=(_note(schema, settings, encoder, parts), *findings),
+        findings=(_note(schema, settings, encoder, parts), *idle, *findings),
         features=features,
         encoder=encoder,
         favourable=favourable,

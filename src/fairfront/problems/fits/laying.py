@@ -8,10 +8,10 @@ from typing import Any, Literal
 import numpy as np
 
 from ...exceptions import InputError
-from ...objectives import Array, GroupProbabilities
-from ...validation import as_columns, check_labels, check_weights, is_dask, take_rows
+from ...objectives import Array, take_groups
+from ...validation import check_labels, check_weights, is_dask, take_rows
 from ..building import Setup, linear_problem
-from .crossfit import Ints, find_folds
+from .crossfit import find_folds
 from .learners import check_guesser, check_learner, loss_for, weight_keyword
 from .posterior_problem import PosteriorProblem
 from .problem import Drive, EstimatorProblem
@@ -58,7 +58,7 @@ def estimator_problem(
     regression = measured == "squared"
     if weight is not None and len(kept) < n:
         X, labels, weight = take_rows(X, kept), labels[kept], weight[kept]
-        sensitive_features = _groups_of(sensitive_features, kept, n)
+        sensitive_features = take_groups(sensitive_features, kept, n)
         n = len(kept)
     if regression and drive == "rate_gap":
         raise InputError("drive 'rate_gap' compares decisions, found a regressor; use drive='loss_gap'.")
@@ -92,14 +92,6 @@ def estimator_problem(
     )
     problem.check()
     return problem
-
-
-def _groups_of(groups: Any, rows: Ints, n: int) -> Any:
-    """Return the groups of some rows: those of weight 0 are to count as if they were not there."""
-    if isinstance(groups, GroupProbabilities):
-        return GroupProbabilities(groups.shares[rows], groups.levels, groups.name)
-    columns = as_columns(groups, "sensitive_features", n=n)
-    return {name: values[rows] for name, values in columns.items()}
 
 
 def _seed(random_state: Any) -> int:

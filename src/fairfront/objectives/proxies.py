@@ -1,0 +1,88 @@
+"""Groups given as probabilities: proxies of membership, such as those read from names and addresses."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InputError
+from ..validation import as_columns, as_numbers
+from .labels import Array
+
+TOLERANCE = 0.01
+"""How far the probabilities of a row may be from 1 together, as rounded ones are; they are divided by their sum."""
+
+
+class GroupProbabilities:
+    """Probabilities of membership instead of group labels, one column per group, rows summing to 1.
+
+    Gaps between such groups are gaps of means weighted by the probabilities, which usually understate gaps between
+    people; every output says so (docs/audit.md).
+
+    Parameters
+    ----------
+    frame : data frame, mapping or array of shape (n, c)
+        One column per group. Rows whose sum is within 0.01 of 1 are divided by it.
+    levels : sequence of str, optional
+        Names of the groups when ``frame`` is an array.
+    name : str
+        Name of the attribute.
+
+    Examples
+    --------
+    >>> import fairfront as ff
+    >>> ff.GroupProbabilities({"p_black": [0.9, 0.2], "p_white": [0.1, 0.8]}, name="race")
+    GroupProbabilities('race', 2 rows, mean probability: p_black 0.550, p_white 0.450)
+    """
+
+    def __init__(self, frame: Any, levels: Sequence[str] | None = None, name: str = "group") -> None:
+        columns = as_columns(frame, "GroupProbabilities", names=levels)
+        self.name = name
+        self.levels = tuple(columns)
+        self.shares: Array = np.column_stack([as_numbers(c, "GroupProbabilities") for c in columns.values()])
+        self._check_entries()
+        self._check_sums()
+
+    def _check_entries(self) -> None:
+        if len(self.levels) < 2:
+            raise InputError(f"GroupProbabilities has {len(self.levels)} column, expected one per group (2 or more).")
+        wrong = ~np.isfinite(self.shares) | (self.shares < 0) | (self.shares > 1 + TOLERANCE)
+        if wrong.any():
+            row, column = np.argwhere(wrong)[0]
+            value = self.shares[row, column]
+            found = "is missing" if np.isnan(value) else f"has {value:g}"
+            raise InputError(
+                f"GroupProbabilities {found} for {self.levels[column]!r} in row {row} ({int(wrong.sum())} such "
+                "entries), expected numbers between 0 and 1; give rows with unknown group equal probabilities or leave "
+                "them out."
+            )
+
+    def _check_sums(self) -> None:
+        """Divide rows by their sum where that is close to 1, and refuse others."""
+        sums = self.shares.sum(axis=1, keepdims=True)
+        off = np.abs(sums[:, 0] - 1.0)
+        if (off > TOLERANCE).any():
+            row = int(np.argmax(off))
+            raise InputError(
+                f"GroupProbabilities must sum to 1 in every row, found {sums[row, 0]:.6g} in row {row} "
+                f"({int((off > TOLERANCE).sum())} such rows); divide each row by its sum."
+            )
+        self.shares = np.where(off[:, None] > 1e-6, self.shares / sums, self.shares)
+
+    def take(self, rows: NDArray[Any]) -> GroupProbabilities:
+        """Return the probabilities of some of the rows."""
+        found = copy.copy(self)
+        found.shares = self.shares[rows]
+        return found
+
+    def __len__(self) -> int:
+        return len(self.shares)
+
+    def __repr__(self) -> str:
+        means = zip(self.levels, self.shares.mean(axis=0) if len(self) else np.zeros(len(self.levels)), strict=True)
+        shown = ", ".join(f"{level} {mean:.3f}" for level, mean in means)
+        return f"GroupProbabilities({self.name!r}, {len(self)} rows, mean probability: {shown})"
