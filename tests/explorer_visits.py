@@ -12,6 +12,7 @@ import pytest
 
 from fairfront.explorer import write_explorer
 from test_explorer import loans
+from waiting_for_tests import PATIENCE
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 ARGUMENTS = [
@@ -45,6 +46,12 @@ class Visit:
     def figure(self, role: str, name: str) -> float:
         return float(self.page.locator(f".card[data-role={role}] [data-figure='{name}']").get_attribute("data-value"))
 
+    def wait_for(self, selector: str, text: str) -> None:
+        """Wait until an element has a text."""
+        from playwright.sync_api import expect
+
+        expect(self.page.locator(selector)).to_have_text(text, timeout=PATIENCE * 1000)
+
     def fill(self, selector: str, value: str) -> None:
         self.page.locator(selector).fill(value)
 
@@ -62,7 +69,7 @@ def browser_fixture() -> Iterator[Any]:
     if CHROMIUM is None:
         pytest.skip("chromium is not installed; the page is not tried")
     with sync_api.sync_playwright() as play:
-        found = play.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        found = play.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS, timeout=PATIENCE * 1000)
         yield found
         found.close()
 
@@ -73,6 +80,7 @@ def visit_fixture(browser: Any) -> Iterator[Any]:
 
     def opened(path: Path, width: int = 1280, **options: Any) -> Visit:
         context = browser.new_context(viewport={"width": width, "height": 900}, accept_downloads=True, **options)
+        context.set_default_timeout(PATIENCE * 1000)
         contexts.append(context)
         page = context.new_page()
         found = Visit(page)

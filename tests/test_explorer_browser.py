@@ -16,6 +16,14 @@ from explorer_visits import Visit, browser_fixture, visit_fixture, written_fixtu
 from fairfront.explorer.order import plain_place, walk
 from test_explorer import loans
 
+SLOW_CLIPBOARD = """() => {
+  const write = navigator.clipboard.writeText.bind(navigator.clipboard);
+  navigator.clipboard.writeText = async (text) => {
+    await new Promise((go) => setTimeout(go, 200));
+    await write(text);
+  };
+}"""
+
 
 def test_opens_on_the_decision_with_pythons_figures(visit: Any, written: Path) -> None:
     front, found = loans()[0], visit(written)
@@ -134,6 +142,7 @@ def test_axes_and_parts_can_be_picked(visit: Any, written: Path) -> None:
 def test_the_lines_copy_and_the_downloads_agree(visit: Any, written: Path) -> None:
     front = loans()[0]
     found = visit(written, permissions=["clipboard-read", "clipboard-write"])
+    found.page.evaluate(SLOW_CLIPBOARD)
     found.page.locator("#picture").focus()
     found.page.keyboard.press("End")
     chosen = found.card("chosen")
@@ -143,7 +152,7 @@ def test_the_lines_copy_and_the_downloads_agree(visit: Any, written: Path) -> No
         ("Command", f"fairfront select run/ --id {chosen} -o model/"),
     ):
         found.page.get_by_role("button", name=f"Copy the {label} line").click()
-        found.page.wait_for_function("document.getElementById('said').textContent.startsWith('Copied')")
+        found.wait_for("#said", f"Copied the {label} line to the clipboard.")
         assert found.page.evaluate("navigator.clipboard.readText()") == line
     with found.page.expect_download() as waiting:
         found.page.locator("#download-csv").click()
@@ -155,3 +164,4 @@ def test_the_lines_copy_and_the_downloads_agree(visit: Any, written: Path) -> No
     record = json.loads(Path(waiting.value.path()).read_text())
     assert record["chosen"] == chosen
     assert [p["loss"] for p in record["points"]] == front.loss.tolist()
+    found.check_quiet()

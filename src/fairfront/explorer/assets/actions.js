@@ -1,9 +1,9 @@
 // What leaves the page, by the reader's own hand: the clipboard, a CSV, a JSON file, a print.
 
-async function copy(text, button) {
+async function copy(label, text, button) {
   const done = () => {
     button.textContent = "Copied";
-    say("Copied to the clipboard.");
+    say(`Copied the ${label} line to the clipboard.`);
     setTimeout(() => { button.textContent = "Copy"; }, 1600);
   };
   try {

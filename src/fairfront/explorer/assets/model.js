@@ -75,6 +75,6 @@ function lineWith(template) {
 function drawLines() {
   const lines = [raw.command && ["Command", lineWith(raw.command), "command"], ["Python", lineWith(raw.python), "python"]].filter(Boolean);
   put("lines", lines.map(([label, text, id]) => el("div", { class: "line" }, el("span", { id: `${id}-label` }, label), el("code", { id, tabindex: 0, "aria-labelledby": `${id}-label` }, text),
-    el("button", { type: "button", class: "small screen-only", "aria-label": `Copy the ${label} line`, on: { click: (event) => copy(text, event.target) } }, "Copy"))),
+    el("button", { type: "button", class: "small screen-only", "aria-label": `Copy the ${label} line`, on: { click: (event) => copy(label, text, event.target) } }, "Copy"))),
   note("Ids are stable: the same id names the same model in this page, in the table of the frontier and in every command. Try the chosen model on test rows, which are not in this page, before it is used."));
 }
