@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from fairfront.objectives import GAPS, LOSSES, NOTIONS, GroupProbabilities, Groups, Task, build
 from fairfront.problems import LinearProblem
 
-# The suite gives the same answer on every run; `make fuzz` draws anew.
-settings.register_profile("fixed", derandomize=True, deadline=None)
-settings.register_profile("fuzz", deadline=None, print_blob=True)
+# The suite gives the same answer on every run, however slow the machine; `make fuzz` draws anew.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("fixed", settings.get_profile("patient"), derandomize=True)
+settings.register_profile("fuzz", settings.get_profile("patient"), print_blob=True)
 settings.load_profile(os.environ.get("FAIRFRONT_DRAWS", "fixed"))
 
 TASKS = {

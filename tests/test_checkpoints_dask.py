@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from fairfront.exceptions import FairfrontError
 from fairfront.problems import LinearProblem
 from fairfront.storage.checkpoints import read_checkpoint
 from killed_for_tests import collect_states, digest_of, rows
+from waiting_for_tests import PATIENCE
 
 dask = pytest.importorskip("dask", reason="the extra dask is not installed")
 da = pytest.importorskip("dask.array")
@@ -61,7 +63,7 @@ def test_losing_all_workers_leaves_a_checkpoint(tmp_path: Path, monkeypatch: pyt
 
     def started() -> None:
         workers.append(worker(cluster.scheduler_address, tmp_path))
-        client.wait_for_workers(1, timeout=60)
+        client.wait_for_workers(1, timeout=PATIENCE)
 
     def loses(self: LinearProblem, W: np.ndarray) -> Any:
         calls[0] += 1
@@ -89,3 +91,4 @@ def test_losing_all_workers_leaves_a_checkpoint(tmp_path: Path, monkeypatch: pyt
             for process in workers:
                 process.kill()
                 process.wait()
+    gc.collect()  # what the dead left unclosed is complained of here, not in another test

@@ -110,10 +110,10 @@ def test_only_its_owner_can_read_it(written: Path) -> None:
 
 def test_two_runs_do_not_share_a_file(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither two threads nor two processes; what a dead one left of its lock is taken over and removed."""
-    code = "import sys, time; from fairfront.storage.locks import take_lock; lock = take_lock(sys.argv[1]); print(1)"
+    code = "import sys; from fairfront.storage.locks import take_lock; lock = take_lock(sys.argv[1]); print(1)"
     paths = {**os.environ, "PYTHONPATH": str(Path(ff.__file__).parents[1])}
-    command = [sys.executable, "-c", f"{code}; sys.stdout.flush(); time.sleep(600)", str(written)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=paths) as other:
+    command = [sys.executable, "-c", f"{code}; sys.stdout.flush(); sys.stdin.read()", str(written)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=paths) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == b"1\n"
         with pytest.raises(ff.InputError, match=r"another run uses .*run\.checkpoint right now"):

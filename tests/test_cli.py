@@ -7,12 +7,13 @@ import sys
 from pathlib import Path
 
 import fairfront as ff
+from waiting_for_tests import PATIENCE
 
 RUN = [sys.executable, "-c", "from fairfront.cli import main; main()"]
 
 
 def fairfront(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*RUN, *words], capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run([*RUN, *words], capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
 def test_version_and_help() -> None:

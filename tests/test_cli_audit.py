@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 import fairfront as ff
 from fairfront.cli import app
+from waiting_for_tests import PATIENCE
 
 BASE = ("--label", "y", "--score", "p", "--groups", "sex,race:ref=White")
 
@@ -173,7 +174,9 @@ def test_figures_without_a_value_have_a_line(tmp_path: Path) -> None:
 
 def test_bad_input_leaves_with_code_2() -> None:
     command = [sys.executable, "-c", "from fairfront.cli import main; main()", "audit", "nowhere.csv", *BASE]
-    done = subprocess.run([*command, "--favourable", "1"], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        [*command, "--favourable", "1"], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.startswith("fairfront: nowhere.csv cannot be read")

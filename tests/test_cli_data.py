@@ -9,7 +9,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from fairfront.cli.data import data_app
 from fairfront.datasets import ORIGINS, load_loans
 from fairfront.datasets.places import CACHE, ENVIRONMENT
 from loopback_for_tests import HONEST, Answer, Loopback, loopback
+from waiting_for_tests import PATIENCE, until
 
 CONTENT = b"".join(b"row %d\n" % k for k in range(20_000))
 HOME = Path(os.environ.get(ENVIRONMENT) or Path(__file__).parents[2] / "shared" / "data")
@@ -64,7 +64,7 @@ def start(server: Loopback, *words: str) -> subprocess.Popen[str]:
 
 
 def end(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    out, err = process.communicate(timeout=300)
+    out, err = process.communicate(timeout=PATIENCE)
     return process.returncode, out, err
 
 
@@ -158,10 +158,9 @@ def test_a_lying_server_leaves_nothing(cache: Path) -> None:
 def test_interrupted_then_gone_on_with(cache: Path) -> None:
     with loopback(CONTENT, Answer(announce=0, stall=7000), HONEST) as server:
         process = start(server, "fetch", "small")
-        assert server.stalled.wait(300)
+        assert server.stalled.wait(PATIENCE)
         part = cache / "small" / "small.csv.partial"
-        while not (part.exists() and part.stat().st_size) and process.poll() is None:
-            time.sleep(0.01)
+        until(lambda: (part.exists() and part.stat().st_size) or process.poll() is not None)
         process.send_signal(signal.SIGINT)
         code, out, err = end(process)
         assert (code, out) == (130, "")

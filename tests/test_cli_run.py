@@ -7,7 +7,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ import pytest
 
 import fairfront as ff
 from cli_for_tests import command as fairfront
+from waiting_for_tests import PATIENCE, until
 
 RUN = [sys.executable, "-c", "from fairfront.cli import main; main()"]
 SECRET = "Zanzibar-7f3a"
@@ -285,18 +285,16 @@ def test_bad_choices(traced: Path, chosen: Path, tmp_path: Path) -> None:
 
 
 def test_interrupted_work_leaves_nothing_that_looks_finished(loans: Path, tmp_path: Path) -> None:
-    words = [*TRACE, "--drop", "applicant", "--stability", "500", "-o", str(tmp_path / "run")]
-    with subprocess.Popen(
-        [*RUN, "trace", str(loans), *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        process.stdout.readline()  # the file was read: training begins
-        time.sleep(0.5)
+    checkpoint = tmp_path / "half"
+    words = [*TRACE, "--drop", "applicant", "--stability", "100000", "--checkpoint", checkpoint, "-o", tmp_path / "run"]
+    command = [*RUN, "trace", *map(str, (loans, *words))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        until(lambda: checkpoint.exists() or process.poll() is not None)  # training has begun, and does not end soon
         process.send_signal(signal.SIGINT)
-        _, error = process.communicate(timeout=60)
+        _, error = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert "Traceback" not in error
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == [checkpoint]
 
 
 def test_damaged_files_are_told(traced: Path, tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from waiting_for_tests import PATIENCE
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "docs" / "command-line.md"]
 
@@ -57,7 +59,7 @@ def test_commands_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=300,
+            timeout=PATIENCE,
             check=False,
         )
         assert plain(done.stdout) == plain(shown), f"$ {words}\n{done.stdout}"

@@ -25,6 +25,7 @@ from fairfront.tables.blocks import NumberBlock
 from fairfront.tables.medians import MedianSearch, Moments
 from fairfront.tables.parquet_blocks import ParquetBlocks
 from fairfront.tables.reading import infer, load, open_source
+from waiting_for_tests import PATIENCE
 
 pytest.importorskip("dask.array", reason="needs the extra dask")
 pytest.importorskip("pyarrow.parquet", reason="needs the extra parquet")
@@ -256,7 +257,7 @@ def test_the_command_line_says_that_it_reads_parts(file: Path, tmp_path: Path) -
             [*command, "-o", tmp_path / name],
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=PATIENCE,
             check=False,
             env=environment | more,
         )

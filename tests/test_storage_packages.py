@@ -24,7 +24,7 @@ from fairfront.storage.arrays import pack
 KIND = "fairfront thing"
 CONTENT = {"label": "yes", "share": 0.1, "bad": [math.nan, math.inf, -math.inf], "none": None, "deep": {"$float": "x"}}
 ARRAYS = {"coef": np.arange(6.0).reshape(2, 3), "sure": np.array([True, False]), "one": np.array(3)}
-LENIENT = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+LENIENT = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture

@@ -36,6 +36,7 @@ ORDER = [
 ]
 LATE = {("frontier", "plots"), ("frontier", "explorer"), ("measures", "explorer")}
 FILES = sorted(SOURCE.rglob("*.py"))
+TESTS = [path for path in sorted(Path(__file__).parent.rglob("*.py")) if path.name != "waiting_for_tests.py"]
 
 
 def room(path: Path) -> str:
@@ -122,3 +123,22 @@ def test_private_names_stay_at_home() -> None:
 def test_dask_and_torch_stay_in_their_rooms(word: str, home: str) -> None:
     strangers = [str(path) for path in FILES if word in path.read_text() and home not in path.as_posix()]
     assert not strangers
+
+
+@pytest.mark.parametrize(
+    ("hope", "remedy"),
+    [
+        (r"\bsleep\(|wait_for_timeout\(", "wait for what can be seen, with until of waiting_for_tests"),
+        (r"wait_for_function\(", "the page's policy refuses to evaluate its string: Visit.wait_for, or a locator"),
+        (r"(?<!Patience\()\btimeout=[\d.]|\.wait\([\d.]", "PATIENCE of waiting_for_tests: slow is not wrong"),
+        (r"\b(time|perf_counter|monotonic|process_time|thread_time)(_ns)?\(\)", "tests do not look at the clock"),
+        (r"\bdefault_rng\(\)|\burandom\(|\bRandomState\(\)", "draw from a fixed seed"),
+        (r"(127\.0\.0\.1|localhost|0\.0\.0\.0):[1-9]", "port 0: the system gives one that is free"),
+        (r"suppress_health_check\s*=(?!\[HealthCheck\.too_slow)", "the first of the list is HealthCheck.too_slow"),
+        (r"\bdeadline=(?!None)", "no deadline: slow is not wrong"),
+    ],
+)
+def test_no_test_hopes(hope: str, remedy: str) -> None:
+    """A test that passes on an idle machine passes on a busy one, and the second time too."""
+    lines = [(path.name, line.strip()) for path in TESTS for line in path.read_text().splitlines()]
+    assert not [f"{name}: {line}" for name, line in lines if re.search(hope, line)], remedy
