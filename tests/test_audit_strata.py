@@ -51,7 +51,7 @@ def test_a_gap_that_comes_from_levels_alone_vanishes_within_them() -> None:
                      groups=ff.Groups("m"))  # fmt: skip
     assert found.worst["sex"]["selection_gap"].value == pytest.approx(0.3)
     assert found.pooled["sex"]["selection_gap"][0] == pytest.approx(0.0, abs=1e-12)
-    assert found.pooled["sex"]["selection_ratio"][0] == pytest.approx(1.0)
+    assert found.pooled["sex"]["selection_over_reference"][0] == pytest.approx(1.0)
     for tables in found.strata.values():
         assert tables["sex"].columns["selection_gap"][0] == pytest.approx(0.0, abs=1e-12)
 

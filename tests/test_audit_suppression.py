@@ -80,7 +80,7 @@ def test_a_hidden_reference_hides_every_contrast() -> None:
     y = np.tile([0, 1], 90)
     decided = np.concatenate([np.tile([0, 0, 1, 1], 15), np.tile([0, 1, 1, 0], 15), np.arange(60) < 4]).astype(int)
     table = ff.audit(y, decided, sensitive_features={"g": group}, groups=ff.Groups("c")).to_dict()["tables"]["g"]
-    assert all(str(v).startswith("suppressed") for v in table["selection_ratio"])
+    assert all(str(v).startswith("suppressed") for v in table["selection_over_reference"])
     assert all(str(v).startswith("suppressed") for v in table["detectable_gap"])
 
 

@@ -168,7 +168,7 @@ def test_figures_without_a_value_have_a_line(tmp_path: Path) -> None:
     words = ("--label", "y", "--decision", "d", "--groups", "g:ref=a", "--favourable", "1")
     done = run(path, *words, "--require", "tpr_gap.upper<=0.1")
     assert "g, a: TPR not defined: no positives." in done.output
-    assert "g, b: selection ratio not defined: the reference group has no favourable decisions." in done.output
+    assert "g, b: ratio to the reference not defined: the reference group has no favourable decisions." in done.output
     assert done.exit_code == 4
 
 

@@ -107,7 +107,8 @@ def test_katz_by_hand() -> None:
     np.testing.assert_allclose(katz(15, 50, 10, 40), (1.2 * np.exp(-half), 1.2 * np.exp(half)), rtol=1e-6)
     half = 1.959964 * np.sqrt(1 / 0.5 - 1 / 51 + 1 / 10.5 - 1 / 41)
     middle = (0.5 / 51) / (10.5 / 41)
-    np.testing.assert_allclose(katz(0, 50, 10, 40), (middle * np.exp(-half), middle * np.exp(half)), rtol=1e-6)
+    np.testing.assert_allclose(katz(0, 50, 10, 40), (0.0, middle * np.exp(half)), rtol=1e-6)
+    np.testing.assert_allclose(katz(10, 40, 0, 50), (np.exp(-half) / middle, np.inf), rtol=1e-6)
     assert np.diff(katz(10, 10, 10, 10)) > 0.3
 
 

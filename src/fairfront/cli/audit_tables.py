@@ -10,12 +10,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from ..measures.figures import figure_of
+
 Columns = dict[str, list[Any]]
 
 TESTS = {"p_value": "Fisher p", "deviations": "SDs", "detectable_gap": "can show"}
-RIGHT = {"tpr": "TPR", "fpr": "FPR", "precision": "precision", "error": "error", "auc": "AUC", "slope": "calib. slope"}
+RIGHT = ("tpr", "fpr", "precision", "error", "auc", "slope")
 LEGEND = (
-    "rate: share with the favourable decision; ratio: to the reference group's rate, with its interval; Fisher p: of "
+    "rate: share with the favourable decision; ratio: over the reference group's rate, with its interval; Fisher p: of "
     "Fisher's exact test of equal rates; SDs: the difference of rates in standard deviations; can show: the smallest "
     "gap of rates that this many rows would find 4 times out of 5; hidden: would give away counts below 10. Intervals "
     "and gaps of TPR, FPR, precision, error, AUC and slope are in --json."
@@ -32,13 +34,13 @@ def console_for_output() -> Console:
 def rate_table(name: str, columns: Columns, before: Columns | None) -> Table:
     """Return one line per group: size, rate, ratio with interval, tests, change against the baseline."""
     heads = ["n", "rate", "ratio (interval)", *TESTS.values()]
-    changes = () if before is None else ("selection", "selection_ratio")
+    changes = () if before is None else ("selection", "selection_over_reference")
     table = _empty(name, [*heads, *(["rate change", "ratio change"] if changes else [])])
     for i in range(len(columns["group"])):
         cells = [
             _number(columns["n"][i], "{:.0f}"),
             _number(columns["selection"][i]),
-            _with_ends(columns, "selection_ratio", i),
+            _with_ends(columns, "selection_over_reference", i),
             *(_number(columns[key][i], form) for key, form in zip(TESTS, ("p", "{:+.1f}", "{:.3f}"), strict=True)),
         ]
         table.add_row(_group(columns, i), *cells, *(_change(columns, before or {}, key, i) for key in changes))
@@ -48,7 +50,7 @@ def rate_table(name: str, columns: Columns, before: Columns | None) -> Table:
 def right_table(name: str, columns: Columns) -> Table:
     """Return one line per group: how right decisions and scores are."""
     shown = [key for key in RIGHT if key in columns]
-    table = _empty(name, [RIGHT[key] for key in shown])
+    table = _empty(name, [figure_of(key).heading for key in shown])
     for i in range(len(columns["group"])):
         table.add_row(_group(columns, i), *(_number(columns[key][i]) for key in shown))
     return table
@@ -56,13 +58,13 @@ def right_table(name: str, columns: Columns) -> Table:
 
 def missing_lines(name: str, columns: Columns) -> list[str]:
     """Say why figures of the tables have no value, a line for each group that lacks some."""
-    keys = ["selection", "selection_ratio", *(key for key in RIGHT if key in columns)]
+    keys = ("selection", "selection_over_reference", *(key for key in RIGHT if key in columns))
     found = []
     for i, group in enumerate(columns["group"]):
         reasons: dict[str, list[str]] = {}
         for key in keys:
             if str(columns[key][i]).startswith("not defined"):
-                reasons.setdefault(columns[key][i], []).append(RIGHT.get(key, key.replace("_", " ")))
+                reasons.setdefault(columns[key][i], []).append(figure_of(key).heading)
         found += [f"{name}, {group}: {', '.join(names)} {reason}." for reason, names in reasons.items()]
     return found
 

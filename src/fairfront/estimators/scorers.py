@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import make_scorer
 
 from ..exceptions import GroupWarning, InputError
-from ..measures.figures import SCORED, SHARES, VALUES
+from ..measures.figures import SCORED, SHARES, VALUES, larger_is_better
 from ..measures.judged import Judged
 from ..measures.lines import TOO_FEW, Lines, lines_of
 from ..measures.score_table import Resampling
@@ -55,8 +55,8 @@ def _register() -> None:
         for figure in figures.values():
             SCORES.add(f"{figure.name}_gap", Score(f"{figure.name}_gap", reads, True, -1))  # type: ignore[arg-type]
             SCORES.add(figure.name, Score(figure.name, reads, False, figure.better or 1))  # type: ignore[arg-type]
-    for name, better in {"odds_gap": -1, "recall_gap": -1, "selection_ratio": 1}.items():
-        SCORES.add(name, Score(name, "labels", True, better))
+    for name in ("odds_gap", "recall_gap", "selection_ratio"):
+        SCORES.add(name, Score(name, "labels", True, 1 if larger_is_better(name) else -1))
     SCORES.add("calibration_gap", SCORES["in_the_large_gap"])
 
 
@@ -146,7 +146,7 @@ def scorer(name: str, *, favourable: Any = None, groups: Groups | None = None) -
     """Return a scikit-learn scorer of a figure of the audit; larger is better, so gaps and errors are negated.
 
     A name such as ``tpr_gap``, ``precision_gap``, ``auc_gap`` or ``calibration_gap`` is the worst gap between two
-    groups, ``selection_ratio`` the smallest ratio to the reference group; ``error``, ``auc``, ``brier`` and so on are
+    groups, ``selection_ratio`` the lowest rate over the highest; ``error``, ``auc``, ``brier`` and so on are
     those of all rows. With several attributes the worst counts.
 
     Needs metadata routing in cross-validation (``sklearn.set_config(enable_metadata_routing=True)``); the scorer

@@ -87,7 +87,6 @@ def _worst(
         values, ends = record[column], figures(record, column, CONFIDENCE) if kind in GAPS else None
     else:
         values = selection_ratio(shown) if kind == "selection_ratio" else worst_gap(shown, rate)
-        hidden = hidden | (kind == "selection_ratio" and out[-1])
         if kind in GAPS and isinstance(shown, GroupRates):
             ends = worst_gap_upper(shown, rate, CONFIDENCE, sizes)
     return column, np.where(hidden, HIDDEN, values), None if ends is None else np.where(hidden, HIDDEN, ends)

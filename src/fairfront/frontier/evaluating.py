@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..measures import Evaluation, GroupRates, evaluate_scores
+from ..measures.figures import larger_is_better
 from ..measures.intervals import error_interval, worst_gap_upper
+from ..measures.ratios import selection_ratio_lower
 from ..measures.significance import smallest_verifiable_gap
 from ..objectives import Array
 from ..validation import is_dask
@@ -41,28 +43,30 @@ GAPS = {
 
 
 def figures(record: Evaluation, name: str, confidence: float | None) -> Array:
-    """Return a column of an evaluation, as the upper end of its interval when a confidence is given.
+    """Return a column of an evaluation, as the end of its interval that has to hold when a confidence is given.
 
-    With several attributes ``tpr_gap`` is the worst of ``sex.tpr_gap``, ``race.tpr_gap``..., and its upper end holds
-    for all of them at once.
+    That is the upper end of an error and of a gap, the lower end of the selection ratio (of each pair of groups on its
+    own, because all have to hold). With several attributes ``tpr_gap`` is the worst of ``sex.tpr_gap``,
+    ``race.tpr_gap``..., and its upper end holds for all of them at once.
     """
     parts = [each for each in record.columns if each.rpartition(".")[2] == name and each != name]
     if name not in record.columns and parts:
-        worst = np.fmin if name == "selection_ratio" else np.fmax
+        if larger_is_better(name):
+            return np.asarray(np.fmin.reduce([figures(record, part, confidence) for part in parts]))
         sure = None if confidence is None else 1.0 - (1.0 - confidence) / len(parts)
-        return np.asarray(worst.reduce([figures(record, part, sure) for part in parts]))
+        return np.asarray(np.fmax.reduce([figures(record, part, sure) for part in parts]))
     values = record[name]
     if confidence is None:
         return values
     kind = name.split(".")[-1]
     if name == "error":
         return error_interval(values, np.full(len(values), record.effective_n or record.n), confidence)[1]
-    if kind in GAPS:
-        attribute = name.rpartition(".")[0] or next(iter(record.groups))
-        rates = record.groups[attribute]
-        if isinstance(rates, GroupRates):
-            sizes = record.sizes.get(attribute) if kind != "recall_gap" else None
-            return worst_gap_upper(rates, GAPS[kind], confidence, sizes)
+    attribute = name.rpartition(".")[0] or next(iter(record.groups))
+    rates, sizes = record.groups.get(attribute), record.sizes.get(attribute)
+    if isinstance(rates, GroupRates) and kind == "selection_ratio":
+        return selection_ratio_lower(rates, confidence, sizes)
+    if isinstance(rates, GroupRates) and kind in GAPS:
+        return worst_gap_upper(rates, GAPS[kind], confidence, sizes if kind != "recall_gap" else None)
     return values
 
 

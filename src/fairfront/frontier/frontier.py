@@ -126,7 +126,7 @@ class Frontier:
         """Return a column by name: ``loss``, a training gap, or a figure of an evaluation.
 
         The training gap is ``loss_gap``, or ``smooth_rate_gap`` for the rate surrogate. With ``confidence`` a gap or
-        an error is the upper end of its interval: what these rows can vouch for.
+        an error is the upper end of its interval and the selection ratio the lower: what these rows support.
         """
         if name == "loss":
             return self.loss

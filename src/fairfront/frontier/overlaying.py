@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..exceptions import InputError
+from ..measures.figures import larger_is_better
 from ..objectives import Array
 from ..pareto import nondominated
 
 if TYPE_CHECKING:
     from .frontier import Frontier
-
-LARGER_IS_BETTER = frozenset({"auc", "selection_ratio"})
 
 
 def overlaid(front: Frontier, other: Frontier, axes: tuple[str, ...], on: str | None) -> dict[str, Any]:
@@ -34,7 +33,7 @@ def overlaid(front: Frontier, other: Frontier, axes: tuple[str, ...], on: str | 
 
 
 def _cost(values: Array, axis: str) -> Array:
-    sign = -1.0 if axis.split(".")[-1] in LARGER_IS_BETTER else 1.0
+    sign = -1.0 if larger_is_better(axis) else 1.0
     return np.where(np.isnan(values), np.inf, sign * values)
 
 

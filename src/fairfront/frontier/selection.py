@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..exceptions import InputError
+from ..measures.figures import larger_is_better
 from ..objectives import Array
 from ..validation import check_preferences
 
 if TYPE_CHECKING:
     from .frontier import Frontier
 
-LARGER_IS_BETTER = frozenset({"auc", "selection_ratio"})
 Column = Callable[[str], Array]
 
 
@@ -88,7 +88,7 @@ def by_rates(
         return front.column(name, on)[front.solved]
 
     for name in (*(at_most or {}), *(within or {}), *([least] if least else [])):
-        if name.split(".")[-1] in LARGER_IS_BETTER:
+        if larger_is_better(name):
             raise InputError(f"{name} is better when larger, expected a column where smaller is better, such as error.")
     if least is not None:
         return smallest(vouched, plain, least, within or {})

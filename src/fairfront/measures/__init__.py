@@ -3,7 +3,7 @@
 The files, from the ground up:
 
 - sums, contrasts, overall, rates, values, changes, calibration: figures of many models at once, as matrix products
-- intervals, significance, logistic: how sure figures are
+- intervals, ratios, significance, logistic: how sure figures are
 - part_sums, score_bins, table: the record of a frontier's evaluation, and what each part of the rows adds to it
 - gathering: columns of Dask collections that are narrow enough to be brought here
 - operating, judged, rewording: what a person gives to an audit, read once
@@ -28,6 +28,7 @@ from .intervals import (
 )
 from .overall import auc, error_rate, mean_squared_error
 from .rates import ClassRates, GroupRates, class_rates, group_rates
+from .ratios import selection_ratio_lower
 from .significance import bootstrap_gap, selection_test, smallest_detectable_gap, smallest_verifiable_gap
 from .table import Evaluation, evaluate_scores
 from .values import GroupMeans, group_means
@@ -63,6 +64,7 @@ __all__ = [
     "paired_difference",
     "rate_gap_intervals",
     "selection_ratio",
+    "selection_ratio_lower",
     "selection_test",
     "smallest_detectable_gap",
     "smallest_verifiable_gap",

@@ -78,7 +78,7 @@ class Audit:
 
     @property
     def worst(self) -> dict[str, dict[str, Worst]]:
-        """Return, per attribute, the worst gap of every notion and the worst selection ratio, by figure."""
+        """Return, per attribute, the worst gap of every notion and the selection ratio, by figure."""
         return {name: {found.figure: found for found in table.worst} for name, table in self.groups.items()}
 
     @property
@@ -95,8 +95,9 @@ class Audit:
     def check(self, requirement: str) -> tuple[Verdict, ...]:
         """Judge a requirement such as ``"selection_ratio.lower>=0.80"``: met, not met or inconclusive.
 
-        Gaps and the ratio are the worst over groups, with ends that hold for all of them at once; other figures,
-        such as ``error``, are those of all rows. ``sex.tpr_gap.upper<=0.05`` asks for one attribute.
+        Gaps and the ratio are the worst over pairs of groups, with ends that hold for all of them at once; the lower
+        end of the ratio is that of each pair on its own, because all pairs have to hold. Other figures, such as
+        ``error``, are those of all rows. ``sex.tpr_gap.upper<=0.05`` asks for one attribute.
         """
         return judge(self, requirement)
 

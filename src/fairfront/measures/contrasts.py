@@ -64,13 +64,13 @@ def worst_gap(rates: PerGroup, name: str) -> Array:
 
 
 def selection_ratio(rates: PerGroup) -> Array:
-    """Return the smallest rate of favourable decisions relative to the reference group's, (N,).
+    """Return the lowest rate of favourable decisions over the highest, (N,).
 
-        min over groups g, but the reference r, of  P(favourable decision | g) / P(favourable decision | r)
+        min over groups g of P(favourable decision | g)  /  max over groups h of P(favourable decision | h)
 
-    This is the adverse impact ratio. Values above 1 mean that every other group receives favourable decisions
-    more often than the reference group. NaN where the reference group receives none.
+    This is the adverse impact ratio, never above 1. Groups without rows are left out; NaN where no group receives a
+    favourable decision or fewer than two have rows.
     """
     selection = rates.rate("selection")
-    relative = ratio(selection[:, :-1], selection[:, -1:])
-    return np.asarray(np.fmin.reduce(relative, axis=1, initial=np.nan))
+    found = ratio(np.fmin.reduce(selection, axis=1), np.fmax.reduce(selection, axis=1))
+    return np.asarray(np.where((~np.isnan(selection)).sum(axis=1) > 1, found, np.nan))

@@ -19,7 +19,7 @@ from .significance import percentiles, smallest_detectable_gap, two_by_two
 from .sums import ratio
 
 BEHIND = {
-    "selection_ratio": "selection",
+    "selection_over_reference": "selection",
     "shortfall": "selection",
     "p_value": "selection",
     "deviations": "selection",
@@ -121,7 +121,7 @@ def _where(there: Any, interval: Interval) -> Interval:
 
 
 def selection_columns(share: Share, weight: Array, lines: Lines, sure: Sureness) -> dict[str, Array]:
-    """Return the adverse impact ratio, the shortfall, Fisher's exact test and the least gap these sizes can show.
+    """Return the ratio to the reference, the shortfall, Fisher's exact test and the least gap these sizes can show.
 
     The shortfall is the number of favourable decisions (in weights) that the group would have more of at the
     reference group's rate.
@@ -140,9 +140,9 @@ def selection_columns(share: Share, weight: Array, lines: Lines, sure: Sureness)
         "detectable_gap": detectable,
     }
     return {
-        "selection_ratio": np.where(there, relative, np.nan),
-        "selection_ratio_lower": low,
-        "selection_ratio_upper": high,
+        "selection_over_reference": np.where(there, relative, np.nan),
+        "selection_over_reference_lower": low,
+        "selection_over_reference_upper": high,
         **{name: np.where(there, values, np.nan) for name, values in columns.items()},
     }
 
@@ -175,8 +175,8 @@ def why(column: str, line: int, lines: Lines, columns: dict[str, Any]) -> str:
         return "not defined: no gap is large enough to be found with these rows"
     base = BEHIND.get(plain, plain.removesuffix("_gap")) + of_class
     here = _unknown(columns, base, line)
-    if name == "selection_ratio" and not here:
-        return "not defined: the reference group has no favourable decisions"
+    if name == "selection_over_reference" and not here:
+        return f"not defined: {figure_of(name).missing}"
     if plain == "smd" and not _unknown(columns, f"{base}_gap", line):
         return "not defined: all scores are equal"
     if not here and (base == name or not _unknown(columns, f"{base}_gap", line)):

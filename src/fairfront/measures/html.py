@@ -6,20 +6,13 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-FIGURES = {
-    "selection": "rate",
-    "selection_ratio": "ratio to the reference",
-    "tpr": "TPR",
-    "fpr": "FPR",
-    "precision": "precision",
-    "error": "error",
-    "auc": "AUC",
-    "in_the_large": "label minus probability",
-    "prediction": "mean prediction",
-    "residual": "mean residual",
-    "mse": "squared error",
-}
-"""The figures that are shown, in this order, with their headings."""
+from .figures import figure_of
+
+FIGURES = (
+    *("selection", "selection_over_reference", "tpr", "fpr", "precision", "error", "auc", "in_the_large"),
+    *("prediction", "residual", "mse"),
+)
+"""The figures that are shown, in this order."""
 CELL = "text-align:right;padding:2px 8px"
 
 
@@ -33,7 +26,8 @@ def audit_html(shown: Mapping[str, Any], said: int) -> str:
 def _table(name: str, columns: Mapping[str, list[Any]]) -> str:
     """Draw one attribute: a line per group, each figure with its interval."""
     figures = [figure for figure in FIGURES if figure in columns]
-    heads = "".join(f'<th scope="col" style="{CELL}">{escape(h)}</th>' for h in ("n", *map(FIGURES.get, figures)) if h)
+    headings = ["n", *(figure_of(figure).heading for figure in figures)]
+    heads = "".join(f'<th scope="col" style="{CELL}">{escape(heading)}</th>' for heading in headings)
     lines = [_line(columns, figures, i) for i in range(len(columns["group"]))]
     head = f'<thead><tr><th scope="col" style="text-align:left">{escape(name)}</th>{heads}</tr></thead>'
     return f"<table>{head}<tbody>{''.join(lines)}</tbody></table>"

@@ -56,15 +56,19 @@ def katz(s1: ArrayLike, n1: ArrayLike, s2: ArrayLike, n2: ArrayLike, confidence:
     """Return Katz's log interval of the ratio (s1/n1) / (s2/n2); (0, infinity) where either n is 0.
 
     The variance of the log ratio is 1/s1 - 1/n1 + 1/s2 - 1/n2. Where one of the four counts (successes or
-    failures) is 0, half a row is added to each of them. Too short for small groups with rates near 1.
+    failures) is 0, half a row is added to each of them; the lower end is 0 where s1 is, and the upper end infinity
+    where s2 is 0. Too short for small groups with rates near 1.
     """
     (a, size1), (b, size2) = _counts(s1, n1), _counts(s2, n2)
+    none, nothing = a < 1e-9, b < 1e-9
     empty = np.minimum(np.minimum(a, size1 - a), np.minimum(b, size2 - b)) < 1e-9
     a, b, size1, size2 = a + 0.5 * empty, b + 0.5 * empty, size1 + empty, size2 + empty
     half = normal_quantile(confidence) * np.sqrt(1 / a - 1 / size1 + 1 / b - 1 / size2)
     middle = np.log(a / size1) - np.log(b / size2)
     unknown = (np.asarray(n1) == 0) | (np.asarray(n2) == 0)
-    return np.where(unknown, 0.0, np.exp(middle - half)), np.where(unknown, np.inf, np.exp(middle + half))
+    return np.where(unknown | none, 0.0, np.exp(middle - half)), np.where(
+        unknown | nothing, np.inf, np.exp(middle + half)
+    )
 
 
 def effective_sizes(

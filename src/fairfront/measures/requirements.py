@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ..exceptions import InputError
+from .figures import RATIOS
 from .words import is_hidden
 
 if TYPE_CHECKING:
@@ -78,12 +79,15 @@ def judge(audit: Audit, text: str) -> tuple[Verdict, ...]:
 
 
 def _verdict(audit: Audit, asked: Requirement, attribute: str) -> Verdict:
-    value, lower, upper = _figure(audit, asked, attribute)
+    value, lower, upper, claim = _figure(audit, asked, attribute)
     if value != value or lower != lower or upper != upper:
         said = f"{attribute}: {asked.figure} is not defined on these rows; {asked.text} is inconclusive."
         return Verdict(asked.text, attribute, "inconclusive", said, said)
-    outcome = _outcome(asked, value, lower, upper)
-    said = f"{attribute}: {asked.figure} is {value:.4g} ({lower:.4g} to {upper:.4g}); {asked.text} is {outcome}."
+    outcome = _outcome(asked, value, claim, upper)
+    alone = asked.figure in RATIOS and asked.end == "lower"
+    judged = f"the lower end of each pair of groups on its own is {claim:.4g} or more; " if alone else ""
+    figures = f"{asked.figure} is {value:.4g} ({lower:.4g} to {upper:.4g})"
+    said = f"{attribute}: {figures}; {judged}{asked.text} is {outcome}."
     table = audit.groups[attribute]
     contrasts = {worst.figure: worst for worst in table.worst}
     hide = is_hidden(contrasts[asked.figure], table) if asked.figure in contrasts else table.hidden.of(asked.figure)[-1]
@@ -97,16 +101,19 @@ def _outcome(asked: Requirement, value: float, lower: float, upper: float) -> Ou
     return "met" if sure <= asked.bound else "not met" if possible > asked.bound else "inconclusive"
 
 
-def _figure(audit: Audit, asked: Requirement, attribute: str) -> tuple[float, float, float]:
-    """Return the worst contrast of that name, or the figure of all rows."""
+def _figure(audit: Audit, asked: Requirement, attribute: str) -> tuple[float, float, float, float]:
+    """Return value, ends, and the least that may be claimed of a worst contrast, or of the figure of all rows.
+
+    The last is the lower end, but for a ratio that of each pair on its own, because all pairs have to hold.
+    """
     table = audit.groups[attribute]
     contrasts = {worst.figure: worst for worst in table.worst}
     if asked.figure in contrasts:
         worst = contrasts[asked.figure]
-        return worst.value, worst.lower, worst.upper
+        return worst.value, worst.lower, worst.upper, worst.pair_lower if asked.figure in RATIOS else worst.lower
     overall = [name for name in table.columns if f"{name}_lower" in table.columns and f"{name}_gap" in table.columns]
     if asked.figure not in overall:
         known = ", ".join([*contrasts, *overall])
         raise InputError(f"requirement {asked.text!r} names {asked.figure!r}, expected one of {known}.")
-    found = [table.columns[asked.figure + end][-1] for end in ("", "_lower", "_upper")]
-    return float(found[0]), float(found[1]), float(found[2])
+    value, lower, upper = (float(table.columns[asked.figure + end][-1]) for end in ("", "_lower", "_upper"))
+    return value, lower, upper, lower

@@ -41,7 +41,7 @@ def levels_of(control_features: Any, n: int) -> dict[str, NDArray[np.intp]]:
 
 
 def pooled_columns(tables: Mapping[str, GroupTable], confidence: float) -> dict[str, list[Any]]:
-    """Return, for every group but the reference, gaps and the selection ratio pooled over the levels."""
+    """Return, for every group but the reference, gaps and the ratio to the reference group pooled over the levels."""
     lines = next(iter(tables.values())).lines
     columns: dict[str, list[Any]] = {"group": list(lines.names[: lines.reference])}
     for name in POOLED:
@@ -50,7 +50,7 @@ def pooled_columns(tables: Mapping[str, GroupTable], confidence: float) -> dict[
             columns |= _named(f"{name}_gap", *mantel_haenszel_gap(*_counts(strata, lines.reference), confidence))
         if strata and name == "selection":
             found = mantel_haenszel_ratio(*_counts(strata, lines.reference), confidence)
-            columns |= _named("selection_ratio", *found)
+            columns |= _named("selection_over_reference", *found)
     return columns
 
 

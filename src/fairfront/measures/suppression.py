@@ -31,7 +31,10 @@ OF_ALL = ("error", "auc", "ks", "slope", "in_the_large", "brier")
 """Figures of all rows that give back at most how often a model errs among hidden people, not what they are."""
 INNER = ("tpr", "fpr", "fnr", "precision", "error", "recall", "odds")
 CONTRASTS = ("_gap", "_gap_lower", "_gap_upper", "smd", "smd_lower", "smd_upper")
-RATIOS = ("selection_ratio", "selection_ratio_lower", "selection_ratio_upper", "shortfall", "p_value", "deviations")
+RATIOS = (
+    *("selection_over_reference", "selection_over_reference_lower", "selection_over_reference_upper"),
+    *("shortfall", "p_value", "deviations"),
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,9 +36,9 @@ class Evaluation:
     columns : dict of name to array (N,)
         ``error`` and, for two classes, ``auc`` (``mse`` for regression); then, per attribute, the worst gap
         between any two groups: ``tpr_gap``, ``fpr_gap``, ``selection_gap``, ``error_gap``, for several
-        classes ``recall_gap`` (worst over classes as well), and ``selection_ratio``; for regression
-        ``prediction_gap``, ``residual_gap``, ``mse_gap``. With several attributes each name starts with the
-        attribute's, as in ``sex.tpr_gap``.
+        classes ``recall_gap`` (worst over classes as well), and ``selection_ratio``, the lowest rate over the highest;
+        for regression ``prediction_gap``, ``residual_gap``, ``mse_gap``. With several attributes each name starts
+        with the attribute's, as in ``sex.tpr_gap``.
     signed : dict of name to array (N, c - 1)
         The same gaps with their sign, group minus reference; ``recall_gap[label]`` per class.
     groups : dict of attribute name to `GroupRates`, `ClassRates` or `GroupMeans`

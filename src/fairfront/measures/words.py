@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .figures import SCORED, SHARES, VALUES
+from .figures import RATIOS, SCORED, SHARES, VALUES
 from .judged import Judged
 from .lines import SUPPRESS_BELOW, Lines
 from .tabulating import GroupTable
 from .worst import Worst
 
-POOLED = ("selection_gap", "selection_ratio")
+POOLED = ("selection_gap", "selection_over_reference")
 
 
 def notion_sentences(judged: Judged) -> tuple[str, ...]:
@@ -26,7 +26,8 @@ def notion_sentences(judged: Judged) -> tuple[str, ...]:
         return (f"{_capital(judged.rule)}.", *compared)
     chosen = "" if judged.favourable_was_given else " (the second of the sorted labels, because none was given)"
     odds = "Equalized odds takes the worse of equal opportunity and predictive equality."
-    return (f"{_capital(judged.rule)}; the favourable label is {good}{chosen}.", *compared, odds)
+    ratio = f"The selection ratio {RATIOS['selection_ratio'].compares}."
+    return (f"{_capital(judged.rule)}; the favourable label is {good}{chosen}.", *compared, odds, ratio)
 
 
 def idle_sentence(n: int) -> str:
@@ -54,14 +55,14 @@ def found_sentences(table: GroupTable, confidence: float, *, hide: bool) -> Iter
 
 
 def pooled_sentences(lines: Lines, columns: Mapping[str, list[Any]]) -> Iterable[str]:
-    """Say the pooled selection gap and ratio of every group, where they are known and shown."""
+    """Say the pooled selection gap and ratio to the reference of every group, where they are known and shown."""
     reference = lines.names[lines.reference]
     for i, group in enumerate(columns["group"]):
         gap, ratio = ([columns[key + end][i] for end in ("", "_lower", "_upper")] for key in POOLED)
         if not any(isinstance(value, str) for value in (*gap, *ratio)):
             yield (
                 f"{lines.attribute}: within levels of the control features, {group} against {reference}: selection gap "
-                f"{gap[0]:.4g} ({gap[1]:.4g} to {gap[2]:.4g}), selection ratio {ratio[0]:.3f} "
+                f"{gap[0]:.4g} ({gap[1]:.4g} to {gap[2]:.4g}), ratio of selection rates {ratio[0]:.3f} "
                 f"({ratio[1]:.3f} to {ratio[2]:.3f}), pooled by Mantel and Haenszel's weights."
             )
 
@@ -73,7 +74,7 @@ def worst_sentence(worst: Worst, confidence: float) -> str:
         return f"{worst.notion}, {what}: {_why(worst)}."
     one, other = worst.between
     sure = f"{confidence:.0%} confidence over all groups"
-    if worst.figure == "selection_ratio":
+    if worst.figure in RATIOS:
         ends = f"{worst.lower:.3f} to {worst.upper:.3f}"
         return f"{worst.notion}, {what}: {one} has {worst.value:.3f} times the rate of {other} ({ends}; {sure})."
     return (
@@ -84,9 +85,7 @@ def worst_sentence(worst: Worst, confidence: float) -> str:
 
 def _why(worst: Worst) -> str:
     """Say why a worst contrast has no value."""
-    if worst.figure == "selection_ratio":
-        return "not defined: the reference group has no favourable decisions, or no other group has rows"
-    return "not defined: fewer than two groups have it"
+    return f"not defined: {RATIOS[worst.figure].missing if worst.figure in RATIOS else 'fewer than two groups have it'}"
 
 
 def _in_words(worst: Worst) -> str:
@@ -110,4 +109,6 @@ def worst_record(worst: Worst, table: GroupTable) -> dict[str, Any]:
     if worst.value != worst.value:
         return {**record, "value": _why(worst)}
     ends = {"value": worst.value, "lower": worst.lower, "upper": worst.upper}
+    if worst.figure in RATIOS:
+        ends["pair_lower"] = worst.pair_lower
     return {**record, **ends, "between": list(worst.between)}

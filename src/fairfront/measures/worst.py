@@ -1,4 +1,4 @@
-"""The worst gap between any two groups, and the worst ratio to the reference, with what these rows can vouch for."""
+"""The worst gap between any two groups, and the lowest rate over the highest, with what these rows support."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Array
-from .figures import SHARES, figure_of
+from .figures import RATIOS, figure_of
 from .group_table import Share
-from .intervals import Interval, katz, newcombe
+from .intervals import Interval, newcombe
 from .lines import REFERENCE, Lines
+from .ratios import ratio_interval, ratio_lower
 
 
 @dataclass(frozen=True)
 class Worst:
     """One notion's worst contrast.
 
-    ``value`` is the largest absolute gap between two groups (the smallest ratio to the reference group);
-    ``lower`` and ``upper`` hold for all pairs of groups at once (Bonferroni). ``between`` names the two groups and
-    ``unit`` the unit. NaN where fewer than two groups have the figure.
+    ``value`` is the largest absolute gap between two groups (for a ratio, the lowest rate over the highest);
+    ``lower`` and ``upper`` hold for all pairs of groups at once (Bonferroni). ``between`` names the two groups, the
+    lower rate first for a ratio, and ``unit`` the unit. ``pair_lower`` is a ratio's least lower end of all pairs, each
+    on its own: what may be claimed of it. NaN where fewer than two groups have the figure.
     """
 
     figure: str
@@ -30,10 +32,11 @@ class Worst:
     upper: float
     between: tuple[str, str]
     unit: str
+    pair_lower: float = np.nan
 
 
 def worst_shares(shares: dict[str, Share], lines: Lines, confidence: float) -> tuple[Worst, ...]:
-    """Return the worst gap of every share, the worse of several where a notion has several, and the worst ratio."""
+    """Return the worst gap of every share, the worse of several where a notion has several, and the ratio."""
     gaps = [_gap(name, shares[name], lines, confidence) for name in shares]
     several = [_of_several("odds_gap", "equalized odds", ("tpr", "fpr"), shares, lines, confidence)]
     recalls = tuple(name for name in shares if name.startswith("recall["))
@@ -84,23 +87,29 @@ def _of_several(
 
 
 def worst_ratio(share: Share, lines: Lines, confidence: float) -> Worst:
-    """Return the smallest selection ratio to the reference group, with Katz's ends for all groups at once."""
-    r, notion, unit = lines.reference, SHARES["selection"].notion, "ratio to the reference group"
-    others = np.flatnonzero(lines.compared & (share.size > 0))
-    if not len(others) or not share.size[r] or not share.value[r]:
-        return Worst("selection_ratio", notion, np.nan, np.nan, np.nan, ("", lines.names[r]), unit)
-    value, size = share.value[others], share.size[others]
-    level = 1.0 - (1.0 - confidence) / len(others)
-    low, high = katz(value * size, size, share.value[r] * share.size[r], share.size[r], level)
-    relative = value / share.value[r]
-    place = int(np.argmin(relative))
-    between = lines.names[int(others[place])], lines.names[r]
-    return Worst("selection_ratio", notion, float(relative[place]), float(low.min()), float(high.min()), between, unit)
+    """Return the lowest selection rate over the highest, with the two groups and its ends."""
+    figure = RATIOS["selection_ratio"]
+    there = _known(share.value, lines)
+    rate, size = share.value[there], share.size[there]
+    if len(there) < 2 or not rate.any():
+        return Worst(figure.name, figure.notion, np.nan, np.nan, np.nan, ("", ""), figure.unit)
+    low, high = int(there[np.argmin(rate)]), int(there[np.argmax(rate)])
+    if low == high:  # all rates are equal
+        low, high = int(there[0]), int(there[-1])
+    lower, upper = ratio_interval(rate[None], size, confidence)
+    own = float(ratio_lower(rate[None], size, confidence)[0])
+    value, between = float(rate.min() / rate.max()), (lines.names[low], lines.names[high])
+    return Worst(figure.name, figure.notion, value, float(lower[0]), float(upper[0]), between, figure.unit, own)
 
 
 def _pairs(value: Array, lines: Lines) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return all pairs of groups that are compared and have the figure."""
-    there = lines.compared | (np.array(lines.status) == REFERENCE)
-    known = np.flatnonzero(there & ~np.isnan(value))
+    known = _known(value, lines)
     one, other = np.triu_indices(len(known), 1)
     return known[one], known[other]
+
+
+def _known(value: Array, lines: Lines) -> NDArray[np.intp]:
+    """Return the lines of groups that are compared and have the figure."""
+    there = lines.compared | (np.array(lines.status) == REFERENCE)
+    return np.flatnonzero(there & ~np.isnan(value))
