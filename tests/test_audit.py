@@ -193,6 +193,7 @@ def test_whole_numbers_are_regression_when_said_so() -> None:
     assert ff.audit(y, y + 0.5, sensitive_features=np.repeat(["a", "b"], 60), task="regression").n == 120
 
 
+@pytest.mark.filterwarnings("ignore::fairfront.ProxyWarning")
 def test_group_probabilities_of_0_and_1_are_groups() -> None:
     data = people(seed=5)
     member = np.column_stack([data["area"] == "north", data["area"] == "south"]).astype(float)

@@ -190,6 +190,7 @@ def test_bad_parts_are_refused_with_a_sentence(change: dict[str, Any], words: st
         front.evaluate(**in_parts(rows | change))
 
 
+@pytest.mark.filterwarnings("ignore::fairfront.ProxyWarning")
 def test_mixtures_that_cannot_be_matched_are_refused() -> None:
     front, rows = front_of({})
     parts = in_parts(rows)

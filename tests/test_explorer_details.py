@@ -159,6 +159,7 @@ def test_weights_of_two_are_rows_given_twice() -> None:
     assert first["gained"] == second["gained"]
 
 
+@pytest.mark.filterwarnings("ignore::fairfront.ProxyWarning")
 @pytest.mark.parametrize("kind", ["regression", "multiclass", "probabilities"])
 def test_other_tasks_are_described_too(kind: str) -> None:
     rng = np.random.default_rng(3)

@@ -182,6 +182,7 @@ def test_equal_frontiers_give_equal_files_and_saving_again_changes_nothing(tmp_p
     assert sorted(p.name for p in (tmp_path / "a").iterdir()) == ["frontier.json", "frontier.npz"]
 
 
+@pytest.mark.filterwarnings("ignore::fairfront.ProxyWarning")
 def test_probabilities_of_groups_and_weights_come_back(tmp_path) -> None:
     X, y, group = draw(0)
     member = pd.DataFrame({level: 0.8 * (group == level) + 0.2 / 3 for level in "BCA"})

@@ -40,6 +40,7 @@ def front(data) -> ff.Frontier:
     return ff.trace(X, y, sensitive_features=group, groups=ff.Groups(reference="A"))
 
 
+@pytest.mark.filterwarnings("ignore::fairfront.ProxyWarning")
 @pytest.mark.parametrize("labels", [2, 3])
 def test_weights_are_repeated_rows_and_certain_probabilities_are_groups(data, labels) -> None:
     X, y, group = data

@@ -223,6 +223,7 @@ def test_few_people_are_not_given_away(tmp_path: Path) -> None:
     assert min(map(min, counted)) >= 10
 
 
+@pytest.mark.filterwarnings("ignore::fairfront.ProxyWarning")
 @pytest.mark.parametrize(
     ("given", "says"),
     [

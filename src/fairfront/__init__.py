@@ -19,6 +19,7 @@ from .exceptions import (
     GroupWarning,
     InputError,
     MissingExtraError,
+    ProxyWarning,
     UnboundedError,
 )
 from .frontier import Frontier
@@ -49,6 +50,7 @@ __all__ = [
     "PaperPDO",
     "ParetoFairClassifier",
     "ParetoFairRegressor",
+    "ProxyWarning",
     "Run",
     "Status",
     "TableModel",

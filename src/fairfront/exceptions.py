@@ -30,6 +30,10 @@ class GroupWarning(FairfrontWarning):
     """A group is too small, missing or unseen, and was left out of the gaps."""
 
 
+class ProxyWarning(GroupWarning):
+    """Groups are given as probabilities, and gaps between them are not gaps between people."""
+
+
 def require(module: str, extra: str, purpose: str) -> ModuleType:
     """Import an optional module, or say which extra brings it."""
     try:

@@ -10,7 +10,7 @@ import numpy as np
 from .exceptions import InputError
 from .frontier import Archive, Frontier, assemble, assemble_knots
 from .frontier.fitting_estimators import trace_estimator
-from .objectives import Array, Gap, Groups, Loss, Notion
+from .objectives import Array, Gap, Groups, Loss, Notion, warn_of_proxies
 from .objectives.notions import Surrogate
 from .problems import LinearProblem, Setup, blas_threads, estimator_problem, linear_problem
 from .problems.fits.problem import Drive
@@ -118,6 +118,7 @@ def trace(
     Frontier
     """
     check_checkpoint(checkpoint, resume)
+    warn_of_proxies(sensitive_features, stacklevel=4)
     kept: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "progress": progress}
     common: dict[str, Any] = {
         "sensitive_features": sensitive_features,

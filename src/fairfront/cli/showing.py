@@ -33,6 +33,7 @@ def options_json(run: Run) -> dict[str, Any]:
         "plain": plain_id(front),
         "suggested": suggested_id(front),
         "sensitive": dict(run.manifest["sensitive"]),
+        "notes": list(front.sentences[len(front.facts.notions) :]),
         "options": [
             {"id": o.id, "mark": o.mark, **{k: _or_none(v) for k, v in o.figures.items()}} for o in run.options()
         ],
@@ -48,7 +49,7 @@ def print_compared(console: Console, run: Run) -> None:
     facts = run.frontier.facts
     for name, levels in facts.sensitive:
         say(console, f"Groups of {name}: {', '.join(levels)} (reference: {levels[-1]}).")
-    for sentence in facts.sentences:
+    for sentence in run.frontier.sentences:
         say(console, sentence)
     used = "; ".join(f"{where}: {said}" for where, said in run.manifest["sensitive"].items())
     say(console, f"Where the sensitive attribute was used: {used}.")

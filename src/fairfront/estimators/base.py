@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from ..exceptions import InputError
-from ..objectives import Array
+from ..objectives import Array, warn_of_proxies
 from ..problems import EstimatorProblem, Setup, estimator_problem, linear_problem
 from ..problems.fits.learners import scores_of_learner
 from ..validation import is_dask, pass_hint
@@ -68,6 +68,7 @@ class FairLinearModel(BaseEstimator):  # type: ignore[misc]
             raise InputError(
                 f"{type(self).__name__} needs sensitive_features to fit, found None; {pass_hint('sensitive_features')}"
             )
+        warn_of_proxies(sensitive_features, stacklevel=6)
         parameters = self.get_params(deep=False)
         return {
             "sensitive_features": sensitive_features,

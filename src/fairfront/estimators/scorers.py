@@ -17,7 +17,7 @@ from ..measures.judged import Judged
 from ..measures.lines import TOO_FEW, Lines, lines_of
 from ..measures.score_table import Resampling
 from ..measures.tabulating import GroupTable, Settings, tabulate
-from ..objectives import Array, Groups, Task, take_groups
+from ..objectives import Array, Groups, Task, take_groups, warn_of_proxies
 from ..registry import Registry
 from ..validation import as_numbers, check_labels, check_weights, factorize, pass_hint, weighted_rows
 
@@ -79,6 +79,7 @@ class GroupScore:
         """Return the figure on these labels and predictions."""
         if sensitive_features is None:
             raise InputError(f"scorer {self.name!r} needs sensitive_features; {pass_hint('sensitive_features')}")
+        warn_of_proxies(sensitive_features)
         truth = check_labels(y_true, len(y_true))
         judged = self._judged(truth, y_pred, check_weights(sample_weight, len(truth)))
         rows = weighted_rows(judged.weight)

@@ -25,7 +25,7 @@ def frontier_fragment(front: Frontier) -> str:
     head = f"{len(front)} points, {' + '.join(front.facts.notions)}" + (
         f"; rates on {on}" if on else "; training figures"
     )
-    sentence = " ".join(front.facts.sentences)
+    sentence = " ".join(front.sentences)
     return (
         f'<div style="font:13px/1.4 system-ui,sans-serif"><b>Frontier</b>: {escape(head)}<br>'
         f"<small>{escape(sentence)}</small><br>{_picture(front, on, across, up)}{_table(front, on, (up, across))}"

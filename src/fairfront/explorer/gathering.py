@@ -62,6 +62,7 @@ def facts_of(front: Frontier) -> dict[str, Any]:
             {"name": name, "sentence": sentence, "leaves_out": not_compared(name, task)}
             for name, sentence in zip(facts.notions, facts.sentences, strict=False)
         ],
+        "notes": list(front.sentences[len(facts.notions) :]),
         "rates": rates_of(facts.notions, task),
         "loss": facts.loss,
         "unit": facts.unit,

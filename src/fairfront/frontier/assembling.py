@@ -152,4 +152,5 @@ def facts_of(setup: Setup, solver: Any, path: Path = "worst_gap") -> Facts:
         recipe=setup.recipe,
         newton=solver if isinstance(solver, Newton) else Newton(),
         path=path,
+        proxies=setup.proxies,
     )

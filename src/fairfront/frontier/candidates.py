@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..measures import Evaluation, evaluate_scores
 from ..measures.operating import Operating, Side, check_cutoff, cutoffs_for_costs, cutoffs_for_rate
-from ..objectives import NOTIONS, Array, Attribute, Groups, Task, take_groups
+from ..objectives import NOTIONS, Array, Attribute, Groups, Task, proxy_sentences, take_groups, warn_of_proxies
 from ..pareto import nondominated
 from ..solvers import Status
 from ..validation import as_numbers, check_labels, check_weights, find_classes, weighted_rows
@@ -135,6 +135,7 @@ def _frontier(
     sensitive_features: Any,
     options: Options,
 ) -> Frontier:
+    warn_of_proxies(sensitive_features, stacklevel=5)
     weight = check_weights(options.sample_weight, len(labels))
     rows = weighted_rows(weight)
     if rows is not None and weight is not None:
@@ -205,10 +206,11 @@ def _worst(record: Evaluation, task: Task, notion: str) -> Array:
 
 
 def _facts(task: Task, notions: tuple[str, ...], attributes: tuple[Attribute, ...], options: Options) -> CandidateFacts:
+    proxies = tuple(attribute.name for attribute in attributes if attribute.is_proxy)
     return CandidateFacts(
         task=task,
         notions=notions,
-        sentences=tuple(NOTIONS[notion]().sentence(task) for notion in notions),
+        sentences=(*(NOTIONS[notion]().sentence(task) for notion in notions), *proxy_sentences(proxies)),
         surrogate="decision",
         loss="mse" if task.kind == "regression" else "error",
         gap="absolute",
@@ -217,4 +219,5 @@ def _facts(task: Task, notions: tuple[str, ...], attributes: tuple[Attribute, ..
         left_out=tuple((a.name, tuple(level for level, _ in a.left_out)) for a in attributes if a.left_out),
         solver="given by the user",
         favourable_was_given=options.favourable is not None,
+        proxies=proxies,
     )

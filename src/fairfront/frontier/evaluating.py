@@ -11,7 +11,7 @@ from ..measures.figures import larger_is_better
 from ..measures.intervals import error_interval, worst_gap_upper
 from ..measures.ratios import selection_ratio_lower
 from ..measures.significance import smallest_verifiable_gap
-from ..objectives import Array
+from ..objectives import Array, warn_of_proxies
 from ..validation import is_dask
 from .evaluating_parts import evaluate_parts
 from .matching import checked_features, held_rows
@@ -25,6 +25,7 @@ def evaluate_points(
     points: Points, facts: Facts, X: Any, y: Any, sensitive_features: Any, name: str, sample_weight: Any
 ) -> Evaluation:
     """Score all models on X and count their decisions per group; Dask collections partition by partition."""
+    warn_of_proxies(sensitive_features, stacklevel=4)
     if any(is_dask(each) for each in (X, y, sensitive_features, sample_weight)):
         return evaluate_parts(points, facts, X, y, sensitive_features, name, sample_weight)
     matrix = checked_features(points, X)

@@ -18,7 +18,8 @@ class Facts:
     ``sensitive`` maps each attribute to its groups, the reference last; ``left_out`` names the groups that
     were too small for the gaps, ``missing`` the attributes that some rows lack (those count in the loss alone);
     ``recipe``, ``newton`` and ``path`` are the settings that lay out the same problem and solve it again;
-    ``measured_on`` says which rows losses and gaps are of.
+    ``measured_on`` says which rows losses and gaps are of; ``proxies`` are the attributes whose groups were given as
+    probabilities.
     """
 
     task: Task
@@ -38,6 +39,7 @@ class Facts:
     path: Path = "worst_gap"
     used_for: str = "training weights and evaluation; predictions need no sensitive feature"
     measured_on: str = "training"
+    proxies: tuple[str, ...] = ()
 
     @property
     def unit(self) -> str:

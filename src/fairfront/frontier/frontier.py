@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, require
 from ..measures import Calibration, Evaluation
-from ..objectives import Array
+from ..objectives import Array, proxy_sentences, warn_of_names
 from ..solvers import Status
 from . import selection
 from .calibrating import calibration_of, recalibrated
@@ -82,10 +82,7 @@ class Frontier:
 
     @classmethod
     def from_scores(cls, scores: Any, y: Any, *, sensitive_features: Any, **options: Any) -> Frontier:
-        """Judge scores or decisions, a mapping of names or an array (N, n); options as in `from_models`.
-
-        Scores speak for the second of the sorted labels.
-        """
+        """Judge scores (of the second label) or decisions, by name or as (N, n); options as in `from_models`."""
         from .candidates import from_scores
 
         return from_scores(scores, y, sensitive_features=sensitive_features, **options)
@@ -101,15 +98,28 @@ class Frontier:
         """Return the training loss with its ridge, (N,)."""
         return np.asarray(self.objectives[:, 0])
 
+    @property
+    def proxies(self) -> tuple[str, ...]:
+        """Return the attributes whose groups were given as probabilities, in training or in an evaluation."""
+        judged = (name for record in self.evaluations.values() for name in record.proxies)
+        return tuple(dict.fromkeys((*self.facts.proxies, *judged)))
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Say what each notion compares, then what else has to be known to read the figures."""
+        return (*self.facts.sentences, *proxy_sentences([n for n in self.proxies if n not in self.facts.proxies]))
+
     def __len__(self) -> int:
         return len(self.objectives)
 
     def __repr__(self) -> str:
         worst = self.gaps.max(axis=1)
+        proxies = f"; groups of {', '.join(self.proxies)} are probabilities" if self.proxies else ""
         return (
             f"Frontier({len(self)} points, {' + '.join(self.facts.notions)}: loss {self.loss.min():.4f} to "
             f"{self.loss.max():.4f}, worst {self.facts.unit} {worst.max():.4f} to {worst.min():.4f}; "
-            + (f"favourable label {self.facts.task.favourable_label!r})" if self.facts.task.classes else "regression)")
+            + (f"favourable label {self.facts.task.favourable_label!r}" if self.facts.task.classes else "regression")
+            + f"{proxies})"
         )
 
     def evaluate(
@@ -192,6 +202,8 @@ class Frontier:
         evaluation named by ``on``, by default "validation"; gaps are the upper ends of intervals that hold for all
         pairs of groups at once, unless ``confidence=None``.
         """
+        if "id" not in rule:
+            warn_of_names(self.proxies)
         return self.points.build(self.place(self.choose(**rule)))
 
     def refine(

@@ -36,6 +36,7 @@ def evaluation_content(record: Evaluation) -> tuple[dict[str, Any], Arrays]:
         "columns": list(record.columns),
         "signed": list(record.signed),
         "groups": groups,
+        "proxies": list(record.proxies),
     }
     return content, arrays
 
@@ -70,4 +71,5 @@ def evaluation_of(content: Mapping[str, Any], arrays: Arrays) -> Evaluation:
         groups=groups,
         sizes=sizes,
         effective_n=content["effective_n"],
+        proxies=tuple(content.get("proxies", ())),
     )

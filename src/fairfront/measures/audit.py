@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, require
-from ..objectives import Groups, Task, take_groups
+from ..objectives import Groups, Task, proxy_sentences, take_groups, warn_of_proxies
 from ..validation import check_count, weighted_rows
 from .gathering import gathered
 from .html import audit_html
@@ -72,6 +72,11 @@ class Audit:
     pooled: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
 
     @property
+    def proxies(self) -> tuple[str, ...]:
+        """Return the attributes whose groups are given as probabilities."""
+        return tuple(name for name, table in self.groups.items() if table.lines.is_proxy)
+
+    @property
     def tables(self) -> dict[str, dict[str, NDArray[Any]]]:
         """Return the columns of each attribute's table, one entry per line; NaN has its reason in `to_frame`."""
         return {name: table.columns for name, table in self.groups.items()}
@@ -129,6 +134,7 @@ class Audit:
             "rule": self.rule,
             "cutoff": self.cutoff,
             "n": self.n,
+            "proxies": list(self.proxies),
             "confidence": self.confidence,
             "tables": shown,
             "worst": {name: [worst_record(w, table) for w in table.worst] for name, table in self.groups.items()},
@@ -142,7 +148,8 @@ class Audit:
         return shown_pooled(self.pooled, self.strata)
 
     def __repr__(self) -> str:
-        return f"Audit({self.n} rows, {self.task.kind}, groups of {', '.join(self.groups)}; {self.rule})"
+        names = [f"{name} (probabilities)" if name in self.proxies else name for name in self.groups]
+        return f"Audit({self.n} rows, {self.task.kind}, groups of {', '.join(names)}; {self.rule})"
 
     def _repr_html_(self) -> str:
         """Show the audit in a notebook: plain tables, small counts hidden, because notebooks are files too."""
@@ -208,6 +215,7 @@ def audit(
     >>> round(found.worst["sex"]["tpr_gap"].value, 2)
     1.0
     """
+    warn_of_proxies(sensitive_features)
     resampling = Resampling(check_count(n_resamples, "n_resamples"), _check_seed(random_state))
     settings = Settings(check_confidence(confidence), simultaneous, resampling)
     with reworded(WORDS):
@@ -232,7 +240,8 @@ def audit(
         lines = lines_of(columns["sensitive_features"], n, groups or Groups())
         levels = {} if control_features is None else levels_of(columns["control_features"], n)
     found = _tables(judged, lines, settings)
-    said = (*notion_sentences(judged), *idle)
+    proxies = tuple(each.attribute for each in lines if each.is_proxy)
+    said = (*notion_sentences(judged), *idle, *proxy_sentences(proxies))
     result = Audit(judged.task, judged.rule, judged.cutoff, n, found, confidence, said)
     return _within(result, judged, lines, settings, levels) if levels else result
 

@@ -40,6 +40,11 @@ class Lines:
     min_size: int = 30
 
     @property
+    def is_proxy(self) -> bool:
+        """Tell whether groups are given as probabilities."""
+        return self.shares is not None
+
+    @property
     def reference(self) -> int:
         """Return the line of the reference group."""
         return self.c - 1

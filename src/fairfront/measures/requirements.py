@@ -83,13 +83,17 @@ def _verdict(audit: Audit, asked: Requirement, attribute: str) -> Verdict:
     if value != value or lower != lower or upper != upper:
         said = f"{attribute}: {asked.figure} is not defined on these rows; {asked.text} is inconclusive."
         return Verdict(asked.text, attribute, "inconclusive", said, said)
-    outcome = _outcome(asked, value, claim, upper)
-    alone = asked.figure in RATIOS and asked.end == "lower"
-    judged = f"the lower end of each pair of groups on its own is {claim:.4g} or more; " if alone else ""
-    figures = f"{asked.figure} is {value:.4g} ({lower:.4g} to {upper:.4g})"
-    said = f"{attribute}: {figures}; {judged}{asked.text} is {outcome}."
     table = audit.groups[attribute]
     contrasts = {worst.figure: worst for worst in table.worst}
+    figures = f"{asked.figure} is {value:.4g} ({lower:.4g} to {upper:.4g})"
+    if table.lines.is_proxy and asked.figure in contrasts:
+        outcome: Outcome = "inconclusive"
+        judged = "that is between groups given as probabilities, not between people; "
+    else:
+        outcome = _outcome(asked, value, claim, upper)
+        alone = asked.figure in RATIOS and asked.end == "lower"
+        judged = f"the lower end of each pair of groups on its own is {claim:.4g} or more; " if alone else ""
+    said = f"{attribute}: {figures}; {judged}{asked.text} is {outcome}."
     hide = is_hidden(contrasts[asked.figure], table) if asked.figure in contrasts else table.hidden.of(asked.figure)[-1]
     return Verdict(asked.text, attribute, outcome, said, f"{attribute}: {asked.text} is {outcome}." if hide else said)
 

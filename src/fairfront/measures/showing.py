@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..objectives.proxies import PROXY_NOTE
+from .lines import ALL
 from .suppression import suppressed, together
 from .tabulating import GroupTable
 
@@ -17,7 +19,9 @@ def notes_of(table: GroupTable) -> list[str]:
     notes = []
     for i in range(len(table.lines.names)):
         said = [(name, table.readable[name][i]) for name in plain if name not in ("group", "status")]
-        notes.append("; ".join(f"{k}: {v}" for k, v in said if isinstance(v, str) and v.startswith("not defined")))
+        found = [f"{k}: {v}" for k, v in said if isinstance(v, str) and v.startswith("not defined")]
+        proxy = table.lines.is_proxy and table.lines.status[i] != ALL
+        notes.append("; ".join([PROXY_NOTE, *found] if proxy else found))
     return notes
 
 

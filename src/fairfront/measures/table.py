@@ -45,6 +45,9 @@ class Evaluation:
         Rates, rows and weights of every group.
     sizes : dict of attribute name to effective sizes per rate (c,)
         Kish's effective numbers of rows, kept only for unequal sample weights; ``effective_n`` of all rows.
+    proxies : tuple of str
+        Attributes whose groups are probabilities: their rates are weighted means, and their gaps usually understate
+        gaps between people.
     """
 
     name: str
@@ -54,6 +57,7 @@ class Evaluation:
     groups: dict[str, PerGroup]
     sizes: dict[str, dict[str, Array]] = field(default_factory=dict)
     effective_n: float | None = None
+    proxies: tuple[str, ...] = ()
 
     @property
     def n_models(self) -> int:
@@ -116,7 +120,8 @@ def evaluation_of(
         columns |= {prefix + key: column for key, column in _worst(rates).items()}
         signed |= {prefix + key: gap for key, gap in _signed(rates, task).items()}
         groups[attribute.name] = rates
-    record = Evaluation(name, int(sums.rows.n), columns, signed, groups)
+    proxies = tuple(attribute.name for attribute in attributes if attribute.is_proxy)
+    record = Evaluation(name, int(sums.rows.n), columns, signed, groups, proxies=proxies)
     return _with_sizes(record, sums) if sums.rows.uneven else record
 
 

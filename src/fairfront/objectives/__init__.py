@@ -9,7 +9,7 @@ from .labels import Array, Task
 from .layout import Layout, build
 from .losses import LOSSES, Loss
 from .notions import NOTIONS, Comparison, Notion
-from .proxies import GroupProbabilities
+from .proxies import GroupProbabilities, proxy_sentences, warn_of_names, warn_of_proxies
 from .surrogates import Measure, Quantity, measure
 
 __all__ = [
@@ -35,5 +35,8 @@ __all__ = [
     "build",
     "find_atoms",
     "measure",
+    "proxy_sentences",
     "take_groups",
+    "warn_of_names",
+    "warn_of_proxies",
 ]

@@ -39,6 +39,11 @@ class Attribute:
         """Return the reference group's name."""
         return self.levels[-1]
 
+    @property
+    def is_proxy(self) -> bool:
+        """Tell whether groups are given as probabilities."""
+        return self.shares is not None
+
     def membership(self) -> Array:
         """Return the (n, c) shares of membership, 0 and 1 for groups given by labels."""
         if self.shares is not None:

@@ -44,4 +44,6 @@ def label_of(front: Frontier, name: str, on: str | None) -> str:
         return f"worst {front.facts.unit} ({where})"
     if name in front.facts.gap_columns:
         return f"{name.replace('_', ' ')} ({where})"
-    return f"{name.replace('_', ' ')} ({evaluation_name(front, on)})"
+    where = evaluation_name(front, on)
+    weighted = ", groups by probability" if name.endswith("_gap") and front.evaluations[where].proxies else ""
+    return f"{name.replace('_', ' ')} ({where}{weighted})"

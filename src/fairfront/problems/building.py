@@ -25,6 +25,7 @@ from ..objectives import (
     Notion,
     Task,
     build,
+    proxy_sentences,
     take_groups,
 )
 from ..objectives.losses import Softmax, Squared
@@ -58,8 +59,13 @@ class Setup:
     recipe: Mapping[str, Any]
 
     def sentences(self) -> tuple[str, ...]:
-        """Say in words what each notion compares."""
-        return tuple(notion.sentence(self.task) for notion in self.notions)
+        """Say in words what each notion compares, and what gaps are where groups are probabilities."""
+        return (*(notion.sentence(self.task) for notion in self.notions), *proxy_sentences(self.proxies))
+
+    @property
+    def proxies(self) -> tuple[str, ...]:
+        """Return the attributes whose groups are given as probabilities."""
+        return tuple(attribute.name for attribute in self.attributes if attribute.is_proxy)
 
 
 def linear_problem(

@@ -43,8 +43,8 @@ def _purpose(run: Run, id: int, decision: Decision) -> str:
         f"# Model card: id {id} of {len(front)} points",
         f"Purpose: to predict {code(target)} with a {settings['model']} model ({front.facts.loss} loss).{words} It was "
         "examined for nothing else.",
-        *(f"Notion: {line(sentence)}" for sentence in front.facts.sentences[:count]),
-        *(line(sentence) for sentence in front.facts.sentences[count:]),
+        *(f"Notion: {line(sentence)}" for sentence in front.sentences[:count]),
+        *(line(sentence) for sentence in front.sentences[count:]),
         f"The point is {status}. Its training {front.facts.unit} is {front.gaps[place].max():.4f}: the quantity that "
         "training controls, which is not a gap between rates.",
         f"Chosen at {decision.at}{f' by {cell(decision.by)}' if decision.by else ''}: {decision.rule_words}."

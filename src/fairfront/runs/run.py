@@ -82,7 +82,7 @@ class Run:
         about = {
             "id": id,
             "notions": list(front.facts.notions),
-            "compares": list(front.facts.sentences),
+            "compares": list(front.sentences),
             "favourable": front.facts.task.favourable_label,
             "sensitive": dict(self.manifest["sensitive"]),
             "loss": front.facts.loss,

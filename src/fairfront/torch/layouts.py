@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ..exceptions import InputError
-from ..objectives import Algebra, Array, Gap, Groups, Loss, Notion
+from ..exceptions import InputError, ProxyWarning
+from ..objectives import Algebra, Array, Gap, Groups, Loss, Notion, warn_of_proxies
 from ..objectives.notions import Surrogate
 from ..problems import LinearProblem, Setup, linear_problem
 from .blocks import Block
@@ -78,6 +79,7 @@ def objectives(
     """
     if sample_weight is not None and (np.asarray(sample_weight) == 0.0).any():
         raise InputError("sample_weight has rows of weight 0, expected positive weights; leave those rows out.")
+    warn_of_proxies(sensitive_features, stacklevel=4)
     labels = y.detach().cpu().numpy() if hasattr(y, "detach") else y
     wide = np.ndim(labels) == 2 and np.shape(labels)[1] > 1
     columns = [np.asarray(labels)[:, j] for j in range(np.shape(labels)[1])] if wide else [labels]
@@ -108,7 +110,9 @@ def on_other_rows(known: TorchObjectives, y: Any, sensitive_features: Any) -> To
     kept = ("favourable", "notion", "surrogate", "loss", "gap", "ridge", "groups")
     recipe = {name: known.laid[0].recipe[name] for name in kept}
     recipe["groups"] = replace(recipe["groups"], min_size=1)
-    found = objectives(y, sensitive_features=sensitive_features, **recipe)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ProxyWarning)  # it was said of the training rows
+        found = objectives(y, sensitive_features=sensitive_features, **recipe)
     classes = [[setup.task.classes for setup in each.laid] for each in (known, found)]
     if found.names != known.names or classes[0] != classes[1]:
         raise InputError(

@@ -143,8 +143,12 @@ function headings() {
   put("notices", notices(part));
 }
 
-// Groups that are too small to be shown are not in the gaps; this is said first.
+// What has to be known to read the figures is said first, then which groups are not in the gaps.
 function notices(part) {
+  return [raw.facts.notes.map((said) => el("p", { class: "notice" }, said)), notHere(part)];
+}
+
+function notHere(part) {
   if (!part) {
     return el("p", { class: "notice" }, "No evaluation is in this page, so figures are those of training: losses, not rates of decisions. Call front.evaluate(X, y, sensitive_features=...) on validation rows first.");
   }

@@ -1,0 +1,167 @@
+"""Groups given as probabilities: gaps are attenuated, and every output says so."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import fairfront as ff
+from fairfront.estimators.scorers import GroupScore
+from fairfront.measures.table import Evaluation
+
+SAID = r"race are given as probabilities.*usually understate gaps between people"
+
+
+def people(n: int = 20_000, seed: int = 5) -> dict[str, Any]:
+    """Draw the true group of each person from calibrated proxies, and decisions that depend on the true group."""
+    random = np.random.default_rng(seed)
+    p = random.choice([0.2, 0.4, 0.6], n)
+    black = random.random(n) < p
+    y = (random.random(n) < 0.5).astype(int)
+    approved = random.random(n) < np.where(black, 0.4, 0.6)
+    return {
+        "race": np.where(black, "Black", "White"),
+        "proxy": ff.GroupProbabilities({"Black": p, "White": 1 - p}, name="race"),
+        "y": y,
+        "decided": approved.astype(int),
+        "X": np.column_stack([random.normal(size=n), approved + random.normal(size=n)]),
+        "p": p,
+    }
+
+
+ROWS = people()
+
+
+def small(n: int = 1_500) -> dict[str, Any]:
+    return {k: v.take(np.arange(n)) if isinstance(v, ff.GroupProbabilities) else v[:n] for k, v in ROWS.items()}
+
+
+def told(call: Any) -> tuple[Any, list[str]]:
+    """Return what a call returns, and its warnings of proxies."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = call()
+    return found, [str(each.message) for each in caught if issubclass(each.category, ff.ProxyWarning)]
+
+
+@pytest.fixture(scope="module")
+def audits() -> tuple[ff.Audit, ff.Audit]:
+    true = ff.audit(ROWS["y"], ROWS["decided"], sensitive_features={"race": ROWS["race"]})
+    with pytest.warns(ff.GroupWarning, match=SAID):
+        proxy = ff.audit(ROWS["y"], ROWS["decided"], sensitive_features=ROWS["proxy"])
+    return true, proxy
+
+
+def test_the_proxies_are_calibrated() -> None:
+    for p in np.unique(ROWS["p"]):
+        assert (ROWS["race"] == "Black")[ROWS["p"] == p].mean() == pytest.approx(p, abs=0.015)
+
+
+def test_gaps_of_probabilities_are_attenuated(audits: tuple[ff.Audit, ff.Audit]) -> None:
+    true, proxy = (found.worst["race"] for found in audits)
+    assert true["tpr_gap"].value == pytest.approx(0.2, abs=0.02)
+    assert true["selection_ratio"].value == pytest.approx(2 / 3, abs=0.04)
+    assert proxy["tpr_gap"].value == pytest.approx(0.02, abs=0.015)
+    assert proxy["selection_ratio"].value > 0.93
+
+
+def test_the_difference_is_the_covariance_given_the_proxy() -> None:
+    """Chen, Kallus, Mao, Svacha and Udell 2019: E[cov(member, decision | proxy)] / P(group)."""
+    member, decided, p = ROWS["race"] == "Black", ROWS["decided"], ROWS["p"]
+    inside = 0.0
+    for level in np.unique(p):
+        rows = p == level
+        inside += rows.mean() * np.cov(member[rows], decided[rows], ddof=0)[0, 1]
+    weighted = (p * decided).sum() / p.sum()
+    assert weighted == pytest.approx(decided[member].mean() - inside / member.mean(), abs=0.005)
+
+
+def test_every_output_of_an_audit_says_it(audits: tuple[ff.Audit, ff.Audit]) -> None:
+    true, proxy = audits
+    shown = proxy.to_dict()
+    assert shown["proxies"] == ["race"]
+    for text in (" ".join(proxy.sentences), json.dumps(shown), proxy._repr_html_()):
+        assert re.search(SAID, text)
+    assert "race (probabilities)" in repr(proxy)
+    assert proxy.to_frame()["notes"][0].startswith("a mean weighted by probabilities")
+    assert not proxy.to_frame()["notes"].iloc[-1]
+    assert true.to_dict()["proxies"] == []
+    assert not re.search("probabilities", json.dumps(true.to_dict()["sentences"]))
+
+
+@pytest.mark.parametrize("text", ["selection_ratio.lower>=0.80", "tpr_gap.upper<=0.05", "tpr_gap<=0.5", "tpr_gap>=0.5"])
+def test_a_requirement_on_proxies_is_inconclusive(text: str, audits: tuple[ff.Audit, ff.Audit]) -> None:
+    (verdict,) = audits[1].check(text)
+    assert verdict.outcome == "inconclusive"
+    assert "between groups given as probabilities, not between people" in verdict.sentence
+
+
+def test_a_requirement_on_all_rows_is_judged(audits: tuple[ff.Audit, ff.Audit]) -> None:
+    assert audits[1].check("error<=0.9")[0].outcome == "met"
+    assert audits[1].check("error<=0.1")[0].outcome == "not met"
+
+
+def test_a_frontier_says_it_wherever_it_is_shown(tmp_path: Path) -> None:
+    rows = small()
+    known = {"sensitive_features": rows["proxy"]}
+    front, said = told(lambda: ff.trace(rows["X"], rows["y"], n_points=3, progress=False, **known))
+    assert len(said) == 1
+    front, said = told(lambda: front.evaluate(rows["X"], rows["y"], **known))
+    assert len(said) == 1
+    assert front.facts.proxies == front.evaluations["validation"].proxies == ("race",)
+    assert re.search(SAID, front.facts.sentences[-1])
+    assert front.sentences == front.facts.sentences
+    assert "groups of race are probabilities" in repr(front)
+    assert re.search(SAID, front._repr_html_())
+    assert re.search(SAID, front.to_html(tmp_path / "page.html").read_text())
+    front.save(tmp_path / "front")
+    again = ff.load(tmp_path / "front")
+    assert again.proxies == ("race",)
+    assert isinstance(again.evaluations["validation"], Evaluation)
+    assert again.evaluations["validation"].proxies == ("race",)
+    _, said = told(lambda: front.select(least="tpr_gap", within={"error": 0.01}))
+    assert len(said) == 1
+    _, said = told(lambda: front.select(id=0))
+    assert not said
+
+
+def test_a_frontier_judged_by_proxies_says_it() -> None:
+    rows = small()
+    front = ff.trace(rows["X"], rows["y"], sensitive_features={"race": rows["race"]}, n_points=3, progress=False)
+    assert front.proxies == ()
+    front = told(lambda: front.evaluate(rows["X"], rows["y"], sensitive_features=rows["proxy"]))[0]
+    assert front.facts.proxies == ()
+    assert front.proxies == ("race",)
+    assert re.search(SAID, front.sentences[-1])
+    assert re.search(SAID, front._repr_html_())
+
+
+def test_other_calls_warn_once() -> None:
+    rows = small()
+    X, y, proxy = rows["X"], rows["y"], rows["proxy"]
+    model = LogisticRegression().fit(X, y)
+    calls = [
+        lambda: ff.Frontier.from_models({"m": model}, X, y, sensitive_features=proxy),
+        lambda: ff.ParetoFairClassifier().fit(X, y, sensitive_features=proxy),
+        lambda: ff.FrontierClassifier(n_points=3).fit(X, y, sensitive_features=proxy),
+        lambda: ff.trace(X, y, sensitive_features=proxy, estimator=LogisticRegression(), max_fits=3, progress=False),
+        lambda: GroupScore("tpr_gap")(y, model.predict(X), sensitive_features=proxy),
+    ]
+    for call in calls:
+        assert len(told(call)[1]) == 1
+
+
+def test_candidates_judged_by_proxies_say_it() -> None:
+    rows = small()
+    front, _ = told(
+        lambda: ff.Frontier.from_scores({"d": rows["decided"]}, rows["y"], sensitive_features=rows["proxy"])
+    )
+    assert front.facts.proxies == ("race",)
+    assert re.search(SAID, front.sentences[-1])
