@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ import fairfront as ff
 SOURCE = Path(ff.__file__).parent
 ORDER = [
     "exceptions",
+    "names",
     "registry",
     "validation",
     "progress",
@@ -103,6 +106,12 @@ def test_optional_packages_are_imported_late(heavy: str) -> None:
             if isinstance(node, ast.ImportFrom) and node.level == 0:
                 names = [node.module or ""]
             assert not any(name.split(".")[0] == heavy for name in names), f"{path.name} needs {heavy} at import"
+
+
+def test_commands_import_rooms_when_they_run() -> None:
+    code = "import sys, fairfront.cli; print(*{'numpy', 'scipy', 'sklearn'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not done.stdout.strip(), "help is slow: a command imports a room at the top of its file, not in its body"
 
 
 def test_public_names_are_all_there() -> None:

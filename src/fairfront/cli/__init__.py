@@ -1,4 +1,7 @@
-"""The command ``fairfront``: one file per command."""
+"""The command ``fairfront``: one file per command.
+
+A command imports the rooms that it works with when it runs, so that help and mistakes in options are answered at once.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,8 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # help is text: markup would turn "by:ID:" into a picture
+    context_settings={"default_map": {"help": False, "data": {"help": False}}},  # typer loads pydantic to read None
 )
 for command in (trace, show, report, select, predict, verify, audit, demo):
     app.command()(command)

@@ -5,21 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
 from ..exceptions import InputError
-from ..measures import Audit
-from ..measures import audit as run_audit
-from ..measures.audit import FORMAT
-from ..measures.requirements import Verdict, parse_requirement
-from ..measures.rewording import reworded
-from ..objectives import Groups
-from ..runs import parse_groups
-from .audit_tables import LEGEND, Columns, console_for_output, missing_lines, rate_table, right_table
-from .csv_columns import as_groups, as_label, as_labels, as_number_column, read_columns
+
+if TYPE_CHECKING:
+    from ..measures import Audit
+    from ..measures.requirements import Verdict
+    from .audit_tables import Columns
 
 EXIT = {"met": 0, "not met": 3, "inconclusive": 4}
 SIDES = ("above", "below")
@@ -50,11 +46,20 @@ def audit(
     confidence: Annotated[float, typer.Option(help="Confidence of intervals.")] = 0.95,
     simultaneous: Annotated[bool, typer.Option(help="Intervals of gaps hold for all groups together.")] = False,
 ) -> None:
-    """Show how decisions differ between groups, how sure that is, and whether requirements are met.
+    """Show how decisions differ between groups and how sure that is.
 
     Exit codes: 0 requirements met (or none asked), 2 bad input, 3 not met, 4 inconclusive: the interval straddles
-    the bound. Example: fairfront audit scored.csv --label repaid --score p --favourable 1 --groups sex,race:ref=White
+    the bound.
+
+    Example: fairfront audit scored.csv --label repaid --score p --favourable 1 --groups sex,race:ref=White
     """
+    from ..measures import audit as run_audit
+    from ..measures.requirements import parse_requirement
+    from ..measures.rewording import reworded
+    from ..objectives import Groups
+    from ..runs import parse_groups
+    from .csv_columns import as_groups, as_number_column, read_columns
+
     for text in require or ():
         parse_requirement(text)
     columns, references = parse_groups(groups, "--groups")
@@ -111,6 +116,8 @@ def _what_is_judged(
     cells: dict[str, list[str]], label: str, score: str | None, decision: str | None, favourable: list[str]
 ) -> tuple[Any, Any, dict[str, Any]]:
     """Return labels, scores or decisions, and which label and side are favourable."""
+    from .csv_columns import as_label, as_labels, as_number_column
+
     if (score is None) == (decision is None):
         raise InputError("give exactly one of --score and --decision: what the model said about each row.")
     truth = as_labels(cells[label], label)
@@ -138,6 +145,8 @@ def _costs(text: str | None) -> dict[str, float] | None:
 
 
 def _read_baseline(path: Path) -> dict[str, Any]:
+    from ..measures.audit import FORMAT
+
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -179,6 +188,8 @@ def _show_json(found: Audit, verdicts: list[Verdict]) -> None:
 
 def _show(found: Audit, verdicts: list[Verdict], before: dict[str, Any] | None) -> None:
     """Print what `Audit.to_dict` shows: a terminal's output ends up in files, so small counts are hidden."""
+    from .audit_tables import LEGEND, console_for_output
+
     console, shown = console_for_output(), found.to_dict()
     said = len(found.notions)
     _say(console, shown["sentences"][:said])
@@ -191,6 +202,8 @@ def _show(found: Audit, verdicts: list[Verdict], before: dict[str, Any] | None) 
 
 
 def _show_table(console: Console, name: str, columns: Columns, before: Columns | None) -> None:
+    from .audit_tables import missing_lines, rate_table, right_table
+
     console.print(rate_table(name, columns, before))
     console.print(right_table(f"{name}: how right decisions are", columns))
     _say(console, missing_lines(name, columns))

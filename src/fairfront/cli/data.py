@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.box import SIMPLE
@@ -11,11 +11,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ..datasets import ORIGINS, Origin, fetch
-from ..datasets.csv_file import csv_path
-from ..datasets.fetching import megabytes
-from ..datasets.places import ENVIRONMENT, find
 from ..exceptions import InputError
+
+if TYPE_CHECKING:
+    from ..datasets import Origin
 
 INTERRUPTED = 130
 
@@ -27,10 +26,13 @@ Name = Annotated[str, typer.Argument(help="Name of the data set, as in the list.
 def list_data(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
-    """List the data sets: rows, terms, target, groups, and where they are.
+    """List the data sets, their terms, targets and groups.
 
     Example: fairfront data list --json
     """
+    from ..datasets import ORIGINS
+    from ..datasets.places import ENVIRONMENT
+
     found = [_summary(ORIGINS[name]) for name in ORIGINS]
     if as_json:
         typer.echo(json.dumps({"format": "fairfront data 1", "data": found}, indent=1))
@@ -53,10 +55,16 @@ def data_path(
         typer.Option("--csv", help="One CSV file with a header, written into the cache: features, groups, target."),
     ] = False,
 ) -> None:
-    """Print the path of a data set: its folder, or one CSV file (always for embedded data).
+    """Print the path of a data set: its folder, or one CSV file.
+
+    Embedded data have no folder and are always written as a file.
 
     Example: fairfront trace "$(fairfront data path loans)" --target outcome --favourable repaid --groups group -o run/
     """
+    from ..datasets import ORIGINS
+    from ..datasets.csv_file import csv_path
+    from ..datasets.places import find
+
     origin = ORIGINS[name]
     place = None if origin.embedded else find(name, origin.file_names)
     if not origin.embedded and place is None:
@@ -66,10 +74,16 @@ def data_path(
 
 @data_app.command("fetch")
 def fetch_data(name: Name) -> None:
-    """Fetch a data set from its public origin into the cache; an interrupted fetch goes on where it stopped.
+    """Fetch a data set from its public origin into the cache.
+
+    An interrupted fetch goes on where it stopped.
 
     Example: fairfront data fetch adult
     """
+    from ..datasets import ORIGINS, fetch
+    from ..datasets.fetching import megabytes
+    from ..datasets.places import find
+
     origin = ORIGINS[name]
     if origin.embedded:
         typer.echo(f"{name} is part of fairfront: nothing to fetch.")
@@ -87,6 +101,8 @@ def fetch_data(name: Name) -> None:
 
 
 def _summary(origin: Origin) -> dict[str, Any]:
+    from ..datasets.places import find
+
     place = None if origin.embedded else find(origin.name, origin.file_names)
     return {
         "name": origin.name,

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
-from sklearn.model_selection import train_test_split
 
-from ..datasets import Dataset, load_loans
 from ..exceptions import InputError, MissingExtraError
-from ..frontier import Frontier
-from ..frontier.selection import plain_place
-from ..measures import GroupRates
-from ..tracing import trace
+
+if TYPE_CHECKING:
+    from ..datasets import Dataset
+    from ..frontier import Frontier
 
 GAP = "tpr_gap"
 TOLERANCE = 0.005
@@ -29,10 +26,15 @@ def demo(
     rows: Annotated[int, typer.Option(help="Number of synthetic loan applications.", min=600)] = 6000,
     seed: Annotated[int, typer.Option(help="Seed of the data and of the split.", min=0)] = 0,
 ) -> None:
-    """Trace the frontier of loan decisions, show it, choose a model, and report it on held-out people.
+    """Go from embedded rows to a chosen model, and report it on test.
+
+    The frontier of loan decisions is traced, shown in the terminal, drawn, and written as a page.
 
     Example: fairfront demo --rows 20000 --output pictures
     """
+    from ..datasets import load_loans
+    from ..tracing import trace
+
     console = Console()
     _make_folder(output)
     data = load_loans(n=rows, seed=seed)
@@ -72,6 +74,9 @@ def demo(
 
 def _split(data: Dataset, seed: int) -> tuple[Any, Any, Any]:
     """Split 60 / 20 / 20, stratified by label and group."""
+    import numpy as np
+    from sklearn.model_selection import train_test_split
+
     group = np.array([str(g) for g in data.sensitive_features()[data.sensitive[0]]])
     strata = np.char.add(data.y.astype(str), group)
     everything = np.arange(len(data.y))
@@ -106,7 +111,7 @@ def _table(front: Frontier, chosen: int) -> Table:
         front.column(GAP, confidence=0.95),
         front.column("selection_ratio"),
     ]
-    plain = int(np.argmin(loss))
+    plain = int(loss.argmin())
     for i, status in enumerate(front.status):
         if not (status.solved or i in (chosen, plain)):
             continue
@@ -124,6 +129,9 @@ def _table(front: Frontier, chosen: int) -> Table:
 
 def _report(console: Console, front: Frontier, chosen: int, X: Any, y: Any, groups: Any) -> None:
     """Report the plain and the chosen model on test, which nothing was chosen on."""
+    from ..frontier.selection import plain_place
+    from ..measures import GroupRates
+
     tested = front.evaluate(X, y, sensitive_features=groups, name="test")
     plain = plain_place(front)
     rates = next(iter(tested.evaluations["test"].groups.values()))

@@ -7,9 +7,6 @@ from typing import Annotated
 
 import typer
 
-from ..runs import predict_file
-from .reading_runs import model_at
-
 
 def predict(
     model: Annotated[Path, typer.Argument(help="Folder written by fairfront select.")],
@@ -21,10 +18,15 @@ def predict(
     trust: Annotated[list[str] | None, typer.Option(help="Type inside an estimator that may be loaded.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file.")] = False,
 ) -> None:
-    """Write labels and probabilities in the order of the rows; group columns are not needed.
+    """Write labels and probabilities for the rows of a file.
 
-    Files larger than memory are read in chunks. Example: fairfront predict model new.csv --keep id -o decided.csv
+    They are in the order of the rows; group columns are not needed. Files larger than memory are read in chunks.
+
+    Example: fairfront predict model new.csv --keep id -o decided.csv
     """
+    from ..runs import predict_file
+    from .reading_runs import model_at
+
     found = model_at(model, trust)
     n = predict_file(
         found,

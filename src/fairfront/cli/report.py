@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from ..exceptions import InputError
-from .reading_runs import run_at
 
 
 def report(
@@ -19,10 +18,15 @@ def report(
     trust: Annotated[list[str] | None, typer.Option(help="Type inside an estimator that may be loaded.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file.")] = False,
 ) -> None:
-    """Write one self-contained page with the frontier, rates per group, and who gains and who loses.
+    """Write the explorer of a run: one page in which a person chooses.
 
-    Figures are those of validation; the test part is not in the file. Example: fairfront report run -o report.html
+    The page is self-contained and shows the frontier, rates per group, and who gains and who loses.
+    Figures are those of validation; the test part is not in the file.
+
+    Example: fairfront report run -o report.html
     """
+    from .reading_runs import run_at
+
     if output.exists() and not overwrite:
         raise InputError(f"{output} exists, expected a new file; give another name, or --overwrite.")
     written = run_at(run, trust).to_html(output, chosen=id, title=title)

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
 from ..exceptions import InputError
-from ..runs import Run
-from ..runs.decision import check_recordable
-from ..runs.keeping import keep_only
-from ..runs.options import plain_id
-from ..runs.run import record_decision
-from ..storage.folders import check_new_folder
-from .reading_runs import run_at
-from .showing import say
+
+if TYPE_CHECKING:
+    from ..runs import Run
 
 
 def select(
@@ -43,10 +38,20 @@ def select(
     trust: Annotated[list[str] | None, typer.Option(help="Type inside an estimator that may be loaded.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output folder.")] = False,
 ) -> None:
-    """Choose a model by a rule on validation, and write it with its card and a record of the decision.
+    """Choose a point of a run and write it as a model with its card.
+
+    The rule is applied on validation, and a record of the decision is kept.
 
     Example: fairfront select run --least-gap tpr --within error:0.005 --by "A. Smith" -o model
     """
+    from ..runs.decision import check_recordable
+    from ..runs.keeping import keep_only
+    from ..runs.options import plain_id
+    from ..runs.run import record_decision
+    from ..storage.folders import check_new_folder
+    from .reading_runs import run_at
+    from .showing import say
+
     if keep not in ("all", "chosen"):
         raise InputError(f"--keep is {keep!r}, expected all or chosen.")
     check_new_folder(output, overwrite=overwrite)

@@ -9,10 +9,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ..runs.options import plain_id, suggested_id
-from .reading_runs import run_at
-from .showing import options_json, print_compared, print_next, print_options, print_picture, print_rates
-
 
 def show(
     run: Annotated[Path, typer.Argument(help="Folder written by fairfront trace.")],
@@ -20,10 +16,16 @@ def show(
     trust: Annotated[list[str] | None, typer.Option(help="Type inside an estimator that may be loaded.")] = None,
     json_output: Annotated[bool, typer.Option("--json", help="Write the options as JSON.")] = False,
 ) -> None:
-    """Show a run: its options, a picture, and rates per group on validation.
+    """Show a run: its options, a picture, and rates per group.
+
+    Figures are those of validation.
 
     Example: fairfront show run --id 3
     """
+    from ..runs.options import plain_id, suggested_id
+    from .reading_runs import run_at
+    from .showing import options_json, print_compared, print_next, print_options, print_picture, print_rates
+
     found = run_at(run, trust)
     if json_output:
         typer.echo(json.dumps(options_json(found), indent=1, allow_nan=False))

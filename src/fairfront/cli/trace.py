@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Console
 
-from ..objectives import LOSSES, NOTIONS
-from ..runs import Settings, parse_groups
-from ..runs.preparing import Prepared, prepare
-from ..runs.tracing_tables import run_of
-from ..storage.checkpoints import check_checkpoint
-from ..storage.folders import check_new_folder
-from ..tables.reading import MISSING, open_source
-from .showing import options_json, print_compared, print_next, print_options
+from ..names import LOSSES, NOTIONS
+
+if TYPE_CHECKING:
+    from ..runs.preparing import Prepared
 
 
 def trace(
@@ -75,8 +71,17 @@ def trace(
     """Trace the frontier between error and the gap of a file's groups.
 
     Tracing sees train, choosing sees validation, the card of a chosen model reports test.
+
     Example: fairfront trace adult.csv --target income --favourable ">50K" --groups sex,race:ref=White -o run
     """
+    from ..runs import Settings, parse_groups
+    from ..runs.preparing import prepare
+    from ..runs.tracing_tables import run_of
+    from ..storage.checkpoints import check_checkpoint
+    from ..storage.folders import check_new_folder
+    from ..tables.reading import MISSING, open_source
+    from .showing import options_json, print_compared, print_next, print_options
+
     check_new_folder(output, overwrite=overwrite)
     check_checkpoint(checkpoint, resume)
     names, references = parse_groups(groups)

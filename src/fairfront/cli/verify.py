@@ -12,9 +12,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ..runs import verify_run
-from .reading_runs import run_at
-
 DIFFERS = 3
 
 
@@ -26,8 +23,13 @@ def verify(
 ) -> None:
     """Refit a run from its manifest and say what agrees.
 
-    Exit codes: 0 all agrees, 2 bad input, 3 something differs. Example: fairfront verify run adult.csv
+    Exit codes: 0 all agrees, 2 bad input, 3 something differs.
+
+    Example: fairfront verify run adult.csv
     """
+    from ..runs import verify_run
+    from .reading_runs import run_at
+
     checks = verify_run(run_at(run, trust), file)
     same = all(check.same for check in checks if check.decisive)
     if json_output:

@@ -1,0 +1,15 @@
+"""Names of notions and losses, without what they stand for: a command lists them in its help and imports no room.
+
+``tests/test_startup.py`` holds them equal to the registries in `objectives`.
+"""
+
+NOTIONS = (
+    "equal_opportunity",
+    "equalized_odds",
+    "predictive_equality",
+    "disparate_mistreatment",
+    "demographic_parity",
+    "group_loss",
+    "score_covariance",
+)
+LOSSES = ("logistic", "hinge", "smoothed_hinge", "squared_hinge", "softmax", "squared")
