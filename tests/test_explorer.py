@@ -19,10 +19,11 @@ from sklearn.linear_model import LogisticRegression
 
 import fairfront as ff
 from fairfront.explorer import Details, describe_points, frontier_fragment, write_explorer
-from fairfront.explorer.hiding import veil_of
 from fairfront.explorer.packing import safe_json
 from fairfront.explorer.page import SCRIPTS, asset
-from fairfront.measures import group_rates
+from fairfront.frontier.evaluating import figures
+from fairfront.measures.disclosure import POOLED
+from fairfront.measures.published import published
 
 HOSTILE = '</script><img src=x onerror="window.hacked=1">\u2028\u202e&amp;'
 
@@ -142,8 +143,8 @@ def test_details_in_place_of_rows(tmp_path: Path) -> None:
     assert record_of(write_explorer(front, tmp_path / "b.html", details=again))["details"] == with_rows["details"]
     with pytest.raises(ff.InputError, match="not on this frontier"):
         write_explorer(front, tmp_path / "c.html", details=replace(again, ids=(*again.ids[:-1], 999)))
-    with pytest.raises(ff.InputError, match="hide counts below"):
-        write_explorer(front, tmp_path / "c.html", details=replace(again, small=5))
+    with pytest.raises(ff.InputError, match="exact counts"):
+        write_explorer(front, tmp_path / "c.html", details=replace(again, small=0))
     with pytest.raises(ff.InputError, match="other fields"):
         Details.from_json('{"version": 99}')
     with pytest.raises(ff.InputError, match="no JSON"):
@@ -165,54 +166,28 @@ def test_candidates_are_laid_over_only_on_the_same_rows(tmp_path: Path) -> None:
         front.to_html(tmp_path / "b.html", baselines=fewer)
 
 
-@given(
-    cells=st.lists(st.tuples(*[st.integers(0, 40)] * 4), min_size=2, max_size=5),
-    kept=st.sampled_from(["tpr", "fpr", "selection", "error"]),
-)
-def test_no_small_count_can_be_read_off(cells: list[tuple[int, ...]], kept: str) -> None:
-    """A reader knows sizes, labels, shown rates and the error of all; small counts of hidden groups stay unknown."""
-    codes, good, decided = [], [], []
-    for g, counts in enumerate(cells):
-        for (label, decision), count in zip([(1, 1), (1, 0), (0, 1), (0, 0)], counts, strict=True):
-            codes += [g] * count
-            good += [bool(label)] * count
-            decided += [bool(decision)] * count
-    if not codes:
-        return
-    rates = group_rates(np.array([decided]), np.array(good), np.array(codes), [str(g) for g in range(len(cells))])
-    veil = veil_of(rates, 1, 10, kept)
-    shown = [g for g in range(len(cells)) if not veil.full[0, g]]
-    for g in shown:
-        assert not any(0 < count < 10 for count in cells[g])
-    for g in shown:
-        assert not veil.half[0, g] or veil.full.any()
-    unknown = [g for g in range(len(cells)) if veil.full[0, g] or veil.half[0, g]]
-    wrong = sum(cells[g][1] + cells[g][2] for g in unknown)
-    right = sum(cells[g][0] + cells[g][3] for g in unknown)
-    mixed = [g for g in shown if cells[g][1] + cells[g][2] and cells[g][0] + cells[g][3]]
-    if mixed or not veil.half.any():
-        assert not 0 < wrong < 10 or not any(sum(cells[g]) for g in shown)
-        assert not 0 < right < 10 or not any(sum(cells[g]) for g in shown)
-
-
-def test_small_groups_are_hidden_with_their_gaps(tmp_path: Path) -> None:
+def test_small_groups_are_pooled_and_counts_rounded(tmp_path: Path) -> None:
     data = ff.datasets.load_loans(n=2600, seed=0)
     X, _ = data.matrix("one_hot")
-    group = data.columns["group"]
+    group = data.columns["group"].astype(object)
+    group[1800:1804], group[1810:1813] = "stray", "other stray"
     front = ff.trace(X[:1800], data.y[:1800], sensitive_features={"group": group[:1800]}, n_points=4)
-    front = front.evaluate(X[1800:], data.y[1800:], sensitive_features={"group": group[1800:]})
+    with pytest.warns(ff.GroupWarning, match="did not have"):
+        front = front.evaluate(X[1800:], data.y[1800:], sensitive_features={"group": group[1800:]})
     record = record_of(front.to_html(tmp_path / "a.html"))
     (attribute,) = record["parts"][0]["attributes"]
-    small = attribute["levels"].index("C")
-    rates = unpacked(attribute["rates"]["tpr"]).reshape(-1, len(attribute["levels"]))
-    assert np.isneginf(rates[:, small]).all()
-    assert small in attribute["left_out"]["tpr"]
-    others = front.evaluations["validation"].groups["group"].rate("tpr")
-    keep = [g for g in range(3) if g != small]
-    expected = np.abs(others[:, keep[0]] - others[:, keep[1]])
-    np.testing.assert_allclose(unpacked(record["parts"][0]["columns"]["tpr_gap"]), expected, atol=1e-12)
+    assert "stray" not in str(record)
+    assert POOLED in attribute["levels"]
+    n = np.array(attribute["n"])
+    assert ((n >= 10) | (n % 5 == 0)).all()
+    rates = unpacked(attribute["rates"]["tpr"]).reshape(-1, len(n))
+    assert np.isnan(rates[:, attribute["levels"].index(POOLED)]).all()  # seven people in all
+    shown = published(front.evaluations["validation"], front.facts.task)
+    np.testing.assert_array_equal(unpacked(record["parts"][0]["columns"]["tpr_gap"]), shown["tpr_gap"])
+    np.testing.assert_array_equal(unpacked(record["parts"][0]["upper"]["tpr_gap"]), figures(shown, "tpr_gap", 0.95))
     open_page = record_of(front.to_html(tmp_path / "b.html", small=0))
     np.testing.assert_array_equal(unpacked(open_page["parts"][0]["columns"]["tpr_gap"]), front.column("tpr_gap"))
+    assert "stray" in open_page["parts"][0]["attributes"][0]["levels"]
 
 
 def test_notebook_shows_a_frontier_without_a_script() -> None:

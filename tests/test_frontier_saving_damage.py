@@ -38,6 +38,8 @@ def test_no_field_is_forgotten() -> None:
         "groups",
         "sizes",
         "effective_n",
+        "small",
+        "sums",
     }
     assert {"task", "left_out", "recipe", "newton"} <= {each.name for each in fields(Facts)}
     assert {"linear", "candidates", "estimators"} <= set(POINTS)

@@ -12,8 +12,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..frontier import Frontier
-from ..frontier.saving_counts import withheld
 from ..measures import GroupRates
+from ..measures.disclosure import EXACT, ROUNDED
 from ..runs import Run
 from ..runs.options import leading_gap, main_error, main_gap, plain_id, suggested_id, tolerance_of, vouched_for
 from ..storage.foreign import SUFFIX, untrusted_types
@@ -83,11 +83,10 @@ def _legend(front: Frontier) -> list[str]:
         lines[0] += f" at most: upper end of the {gap} at 95 % confidence."
     if len(names) > 1:
         lines.append(f"Gaps are the worst over {', '.join(names)}; ratios the least.")
-    lines += [
-        f"Groups of {name} whose figures are hidden, and which are in no gap: {', '.join(hidden)}."
-        for name, rates in front.evaluations["validation"].groups.items()
-        if (hidden := [level for level, hide in zip(rates.levels, withheld(rates), strict=True) if hide])
-    ]
+    record = front.evaluations["validation"]
+    if record.weighted:
+        lines.append("Rates are weighted by the sample weights; counts are rows.")
+    lines.append(ROUNDED if record.small else EXACT)
     lead = leading_gap(front).replace("_", " ")
     what = f"upper end of the {gap}" if sure and lead == gap else f"{lead} as observed"
     return [*lines, f"suggested: the least {what} within {tolerance_of(front):g} of the smallest {main_error(front)}."]
@@ -160,28 +159,18 @@ def _steps(values: Any, cells: int) -> Any:
     return np.rint(scaled * (cells - 1)).astype(int)
 
 
-def print_rates(console: Console, front: Frontier, ids: list[int], small: int = 10) -> None:
+def print_rates(console: Console, front: Frontier, ids: list[int]) -> None:
     """Print rates per group on validation of some points side by side; groups of a few people have none."""
     for name, rates in front.evaluations["validation"].groups.items():
         shown = RATES if isinstance(rates, GroupRates) else VALUES
-        kept_back = withheld(rates)
         what = "Rates" if shown is RATES else "Means"
         table = Table(title=f"{what} per group of {escape(name)} on validation")
         for head in ("group", "n", *(f"{rate} (id {i})" for rate in shown for i in ids)):
             table.add_column(head, justify="left" if head == "group" else "right")
         for j, level in enumerate(rates.levels):
-            few = rates.n[j] < small or not np.isfinite(rates.n[j])
-            cells = [
-                _rate(float(rates.rate(rate)[front.place(i), j]), hidden=bool(few or kept_back[j]))
-                for rate in shown
-                for i in ids
-            ]
-            table.add_row(escape(level), f"fewer than {small}" if few else f"{rates.n[j]:.0f}", *cells)
+            cells = [_digits(float(rates.rate(rate)[front.place(i), j])) for rate in shown for i in ids]
+            table.add_row(escape(level), f"{rates.n[j]:.0f}", *cells)
         console.print(table)
-
-
-def _rate(value: float, hidden: bool) -> str:
-    return "hidden" if hidden and not np.isfinite(value) else _digits(value)
 
 
 def say(console: Console, text: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..measures.disclosure import nearest
 from ..objectives import Array
 from .packing import rounded
 
@@ -19,7 +20,8 @@ def calibration_bins(
     """Return mean probability, share with the favourable label and rows of each bin, or None with too few people.
 
     Bins start with about equal numbers of rows and are joined from the left until each has at least ``small`` rows
-    of either label, so that no share gives a small count back.
+    of either label. Unless ``small`` is 0, rows are rounded to multiples of 5, so that the bins of a large group do not
+    tell what rounding changed in a small one.
     """
     order = np.argsort(probability, kind="stable")
     order = order[weight[order] > 0]
@@ -28,11 +30,11 @@ def calibration_bins(
         return None
     predicted = [np.average(probability[piece], weights=weight[piece]) for piece in pieces]
     observed = [np.average(good[piece], weights=weight[piece]) for piece in pieces]
-    return {
-        "predicted": rounded(predicted, 4),
-        "observed": rounded(observed, 4),
-        "n": [len(piece) for piece in pieces],
-    }
+    n = np.array([len(piece) for piece in pieces], dtype=np.float64)
+    if small:
+        n = nearest(n)
+        observed = [nearest(share * rows) / rows for share, rows in zip(observed, n, strict=True)]
+    return {"predicted": rounded(predicted, 4), "observed": rounded(observed, 4), "n": rounded(n, 0)}
 
 
 def _joined(pieces: list[NDArray[np.intp]], good: NDArray[np.bool_], least: int) -> list[NDArray[np.intp]]:

@@ -9,13 +9,14 @@ from typing import Any
 
 from ..exceptions import InputError
 from ..frontier import Frontier
+from ..measures.disclosure import check_small
 from ..measures.intervals import check_confidence
 from ..validation import check_count
 from .describing import describe
 from .order import detailed, most_detailed
 from .rows import refuse_test, rows_of
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,9 @@ class Details:
     n : int
         Number of rows.
     confidence, small
-        Of the intervals, each on its own; counts from 1 to ``small`` - 1 are hidden (None).
+        Of the intervals, each on its own; counts below ``small`` are rounded, 0 where they are exact.
+    weighted : bool
+        Whether rates are weighted by sample weights; counts are rows.
     plain : int
         The id that every point is compared with.
     ids : tuple of int
@@ -38,8 +41,8 @@ class Details:
         ``error`` (``mse`` for regression): ``change``, ``lower``, ``upper`` against the plain model, one per id.
     attributes : tuple of mappings
         Per sensitive attribute: ``name``, ``levels``, ``n``, ``rates`` (per rate the change of every group and of its
-        gap to the reference, who ``gained`` and ``lost``, and which of the two is too ``few`` to be shown),
-        ``calibration`` (bins per id and group, or None).
+        gap to the reference, and how many rows ``gained`` and ``lost``), ``calibration`` (bins per id and group, or
+        None).
     told_apart : str
         Bits in base64, (ids, ids): whether the rows tell two points apart, in the error or in a gap of the notion.
     """
@@ -48,6 +51,7 @@ class Details:
     n: int
     confidence: float
     small: int
+    weighted: bool
     plain: int
     ids: tuple[int, ...]
     overall: Mapping[str, Any]
@@ -102,7 +106,8 @@ def describe_points(
     confidence : float
         Of each interval on its own.
     small : int
-        Counts of people from 1 to ``small`` - 1 are hidden; 0 hides none.
+        10: small groups are pooled and small counts rounded (`measures.disclosure`); 0: exact counts, for use where the
+        rows are kept.
 
     Returns
     -------
@@ -110,7 +115,7 @@ def describe_points(
     """
     refuse_test(on)
     check_confidence(confidence)
-    check_count(small, "small", least=0)
+    check_small(small)
     most = (
         most_detailed(X.shape[0] if hasattr(X, "shape") else len(X)) if limit is None else check_count(limit, "limit")
     )
@@ -122,6 +127,7 @@ def describe_points(
         n=rows.n,
         confidence=confidence,
         small=small,
+        weighted=rows.record.weighted,
         plain=int(front.ids[rows.places[rows.plain]]),
         ids=tuple(int(i) for i in front.ids[places]),
         **found,

@@ -16,7 +16,7 @@ from .moved import most_moved
 from .notions import not_compared, rates_of
 from .order import detailed, walk
 from .packing import packed, rounded
-from .parts import left_out_of, part_of
+from .parts import part_of
 from .rows import is_test
 
 
@@ -31,12 +31,11 @@ def gathered(
 ) -> dict[str, Any]:
     """Return what the page reads."""
     shown = {name: record for name, record in front.evaluations.items() if not is_test(name)}
-    kept = rates_of(front.facts.notions, front.facts.task)[0]
     described = detailed(front, () if chosen is None else (chosen,))
     return {
         "facts": facts_of(front),
         "points": points_of(front),
-        "parts": [part_of(shown[name], front.facts.task, small, kept) for name in _ordered(shown, on)],
+        "parts": [part_of(shown[name], front.facts.task, small) for name in _ordered(shown, on)],
         "baselines": [_baseline(front, name, other, on, small) for name, other in baselines.items()],
         "moved": most_moved(front, described),
         "details": None if details is None else _details(details),
@@ -105,8 +104,7 @@ def _baseline(front: Frontier, name: str, other: Frontier, on: str | None, small
         raise InputError("baselines are compared on rates, expected an evaluation; call front.evaluate(...) first.")
     record = front.evaluations[on]
     front.overlay(other, next(iter(record.columns)), on=on)
-    kept = rates_of(front.facts.notions, front.facts.task)[0]
-    part = part_of(other.evaluations[on], front.facts.task, small, kept, left_out_of(record, small, kept))
+    part = part_of(other.evaluations[on], front.facts.task, small)
     names = getattr(other.points, "names", None)
     return {
         "name": name,
@@ -122,6 +120,7 @@ def _details(details: Details) -> dict[str, Any]:
         "n": details.n,
         "confidence": details.confidence,
         "small": details.small,
+        "weighted": details.weighted,
         "ids": list(details.ids),
         "overall": details.overall,
         "attributes": list(details.attributes),

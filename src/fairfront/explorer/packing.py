@@ -1,6 +1,6 @@
 """Numbers and text on their way into a page: arrays as base64, JSON that cannot leave its element.
 
-A hidden figure is minus infinity and one without a value is NaN; JSON has neither, base64 of the floats has both.
+A figure without a value is NaN, which JSON does not have and base64 of the floats has.
 """
 
 from __future__ import annotations
@@ -11,9 +11,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-
-HIDDEN = -np.inf
-"""What stands in an array where a figure would give away a small count."""
 
 UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
@@ -31,7 +28,7 @@ def packed_bits(flags: ArrayLike) -> str:
 
 
 def rounded(values: ArrayLike, digits: int = 6) -> list[Any]:
-    """Return nested lists of rounded numbers with None for NaN and for hidden figures."""
+    """Return nested lists of rounded numbers with None for NaN."""
     array = np.round(np.asarray(values, dtype=np.float64), digits)
     found = array.astype(object)
     found[~np.isfinite(array)] = None

@@ -39,20 +39,19 @@ class Change:
         up = np.hypot(self.upper - self.value, other.value - other.lower)
         return Change(value, value - down, value + up)
 
+    def moved_to(self, value: Array) -> Change:
+        """Return this difference with another value in the middle of its interval."""
+        return Change(value, self.lower - self.value + value, self.upper - self.value + value)
+
     @property
     def told(self) -> NDArray[np.bool_]:
         """Tell where zero lies outside the interval."""
         return np.asarray((self.lower > 0) | (self.upper < 0))
 
 
-def share_change(gained: Array, lost: Array, size: Array, confidence: float, least: float = 0.0) -> Change:
-    """Return the change of a share when ``gained`` of ``size`` rows come in and ``lost`` go out.
-
-    Fewer than ``least`` rows that differ are taken as ``least``: the interval gets wider, never shorter, and does not
-    give the small count back.
-    """
+def share_change(gained: Array, lost: Array, size: Array, confidence: float) -> Change:
+    """Return the change of a share when ``gained`` of ``size`` rows come in and ``lost`` go out."""
     net, differ = gained - lost, gained + lost
-    differ = np.where((differ > 0) & (differ < least), np.maximum(least, np.abs(net)), differ)
     n = np.where(size > 0, size, np.nan)
     half = normal_quantile(confidence) * np.sqrt(np.maximum(differ + 1.0 - net**2 / (n + 2.0), 0.0)) / (n + 2.0)
     middle = net / (n + 2.0)

@@ -16,7 +16,9 @@ from ..frontier.matching import checked_features, held_rows
 from ..frontier.points import LinearPoints
 from ..frontier.posterior_points import PosteriorPoints
 from ..frontier.selection import plain_place
-from ..measures.table import decide
+from ..measures import Evaluation
+from ..measures.part_sums import part_sums
+from ..measures.table import decide, judgement_of
 from ..objectives import Array, Attribute, Task
 from ..problems.fits.learners import scores_of_learner
 from .order import Places
@@ -28,7 +30,7 @@ class Rows:
 
     ``decided`` (k, n) says who is decided favourably and ``wrong`` (k, n) where the decision is not the label; for
     regression they are the predictions and the squared errors. ``probability`` (k, n) is that of the favourable label
-    where the models give one.
+    where the models give one. ``record`` judges the points on these rows, with exact counts.
     """
 
     task: Task
@@ -40,6 +42,7 @@ class Rows:
     decided: NDArray[Any]
     wrong: NDArray[Any]
     probability: Array | None
+    record: Evaluation
 
     @property
     def n(self) -> int:
@@ -71,6 +74,7 @@ def rows_of(front: Frontier, places: Places, X: Any, y: Any, sensitive_features:
     matrix, labels, n = held.of(matrix), held.labels, len(held.labels)
     scores = scores_at(front, places, matrix)
     decided = decide(scores, task)
+    sums = part_sums(decided, labels, task, attributes, weight)
     regression = task.kind == "regression"
     return Rows(
         task=task,
@@ -82,6 +86,7 @@ def rows_of(front: Frontier, places: Places, X: Any, y: Any, sensitive_features:
         decided=decided if regression else decided == task.favourable,
         wrong=(decided - labels) ** 2 if regression else decided != labels,
         probability=_probability(front, places, matrix, scores),
+        record=judgement_of(sums, task, attributes, "rows", None),
     )
 
 

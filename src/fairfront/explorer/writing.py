@@ -12,7 +12,7 @@ from typing import Any
 from .. import __version__
 from ..exceptions import InputError
 from ..frontier import Frontier
-from ..validation import check_count
+from ..measures.disclosure import check_small
 from .details import Details, describe_points
 from .gathering import gathered
 from .page import page
@@ -65,13 +65,13 @@ def write_explorer(
     python : str
         The Python line that does, with ``{id}``.
     small : int
-        Counts of people from 1 to ``small`` - 1 are hidden, with what would give them back; 0 hides none, for a page
-        that is kept as the rows are.
+        10: small groups are pooled and small counts rounded (`measures.disclosure`); 0: exact counts, for a page that
+        is kept where the rows are.
     overwrite : bool
         Whether a file that is there may be replaced.
     """
     refuse_test(on)
-    check_count(small, "small", least=0)
+    check_small(small)
     target = _target(path, overwrite)
     judged = _evaluation(front, on)
     if X is not None:
@@ -129,8 +129,7 @@ def _check_details(front: Frontier, details: Details | None, on: str, small: int
         raise InputError(f"details describe id {strange[0]}, which is not on this frontier; describe its points again.")
     if details.small < small:
         raise InputError(
-            f"details hide counts below {details.small}, expected {small} or more; describe the points again with "
-            f"small={small}."
+            f"details have exact counts, expected small ones rounded; describe the points again with small={small}."
         )
     if details.on != on and details.on not in front.evaluations:
         raise InputError(f"details are about {details.on!r} rows, expected {on!r}; pass on={details.on!r}.")

@@ -67,7 +67,7 @@ def figures(record: Evaluation, name: str, confidence: float | None) -> Array:
     if isinstance(rates, GroupRates) and kind == "selection_ratio":
         return selection_ratio_lower(rates, confidence, sizes)
     if isinstance(rates, GroupRates) and kind in GAPS:
-        return worst_gap_upper(rates, GAPS[kind], confidence, sizes if kind != "recall_gap" else None)
+        return worst_gap_upper(rates, GAPS[kind], confidence, sizes)
     return values
 
 

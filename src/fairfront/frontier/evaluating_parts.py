@@ -13,7 +13,7 @@ from ..exceptions import FairfrontWarning, InputError
 from ..measures import Evaluation
 from ..measures.part_sums import PartSums, joined_sums, part_sums
 from ..measures.score_bins import SURE, count_scores, score_edges
-from ..measures.table import check_scores, decide, evaluation_of
+from ..measures.table import check_scores, decide, judgement_of
 from ..objectives import Array, Task
 from ..problems.dask.passes import reduced
 from ..validation import as_weights, check_labels, is_dask, take_rows
@@ -50,7 +50,7 @@ def evaluate_parts(
     sums = reduced(part.count, X, y, sensitive_features, sample_weight, combine=_joined)
     if sums is None:
         raise InputError("X has 0 rows, or sample_weight is zero in every row, expected rows to judge.")
-    return evaluation_of(sums, facts.task, book.attributes, name, _area(sums))
+    return judgement_of(sums, facts.task, book.attributes, name, _area(sums))
 
 
 @dataclass(frozen=True, eq=False)

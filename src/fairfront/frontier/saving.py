@@ -1,13 +1,12 @@
 """Saving and loading frontiers: one folder of arrays and JSON, and estimators of others in files of skops.
 
 Written are models, objectives, names, settings and evaluations. Not written are training rows, labels of rows, the
-names of groups that were left out as too small, and counts below 10 with what would give them back (the rule is in
-`saving_counts`). docs/files.md describes the files.
+names of groups that were left out as too small, and exact counts below 10 (the policy is `measures.disclosure`).
+docs/files.md describes the files.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,8 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import GroupWarning, InputError
+from ..exceptions import InputError
 from ..measures import Evaluation
+from ..measures.disclosure import LIMIT
+from ..measures.published import published
 from ..objectives import Array, Groups
 from ..pareto import nondominated
 from ..solvers import Status
@@ -26,7 +27,6 @@ from ..storage.packages import read_package, write_package
 from .candidate_points import CandidateFacts
 from .candidates import CLASS_GAPS, VALUE_GAPS
 from .frontier import Frontier
-from .saving_counts import LIMIT, shareable, withheld_sentence
 from .saving_evaluations import evaluation_content, evaluation_of
 from .saving_facts import facts_content, facts_of_content
 from .saving_points import Stored, format_of, kind_of
@@ -54,7 +54,7 @@ def save_frontier(front: Frontier, path: Any, *, overwrite: bool = False) -> Pat
 def write_frontier(front: Frontier, folder: Any) -> None:
     """Write the files of a frontier into a folder, which is made if it is not there; part of what writes more."""
     place = Path(folder)
-    front = without_small_counts(front)
+    front = published_frontier(front)
     kind = kind_of(front.points)
     place.mkdir(exist_ok=True)
     stored = format_of(kind).write(front.points, place)
@@ -87,7 +87,6 @@ def load_frontier(path: Any, *, trusted: Sequence[str] = ()) -> Frontier:
         _check_lengths(front)
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise InputError(f"{path} does not have the parts of a frontier ({error}); save it again.") from error
-    _warn(withheld_sentence(front.evaluations))
     return front
 
 
@@ -123,16 +122,15 @@ def _check_lengths(front: Frontier) -> None:
             raise InputError(f"{name} has {count} points, expected {N}, as many as there are models; save it again.")
 
 
-def without_small_counts(front: Frontier) -> Frontier:
-    """Return a frontier as it is written: without small counts, with a warning where they kept something out."""
+def published_frontier(front: Frontier) -> Frontier:
+    """Return a frontier as it is written: small groups pooled and small counts rounded in its evaluations."""
     groups = front.facts.recipe.get("groups")
     if isinstance(groups, Groups) and groups.min_size < LIMIT:
         raise InputError(
             f"this frontier was traced with Groups(min_size={groups.min_size}), so that its gaps may describe fewer "
             f"than {LIMIT} people, which is not written to files; trace it with min_size={LIMIT} or more."
         )
-    evaluations = {name: shareable(record, bool(front.facts.left_out)) for name, record in front.evaluations.items()}
-    _warn(withheld_sentence(evaluations))
+    evaluations = {name: published(record, front.facts.task) for name, record in front.evaluations.items()}
     front = replace(front, evaluations=evaluations)
     return _candidates(front) if isinstance(front.facts, CandidateFacts) else front
 
@@ -161,11 +159,6 @@ def _axes(front: Frontier, record: Evaluation) -> Array:
         for notion in front.facts.notions
     ]
     return np.column_stack([record.columns[front.facts.loss], *gaps])
-
-
-def _warn(sentence: str) -> None:
-    if sentence:
-        warnings.warn(sentence, GroupWarning, stacklevel=3)
 
 
 def _inside(name: str, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

@@ -27,12 +27,17 @@ def evaluation_content(record: Evaluation) -> tuple[dict[str, Any], Arrays]:
     for i, (name, rates) in enumerate(record.groups.items()):
         sizes = record.sizes.get(name, {})
         groups.append({"name": name, "kind": _kind(rates), "levels": list(rates.levels), "sizes": list(sizes)})
-        arrays |= {f"groups.{i}.{field}": getattr(rates, field) for field in _fields(type(rates))}
+        arrays |= {
+            f"groups.{i}.{field}": value
+            for field in _fields(type(rates))
+            if (value := getattr(rates, field)) is not None
+        }
         arrays |= {f"groups.{i}.sizes.{rate}": values for rate, values in sizes.items()}
     content = {
         "name": record.name,
         "n": record.n,
         "effective_n": record.effective_n,
+        "small": record.small,
         "columns": list(record.columns),
         "signed": list(record.signed),
         "groups": groups,
@@ -59,7 +64,8 @@ def evaluation_of(content: Mapping[str, Any], arrays: Arrays) -> Evaluation:
         if each["kind"] not in RATES:
             raise InputError(f"figures are of the kind {each['kind']!r}, which this version does not know; upgrade.")
         known = RATES[each["kind"]]
-        values = {field: arrays[f"groups.{i}.{field}"] for field in _fields(known)}
+        names = [name for name in _fields(known) if name != "labelled" or f"groups.{i}.labelled" in arrays]
+        values: dict[str, Any] = {name: arrays[f"groups.{i}.{name}"] for name in names}
         groups[each["name"]] = known(levels=tuple(each["levels"]), **values)
         if each["sizes"]:
             sizes[each["name"]] = {rate: arrays[f"groups.{i}.sizes.{rate}"] for rate in each["sizes"]}
@@ -72,4 +78,5 @@ def evaluation_of(content: Mapping[str, Any], arrays: Arrays) -> Evaluation:
         sizes=sizes,
         effective_n=content["effective_n"],
         proxies=tuple(content.get("proxies", ())),
+        small=content["small"],
     )

@@ -88,10 +88,8 @@ def effective_sizes(
 
 def effective_sizes_of(once: RateSums, squared: RateSums) -> dict[str, Array]:
     """Return effective numbers of rows from sums of weights and of squared weights."""
-    sizes = {
-        of: np.nan_to_num(ratio(getattr(once, of) ** 2, getattr(squared, of))) for of in set(DENOMINATORS.values())
-    }
-    return {name: sizes[of] for name, of in DENOMINATORS.items()}
+    known = DENOMINATORS | ({"recall": "of_class"} if hasattr(once, "of_class") else {})
+    return {name: np.nan_to_num(ratio(getattr(once, of) ** 2, getattr(squared, of))) for name, of in known.items()}
 
 
 def rate_gap_intervals(rates: GroupRates, name: str, confidence: float = 0.95, sizes: Sizes | None = None) -> Interval:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from ..objectives import Array, Attribute, Task
 from .contrasts import PerGroup
-from .rates import ClassSums, RateSums, class_sums, rate_sums
+from .rates import ClassSums, GroupRates, RateSums, class_sums, rate_sums
 from .score_bins import ScoreBins, joined_bins
-from .sums import added, membership, weighted_sums
+from .sums import added, membership, of_groups, weighted_sums
 from .values import MeanSums, mean_sums
 
 
@@ -33,20 +33,30 @@ class RowSums:
 
 @dataclass(frozen=True, eq=False)
 class PartSums:
-    """The sums of one set of rows: ``groups`` per attribute, and ``once`` and ``twice`` for effective sizes.
+    """Sums of a set of rows by attribute: ``groups`` in weights, ``people`` in rows, ``twice`` in squared weights.
 
-    ``once`` and ``twice`` are those of weights and of squared weights; they are empty for rows without weights.
+    ``people`` have the rows without a group in their last column, so that their columns add up to all rows. Without
+    sample weights ``groups`` are ``people`` but for that column, and ``twice`` is empty.
     """
 
     rows: RowSums
     groups: tuple[RateSums | MeanSums, ...]
-    once: tuple[RateSums, ...] = ()
-    twice: tuple[RateSums, ...] = ()
+    people: tuple[RateSums | MeanSums, ...]
+    twice: tuple[RateSums | MeanSums, ...] = ()
     bins: ScoreBins | None = None
 
     def rates(self, levels: Sequence[tuple[str, ...]]) -> tuple[PerGroup, ...]:
         """Return rates (or means) per attribute, whose levels are given."""
-        return tuple(sums.rates(each) for sums, each in zip(self.groups, levels, strict=True))
+        parts = zip(self.groups, self.people, levels, strict=True)
+        return tuple(_with_people(sums.rates(each), people) for sums, people, each in parts)
+
+
+def _with_people(rates: PerGroup, people: RateSums | MeanSums) -> PerGroup:
+    """Add how many rows of each group have which label."""
+    if not isinstance(rates, GroupRates) or not isinstance(people, RateSums):
+        return rates
+    by_label = getattr(people, "of_class", np.column_stack([people.positives, people.negatives]))
+    return replace(rates, labelled=by_label[: len(rates.n)])
 
 
 def part_sums(
@@ -60,27 +70,30 @@ def part_sums(
     members = [
         membership(a.membership() if a.codes is None else a.codes, len(truth), len(a.levels)) for a in attributes
     ]
-    groups = tuple(_group_sums(decided, truth, task, member, weight) for member in members)
+    everyone = [np.column_stack([member, 1.0 - member.sum(axis=1)]) for member in members]
+    people = tuple(_group_sums(decided, truth, task, member, None) for member in everyone)
     rows = _row_sums(decided, truth, task, weight)
     if weight is None:
-        return PartSums(rows, groups)
-    good = truth == task.favourable
-    once = tuple(rate_sums(good, good, member, member.shape[1], weight) for member in members)
-    twice = tuple(rate_sums(good, good, member**2, member.shape[1], weight**2) for member in members)
-    return PartSums(rows, groups, once, twice)
+        return PartSums(rows, tuple(of_groups(each, range(len(each.n) - 1)) for each in people), people)
+    groups = tuple(_group_sums(decided, truth, task, member, weight) for member in members)
+    if task.kind == "regression":
+        return PartSums(rows, groups, people)
+    own = truth.astype(decided.dtype)[None]
+    twice = tuple(_group_sums(own, truth, task, member**2, weight**2) for member in members)
+    return PartSums(rows, groups, people, twice)
 
 
 def joined_sums(parts: Sequence[PartSums]) -> PartSums:
     """Add up the sums of several sets of rows, in the order given."""
 
-    def across(name: str) -> tuple[RateSums, ...]:
+    def across(name: str) -> tuple[Any, ...]:
         return tuple(added(each) for each in zip(*(getattr(part, name) for part in parts), strict=True))
 
     bins = [part.bins for part in parts if part.bins is not None]
     return PartSums(
         added([part.rows for part in parts]),
         across("groups"),
-        across("once"),
+        across("people"),
         across("twice"),
         joined_bins(bins) if bins else None,
     )

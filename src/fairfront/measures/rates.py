@@ -7,7 +7,7 @@ loss gap of 0 is not a rate gap of 0. Rates describe the sample given; small gro
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -24,7 +24,8 @@ from .sums import as_models, membership, ratio, weighted_sums
 class GroupRates(PerGroup):
     """Rates of N models in the c groups of one attribute; NaN where a rate has no denominator.
 
-    ``positives`` and ``negatives`` (c,) are the weights of rows with the favourable label and with another.
+    ``positives`` and ``negatives`` (c,) are the weights of rows with the favourable label and with another,
+    ``labelled`` (c, 2) how many rows these are (for several classes (c, K), by class), where that is known.
     Shapes (N, c), probabilities within a group:
 
     - ``selection``  P(favourable decision)
@@ -41,6 +42,7 @@ class GroupRates(PerGroup):
     tpr: Array
     fpr: Array
     error: Array
+    labelled: Array | None = field(default=None, kw_only=True)
 
     @property
     def accuracy(self) -> Array:

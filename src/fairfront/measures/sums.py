@@ -75,3 +75,29 @@ def added(records: Sequence[Record]) -> Record:
     first: Any = records[0]
     sums = {each.name: reduce(np.add, [getattr(record, each.name) for record in records]) for each in fields(first)}
     return replace(first, **sums)  # type: ignore[no-any-return]
+
+
+BY_MODEL = frozenset({"hit", "false_alarm", "hits", "prediction", "residual", "squared"})
+"""Fields of sums with an axis of models before that of groups."""
+
+
+def along_groups(record: Record, change: Callable[[Array, int], Array]) -> Record:
+    """Return a record of sums with every field changed along its axis of groups."""
+    known: Any = record
+    names = [each.name for each in fields(known)]
+    changed = {name: change(getattr(known, name), int(name in BY_MODEL)) for name in names}
+    return replace(known, **changed)  # type: ignore[no-any-return]
+
+
+def of_groups(record: Record, places: Sequence[int]) -> Record:
+    """Return the sums of some groups."""
+    return along_groups(record, lambda values, axis: np.take(values, places, axis))
+
+
+def pooled(record: Record, members: Sequence[Sequence[int]]) -> Record:
+    """Return sums in which each new group is made of several old ones."""
+
+    def joined(values: Array, axis: int) -> Array:
+        return np.stack([np.take(values, some, axis).sum(axis=axis) for some in members], axis=axis)
+
+    return along_groups(record, joined)

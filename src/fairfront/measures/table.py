@@ -21,6 +21,9 @@ from .contrasts import PerGroup, gaps, selection_ratio, worst_gap
 from .intervals import effective_sizes_of
 from .overall import auc
 from .part_sums import PartSums, part_sums
+from .rates import RateSums
+
+Levels = dict[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +51,10 @@ class Evaluation:
     proxies : tuple of str
         Attributes whose groups are probabilities: their rates are weighted means, and their gaps usually understate
         gaps between people.
+    small : int
+        Counts below it are rounded, see `fairfront.measures.disclosure`; 0 for exact counts.
+    sums : PartSums or None
+        Exact counts behind the figures; they stay in memory and are never written.
     """
 
     name: str
@@ -58,6 +65,13 @@ class Evaluation:
     sizes: dict[str, dict[str, Array]] = field(default_factory=dict)
     effective_n: float | None = None
     proxies: tuple[str, ...] = ()
+    small: int = 0
+    sums: PartSums | None = field(default=None, repr=False)
+
+    @property
+    def weighted(self) -> bool:
+        """Tell whether rates are weighted by unequal sample weights."""
+        return self.effective_n is not None
 
     @property
     def n_models(self) -> int:
@@ -105,30 +119,44 @@ def evaluate_scores(
     weight = check_weights(sample_weight, len(truth))
     sums = part_sums(decide(values, task), truth, task, attributes, weight)
     area = auc(values[:, 0], truth == 1, weight) if task.kind == "binary" else None
-    return evaluation_of(sums, task, attributes, name, area)
+    return judgement_of(sums, task, attributes, name, area)
 
 
-def evaluation_of(
+def judgement_of(
     sums: PartSums, task: Task, attributes: Sequence[Attribute], name: str, area: Array | None
 ) -> Evaluation:
+    """Make the record of sums over all rows whose groups are those of attributes."""
+    proxies = tuple(attribute.name for attribute in attributes if attribute.is_proxy)
+    return replace(evaluation_of(sums, task, levels_of(attributes), name, area), proxies=proxies)
+
+
+def levels_of(attributes: Sequence[Attribute]) -> Levels:
+    """Return the groups of each attribute by its name, the reference last."""
+    return {each.name: each.levels for each in attributes}
+
+
+def evaluation_of(sums: PartSums, task: Task, levels: Levels, name: str, area: Array | None) -> Evaluation:
     """Make the record of sums over all rows; ``area`` (N,) is the AUC of two classes."""
     columns = _overall(sums, task) | ({} if area is None else {"auc": area})
     signed: dict[str, Array] = {}
     groups: dict[str, PerGroup] = {}
-    for attribute, rates in zip(attributes, sums.rates([a.levels for a in attributes]), strict=True):
-        prefix = f"{attribute.name}." if len(attributes) > 1 else ""
+    for attribute, rates in zip(levels, sums.rates(list(levels.values())), strict=True):
+        prefix = f"{attribute}." if len(levels) > 1 else ""
         columns |= {prefix + key: column for key, column in _worst(rates).items()}
         signed |= {prefix + key: gap for key, gap in _signed(rates, task).items()}
-        groups[attribute.name] = rates
-    proxies = tuple(attribute.name for attribute in attributes if attribute.is_proxy)
-    record = Evaluation(name, int(sums.rows.n), columns, signed, groups, proxies=proxies)
+        groups[attribute] = rates
+    record = Evaluation(name, int(sums.rows.n), columns, signed, groups, sums=sums)
     return _with_sizes(record, sums) if sums.rows.uneven else record
 
 
 def _with_sizes(record: Evaluation, sums: PartSums) -> Evaluation:
     """Add effective sizes, so that unequal weights do not make intervals too sure."""
-    pairs = zip(record.groups, sums.once, sums.twice, strict=True)
-    sizes = {name: effective_sizes_of(once, twice) for name, once, twice in pairs}
+    pairs = zip(record.groups, sums.groups, sums.twice, strict=False)
+    sizes = {
+        name: effective_sizes_of(once, twice)
+        for name, once, twice in pairs
+        if isinstance(once, RateSums) and isinstance(twice, RateSums)
+    }
     return replace(record, sizes=sizes, effective_n=float(sums.rows.weight**2 / sums.rows.squared))
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..exceptions import GroupWarning, InputError
+from ..exceptions import InputError
 from ..explorer import Details, write_explorer
 from ..frontier import Frontier
 from ..frontier.points import LinearPoints
@@ -109,9 +108,7 @@ class Run:
         return write_folder(Path(path), self._fill, overwrite=overwrite)
 
     def _fill(self, folder: Path) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", GroupWarning)  # small counts were hidden, and that was told, when traced
-            write_frontier(self.frontier, folder / FRONTIER)
+        write_frontier(self.frontier, folder / FRONTIER)
         encoding, arrays = self.encoder.to_content()
         write_package(folder, ENCODER, "fairfront encoder", encoding, arrays)
         write_package(folder, TEST, "fairfront test figures", {"points": self.tested, "stability": self.stability}, {})
@@ -128,9 +125,7 @@ def read_run(folder: Path, trusted: tuple[str, ...] = ()) -> Run:
     manifest = check_manifest(read_json(folder / MANIFEST), str(folder / MANIFEST))
     encoding, arrays = read_package(folder, ENCODER, "fairfront encoder")
     tested, _ = read_package(folder, TEST, "fairfront test figures")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GroupWarning)
-        front = load_frontier(folder / FRONTIER, trusted=trusted)
+    front = load_frontier(folder / FRONTIER, trusted=trusted)
     return Run(
         frontier=front,
         encoder=TableEncoder.from_content(encoding, arrays),

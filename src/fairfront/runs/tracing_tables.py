@@ -11,7 +11,7 @@ from ..exceptions import FairfrontError
 from ..explorer import describe_points
 from ..frontier import Frontier
 from ..frontier.points import LinearPoints
-from ..frontier.saving import without_small_counts
+from ..frontier.saving import published_frontier
 from ..measures.rewording import reworded
 from ..solvers import Newton
 from ..storage.checkpoints import check_checkpoint
@@ -93,9 +93,8 @@ def run_of(
     front = front.evaluate(held.X, held.y, sensitive_features=held.groups, sample_weight=held.weight)
     held = held.seen()  # rows of a file larger than memory, or a sample of them
     known: dict[str, Any] = {"sensitive_features": held.groups, "sample_weight": held.weight}
-    # groups left out in training are not in these aggregates, and their sizes could be had by subtraction
-    details = None if front.facts.left_out else describe_points(front, held.X, held.y, **known)
-    front = without_small_counts(front)  # what is shown now is what the files will say
+    details = describe_points(front, held.X, held.y, **known)
+    front = published_frontier(front)  # what is shown now is what the files will say
     del held
     origin: Mapping[str, Any] = {
         "name": Path(data).name if isinstance(data, (str, Path)) else "data frame",

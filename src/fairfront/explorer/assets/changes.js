@@ -20,10 +20,10 @@ function groupSentence(record, line, g, level) {
   const spoken = [["selection", `people decided as ${GOOD}`]];
   if (raw.facts.rates.includes("tpr") || raw.facts.rates.includes("recall")) spoken.push(["tpr", `people labelled ${GOOD} decided so`]);
   if (raw.facts.rates.includes("fpr")) spoken.push(["fpr", `people with another label decided as ${GOOD}`]);
-  if (spoken.every(([rate]) => record.rates[rate].lower[line][g] === null)) return el("li", null, named(level), `: not shown, because fewer than ${raw.small} people change or a count is that small.`);
+  if (spoken.every(([rate]) => record.rates[rate].lower[line][g] === null)) return el("li", null, named(level), ": too few people.");
   const clauses = spoken.flatMap(([rate, whom], i) => {
     const [change, lower, upper] = ["change", "lower", "upper"].map((k) => record.rates[rate][k][line][g]);
-    if (change === null || lower === null) return [i ? "; " : "", `${whom}: not shown, fewer than ${raw.small} change or a count is that small`];
+    if (change === null || lower === null) return [i ? "; " : "", `${whom}: too few people`];
     const [said, ends] = moreOrFewer(change, lower, upper);
     return [i ? "; " : "", el("b", null, said), ` ${whom}${ends}`];
   });
@@ -63,7 +63,7 @@ function shareSentences(record, line) {
 function meanSentences(record, line) {
   return record.levels.map((level, g) => {
     const [change, lower, upper] = ["change", "lower", "upper"].map((k) => record.rates.prediction[k][line][g]);
-    return el("li", null, named(level), ": mean prediction ", el("b", null, change === null ? "hidden" : signedNumber(change)),
+    return el("li", null, named(level), ": mean prediction ", el("b", null, change === null ? "too few people" : signedNumber(change)),
       change === null || lower === null ? "." : ` ${ends(change, lower, upper, "prediction")}.`);
   });
 }
@@ -106,39 +106,26 @@ function drawMoves(choose) {
     return;
   }
   const { change } = record.rates.selection;
-  const sides = [...record.levels, "Everyone"].map((_, g) => movesOf(record, line, g));
-  const most = Math.max(1, ...sides.flatMap((side) => [side.gained.high, side.lost.high]));
-  const rows = [...record.levels, "Everyone"].map((level, g) => (g === record.levels.length && sides[g].gained.words === "hidden" ? null
-    : el("tr", null, el("th", { scope: "row" }, named(level)),
-      ["gained", "lost"].map((side) => el("td", { "data-move": `${side}|${g}` }, sides[g][side].words, meter(side, sides[g][side].high / most))),
-      el("td", null, change[line][g] === null ? "hidden" : signed(1000 * change[line][g], 0)))));
+  const count = (side, g) => record.rates.selection[side][line][g];
+  const groups = [...record.levels, "Everyone"];
+  const most = Math.max(1, ...groups.flatMap((_, g) => [count("gained", g), count("lost", g)]));
+  const rows = groups.map((level, g) => el("tr", null, el("th", { scope: "row" }, named(level)),
+    ["gained", "lost"].map((side) => el("td", { "data-move": `${side}|${g}` }, whole(count(side, g)), meter(side, count(side, g) / most))),
+    el("td", null, change[line][g] === null ? "too few people" : signed(1000 * change[line][g], 0))));
   put("moves", el("table", null, el("thead", null, el("tr", null, ["Group", "Newly favoured", "Newly refused", "Net per 1 000"].map((h) => el("th", { scope: "col" }, h)))),
-    el("tbody", null, rows)), note(`People of the ${whole(details.n)} ${details.on} rows whose decision differs from the ${PLAIN}'s. A smaller gap can come from favourable decisions taken away: read both columns.`));
+    el("tbody", null, rows)), note(`Rows of the ${whole(details.n)} ${details.on} rows whose decision differs from the ${PLAIN}'s${details.weighted ? "; the net per 1 000 is weighted by sample weights" : ""}. ${countsWords(details.small)} A smaller gap can come from favourable decisions taken away: read both columns.`));
 }
 
 // Predictions are values: nobody is favoured or refused, but a group's predictions rise or fall and fit better or worse.
 function valueMoves(record, line) {
   const cell = (rate, g) => {
     const [change, lower, upper] = ["change", "lower", "upper"].map((k) => record.rates[rate][k][line][g]);
-    if (change === null || lower === null) return el("td", null, "hidden");
+    if (change === null || lower === null) return el("td", null, "too few people");
     return el("td", null, signedNumber(change), el("small", { class: "words" }, `${signedNumber(lower)} to ${signedNumber(upper)}${lower <= 0 && upper >= 0 ? "; cannot be told from zero" : ""}`));
   };
   const rows = record.levels.map((level, g) => el("tr", null, el("th", { scope: "row" }, named(level)), cell("prediction", g), cell("mse", g)));
   return [el("table", null, el("thead", null, el("tr", null, ["Group", "Mean prediction", "Mean squared error"].map((h) => el("th", { scope: "col" }, h)))), el("tbody", null, rows)),
     note(`Change against the ${PLAIN} on the ${whole(details.n)} ${details.on} rows, each with its own 95 % interval. A squared error above zero means that the group is predicted less well.`)];
-}
-
-// Counts, or what may be said of them: where one side is too few to be shown, the other is known up to that.
-function movesOf(record, line, g) {
-  const { gained, lost, change, few } = record.rates.selection;
-  const shown = (v) => ({ words: whole(v), high: v });
-  if (gained[line][g] !== null) return { gained: shown(gained[line][g]), lost: shown(lost[line][g]) };
-  const hidden = { words: "hidden", high: 0 };
-  if (g >= record.levels.length || change[line][g] === null || few[0][line][g] === few[1][line][g]) return { gained: hidden, lost: hidden };
-  const net = Math.abs(change[line][g] * record.n[g]);
-  const small = { words: `fewer than ${details.small}`, high: 0 };
-  const large = { words: `${whole(net + 1)} to ${whole(net + details.small - 1)}`, high: net };
-  return few[0][line][g] ? { gained: small, lost: large } : { gained: large, lost: small };
 }
 
 function meter(kind, share) {

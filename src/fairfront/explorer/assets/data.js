@@ -1,6 +1,5 @@
-// The page's data: JSON with arrays in base64. Hidden figures are -Infinity, undefined ones NaN.
+// The page's data: JSON with arrays in base64. Figures without a value are NaN.
 
-const HIDDEN = -Infinity;
 const raw = JSON.parse(document.getElementById("data").textContent);
 
 function bytes(base64) {
@@ -22,7 +21,7 @@ function unpackAll(named) {
 
 function attributeOf(given, count) {
   const c = given.levels.length;
-  const several = given.recalls || { rates: {}, behind: {}, rows: {}, classes_out: [] };
+  const several = given.recalls || { rates: {}, behind: {}, rows: {} };
   const rates = unpackAll({ ...several.rates, ...given.rates });
   return {
     ...given,
@@ -30,7 +29,6 @@ function attributeOf(given, count) {
     behind: { ...given.behind, ...several.behind },
     rows: { ...several.rows, tpr: given.labels.positives, fpr: given.labels.negatives },
     recalls: given.recalls ? Object.keys(several.rates) : [],
-    recallsOut: several.classes_out,
     zRecall: several.z,
     rateNames: [...rates.keys()].filter((name) => !given.recalls || name !== "tpr"), // the recall of one class
     known: (name) => rates.has(name),

@@ -93,7 +93,7 @@ function withInterval(change, lower, upper, name) {
 function drawCards(choose) {
   const least = leastNow();
   put("cards", card("plain", raw.facts.trained ? "Plain model" : "Most accurate candidate", raw.points.plain, choose), card("chosen", raw.facts.trained ? "Chosen model" : "Chosen candidate", state.chosen, choose),
-    card("least", "Least gap within the tolerance", least.place, choose, `${columnWords(state.gap)} is hidden at every point within the tolerance, because it would give away counts below ${raw.small}. Look at another gap.`));
+    card("least", "Least gap within the tolerance", least.place, choose, `${columnWords(state.gap)} has no value at any point within the tolerance: too few people. Look at another gap.`));
 }
 
 // A wish typed by the reader: the smallest error under the cap, said in a sentence.

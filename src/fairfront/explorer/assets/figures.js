@@ -59,8 +59,7 @@ function number(value) {
 }
 
 function missing(value) {
-  if (value === HIDDEN || value === null) return "hidden";
-  return Number.isNaN(value) ? "not defined" : "";
+  return value === null || Number.isNaN(value) ? "too few people" : "";
 }
 
 // Shares are written as per cent, their differences as points of a per cent.
@@ -118,16 +117,14 @@ function newcombe(p1, n1, p2, n2, z = Z) {
 
 // The least that the worst gap between groups can be, sure for all pairs at once: 0 where every pair may be equal.
 function gapLower(attribute, rate, place) {
-  if (rate !== "recall") return pairsLower(attribute, rate, place, attribute.left_out[rate], attribute.z);
-  const stay = attribute.recalls.filter((_, k) => !attribute.recallsOut.includes(k));
-  return Math.max(0, ...stay.map((name) => pairsLower(attribute, name, place, attribute.left_out.recall, attribute.zRecall)));
+  if (rate !== "recall") return pairsLower(attribute, rate, place, attribute.z);
+  return Math.max(0, ...attribute.recalls.map((name) => pairsLower(attribute, name, place, attribute.zRecall)));
 }
 
-function pairsLower(attribute, rate, place, out, z) {
+function pairsLower(attribute, rate, place, z) {
   let least = 0;
   for (let a = 0; a < attribute.c; a += 1) {
     for (let b = a + 1; b < attribute.c; b += 1) {
-      if (out.includes(a) || out.includes(b)) continue;
       const [low, high] = newcombe(attribute.rate(rate, place, a), attribute.behind[rate][a],
         attribute.rate(rate, place, b), attribute.behind[rate][b], z);
       if (low > 0) least = Math.max(least, low);

@@ -10,9 +10,14 @@ function rateOrder(attribute) {
   return [...first, ...attribute.rateNames.filter((rate) => !first.includes(rate))];
 }
 
+// What was done with small counts, the same words wherever they matter.
+function countsWords(small) {
+  return small ? `Groups of fewer than ${small} people are pooled, counts below ${small} are rounded to 0, 5 or 10, and figures are computed from the rounded counts.`
+    : "Counts are exact, small ones too: keep this page where the rows are kept.";
+}
+
 function countWords(attribute, rate, g) {
-  const n = (attribute.rows[rate] || attribute.n)[g];
-  return n === null ? `some count below ${raw.small}` : `n = ${whole(n)}`;
+  return `n = ${whole((attribute.rows[rate] || attribute.n)[g])}`;
 }
 
 // A bar from zero, which stands on the left, or in the middle where a mean may be below zero.
@@ -62,7 +67,8 @@ function drawBars() {
     put("bars", note("Rates by group need an evaluation: front = front.evaluate(X, y, sensitive_features=...) before front.to_html(path)."));
     return;
   }
-  const hidden = attribute.hides ? note(`Figures that would give away counts below ${raw.small} are hidden, here and in the downloads.`) : null;
-  put("bars", el("div", { class: "rates" }, rateOrder(attribute).map((rate) => rateBlock(attribute, rate))), hidden,
+  const part = partNow();
+  const counts = note(`${part.weighted ? "Rates are weighted by sample weights; n counts rows. " : ""}${countsWords(part.small)}`);
+  put("bars", el("div", { class: "rates" }, rateOrder(attribute).map((rate) => rateBlock(attribute, rate))), counts,
     attribute.shares ? note("Whiskers are 95 % intervals, each on its own (Wilson).") : null);
 }

@@ -72,19 +72,21 @@ function followGap() {
   if (part && part.columns.has(state.gap)) state.attribute = part.attributes.indexOf(attributeOfColumn(part, state.gap));
 }
 
-// Where the rules of the page look at less than those of Python do, it is said beside them.
+// Groups that a worst gap is not about, because they have too few people for the rate, are named beside the rules.
 function ruleNote(part) {
   if (!part || !part.columns.has(state.gap)) return null;
   const attribute = attributeOfColumn(part, state.gap);
-  const rate = kindOf(state.gap).replace(/_gap$/, "");
-  const out = (attribute.left_out[rate] || []).map((g) => named(attribute.levels[g]));
-  if (rate === "recall") out.push(...attribute.recallsOut.map((k) => named(`label “${raw.facts.classes[k]}”`)));
-  const values = part.columns.get(state.gap);
-  const passed = solved.filter((place) => values[place] === HIDDEN).length;
-  if (!out.length && !passed) return null;
-  return note(["These rules ", out.length ? ["leave out ", out.flatMap((each, i) => [i ? ", " : "", each])] : null, out.length && passed ? " and " : null,
-    passed ? `pass over ${whole(passed)} of ${whole(solved.length)} points where the gap is hidden` : null,
-    `: counts below ${raw.small} are not shown. front.select in Python looks at every group and point, so the same rule may pick another model there; front.select(id=...) gives the one seen here.`]);
+  const out = notCompared(attribute, kindOf(state.gap).replace(/_gap$/, ""));
+  if (!out.length) return null;
+  return note([`The gap is over ${attribute.c - out.length} of ${attribute.c} groups of `, named(attribute.name), "; not compared, too few people: ",
+    out.flatMap((g, i) => [i ? ", " : "", named(attribute.levels[g])]), "."]);
+}
+
+// The groups without a rate: nobody there has the label that it is about, or they are a few people in all.
+function notCompared(attribute, rate) {
+  const names = rate === "recall" ? attribute.recalls : [rate];
+  const known = names.filter((name) => attribute.known(name));
+  return known.length ? attribute.levels.map((_, g) => g).filter((g) => known.some((name) => Number.isNaN(attribute.rate(name, raw.points.plain, g)))) : [];
 }
 
 function fillParts() {
@@ -138,7 +140,7 @@ function headings() {
   const notions = facts.notions.map((n) => n.name.replaceAll("_", " ")).join(" and ");
   put("subtitle", `${whole(N)} ${facts.trained ? "models, each a trade-off between accuracy and" : "candidates, judged on accuracy and"} ${notions}, for `,
     facts.sensitive.flatMap(([name], i) => [i ? ", " : "", named(name)]), part ? `. Rates on ${part.name.slice(0, 40)}, ${whole(part.n)} rows.` : ". Training figures only: no evaluation was made.");
-  put("footer", `Written by fairfront ${raw.version} on ${raw.written}. The page holds aggregates only, hides counts below ${raw.small}, holds no test rows and loads nothing. `
+  put("footer", `Written by fairfront ${raw.version} on ${raw.written}. The page holds aggregates only, holds no test rows and loads nothing. ${countsWords(part ? part.small : raw.small)} `
     + "A frontier is a trade-off for one notion, one data set and one kind of model; which point is right is a decision about people. No legal conclusion is drawn.");
   put("notices", notices(part));
 }
@@ -152,14 +154,10 @@ function notHere(part) {
   if (!part) {
     return el("p", { class: "notice" }, "No evaluation is in this page, so figures are those of training: losses, not rates of decisions. Call front.evaluate(X, y, sensitive_features=...) on validation rows first.");
   }
-  return part.attributes.map((a) => [a, leftOutOf(a)]).filter(([, groups]) => groups.length).map(([a, groups]) => el("p", { class: "notice" },
-    groups.length > 1 ? "Groups not in the gaps: " : "Group not in the gaps: ", groups.flatMap((g, i) => [i ? ", " : "", el("b", null, named(a.levels[g]))]), " (", named(a.name),
-    `). Some of their counts are below ${raw.small} people and are hidden: this page cannot say how these people fare. Ask for figures on more rows before you decide.`));
-}
-
-function leftOutOf(attribute) {
-  const about = raw.facts.rates.find((rate) => attribute.left_out[rate]);
-  return about ? attribute.left_out[about] : [];
+  const out = (attribute) => [...new Set(raw.facts.rates.flatMap((rate) => notCompared(attribute, rate)))];
+  return part.attributes.map((a) => [a, out(a)]).filter(([, groups]) => groups.length).map(([a, groups]) => el("p", { class: "notice" },
+    `Gaps are over ${a.c - groups.length} of ${a.c} groups of `, named(a.name), "; not compared, too few people: ",
+    groups.flatMap((g, i) => [i ? ", " : "", el("b", null, named(a.levels[g]))]), ". Ask for figures on more rows before you decide."));
 }
 
 function firstChoice() {

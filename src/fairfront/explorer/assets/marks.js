@@ -40,7 +40,7 @@ function signedGap(source, key) {
   for (let place = 0; place < found.length; place += 1) {
     const one = attribute.rate(rate, place, Number(g));
     const other = attribute.rate(rate, place, attribute.c - 1);
-    found[place] = one === HIDDEN || other === HIDDEN ? HIDDEN : one - other;
+    found[place] = one - other;
   }
   return found;
 }

@@ -7,58 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
 import fairfront as ff
 from explorer_visits import browser_fixture, visit_fixture  # noqa: F401
 from fairfront.explorer import describe_points, write_explorer
-from fairfront.explorer.classes import recalls_of
-from fairfront.explorer.hiding import RARELY, Veil, veil_of
-from fairfront.measures.rates import class_rates
-from fairfront.objectives import Task
 from test_explorer import loans, record_of, unpacked
-
-LIMIT = 10
-
-
-def test_the_most_hidden_group_leaves_the_gap_and_two_stay() -> None:
-    full = np.array([[True, False, False], [True, True, False]])
-    nothing = np.zeros_like(full)
-    veil = Veil(nothing[0], nothing[0], full, nothing, "tpr")
-    assert veil.everywhere("tpr").tolist() == [True, False, False]
-
-
-@given(st.lists(st.lists(st.tuples(*[st.integers(0, 30)] * 3), min_size=3, max_size=3), min_size=2, max_size=3))
-def test_no_small_count_of_a_class_can_be_read_off(cells: list[list[tuple[int, ...]]]) -> None:
-    """A reader knows a group's size, error, favourable class and shown recalls; what is left over is not small."""
-    codes, labels, decided = [], [], []
-    for g, by_label in enumerate(cells):
-        for label, counts in enumerate(by_label):
-            for decision, count in enumerate(counts):
-                codes += [g] * count
-                labels += [label] * count
-                decided += [decision] * count
-    if not codes:
-        return
-    names = [str(g) for g in range(len(cells))]
-    task = Task("multiclass", (0, 1, 2), favourable=2)
-    rates = class_rates(np.array([decided]), np.array(labels), 3, 2, np.array(codes), names)
-    veil = veil_of(rates, 1, LIMIT, "recall")
-    recalls = recalls_of(rates, task, veil.full, veil.everywhere("recall"), LIMIT, RARELY)
-    for g, by_label in enumerate(cells):
-        if veil.full[0, g]:
-            assert recalls.hidden[0, g].all()
-            continue
-        table = np.array(by_label)
-        right = np.diag(table)
-        hidden = recalls.hidden[0, g]
-        for counts in (right, table.sum(axis=1) - right, table.sum(axis=1)):
-            assert not any(0 < count < LIMIT for count in counts[~hidden])
-            assert not 0 < counts[hidden].sum() < LIMIT
-        assert hidden.sum() != 1 or not table[hidden].sum()
 
 
 def students() -> tuple[ff.Frontier, Any, Any, Any]:
@@ -72,18 +27,17 @@ def students() -> tuple[ff.Frontier, Any, Any, Any]:
     return front.evaluate(*rows[:2], sensitive_features=rows[2]), *rows
 
 
-def test_a_rare_class_does_not_hide_the_others(visit: Any, tmp_path: Path) -> None:
+def test_a_rare_class_hides_nothing(visit: Any, tmp_path: Path) -> None:
     front, X, y, groups = students()
     path = write_explorer(front, tmp_path / "a.html", X=X, y=y, sensitive_features=groups)
     (attribute,) = record_of(path)["parts"][0]["attributes"]
     rates = front.evaluations["validation"].groups["group"]
     shown = unpacked(attribute["rates"]["tpr"]).reshape(-1, 2)
-    np.testing.assert_allclose(shown, rates.rate("tpr"), atol=1e-6)
-    assert 2 in attribute["recalls"]["classes_out"]
-    assert np.isneginf(unpacked(attribute["recalls"]["rates"]["recall:2"])).any()
+    np.testing.assert_allclose(shown, rates.rate("tpr"), atol=0.02)
+    assert all(value % 5 == 0 or value >= 20 for value in attribute["recalls"]["rows"]["recall:2"])
     found = visit(path)
     assert "“pass”" in found.text("#bars")
-    assert "label “rare”" in found.text("#rule-note")
+    assert "rounded to 0, 5 or 10" in found.text("#bars")
     assert "NaN" not in found.text("main")
     found.check_quiet()
 
@@ -108,28 +62,19 @@ def small_third() -> tuple[ff.Frontier, Any, Any, Any]:
     return front.evaluate(*rows[:2], sensitive_features=rows[2]), *rows
 
 
-def test_a_saved_frontier_hides_what_the_fresh_one_hides(visit: Any, tmp_path: Path) -> None:
+def test_a_saved_frontier_gives_the_page_of_the_fresh_one(visit: Any, tmp_path: Path) -> None:
     front, *_ = small_third()
-    with pytest.warns(ff.GroupWarning, match="has no figures"):
-        front.save(tmp_path / "run")
+    front.save(tmp_path / "run")
     fresh = record_of(front.to_html(tmp_path / "a.html"))["parts"][0]
-    with pytest.warns(ff.GroupWarning, match="has no figures"):
-        again = ff.load(tmp_path / "run")
-    path = again.to_html(tmp_path / "b.html")
-    loaded = record_of(path)["parts"][0]
-    for rate in ("tpr", "selection"):
-        one, other = (unpacked(p["attributes"][0]["rates"][rate]) for p in (fresh, loaded))
-        assert not np.isnan(other).any()
-        assert (np.isneginf(one) <= np.isneginf(other)).all()
-    assert set(fresh["attributes"][0]["left_out"]["tpr"]) <= set(loaded["attributes"][0]["left_out"]["tpr"])
+    path = ff.load(tmp_path / "run").to_html(tmp_path / "b.html")
+    assert record_of(path)["parts"][0] == fresh
     found = visit(path)
-    assert "not defined" not in found.text("#bars")
-    assert "Group" in found.text("#notices")
+    assert "C" in found.text("#bars")
     found.check_quiet()
 
 
-@pytest.mark.parametrize("small", [10, 10_000])
-def test_candidates_open_even_where_no_gap_can_be_shown(visit: Any, tmp_path: Path, small: int) -> None:
+@pytest.mark.parametrize("small", [10, 0])
+def test_candidates_open(visit: Any, tmp_path: Path, small: int) -> None:
     data = ff.datasets.load_loans(n=2400, seed=0)
     (X, _), y, groups = data.matrix("one_hot"), data.y, {"group": data.columns["group"]}
     models = {f"model {c}": LogisticRegression(C=c).fit(X, y) for c in (1e-6, 0.1, 10.0)}
@@ -137,14 +82,14 @@ def test_candidates_open_even_where_no_gap_can_be_shown(visit: Any, tmp_path: Pa
     found = visit(write_explorer(front, tmp_path / "a.html", X=X, y=y, sensitive_features=groups, small=small))
     assert "Most accurate candidate" in found.text("#cards")
     assert "plain model" not in found.text("main").lower()
-    assert "front.select in Python" in found.text("#rule-note")
+    assert ("Counts are exact" if small == 0 else "rounded to 0, 5 or 10") in found.text("footer")
     found.fill("#cap", "5")
     found.page.locator("#picture").focus()
     found.page.keyboard.press("End")
     found.check_quiet()
 
 
-def test_means_of_hidden_groups_are_not_in_the_gap(tmp_path: Path) -> None:
+def test_means_of_a_few_people_are_not_given(tmp_path: Path) -> None:
     rng = np.random.default_rng(7)
     X = rng.normal(size=(1200, 2))
     group = np.repeat(["a", "b", "c", "d"], [600, 500, 94, 6])
@@ -157,9 +102,9 @@ def test_means_of_hidden_groups_are_not_in_the_gap(tmp_path: Path) -> None:
         front = front.evaluate(X, y, sensitive_features={"group": group})
     part = record_of(front.to_html(tmp_path / "a.html"))["parts"][0]
     means = front.evaluations["validation"].groups["group"]
-    shown = [means.levels.index(g) for g in ("a", "b")]
-    expected = np.abs(np.diff(means.rate("mse")[:, shown], axis=1))[:, 0]
-    np.testing.assert_allclose(unpacked(part["columns"]["mse_gap"]), expected)
+    shown = means.rate("mse")[:, [means.levels.index(g) for g in ("a", "b", "c")]]
+    np.testing.assert_allclose(unpacked(part["columns"]["mse_gap"]), shown.max(axis=1) - shown.min(axis=1))
+    assert part["attributes"][0]["n"][part["attributes"][0]["levels"].index("(small groups)")] == 5
 
 
 def test_learners_that_give_probabilities_are_calibrated() -> None:

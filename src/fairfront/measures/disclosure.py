@@ -1,0 +1,136 @@
+"""Disclosure: the one policy for small counts in everything that is published (files, pages, cards, terminals, JSON).
+
+Nothing is hidden and nobody is left out of a figure. Counts of people are published as follows:
+
+1. Groups of fewer than `LIMIT` people are pooled as `POOLED`. Figures of fewer than `LIMIT` people are not given.
+2. A count from 1 to `LIMIT` - 1 is rounded to the nearest of 0, 5 and 10. So that what remains of a whole is such a
+   count too, wholes that are to be split are rounded to multiples of 5 while they are small themselves.
+3. The rest of a whole is the published whole less the published part, and the total over groups stays what it is in
+   every table: one large count, that with the most room, takes up what rounding changed in its column. Where no count
+   has that room, all counts of the column are rounded to multiples of 5.
+4. Every rate, gap, ratio and interval is computed from published counts (with sample weights, from weights that are
+   scaled by published over exact rows).
+
+So no large group disappears, no worst figure leaves anyone out, and subtracting published counts from one another
+gives back rounded counts only. Choosing in memory uses exact counts.
+
+Axes, in this order: model (N), group (c, those without a group last), label or decision.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InputError
+from ..objectives import Array
+from ..objectives.cells import FEWEST
+
+LIMIT = FEWEST
+STEP = 5
+POOLED = "(small groups)"
+FEW = f"fewer than {LIMIT} people"
+ROUNDED = (
+    f"Counts of fewer than {LIMIT} people are rounded to 0, 5 or 10, groups of fewer than {LIMIT} are pooled, and "
+    "figures are computed from the rounded counts."
+)
+EXACT = (
+    "Exact counts: small groups and small counts are shown as they are (small = 0), for use where the rows are kept."
+)
+
+
+def check_small(small: Any) -> int:
+    """Return the limit below which counts are rounded: `LIMIT`, or 0 for exact counts."""
+    if isinstance(small, bool) or small not in (0, LIMIT):
+        raise InputError(
+            f"small is {small!r}, expected {LIMIT} (counts below it are rounded) or 0 (exact counts, for use where "
+            "the rows are kept)."
+        )
+    return int(small)
+
+
+def publish_sizes(n: Array, labels: int = 1, decisions: int = 1) -> Array:
+    """Return the sizes of groups (c,) that may be published, for tables of so many labels and decisions.
+
+    The last of them may be the rows without a group. Their sum is the number of all rows, which everybody knows.
+    """
+    everybody = np.full((1, len(n)), 2.0 * n.sum())  # more than any group has: nothing is left over that is small
+    return np.asarray(_split(n[None], everybody, n.sum(keepdims=True), LIMIT * labels * decisions, 0)[0])
+
+
+def publish_labels(labels: Array, n: Array, decisions: int = 2) -> Array:
+    """Return the rows of groups by label, (c, K), that may be published; ``n`` (c,) are published sizes."""
+    limit = LIMIT * decisions
+    total = _chain(labels.sum(axis=0)[None, None], n.sum()[None, None], None, limit)[:, 0]
+    return np.asarray(_chain(labels[None], n[None], total, limit)[0])
+
+
+def publish_decisions(decided: Array, whole: Array, total: Array | None = None) -> Array:
+    """Return the rows of one label by decision, (N, c, D), that may be published.
+
+    ``whole`` (c,) are the published rows of the label in each group, ``total`` (N, D) published rows of all groups
+    where they are known already.
+    """
+    if total is None:
+        total = publish_totals(decided.sum(axis=1), float(whole.sum()))
+    return _chain(decided, np.broadcast_to(whole, decided.shape[:2]), total, LIMIT)
+
+
+def publish_counts(counts: Array) -> tuple[Array, Array]:
+    """Return counts of N lists (N, c) that may be published, and their totals (N,); wholes are not published."""
+    total = rounded(counts.sum(axis=1))
+    return _split(counts, np.full(counts.shape, 2.0 * max(float(total.max()), 1.0)), total, LIMIT, 0), total
+
+
+def publish_totals(decided: Array, whole: float) -> Array:
+    """Return the rows of all groups by decision, (N, D), that may be published; ``whole`` are those of the label."""
+    return _chain(decided[:, None], np.full((len(decided), 1), whole), None, LIMIT)[:, 0]
+
+
+def nearest(counts: Array) -> Array:
+    """Return the nearest multiple of 5."""
+    return np.asarray(STEP * np.floor(counts / STEP + 0.5))
+
+
+def rounded(counts: Array, limit: int = LIMIT) -> Array:
+    """Return counts with those below the limit rounded to a multiple of 5."""
+    return np.where(counts < limit, nearest(counts), counts)
+
+
+def _chain(parts: Array, whole: Array, total: Array | None, limit: int) -> Array:
+    """Split wholes (N, c) into parts (N, c, D), one after the other; what is left over is the last of them."""
+    shown, left = np.empty(parts.shape), np.array(whole, dtype=np.float64)
+    last = parts.shape[2] - 1
+    for k in range(last):
+        shown[:, :, k] = _split(parts[:, :, k], left, None if total is None else total[:, k], limit, limit * (last - k))
+        left = left - shown[:, :, k]
+    shown[:, :, last] = left
+    return shown
+
+
+def _split(part: Array, whole: Array, total: Array | None, limit: int, rest_limit: int) -> Array:
+    """Return parts (N, c) of published wholes (N, c) that may be published; ``total`` (N,) is to be their sum."""
+    kept = np.minimum(part, whole)
+    rest = whole - kept
+    few, few_left = _is_small(kept, limit), _is_small(rest, rest_limit)
+    shown = np.where(few, np.minimum(nearest(kept), whole), kept)
+    shown = np.where(few_left & ~few, whole - np.minimum(nearest(rest), whole), shown)
+    if total is None:
+        return shown
+    touched = few | few_left
+    off: Array = np.asarray(total - shown.sum(axis=1))
+    room = np.where(touched, -1.0, np.minimum(shown - limit, whole - shown - rest_limit))
+    every, widest = np.arange(len(shown)), room.argmax(axis=1)
+    fits = np.asarray(room[every, widest] >= np.abs(off))
+    moved = shown.copy()
+    moved[every, widest] += np.where(fits, off, 0.0)
+    coarse = np.where(kept <= rest, np.minimum(nearest(kept), whole), whole - np.minimum(nearest(rest), whole))
+    settled = np.logical_or(fits, off == 0.0).reshape(-1, 1)
+    found = np.where(settled, moved, coarse)
+    return np.where(np.asarray(touched.any(axis=1)).reshape(-1, 1), found, shown)
+
+
+def _is_small(counts: Array, limit: int) -> NDArray[np.bool_]:
+    return np.asarray((counts > 0) & (counts < limit))

@@ -1,0 +1,185 @@
+"""Evaluations as they are published: small groups pooled, small counts rounded, every figure computed from these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..exceptions import InputError
+from ..objectives import Array, Task
+from .disclosure import LIMIT, POOLED, publish_decisions, publish_labels, publish_sizes, publish_totals
+from .part_sums import PartSums
+from .rates import ClassSums, RateSums
+from .sums import along_groups, of_groups, pooled, ratio
+from .table import Evaluation, evaluation_of
+from .values import MeanSums
+
+
+def published(record: Evaluation, task: Task) -> Evaluation:
+    """Return an evaluation in which no count below `LIMIT` is exact; one that was published already stays as it is."""
+    if record.small:
+        return record
+    if record.sums is None:
+        raise InputError(f"evaluation {record.name!r} has no counts to publish, expected one made by evaluate.")
+    sums, levels = record.sums, {}
+    parts = []
+    for i, (name, rates) in enumerate(record.groups.items()):
+        pool = pool_of(rates.levels, sums.people[i].n[:-1])
+        levels[name] = pool.levels
+        parts.append(_Part(sums, i, pool, task.favourable))
+    shown = PartSums(
+        rows=replace(sums.rows, wrong=_wrong(sums)),
+        groups=tuple(part.weights() for part in parts),
+        people=tuple(part.shown for part in parts),
+        twice=tuple(part.squares() for part in parts) if sums.twice else (),
+    )
+    found = evaluation_of(shown, task, levels, record.name, record.columns.get("auc"))
+    figures = {name: getattr(found, name) for name in ("columns", "signed", "groups", "sizes")}
+    return replace(record, **figures, small=LIMIT, sums=None)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Which old groups make up each new one (``members``), and the names of the new ones, the reference last."""
+
+    levels: tuple[str, ...]
+    members: tuple[tuple[int, ...], ...]
+
+
+def pool_of(levels: Sequence[str], n: Array) -> Pool:
+    """Pool groups of 1 to `LIMIT` - 1 rows; where the reference is one of them, the largest group takes its place."""
+    small = [i for i in range(len(levels)) if 0 < n[i] < LIMIT]
+    if not small:
+        return Pool(tuple(levels), tuple((i,) for i in range(len(levels))))
+    kept = [i for i in range(len(levels)) if i not in small]
+    if kept and kept[-1] != len(levels) - 1:
+        kept.append(kept.pop(int(np.argmax([n[i] for i in kept]))))
+    names = [levels[i] for i in kept[:-1]] + [POOLED] + [levels[i] for i in kept[-1:]]
+    members = [(i,) for i in kept[:-1]] + [tuple(small)] + [(i,) for i in kept[-1:]]
+    return Pool(tuple(names), tuple(members))
+
+
+class _Part:
+    """One attribute of sums: its exact and its published rows, those without a group last."""
+
+    def __init__(self, sums: PartSums, place: int, pool: Pool, good: int) -> None:
+        self.pool, c = pool, len(sums.people[place].n) - 1
+        self.exact: Any = pooled(sums.people[place], (*pool.members, (c,)))
+        self.weight: Any = pooled(sums.groups[place], pool.members)
+        self.twice: Any = pooled(sums.twice[place], pool.members) if sums.twice else None
+        self.weighted = bool(sums.rows.uneven)
+        self.few = self.exact.n < LIMIT  # figures of so few people are not given
+        self.shown = published_people(self.exact, good)
+
+    def weights(self) -> Any:
+        """Return weights scaled by published over exact rows, part by part; none of groups of a few people."""
+        few = self.few[:-1]
+        if isinstance(self.weight, MeanSums):
+            scaled = replace(self.weight, n=self.shown.n[:-1])
+        elif not self.weighted:
+            scaled = of_groups(self.shown, range(len(few)))
+        else:
+            scaled = _scaled(self.weight, self.exact, self.shown)
+        blank = along_groups(scaled, lambda values, axis: np.where(_on(few, values, axis), 0.0, values))
+        return replace(blank, n=scaled.n)
+
+    def squares(self) -> Any:
+        """Return squared weights such that effective sizes are scaled as the rows behind them are."""
+        scaled, exact = self.weights(), self.twice
+        found = {}
+        for name in ("positives", "negatives", *(["of_class"] if isinstance(exact, ClassSums) else [])):
+            size = _size(self.weight, exact, name) * _rows(self.shown, self.exact, name)[: len(scaled.n)]
+            found[name] = np.nan_to_num(ratio(getattr(scaled, name) ** 2, size))
+        return replace(exact, **found)
+
+
+def published_people(exact: Any, good: int) -> Any:
+    """Return rows by group, label and decision that may be published; the last group is that without one.
+
+    ``good`` is the favourable one of several classes.
+    """
+    if isinstance(exact, MeanSums):
+        return replace(exact, n=publish_sizes(exact.n))
+    by_class = isinstance(exact, ClassSums)
+    labels = exact.of_class if by_class else np.column_stack([exact.positives, exact.negatives])
+    n = publish_sizes(exact.n, labels.shape[1], 2)
+    rows = publish_labels(labels, n)
+    if not by_class:
+        hit, alarm = _split(exact.hit, labels[:, 0], rows[:, 0]), _split(exact.false_alarm, labels[:, 1], rows[:, 1])
+        return RateSums(n, rows[:, 0], rows[:, 1], hit, alarm)
+    hits = np.stack([_split(exact.hits[:, :, k], labels[:, k], rows[:, k]) for k in range(labels.shape[1])], axis=2)
+    others = n - rows[:, good]
+    alarm = _split(exact.false_alarm, exact.negatives, others)
+    return ClassSums(n, rows[:, good], others, hits[:, :, good], alarm, hits=hits, of_class=rows)
+
+
+def _split(part: Array, whole: Array, shown: Array) -> Array:
+    """Return published parts (N, c) of wholes that are published as ``shown`` (c,)."""
+    return publish_decisions(np.stack([part, whole - part], axis=2), shown)[:, :, 0]
+
+
+def _wrong(sums: PartSums) -> Array:
+    """Return what went wrong on all rows, scaled by published over exact rows of it."""
+    everyone: Any = along_groups(sums.people[0], lambda values, axis: values.sum(axis=axis, keepdims=True))
+    if isinstance(everyone, MeanSums):
+        return sums.rows.wrong
+    if isinstance(everyone, ClassSums):
+        right, whole = everyone.hits[:, 0].sum(axis=1), everyone.n[0]
+        exact = whole - right
+        shown = publish_totals(np.column_stack([right, exact]), float(whole))[:, 1]
+    else:
+        missed, alarm = everyone.positives - everyone.hit[:, 0], everyone.false_alarm[:, 0]
+        exact = missed + alarm
+        shown = _total(missed, everyone.positives[0]) + _total(alarm, everyone.negatives[0])
+    return np.asarray(sums.rows.wrong * np.nan_to_num(ratio(shown, exact)))
+
+
+def _total(part: Array, whole: float) -> Array:
+    return publish_totals(np.column_stack([part, whole - part]), float(whole))[:, 0]
+
+
+def _scaled(weight: Any, exact: Any, shown: Any) -> Any:
+    """Return the weights of the groups with published rows."""
+    c = len(weight.n)
+    known = {"positives": ("hit",), "negatives": ("false_alarm",)}
+    found = {"n": shown.n[:c]}
+    for whole, (part,) in known.items():
+        found[whole] = getattr(weight, whole) * _rows(shown, exact, whole)[:c]
+        found[part] = _share(weight, exact, shown, part, whole) * found[whole]
+    if isinstance(weight, ClassSums):
+        found["of_class"] = weight.of_class * _rows(shown, exact, "of_class")[:c]
+        found["hits"] = _share(weight, exact, shown, "hits", "of_class") * found["of_class"]
+    return replace(weight, **found)
+
+
+def _share(weight: Any, exact: Any, shown: Any, part: str, whole: str) -> Array:
+    """Return the published share of a part: weights of the part and of the rest, each scaled by its rows."""
+    c = len(weight.n)
+
+    def side(record: Any, inside: bool) -> Array:
+        inner = np.asarray(getattr(record, part))[:, :c]
+        return inner if inside else np.asarray(getattr(record, whole)[:c] - inner)
+
+    inside, outside = (
+        np.maximum(side(weight, each), 0.0) * np.nan_to_num(ratio(side(shown, each), side(exact, each)))
+        for each in (True, False)
+    )
+    same = (side(shown, True) == side(exact, True)) & (side(shown, False) == side(exact, False))
+    plain = np.nan_to_num(ratio(side(weight, True), getattr(weight, whole)[:c]))
+    return np.where(same, plain, np.nan_to_num(ratio(inside, inside + outside)))
+
+
+def _rows(shown: Any, exact: Any, name: str) -> Array:
+    return np.nan_to_num(ratio(getattr(shown, name), getattr(exact, name)))
+
+
+def _size(weight: Any, twice: Any, name: str) -> Array:
+    return np.nan_to_num(ratio(getattr(weight, name) ** 2, getattr(twice, name)))
+
+
+def _on(mask: Any, values: Array, axis: int) -> Any:
+    """Return a mask of groups in the shape that fits an array with groups on an axis."""
+    return np.asarray(mask).reshape([-1 if k == axis else 1 for k in range(values.ndim)])
