@@ -40,6 +40,7 @@ def test_no_field_is_forgotten() -> None:
         "effective_n",
         "small",
         "sums",
+        "proxies",
     }
     assert {"task", "left_out", "recipe", "newton"} <= {each.name for each in fields(Facts)}
     assert {"linear", "candidates", "estimators"} <= set(POINTS)

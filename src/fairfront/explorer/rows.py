@@ -74,7 +74,7 @@ def rows_of(front: Frontier, places: Places, X: Any, y: Any, sensitive_features:
     matrix, labels, n = held.of(matrix), held.labels, len(held.labels)
     scores = scores_at(front, places, matrix)
     decided = decide(scores, task)
-    sums = part_sums(decided, labels, task, attributes, weight)
+    sums = part_sums(decided, labels, task, held.attributes, held.weight)
     regression = task.kind == "regression"
     return Rows(
         task=task,
@@ -86,7 +86,7 @@ def rows_of(front: Frontier, places: Places, X: Any, y: Any, sensitive_features:
         decided=decided if regression else decided == task.favourable,
         wrong=(decided - labels) ** 2 if regression else decided != labels,
         probability=_probability(front, places, matrix, scores),
-        record=judgement_of(sums, task, attributes, "rows", None),
+        record=judgement_of(sums, task, held.attributes, "rows", None),
     )
 
 
