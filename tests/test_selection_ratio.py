@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from fairlearn.metrics import demographic_parity_ratio
 from hypothesis import given, settings
@@ -135,3 +136,40 @@ def test_a_frontier_gives_the_lower_end_of_the_ratio() -> None:
     np.testing.assert_array_equal(both[0], selection_ratio_lower(rates, 0.95))
     assert (both[0] <= front.column("sex.selection_ratio")).all()
     assert (front.column("sex.selection_ratio") < 1.0).all()
+
+
+def test_outputs_name_the_reference_that_was_taken_and_how_to_choose_another(tmp_path: Path) -> None:
+    rows, score = people(2_000)
+    y, sex = rows["income"], {"sex": rows["sex"]}
+    found = ff.audit(y, score, sensitive_features=sex, favourable="50000+.", approval_rate=0.2)
+    said = "sex: the reference is Female, the largest group; choose another with Groups(reference={'sex': 'Male'})."
+    assert said in found.sentences
+    assert "the reference is Female, the largest group" in found._repr_html_()
+    assert found.to_dict()["references"] == {"sex": {"group": "Female", "largest": True}}
+    named = ff.audit(
+        y, score, sensitive_features=sex, favourable="50000+.", approval_rate=0.2, groups=ff.Groups(reference="Female")
+    )
+    assert not any("the reference is" in sentence for sentence in named.sentences)
+    path = write_csv({**rows, "p": score}, tmp_path / "scored.csv")
+    words = ["--label", "income", "--score", "p", "--favourable", "50000+.", "--approval-rate", "0.2"]
+    for groups, expected in (("sex", True), ("sex:ref=Female", False)):
+        done = CliRunner().invoke(app, ["audit", str(path), *words, "--groups", groups], env={"COLUMNS": "200"})
+        told = "sex: the reference is Female, the largest group; choose another with sex:ref=Male." in done.output
+        assert told is expected
+
+
+@pytest.mark.filterwarnings("ignore::fairfront.exceptions.GroupWarning")
+def test_a_run_and_its_card_name_the_reference_that_was_taken() -> None:
+    run = ff.trace_table(
+        pd.DataFrame(census(3_000, seed=1)),
+        target="income",
+        favourable="50000+.",
+        groups="sex,race:ref=White",
+        n_points=3,
+        stability=0,
+    )
+    assert run.reference("sex") == "Female, the largest group; choose another with sex:ref=Male"
+    assert run.reference("race") == "White"
+    card = run.select(knee=True).card
+    assert "reference: Female, the largest group; choose another with sex:ref=Male." in card
+    assert "reference: White." in card

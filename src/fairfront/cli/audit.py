@@ -188,11 +188,12 @@ def _show_json(found: Audit, verdicts: list[Verdict]) -> None:
 
 def _show(found: Audit, verdicts: list[Verdict], before: dict[str, Any] | None) -> None:
     """Print what `Audit.to_dict` shows: a terminal's output ends up in files, so small counts are hidden."""
+    from ..measures.words import in_shell, reference_sentences
     from .audit_tables import LEGEND, console_for_output
 
     console, shown = console_for_output(), found.to_dict()
     said = len(found.notions)
-    _say(console, shown["sentences"][:said])
+    _say(console, (*shown["sentences"][:said], *reference_sentences(found.groups.values(), in_shell)))
     for name, columns in shown["tables"].items():
         _show_table(console, name, columns, None if before is None else before["tables"].get(name, {}))
     for level, tables in shown.get("strata", {}).items():

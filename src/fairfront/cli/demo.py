@@ -102,7 +102,7 @@ def _table(front: Frontier, chosen: int) -> Table:
     """Return the solved points, plain model first."""
     caption = f"chosen: the least upper end of the TPR gap within {TOLERANCE} of the smallest error"
     table = Table(title="The frontier (rates on validation)", caption=caption)
-    for head in ("id", "loss (train)", "loss gap (train)", "error", "TPR gap", "at most (95 %)", "approval ratio", ""):
+    for head in ("id", "loss (train)", "loss gap (train)", "error", "TPR gap", "at most (95 %)", "selection ratio", ""):
         table.add_column(head, justify="right" if head else "left")
     loss, gap = front.loss, front.gaps.max(axis=1)
     figures = [

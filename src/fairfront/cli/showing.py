@@ -48,7 +48,7 @@ def print_compared(console: Console, run: Run) -> None:
     """Say what is compared between whom, and where the sensitive attribute was used."""
     facts = run.frontier.facts
     for name, levels in facts.sensitive:
-        say(console, f"Groups of {name}: {', '.join(levels)} (reference: {levels[-1]}).")
+        say(console, f"Groups of {name}: {', '.join(levels)} (reference: {run.reference(name)}).")
     for sentence in run.frontier.sentences:
         say(console, sentence)
     used = "; ".join(f"{where}: {said}" for where, said in run.manifest["sensitive"].items())
@@ -82,7 +82,7 @@ def _legend(front: Frontier) -> list[str]:
     if sure:
         lines[0] += f" at most: upper end of the {gap} at 95 % confidence."
     if len(names) > 1:
-        lines.append(f"Gaps are the worst over {', '.join(names)}; ratios the least.")
+        lines.append(f"Gaps are the largest over {' and '.join(names)}; ratios the smallest.")
     record = front.evaluations["validation"]
     if record.weighted:
         lines.append("Rates are weighted by the sample weights; counts are rows.")

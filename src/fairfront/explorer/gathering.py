@@ -70,6 +70,7 @@ def facts_of(front: Frontier) -> dict[str, Any]:
         "solver": facts.solver,
         "used_for": facts.used_for,
         "sensitive": [[name, list(levels)] for name, levels in facts.sensitive],
+        "largest": list(facts.largest),
         "left_out": [[name, list(levels)] for name, levels in facts.left_out],
         "missing": list(facts.missing),
         "trained": facts.surrogate != "decision",

@@ -149,6 +149,7 @@ def facts_of(setup: Setup, solver: Any, path: Path = "worst_gap") -> Facts:
         solver=repr(solver),
         missing=tuple(a.name for a in setup.attributes if a.n_missing),
         favourable_was_given=setup.favourable_was_given,
+        largest=tuple(a.name for a in setup.attributes if a.largest),
         recipe=setup.recipe,
         newton=solver if isinstance(solver, Newton) else Newton(),
         path=path,

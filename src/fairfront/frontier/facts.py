@@ -17,6 +17,7 @@ class Facts:
 
     ``sensitive`` maps each attribute to its groups, the reference last; ``left_out`` names the groups that
     were too small for the gaps, ``missing`` the attributes that some rows lack (those count in the loss alone);
+    ``largest`` names the attributes whose reference is their largest group because none was named;
     ``recipe``, ``newton`` and ``path`` are the settings that lay out the same problem and solve it again;
     ``measured_on`` says which rows losses and gaps are of; ``proxies`` are the attributes whose groups were given as
     probabilities.
@@ -34,6 +35,7 @@ class Facts:
     solver: str
     missing: tuple[str, ...] = ()
     favourable_was_given: bool = True
+    largest: tuple[str, ...] = ()
     recipe: Mapping[str, Any] = field(default_factory=dict, repr=False)
     newton: Newton = field(default_factory=Newton, repr=False)
     path: Path = "worst_gap"

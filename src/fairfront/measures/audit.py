@@ -26,7 +26,7 @@ from .showing import notes_of, shown_pooled, shown_strata
 from .strata import levels_of, pooled_columns
 from .suppression import suppressed, with_known_totals
 from .tabulating import GroupTable, Settings, tabulate
-from .words import found_sentences, idle_sentence, notion_sentences, pooled_sentences, worst_record
+from .words import found_sentences, idle_sentence, notion_sentences, pooled_sentences, reference_sentences, worst_record
 from .worst import Worst
 
 FORMAT = "fairfront audit 1"
@@ -89,7 +89,9 @@ class Audit:
     @property
     def sentences(self) -> tuple[str, ...]:
         """Say how decisions were made, what each notion compares, and what was found."""
-        return self._sentences(hide=False)
+        said = len(self.notions)
+        sentences = self._sentences(hide=False)
+        return (*sentences[:said], *reference_sentences(self.groups.values()), *sentences[said:])
 
     def _sentences(self, *, hide: bool) -> tuple[str, ...]:
         found = [found_sentences(table, self.confidence, hide=hide) for table in self.groups.values()]
@@ -136,6 +138,10 @@ class Audit:
             "n": self.n,
             "proxies": list(self.proxies),
             "confidence": self.confidence,
+            "references": {
+                name: {"group": table.lines.names[table.lines.reference], "largest": table.lines.largest}
+                for name, table in self.groups.items()
+            },
             "tables": shown,
             "worst": {name: [worst_record(w, table) for w in table.worst] for name, table in self.groups.items()},
             "sentences": list(self._sentences(hide=True)),
@@ -153,7 +159,7 @@ class Audit:
 
     def _repr_html_(self) -> str:
         """Show the audit in a notebook: plain tables, small counts hidden, because notebooks are files too."""
-        return audit_html(self.to_dict(), len(self.notions))
+        return audit_html(self.to_dict(), len(self.notions), reference_sentences(self.groups.values()))
 
 
 def audit(

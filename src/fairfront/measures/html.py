@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -16,11 +16,12 @@ FIGURES = (
 CELL = "text-align:right;padding:2px 8px"
 
 
-def audit_html(shown: Mapping[str, Any], said: int) -> str:
-    """Draw what `Audit.to_dict` shows; the first ``said`` sentences stand above the tables, the others below."""
+def audit_html(shown: Mapping[str, Any], said: int, references: Sequence[str]) -> str:
+    """Draw what `Audit.to_dict` shows; the first ``said`` sentences and the references stand above the tables."""
     sentences = [f"<p>{escape(sentence)}</p>" for sentence in shown["sentences"]]
     tables = [_table(name, columns) for name, columns in shown["tables"].items()]
-    return f"<div>{''.join([*sentences[:said], *tables, *sentences[said:]])}</div>"
+    named = [f"<p>{escape(sentence)}</p>" for sentence in references]
+    return f"<div>{''.join([*sentences[:said], *named, *tables, *sentences[said:]])}</div>"
 
 
 def _table(name: str, columns: Mapping[str, list[Any]]) -> str:

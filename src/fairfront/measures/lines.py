@@ -28,7 +28,7 @@ class Lines:
 
     ``names`` and ``status`` have one entry per line: first ``c`` groups, the reference last of them, and in the end
     all rows. ``codes`` (n,) is the line of each row; ``shares`` (n, lines - 1) replace it where groups are
-    probabilities.
+    probabilities. ``largest`` says that the reference is the largest group because none was named.
     """
 
     attribute: str
@@ -38,6 +38,7 @@ class Lines:
     codes: NDArray[Any] | None
     shares: Array | None = None
     min_size: int = 30
+    largest: bool = False
 
     @property
     def is_proxy(self) -> bool:
@@ -115,14 +116,13 @@ def _lines(attribute: Attribute, min_size: int, soft: bool) -> Lines:
     if attribute.n_missing:
         names, status = [*names, NO_GROUP], [*status, MISSING]
     names, status = [*names, EVERYONE], [*status, ALL]
+    about = (attribute.name, tuple(names), tuple(status), int(big.sum()))
     if soft:
-        shares = attribute.membership()[:, order]
-        return Lines(attribute.name, tuple(names), tuple(status), int(big.sum()), None, shares, min_size)
+        return Lines(*about, None, attribute.membership()[:, order], min_size, attribute.largest)
     place = np.full(len(sizes) + 1, len(sizes), dtype=np.int16 if len(sizes) < 2**15 else np.int64)
     place[order] = np.arange(len(sizes))
     assert attribute.codes is not None
-    codes = place[attribute.codes]
-    return Lines(attribute.name, tuple(names), tuple(status), int(big.sum()), codes, None, min_size)
+    return Lines(*about, place[attribute.codes], None, min_size, attribute.largest)
 
 
 def _check_sizes(attribute: Attribute, sizes: Array, big: NDArray[np.bool_], min_size: int) -> None:

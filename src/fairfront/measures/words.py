@@ -5,7 +5,8 @@ Sentences state figures and how sure they are. They draw no conclusion about law
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from .figures import RATIOS, SCORED, SHARES, VALUES
@@ -38,6 +39,33 @@ def idle_sentence(n: int) -> str:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+def reference_words(levels: Sequence[str], largest: bool, another: str = "") -> str:
+    """Name the reference, the last of the levels; where none was given, say so and how to choose another."""
+    if not largest:
+        return levels[-1]
+    return f"{levels[-1]}, the largest group" + (f"; choose another with {another}" if another else "")
+
+
+def in_shell(attribute: str, group: str) -> str:
+    """Return the words of a command that choose a group as the reference."""
+    return shlex.quote(f"{attribute}:ref={group}")
+
+
+def in_python(attribute: str, group: str) -> str:
+    """Return the words of Python that choose a group as the reference."""
+    return f"Groups(reference={{{attribute!r}: {group!r}}})"
+
+
+def reference_sentences(tables: Iterable[GroupTable], words: Callable[[str, str], str] = in_python) -> tuple[str, ...]:
+    """Name the reference of every attribute for which none was given; ``words`` choose another."""
+    said = []
+    for lines in (table.lines for table in tables if table.lines.largest):
+        levels = lines.names[: lines.c]
+        named = reference_words(levels, True, words(lines.attribute, levels[0]))
+        said.append(f"{lines.attribute}: the reference is {named}.")
+    return tuple(said)
 
 
 def found_sentences(table: GroupTable, confidence: float, *, hide: bool) -> Iterable[str]:

@@ -24,7 +24,8 @@ class Attribute:
 
     ``codes`` index ``levels`` and are -1 for rows whose group is missing or left out; ``shares`` (n, c)
     replace them when groups are probabilities. The reference group is the last level. ``left_out`` maps
-    groups that are too small to their number of rows.
+    groups that are too small to their number of rows; ``largest`` says that the reference is the largest group because
+    none was named.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Attribute:
     shares: Array | None = None
     n_missing: int = 0
     left_out: tuple[tuple[str, int], ...] = ()
+    largest: bool = False
 
     @property
     def reference(self) -> str:
@@ -120,7 +122,8 @@ class Groups:
         order = self._reference_last(name, [levels[i] for i in kept], sizes[kept])
         renumber = np.full(len(levels) + 1, MISSING, dtype=np.intp)
         renumber[kept[order]] = np.arange(len(kept))
-        return Attribute(name, tuple(levels[i] for i in kept[order]), renumber[codes], None, n_missing, left_out)
+        names, largest = tuple(levels[i] for i in kept[order]), self._wanted(name) is None
+        return Attribute(name, names, renumber[codes], None, n_missing, left_out, largest)
 
     def _soft(self, given: GroupProbabilities, n: int) -> Attribute:
         if len(given) != n:
@@ -137,6 +140,7 @@ class Groups:
             np.ascontiguousarray(given.shares[:, kept[order]]),
             0,
             left_out,
+            self._wanted(given.name) is None,
         )
 
     def _check_kept(
@@ -158,9 +162,13 @@ class Groups:
                 stacklevel=2,
             )
 
+    def _wanted(self, name: str) -> Any:
+        """Return the reference group that was named for an attribute, None where none was."""
+        return self.reference.get(name) if isinstance(self.reference, Mapping) else self.reference
+
     def _reference_last(self, name: str, levels: list[str], sizes: Array) -> NDArray[np.intp]:
         """Return the order of levels with the reference group at the end."""
-        wanted = self.reference.get(name) if isinstance(self.reference, Mapping) else self.reference
+        wanted = self._wanted(name)
         if isinstance(wanted, float) and wanted.is_integer():
             wanted = int(wanted)
         if wanted is None:

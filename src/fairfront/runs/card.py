@@ -74,7 +74,8 @@ def _groups(run: Run) -> str:
     facts = run.frontier.facts
     lines = ["## Groups"]
     for name, levels in facts.sensitive:
-        lines.append(f"- {code(name)}: {', '.join(cell(v) for v in levels)}; reference: {cell(levels[-1])}.")
+        groups = ", ".join(cell(level) for level in levels)
+        lines.append(f"- {code(name)}: {groups}; reference: {line(run.reference(name))}.")
     if facts.left_out:
         lines.append(
             "- Too small to be compared in training: " + "; ".join(f"groups of {code(n)}" for n, _ in facts.left_out)

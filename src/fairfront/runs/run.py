@@ -13,6 +13,7 @@ from ..explorer import Details, write_explorer
 from ..frontier import Frontier
 from ..frontier.points import LinearPoints
 from ..frontier.saving import load_frontier, write_frontier
+from ..measures.words import in_shell, reference_words
 from ..storage.folders import write_file, write_folder, write_numbered
 from ..storage.packages import read_package, write_package
 from ..tables.encoding import TableEncoder
@@ -58,6 +59,13 @@ class Run:
     def options(self, n: int = 7) -> list[Option]:
         """Return about n points that people can tell apart, plain and suggested marked."""
         return shortlist(self.frontier, n)
+
+    def reference(self, attribute: str) -> str:
+        """Name the reference group of an attribute; where none was given, say so and how to choose another."""
+        facts, settings = self.frontier.facts, self.manifest["settings"]
+        levels = dict(facts.sensitive)[attribute]
+        another = in_shell(attribute, levels[0]) if attribute in settings["groups"] else ""
+        return reference_words(levels, attribute in facts.largest, another)
 
     def choose(self, **rule: Any) -> int:
         """Return the id that a rule picks on validation; rules as in `Frontier.select`."""
