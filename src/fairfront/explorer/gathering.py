@@ -10,6 +10,7 @@ import numpy as np
 from ..exceptions import InputError
 from ..frontier import Frontier
 from ..frontier.selection import plain_place
+from ..measures.figures import larger_is_better
 from ..solvers import Status
 from .details import Details
 from .moved import most_moved
@@ -52,6 +53,7 @@ def _ordered(names: Mapping[str, Any], on: str | None) -> list[str]:
 def facts_of(front: Frontier) -> dict[str, Any]:
     """Return what the frontier was made from, in words."""
     facts, task = front.facts, front.facts.task
+    columns = dict.fromkeys(name for record in front.evaluations.values() for name in record.columns)
     return {
         "task": task.kind,
         "favourable": None if task.favourable_label is None else str(task.favourable_label),
@@ -74,6 +76,7 @@ def facts_of(front: Frontier) -> dict[str, Any]:
         "left_out": [[name, list(levels)] for name, levels in facts.left_out],
         "missing": list(facts.missing),
         "trained": facts.surrogate != "decision",
+        "larger": [name for name in columns if larger_is_better(name)],
     }
 
 

@@ -31,7 +31,7 @@ const SHORT = {
   loss: "Training loss", loss_gap: "Training loss gap", smooth_rate_gap: "Training smooth rate gap",
   prediction_gap: "Prediction gap", residual_gap: "Residual gap", mse_gap: "Squared error gap", cost: "Cost",
 };
-const LARGER = new Set(["auc", "selection_ratio"]);
+const LARGER = new Set(raw.facts.larger); // columns whose larger values are better
 const NUMBERS = new Set(["auc", "selection_ratio", "loss", "loss_gap", "smooth_rate_gap", "mse", "cost",
   "prediction_gap", "residual_gap", "mse_gap", "prediction", "residual"]);
 

@@ -61,7 +61,7 @@ function axisShare(key) {
 
 // Smaller is better on a cost: larger-is-better figures change their sign, signed gaps lose theirs.
 function axisCosts(values, key) {
-  if (LARGER.has(kindOf(key))) return values.map((v) => -v);
+  if (LARGER.has(key)) return values.map((v) => -v);
   return key.startsWith("signed|") ? values.map(Math.abs) : values;
 }
 
