@@ -41,7 +41,6 @@ __all__ = [
 ]
 
 
-@blas_threads()
 def trace(
     X: Any,
     y: Any,
@@ -118,7 +117,7 @@ def trace(
     Frontier
     """
     check_checkpoint(checkpoint, resume)
-    warn_of_proxies(sensitive_features, stacklevel=4)
+    warn_of_proxies(sensitive_features)
     kept: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "progress": progress}
     common: dict[str, Any] = {
         "sensitive_features": sensitive_features,
@@ -175,7 +174,7 @@ def trace(
     )
 
 
-@blas_threads()
+@blas_threads(1)
 def trace_setup(
     setup: Setup,
     solver: str | Solver,

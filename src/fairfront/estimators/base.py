@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from ..exceptions import InputError
 from ..objectives import Array, warn_of_proxies
-from ..problems import EstimatorProblem, Setup, estimator_problem, linear_problem
+from ..problems import EstimatorProblem, Setup, blas_threads, estimator_problem, linear_problem
 from ..problems.fits.learners import scores_of_learner
 from ..validation import is_dask, pass_hint
 
@@ -120,7 +120,8 @@ class FairLinearModel(BaseEstimator):  # type: ignore[misc]
             found = scores_of_learner(self.model_, X, self.task_, self.loss_)
             return found[0] if len(found) == 1 else np.ascontiguousarray(found.T)
         X = validate_data(self, X, accept_sparse="csr", reset=False)
-        scores = np.asarray(X @ np.atleast_2d(self.coef_).T + self.intercept_)
+        with blas_threads(1):
+            scores = np.asarray(X @ np.atleast_2d(self.coef_).T + self.intercept_)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..exceptions import FairfrontWarning, InputError
 from ..objectives import Array
 from ..objectives.cells import FEWEST
-from ..problems import EstimatorProblem, PosteriorProblem, Reading
+from ..problems import EstimatorProblem, PosteriorProblem, Reading, blas_threads
 from ..progress import progress_bar
 from ..solvers import Weighting
 from ..solvers.fingerprints import estimator_fingerprint
@@ -23,6 +23,7 @@ from .assembling_estimators import assemble_estimators
 from .frontier import Frontier
 
 
+@blas_threads()
 def trace_estimator(
     problem: EstimatorProblem,
     config: Weighting,
@@ -49,6 +50,7 @@ def trace_estimator(
         return assemble_estimators(problem, fits, config, lazy, on_fit)
 
 
+@blas_threads()
 def fit_capped(problem: EstimatorProblem, config: Weighting, cap: float) -> tuple[Any, Reading, int]:
     """Return the estimator whose held-out gaps are at most the cap, its reading and the number of weightings tried.
 

@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.svm import LinearSVC
 
 from ..objectives import Array, Task
+from ..problems.threads import blas_threads
 
 
 class Points(Protocol):
@@ -71,6 +72,7 @@ class LinearPoints:
         """Return the number of columns that the models read."""
         return int(self.coef.shape[2])
 
+    @blas_threads(1)
     def scores(self, X: Any) -> Array:
         """Return X coef^T + intercept of all models, (N, K, n)."""
         N, K, d = self.coef.shape

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..exceptions import InputError
 from ..objectives import Array
-from ..problems import LinearProblem, Setup, linear_problem
+from ..problems import LinearProblem, Setup, blas_threads, linear_problem
 from ..solvers import Knot, Status, Target
 from ..solvers.aiming import sided, tops, working_problem
 from ..solvers.newton import solve_knot
@@ -62,6 +62,7 @@ def path_caps_of(front: Frontier, problem: LinearProblem) -> Array:
     return np.stack([tops(problem.algebra, row, front.facts.path) for row in sizes])
 
 
+@blas_threads(1)
 def refine_between(
     front: Frontier, X: Any, y: Any, sensitive_features: Any, between: tuple[int, int], n: int, sample_weight: Any
 ) -> Frontier:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..measures.table import decide
 from ..objectives import Array, Cells
-from ..problems import LinearProblem
+from ..problems import LinearProblem, blas_threads
 from ..progress import progress_bar
 from ..solvers import Newton, Status
 from ..solvers.aiming import working_problem
@@ -42,6 +42,7 @@ class Stability:
     confidence: float
 
 
+@blas_threads(1)
 def bootstrap_frontier(
     front: Frontier,
     X: Any,

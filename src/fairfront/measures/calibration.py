@@ -16,6 +16,7 @@ from scipy.special import expit, logit
 
 from ..exceptions import InputError
 from ..objectives import Array
+from ..problems.threads import blas_threads
 from ..validation import check_weights
 from .contrasts import PerGroup
 from .logistic import fit_lines
@@ -71,6 +72,7 @@ class Calibration(PerGroup):
     ece: Array
 
 
+@blas_threads(1)
 def fit_platt(scores: ArrayLike, is_positive: ArrayLike, sample_weight: ArrayLike | None = None) -> Platt:
     """Fit Platt's line for N models by logistic regression of the label on the score.
 
@@ -102,6 +104,7 @@ def fit_platt(scores: ArrayLike, is_positive: ArrayLike, sample_weight: ArrayLik
     return Platt(slope.reshape(shape), offset.reshape(shape))
 
 
+@blas_threads(1)
 def calibration_table(
     probabilities: ArrayLike,
     is_positive: ArrayLike,

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array, Attribute, Task
+from ..problems.threads import blas_threads
 from ..validation import check_weights
 from .contrasts import PerGroup, gaps, selection_ratio, worst_gap
 from .intervals import effective_sizes_of
@@ -88,6 +89,7 @@ class Evaluation:
         )
 
 
+@blas_threads(1)
 def evaluate_scores(
     scores: ArrayLike,
     labels: ArrayLike,

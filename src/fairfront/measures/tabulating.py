@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Array
+from ..problems.threads import blas_threads
 from .group_table import Share, Sureness, selection_columns, share_columns, shares_of, why
 from .judged import Judged
 from .lines import Counts, Lines, count
@@ -53,6 +54,7 @@ class GroupTable:
         return [why(name, i, self.lines, self.columns) if v != v else v for i, v in enumerate(values)]
 
 
+@blas_threads(1)
 def tabulate(judged: Judged, lines: Lines, settings: Settings) -> GroupTable:
     """Compute every figure of every line."""
     head = {"group": np.array(lines.names, dtype=object), "status": np.array(lines.status, dtype=object)}

@@ -7,7 +7,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg.blas import dsyrk, ssyrk
 
 from ..objectives import Array
 
@@ -96,10 +95,14 @@ class DenseDesign:
         sign = 1.0 if v.min(initial=0.0) >= 0 else -1.0
         if (sign * v).min(initial=0.0) < 0:
             return np.asarray((rows * v[:, None]).T @ rows)
-        scaled = np.empty(rows.shape, dtype=np.float32 if half else np.float64)
-        np.multiply(rows, np.sqrt(sign * v)[:, None], out=scaled, casting="unsafe")
-        update = ssyrk if half else dsyrk
-        return np.asarray(update(sign, scaled.T), dtype=np.float64)
+        root, H = np.sqrt(sign * v)[:, None], np.zeros((self.d, self.d))
+        size = max(256, SCORE_BYTES // (8 * self.d))
+        scaled = np.empty((min(size, len(rows)), self.d), dtype=np.float32 if half else np.float64)
+        for a in range(0, len(rows), size):
+            part = scaled[: len(rows) - a]
+            np.multiply(rows[a : a + size], root[a : a + size], out=part, casting="unsafe")
+            H += part.T @ part  # NumPy sees the rank-k update, and lets other threads run, which SciPy's does not
+        return H if sign > 0 else -H
 
     def squares(self, start: int, stop: int, v: Array) -> Array:
         """Return the diagonal of X^T diag(v) X on the rows."""

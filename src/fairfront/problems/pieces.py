@@ -2,12 +2,18 @@
 
 All data pass through here and nowhere else. A problem in memory is one piece; a problem on Dask is many, whose sums
 are added up. Sums are not yet divided by the cells' weights, and know nothing about penalties, contrasts or solvers.
+
+A piece takes its rows in segments, which threads share (see `threads`), and segments in chunks that fit into the cache.
+Both depend on sizes only, and segments are added in the order of the rows, so that sums are the same bytes on any
+number of threads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import groupby
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,6 +21,7 @@ from numpy.typing import NDArray
 
 from ..objectives import Array, Cells, Measure
 from .design import Design, aligned
+from .threads import in_threads
 
 Bound = Sequence[tuple[Measure, NDArray[np.intp]]]
 """Measures bound to a loss, each with the index in L of every cell (-1: not needed)."""
@@ -23,6 +30,11 @@ Factors = Sequence[Array]
 Bent = Iterable[tuple[int, int, Array]]
 """Runs of rows (start, stop) with the curvature v (K, K, rows) of a weighted sum of measures in their scores."""
 Product = Callable[[Array], Array]
+Chunks = Sequence[tuple[int, int, int]]
+"""Runs of rows (start, stop, cell) that are taken at once; cell is -1 with shares."""
+SEGMENT, SHARE, SEGMENTS = 5e5, 1e6, 32
+"""Nanoseconds of work that are worth a segment, and a thread (it takes about 0.1 ms to begin and to end); most segments
+of a pass."""
 
 
 class Rows(Protocol):
@@ -88,16 +100,31 @@ class Piece:
     def cell_sums(self, measures: Bound, k: int, W: Array, gradients: bool) -> tuple[Array, ...]:
         """Return the sums of the measures over their cells, and of the gradients, in one pass over chunks of rows."""
         R, K, d = W.shape
-        L = np.zeros((R, k))
-        G = np.zeros((k, R * K, d)) if gradients else None
         flat = aligned(np.ascontiguousarray(W.reshape(R * K, d)))
-        for start, stop, cell in self.cells.chunks(self.design.rows_per_chunk(R * K)):
-            scores = self.design.scores(start, stop, flat).reshape(R, K, -1)
+
+        def ask(chunks: Chunks) -> tuple[Array, ...]:
+            L, G = np.zeros((R, k)), np.zeros((k, R * K, d)) if gradients else None
+            self._measure(chunks, measures, flat, L, G)
+            return (L,) if G is None else (L, G)
+
+        return self._total(ask, R * K, 1.0 + R * K / 3)
+
+    def _measure(
+        self, chunks: Chunks, measures: Bound, W: Array, L: Array, G: Array | None, H: Array | None = None
+    ) -> None:
+        """Add chunks of rows to the sums L (R, k), the gradients G (k, R K, d) and the products H (k, K, K, d, d)."""
+        for start, stop, cell in chunks:
+            scores = self.design.scores(start, stop, W).reshape(len(L), -1, stop - start)
+            target = self.targets[start:stop]
             for bound, where in measures:
-                if cell < 0 or where[cell] >= 0:
-                    value, slope = bound.value_slope(scores, self.targets[start:stop])
-                    self._add(where, cell, start, stop, value, slope, L, G)
-        return (L,) if G is None else (L, G)
+                if cell >= 0 and where[cell] < 0:
+                    continue
+                value, slope = bound.value_slope(scores, target)
+                self._add(where, cell, start, stop, value, slope, L, G)
+                if H is not None and not bound.linear:
+                    v = bound.curvature(scores[0], target)
+                    v = v if self.cells.row_weight is None else v * self.cells.row_weight[start:stop]
+                    self._multiply(start, stop, v, False, H[where[cell]])
 
     def _add(
         self,
@@ -124,28 +151,22 @@ class Piece:
         """Return the sums of one run, of its gradients, and the products X^T diag(v) X of every cell, (k, K, K, d, d).
 
         One pass instead of two where rows are costly to get, for k matrices instead of one; groups have labels here.
-        Rows are taken in the chunks of `cell_sums`, so that sums and gradients are equal to the last bit.
+        Rows are taken in the segments of `cell_sums`, so that sums and gradients are equal to the last bit.
         """
         K, d = W.shape
-        W = aligned(W)
-        L, G, H = np.zeros((1, k)), np.zeros((k, K, d)), np.zeros((k, K, K, d, d))
-        for start, stop, cell in self.cells.chunks(self.design.rows_per_chunk(K)):
-            scores, target = self.design.scores(start, stop, W), self.targets[start:stop]
-            for bound, where in measures:
-                if where[cell] < 0:
-                    continue
-                value, slope = bound.value_slope(scores[None], target)
-                self._add(where, cell, start, stop, value, slope, L, G)
-                if not bound.linear:
-                    v = bound.curvature(scores, target)
-                    v = v if self.cells.row_weight is None else v * self.cells.row_weight[start:stop]
-                    self._multiply(start, stop, v, False, H[where[cell]])
-        return L, G, H
+        H, found = np.zeros((k, K, K, d, d)), []
+        for chunks in self._segments(K, 1.0 + K / 3)[0]:
+            L, G = np.zeros((1, k)), np.zeros((k, K, d))
+            self._measure(chunks, measures, aligned(W), L, G, H)
+            found.append((L, G))
+        return *summed(found), H
 
-    def curvatures(self, measures: Bound, factors: Factors, W: Array) -> Iterator[tuple[int, int, Array]]:
+    def curvatures(
+        self, measures: Bound, factors: Factors, W: Array, chunks: Chunks | None = None
+    ) -> Iterator[tuple[int, int, Array]]:
         """Yield (start, stop, v): curvature of the weighted measures in the scores of the rows, v (K, K, rows)."""
         K, W = len(W), aligned(W)
-        for start, stop, cell in self.cells.chunks(self.design.rows_per_chunk(K * K)):
+        for start, stop, cell in chunks or self.cells.chunks(self.design.rows_per_chunk(K * K)):
             scores = self.design.scores(start, stop, W)
             v = np.zeros((K, K, stop - start))
             for (bound, _), per_cell in zip(measures, factors, strict=True):
@@ -167,10 +188,14 @@ class Piece:
     def products(self, measures: Bound, factors: Factors, W: Array, half: bool) -> Array:
         """Return X^T diag(v) X per pair of classes; ``half`` allows single precision."""
         K, d = W.shape
-        H = np.zeros((K, K, d, d))
-        for start, stop, v in self.curvatures(measures, factors, W):
-            self._multiply(start, stop, v, half, H)
-        return H
+
+        def ask(chunks: Chunks) -> tuple[Array]:
+            H = np.zeros((K, K, d, d))
+            for start, stop, v in self.curvatures(measures, factors, W, chunks):
+                self._multiply(start, stop, v, half, H)
+            return (H,)
+
+        return self._total(ask, K * K, 1.0 + d * K * (K + 1) / 64, held=8 * (K * d) ** 2)[0]
 
     def _multiply(self, start: int, stop: int, v: Array, half: bool, H: Array) -> None:
         """Add X^T diag(v) X of some rows to H (K, K, d, d)."""
@@ -180,8 +205,13 @@ class Piece:
 
     def bend(self, measures: Bound, factors: Factors, W: Array) -> tuple[Array, Product]:
         """Return the diagonal and the product, for n K^2 numbers in memory instead of (K d)^2."""
-        parts = list(self.curvatures(measures, factors, W))
-        return self.diagonal(parts, len(W)), lambda V: self.bent(parts, V, len(W))
+        segments, want = self._segments(len(W) ** 2, 2.0)
+        parts = in_threads(lambda chunks: list(self.curvatures(measures, factors, W, chunks)), segments, want)
+
+        def total(ask: Callable[[Bent], Array]) -> Array:
+            return summed([(found,) for found in in_threads(ask, parts, want)])[0]
+
+        return total(lambda part: self.diagonal(part, len(W))), lambda V: total(lambda part: self.bent(part, V, len(W)))
 
     def diagonal(self, parts: Bent, K: int) -> Array:
         """Return the diagonal of the matrix of these curvatures, (K d,)."""
@@ -203,7 +233,33 @@ class Piece:
 
     def squares(self) -> Array:
         """Return the sums of squares of the columns."""
-        total = np.zeros(self.d)
-        for start, stop, _ in self.cells.chunks(self.design.rows_per_chunk(1)):
-            total += self.design.squares(start, stop, np.ones(stop - start))
-        return total
+
+        def ask(chunks: Chunks) -> tuple[Array]:
+            return (sum((self.design.squares(a, b, np.ones(b - a)) for a, b, _ in chunks), np.zeros(self.d)),)
+
+        return self._total(ask, 1, 1.0)[0]
+
+    def _total(
+        self, ask: Callable[[Chunks], tuple[Array, ...]], r: int, cost: float, held: int = 0
+    ) -> tuple[Array, ...]:
+        """Add up over all rows what is found in segments of them; arguments as in `_segments`."""
+        segments, want = self._segments(r, cost, held)
+        return ask(segments[0]) if len(segments) == 1 else summed(in_threads(ask, segments, want))
+
+    def _segments(self, r: int, cost: float, held: int = 0) -> tuple[list[Chunks], int]:
+        """Cut the rows into consecutive segments of about equal size, and say how many threads are worth their while.
+
+        ``r`` scores per row, ``cost`` nanoseconds per number of the data, and ``held`` bytes of the sums of a segment,
+        which together take no more than half the memory of the data (or four times their own).
+        """
+        work = cost * self.design.nbytes / 8
+        count = min(int(work / SEGMENT), SEGMENTS, max(4, self.design.nbytes // max(2 * held, 1)))
+        chunks = list(self.cells.chunks(self.design.rows_per_chunk(r)))
+        if count < 2:
+            return [chunks], 1
+        return [list(run) for _, run in groupby(chunks, lambda c: (c[1] - 1) * count // self.n)], int(work / SHARE)
+
+
+def summed(parts: Sequence[tuple[Array, ...]]) -> tuple[Array, ...]:
+    """Return the sums of arrays, from the first part to the last."""
+    return tuple(reduce(np.add, arrays) for arrays in zip(*parts, strict=True))

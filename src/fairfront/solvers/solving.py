@@ -17,7 +17,7 @@ from .resuming import open_journal
 from .singles import newton_outcome, polished
 
 
-@blas_threads()
+@blas_threads(1)
 def solve(
     problem: Any,
     solver: str | Solver = "newton",

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ...objectives import Array
-from ..pieces import Bound, Factors, Piece, Product
+from ..pieces import Bound, Factors, Piece, Product, summed
 from .running import Runner
-from .sums import Ask, added, bent_diagonal, bent_product, summed
+from .sums import Ask, added, bent_diagonal, bent_product
 
 EAGER_BYTES = 1 << 25
 """Largest size of the cells' Hessians that a pass which has to read its rows brings along."""

@@ -1,16 +1,13 @@
-"""Sums where the rows are: what a pass adds up over one partition, and how the sums of partitions are joined."""
+"""Sums where the rows are: what a pass adds up over one partition."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import reduce
+from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 from ...objectives import Array
 from ..pieces import Piece
-from ..threads import blas_threads
+from ..threads import one_thread
 from .parts import loose
 from .spooling import Spooled
 
@@ -19,16 +16,11 @@ Ask = Callable[[Piece], tuple[Array, ...] | Array]
 
 
 def added(ask: Ask, *part: Any) -> tuple[Array, ...]:
-    """Add up over one part: a piece, a spooled one, or features, side and plan; with one BLAS thread."""
-    with blas_threads(1):
+    """Add up over one part: a piece, a spooled one, or features, side and plan; in one thread."""
+    with one_thread():
         piece = loose(*part) if len(part) > 1 else part[0]
         found = ask(piece.mapped() if isinstance(piece, Spooled) else piece)
     return found if isinstance(found, tuple) else (found,)
-
-
-def summed(parts: Sequence[tuple[Array, ...]]) -> tuple[Array, ...]:
-    """Return the sums of arrays, from the first part to the last."""
-    return tuple(reduce(np.add, arrays) for arrays in zip(*parts, strict=True))
 
 
 def bent_diagonal(piece: Piece, measures: Any, factors: Any, W: Array) -> tuple[Array, ...]:
