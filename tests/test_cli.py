@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 import fairfront as ff
+from fairfront.datasets import load_loans
+from test_explorer import record_of
 from waiting_for_tests import PATIENCE
 
 RUN = [sys.executable, "-c", "from fairfront.cli import main; main()"]
@@ -22,13 +24,16 @@ def test_version_and_help() -> None:
 
 
 def test_demo_shows_the_frontier_and_draws_it(tmp_path: Path) -> None:
-    done = fairfront("demo", "--rows", "1500", "--output", str(tmp_path / "new" / "folder"))
+    folder = tmp_path / "new" / "[a]:id:b"
+    done = fairfront("demo", "--rows", "1500", "--output", str(folder))
     assert done.returncode == 0, done.stderr
+    assert f"Picture: {folder / 'frontier.png'}" in done.stdout
     for words in ("Among people whose label is 'repaid'", "plain", "chosen", "TPR gap", "On test"):
         assert words in done.stdout
-    picture = tmp_path / "new" / "folder" / "frontier.png"
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    assert "Content-Security-Policy" in (picture.parent / "report.html").read_text()
+    assert (folder / "frontier.png").read_bytes().startswith(b"\x89PNG")
+    page = (folder / "report.html").read_text()
+    assert "Content-Security-Policy" in page
+    assert set(record_of(folder / "report.html")["moved"]["names"]) <= set(load_loans(n=600).matrix("one_hot")[1])
 
 
 def test_bad_input_is_one_sentence_and_exit_code_2(tmp_path: Path) -> None:

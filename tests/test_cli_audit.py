@@ -51,6 +51,15 @@ def test_table_and_sentences(scored: Path) -> None:
     assert "nan" not in done.output.lower()
 
 
+def test_names_are_printed_as_they_are(scored: Path) -> None:
+    scored.write_text(scored.read_text().replace("White", ":id:").replace("race", "[race]"))
+    words = ("--label", "y", "--score", "p", "--groups", "[race]", "--favourable", "1", "--cutoff", "0.4")
+    done = run(scored, *words)
+    assert done.exit_code == 0, done.output
+    assert ":id: (reference)" in done.output
+    assert "[race]: how right decisions are" in done.output
+
+
 @pytest.mark.parametrize(
     ("bound", "code"),
     [

@@ -114,6 +114,11 @@ def test_commands_import_rooms_when_they_run() -> None:
     assert not done.stdout.strip(), "help is slow: a command imports a room at the top of its file, not in its body"
 
 
+def test_commands_print_to_one_kind_of_console() -> None:
+    makers = [path.name for path in (SOURCE / "cli").glob("*.py") if re.search(r"\bConsole\(", path.read_text())]
+    assert makers == ["screen.py"], "print to screen(), which prints names as they are"
+
+
 def test_public_names_are_all_there() -> None:
     for name in ff.__all__:
         assert getattr(ff, name).__doc__, name

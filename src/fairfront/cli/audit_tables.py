@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..measures.figures import figure_of
+from .screen import screen
 
 Columns = dict[str, list[Any]]
 
@@ -27,8 +28,8 @@ WIDTH = 110
 
 def console_for_output() -> Console:
     """Return a console as wide as the terminal; files and pipes get lines that hold a table."""
-    console = Console(highlight=False)
-    return console if console.is_terminal or "COLUMNS" in os.environ else Console(width=WIDTH, highlight=False)
+    console = screen(highlight=False)
+    return console if console.is_terminal or "COLUMNS" in os.environ else screen(width=WIDTH, highlight=False)
 
 
 def rate_table(name: str, columns: Columns, before: Columns | None) -> Table:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.box import SIMPLE
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from ..exceptions import InputError
+from .screen import screen
 
 if TYPE_CHECKING:
     from ..datasets import Origin
@@ -44,7 +44,7 @@ def list_data(
         where = "own folder" if row["where"] == ENVIRONMENT else row["where"]
         cells = (row["name"], row["rows"], row["terms"], f"{row['target']}\nby {', '.join(row['groups'])}", where)
         table.add_row(*(escape(str(cell)) for cell in cells))
-    Console().print(table)
+    screen().print(table)
 
 
 @data_app.command("path")

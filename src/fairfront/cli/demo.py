@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..exceptions import InputError, MissingExtraError
+from .screen import say, screen
 
 if TYPE_CHECKING:
     from ..datasets import Dataset
@@ -35,11 +37,11 @@ def demo(
     from ..datasets import load_loans
     from ..tracing import trace
 
-    console = Console()
+    console = screen()
     _make_folder(output)
     data = load_loans(n=rows, seed=seed)
     train, validation, test = _split(data, seed)
-    X, _ = data.matrix("one_hot", fit_on=train)
+    X, names = data.matrix("one_hot", fit_on=train)
     y, groups = data.y, data.sensitive_features()
     console.print(f"[bold]Synthetic loans[/bold]: {rows} applications; 60 % train, 20 % validation, 20 % test.")
 
@@ -50,7 +52,7 @@ def demo(
         favourable=data.favourable,
         progress=True if console.is_terminal else "auto",
     )
-    front = front.evaluate(X[validation], y[validation], sensitive_features=_rows(groups, validation))
+    front = _named(front, names).evaluate(X[validation], y[validation], sensitive_features=_rows(groups, validation))
     _say_what_is_compared(console, front)
     chosen = front.choose(least=GAP, within={"error": TOLERANCE})  # ids are places on a frontier just traced
     console.print(_table(front, chosen))
@@ -65,7 +67,7 @@ def demo(
         title="Synthetic loans: the trade-off",
         small=0,  # no row describes a person, so no count is hidden
     )
-    console.print(f"Explorer: {page} (open it in a browser and choose)")
+    say(console, f"Explorer: {page} (open it in a browser and choose)")
     console.print(
         "Next: [cyan]fairfront trace data.csv --target ... --favourable ... --groups ... -o run[/cyan] on your file, "
         "or ff.trace(X, y, sensitive_features=...) in Python."
@@ -83,6 +85,14 @@ def _split(data: Dataset, seed: int) -> tuple[Any, Any, Any]:
     train, rest = train_test_split(everything, test_size=0.4, random_state=seed, stratify=strata)
     validation, test = train_test_split(rest, test_size=0.5, random_state=seed, stratify=strata[rest])
     return train, validation, test
+
+
+def _named(front: Frontier, names: list[str]) -> Frontier:
+    """Return the frontier with the names of the features, which an array does not have."""
+    from ..frontier import LinearPoints
+
+    assert isinstance(front.points, LinearPoints)
+    return replace(front, points=replace(front.points, feature_names=tuple(names)))
 
 
 def _rows(columns: dict[str, Any], rows: Any) -> dict[str, Any]:
@@ -158,10 +168,10 @@ def _draw(console: Console, front: Frontier, chosen: int, output: Path) -> None:
 
         figure = plot_overview(front, gap=GAP, chosen=chosen)
     except MissingExtraError as error:
-        console.print(f"No picture: {error}")
+        say(console, f"No picture: {error}")
         return
     figure.savefig(output / "frontier.png", dpi=130)
-    console.print(f"Picture: {output / 'frontier.png'}")
+    say(console, f"Picture: {output / 'frontier.png'}")
 
 
 def _make_folder(output: Path) -> None:

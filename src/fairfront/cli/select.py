@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from ..exceptions import InputError
+from .screen import say, screen
 
 if TYPE_CHECKING:
     from ..runs import Run
@@ -50,7 +50,6 @@ def select(
     from ..runs.run import record_decision
     from ..storage.folders import check_new_folder
     from .reading_runs import run_at
-    from .showing import say
 
     if keep not in ("all", "chosen"):
         raise InputError(f"--keep is {keep!r}, expected all or chosen.")
@@ -63,7 +62,7 @@ def select(
     found = record_decision(found, decision)
     if keep == "chosen":
         keep_only(found, (decision.id, plain_id(found.frontier)))
-    console = Console()
+    console = screen()
     say(console, f"id {decision.id}: {decision.rule_words}.")
     say(console, f"Model, card and decision record: {output} (read {output / 'card.md'}).")
     say(console, f"Predictions read {_listed(model.columns)}.")

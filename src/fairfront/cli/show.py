@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
+
+from .screen import screen
 
 
 def show(
@@ -30,7 +31,7 @@ def show(
     if json_output:
         typer.echo(json.dumps(options_json(found), indent=1, allow_nan=False))
         return
-    console = Console()
+    console = screen()
     print_compared(console, found)
     print_options(console, found)
     print_picture(console, found)

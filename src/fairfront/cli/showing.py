@@ -17,6 +17,7 @@ from ..measures.disclosure import EXACT, ROUNDED
 from ..runs import Run
 from ..runs.options import leading_gap, main_error, main_gap, plain_id, suggested_id, tolerance_of, vouched_for
 from ..storage.foreign import SUFFIX, untrusted_types
+from .screen import say
 
 WIDTH, HEIGHT = 60, 14
 RATES = ("selection", "tpr", "fpr", "error")
@@ -171,8 +172,3 @@ def print_rates(console: Console, front: Frontier, ids: list[int]) -> None:
             cells = [_digits(float(rates.rate(rate)[front.place(i), j])) for rate in shown for i in ids]
             table.add_row(escape(level), f"{rates.n[j]:.0f}", *cells)
         console.print(table)
-
-
-def say(console: Console, text: str) -> None:
-    """Print text as it is, without markup and without breaking lines that people copy."""
-    console.print(text, markup=False, highlight=False, soft_wrap=True)

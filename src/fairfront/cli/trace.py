@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from ..names import LOSSES, NOTIONS
+from .screen import screen
 
 if TYPE_CHECKING:
     from ..runs.preparing import Prepared
@@ -112,7 +113,7 @@ def trace(
         stability=stability,
         posteriors=posteriors,
     )
-    console = Console(stderr=json_output)
+    console = screen(stderr=json_output)
     prepared = prepare(open_source(file, delimiter=delimiter, missing=settings.missing), settings)
     _say_what_was_read(console, prepared)
     run = run_of(file, settings, prepared=prepared, checkpoint=checkpoint, resume=resume)

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+from .screen import screen
 
 DIFFERS = 3
 
@@ -40,7 +41,7 @@ def verify(
             table.add_column(head)
         for check in checks:
             table.add_row(check.what, "same" if check.same else "differs", escape(check.found))
-        console = Console()
+        console = screen()
         console.print(table)
         console.print("The run was reproduced." if same else "The run was NOT reproduced: see above.")
     raise typer.Exit(0 if same else DIFFERS)

@@ -1,0 +1,17 @@
+"""The console that commands print to: names, paths and sentences appear as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+
+
+def screen(**options: Any) -> Console:
+    """Return a console without emoji, so that a group or path with ``:id:`` in it is printed so."""
+    return Console(emoji=False, **options)
+
+
+def say(console: Console, text: str) -> None:
+    """Print text as it is, without markup and without breaking lines that people copy."""
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
