@@ -128,17 +128,25 @@ def trace(
         "sample_weight": sample_weight,
         "groups": groups,
     }
+    asked = {
+        "solver": solver,
+        "surrogate": surrogate,
+        "preferences": preferences,
+        "n_points": n_points,
+        "ridge": ridge,
+        "fit_intercept": fit_intercept,
+        "path": path,
+        "max_fits": max_fits,
+        "cv": cv,
+        "drive": drive,
+        "fit_params": fit_params,
+        "shared_trees": shared_trees,
+        "posteriors": posteriors,
+        "lazy": lazy,
+        "n_jobs": n_jobs,
+    }
     if estimator is not None:
-        search = resolve_search(
-            solver,
-            max_fits,
-            surrogate=surrogate,
-            preferences=preferences,
-            n_points=n_points,
-            ridge=ridge,
-            fit_intercept=fit_intercept,
-            path=path,
-        )
+        search = resolve_search(trace, asked)
         problem = estimator_problem(
             X,
             y,
@@ -153,15 +161,7 @@ def trace(
             **common,
         )
         return trace_estimator(problem, search, lazy, **kept)
-    refuse_search(
-        max_fits=max_fits,
-        cv=cv,
-        drive=drive,
-        fit_params=fit_params,
-        lazy=lazy,
-        shared_trees=shared_trees,
-        posteriors=posteriors,
-    )
+    refuse_search(trace, asked)
     setup = linear_problem(X, y, surrogate=surrogate, ridge=ridge, fit_intercept=fit_intercept, **common)
     return trace_setup(
         setup,

@@ -12,6 +12,7 @@ from sklearn.model_selection import train_test_split
 from ..exceptions import InputError
 from ..frontier import Frontier
 from ..frontier.fitting_estimators import trace_estimator
+from ..frontier.points import LinearPoints
 from ..objectives import Array, GroupProbabilities, Groups, take_groups
 from ..problems.dask.problem import refuse_collections
 from ..tracing import refuse_search, resolve_search, trace_setup
@@ -48,14 +49,12 @@ class _FrontierFit(FairLinearModel):
     def _traced(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, classification: bool) -> Frontier:
         """Trace the frontier of linear models, or of the estimator that was given."""
         if self.estimator is not None:
-            linear = ("surrogate", "preferences", "n_points", "ridge", "fit_intercept", "path")
-            config = resolve_search(self.solver, self.max_fits, **{name: getattr(self, name) for name in linear})
+            config = resolve_search(type(self), self.get_params(deep=False))
             more = {"fit_params": self.fit_params, "shared_trees": self.shared_trees}
             problem = self._weighted_fits(X, y, sensitive_features, sample_weight, self.drive, **more)
             self.task_, self.loss_ = problem.laid.task, problem.laid.problem.loss.name
             return trace_estimator(problem, config, progress=False)
-        estimators_own = ("drive", "fit_params", "shared_trees", "posteriors")
-        refuse_search(**{name: getattr(self, name) for name in estimators_own if hasattr(self, name)})
+        refuse_search(type(self), self.get_params(deep=False))
         return trace_setup(
             self._setup(X, y, sensitive_features, sample_weight, classification),
             self.solver,
@@ -90,14 +89,13 @@ class _FrontierFit(FairLinearModel):
 
     def use(self, id: int) -> Any:
         """Predict with the point of this id from now on; returns the estimator."""
-        model = self.frontier_.select(id=id)
-        if self.estimator is not None:
-            self.model_ = model
-        else:
-            W = np.column_stack([np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)])
+        place, points = self.frontier_.place(id), self.frontier_.points
+        if isinstance(points, LinearPoints):
+            W = np.column_stack([points.coef[place], points.intercept[place]])
             set_weights(self, W, True, self.frontier_.facts.task.kind == "regression")
+        else:
+            self.model_ = points.build(place)
         self.chosen_id_ = int(id)
-        place = self.frontier_.place(id)
         self.status_ = self.frontier_.status[place]
         self.objectives_ = self.frontier_.objectives[place]
         self.n_iter_ = max(1, len(self.frontier_))

@@ -180,7 +180,7 @@ def _fit(shell: Any, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
         return
     if shell.max_rate_gap is not None:
         raise InputError("max_rate_gap needs an estimator, found None; use max_loss_gap, or surrogate='rate'.")
-    refuse_search(posteriors=getattr(shell, "posteriors", False))
+    refuse_search(type(shell), shell.get_params(deep=False))
     _fit_point(shell, shell._setup(X, y, sensitive_features, sample_weight, classification))
 
 
@@ -188,11 +188,7 @@ def _fit_weighted(shell: Any, X: Any, y: Any, sensitive_features: Any, sample_we
     """Search the weights whose held-out gap meets the cap, and note what was found."""
     if shell.max_loss_gap is not None and shell.max_rate_gap is not None:
         raise InputError("max_loss_gap and max_rate_gap were given, expected at most one of them.")
-    config: Weighting = resolve_search(
-        shell.solver,
-        shell.max_fits,
-        **{name: getattr(shell, name) for name in ("surrogate", "preference", "ridge", "fit_intercept")},
-    )
+    config: Weighting = resolve_search(type(shell), shell.get_params(deep=False))
     drive = "loss_gap" if shell.max_rate_gap is None else "rate_gap"
     cap = shell.max_loss_gap if shell.max_rate_gap is None else shell.max_rate_gap
     problem = shell._weighted_fits(X, y, sensitive_features, sample_weight, drive)

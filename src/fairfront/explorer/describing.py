@@ -13,9 +13,8 @@ from ..measures import Evaluation, GroupRates
 from ..measures.disclosure import publish_counts
 from ..measures.published import pool_of, published
 from ..measures.sums import ratio, weighted_sums
-from ..objectives import Array, Attribute
+from ..objectives import Array, Attribute, rates_of
 from .bins import calibration_bins
-from .notions import rates_of
 from .packing import packed_bits, rounded
 from .paired import Change, effective_rows, mean_change, share_change, told_apart
 from .rows import Rows

@@ -11,10 +11,11 @@ from ..exceptions import InputError
 from ..frontier import Frontier
 from ..frontier.selection import plain_place
 from ..measures.figures import larger_is_better
+from ..objectives import rates_of
 from ..solvers import Status
 from .details import Details
 from .moved import most_moved
-from .notions import not_compared, rates_of
+from .notions import not_compared
 from .order import detailed, walk
 from .packing import packed, rounded
 from .parts import part_of

@@ -15,28 +15,23 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..measures import Evaluation, evaluate_scores
 from ..measures.operating import Operating, Side, check_cutoff, cutoffs_for_costs, cutoffs_for_rate
-from ..objectives import NOTIONS, Array, Attribute, Groups, Task, proxy_sentences, take_groups, warn_of_proxies
+from ..objectives import (
+    NOTIONS,
+    Array,
+    Attribute,
+    Groups,
+    Task,
+    proxy_sentences,
+    rates_of,
+    take_groups,
+    warn_of_proxies,
+)
 from ..pareto import nondominated
 from ..solvers import Status
 from ..validation import as_numbers, check_labels, check_weights, find_classes, weighted_rows
 from .candidate_points import CandidateFacts, CandidatePoints
 from .candidate_scores import given_scores, named_scores
 from .frontier import Frontier
-
-CLASS_GAPS = {
-    "equal_opportunity": ("tpr_gap",),
-    "predictive_equality": ("fpr_gap",),
-    "equalized_odds": ("tpr_gap", "fpr_gap"),
-    "disparate_mistreatment": ("error_gap",),
-    "demographic_parity": ("selection_gap",),
-    "group_loss": ("error_gap",),
-    "score_covariance": ("selection_gap",),
-}
-VALUE_GAPS = {
-    "demographic_parity": ("prediction_gap",),
-    "disparate_mistreatment": ("mse_gap",),
-    "group_loss": ("mse_gap",),
-}
 
 
 def from_models(
@@ -172,7 +167,7 @@ def _assembled(
     points: CandidatePoints, record: Evaluation, attributes: tuple[Attribute, ...], options: Options
 ) -> Frontier:
     notions = (options.notion,) if isinstance(options.notion, str) else tuple(options.notion)
-    gaps = np.column_stack([_worst(record, points.task, notion) for notion in notions])
+    gaps = np.column_stack([notion_gap(record, points.task, notion) for notion in notions])
     best = record.columns["mse" if points.task.kind == "regression" else "error"]
     axes = np.column_stack([best, gaps])
     efficient = nondominated(np.where(np.isnan(axes), np.inf, axes))
@@ -196,12 +191,13 @@ def _assembled(
     )
 
 
-def _worst(record: Evaluation, task: Task, notion: str) -> Array:
+def notion_gap(record: Evaluation, task: Task, notion: str) -> Array:
     """Return a notion's worst gap of decisions over all attributes, (N,)."""
-    known = VALUE_GAPS if task.kind == "regression" else CLASS_GAPS
+    known = [name for name in NOTIONS if task.kind in NOTIONS[name].kinds]
     if notion not in known:
         raise InputError(f"notion is {notion!r}, expected one of {', '.join(known)} for {task.kind} labels.")
-    found = [values for name, values in record.columns.items() if name.split(".")[-1] in known[notion]]
+    gaps = [f"{rate}_gap" for rate in rates_of((notion,), task)]
+    found = [values for name, values in record.columns.items() if name.split(".")[-1] in gaps]
     return np.asarray(np.fmax.reduce(np.stack(found), axis=0))
 
 

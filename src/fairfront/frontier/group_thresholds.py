@@ -14,15 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..objectives import Array
+from ..objectives import NOTIONS, Array
 from ..pareto import nondominated
 
-RATES_OF = {
-    "equal_opportunity": ("tpr",),
-    "predictive_equality": ("fpr",),
-    "demographic_parity": ("selection",),
-    "equalized_odds": ("tpr", "fpr"),
-}
+BY_THRESHOLD = ("equal_opportunity", "predictive_equality", "demographic_parity", "equalized_odds")
+RATES_OF = {name: NOTIONS[name].rates for name in BY_THRESHOLD}
 ROUNDING = 1e-13
 STEP = 1e-12
 WINDOWS = 200

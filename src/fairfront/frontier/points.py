@@ -10,8 +10,14 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.svm import LinearSVC
 
+from ..exceptions import InputError
 from ..objectives import Array, Task
 from ..problems.threads import blas_threads
+
+HINGES = {"hinge": "hinge", "smoothed_hinge": "hinge", "squared_hinge": "squared_hinge"}
+CLASSES = ("logistic", "softmax", "squared", *HINGES)
+VALUES = ("squared",)
+"""Losses that a stock estimator of scikit-learn minimises too."""
 
 
 class Points(Protocol):
@@ -95,6 +101,12 @@ class LinearPoints:
 
     def _blank(self) -> Any:
         """Return the unfitted estimator whose plain fit minimises the same loss with the same ridge."""
+        stock = VALUES if self.task.kind == "regression" else CLASSES
+        if self.loss not in stock:
+            raise InputError(
+                f"scikit-learn has no linear model with the loss {self.loss!r}, expected one of {', '.join(stock)}; "
+                "read front.points.coef and front.points.intercept, or front.points.scores(X)."
+            )
         strength = self.ridge * self.total
         C = 1.0 / strength if strength > 0 else np.inf
         if self.task.kind == "regression":
@@ -105,8 +117,7 @@ class LinearPoints:
             model = LogisticRegression(C=C, fit_intercept=self.fit_intercept)
             model.n_iter_ = np.zeros(1, dtype=np.int32)
             return model
-        squared = self.loss == "squared_hinge"
-        return LinearSVC(C=C, loss="squared_hinge" if squared else "hinge", fit_intercept=self.fit_intercept)
+        return LinearSVC(C=C, loss=HINGES[self.loss], fit_intercept=self.fit_intercept)
 
 
 def _set_classes(model: Any, classes: NDArray[Any]) -> None:

@@ -25,7 +25,7 @@ from ..solvers import Status
 from ..storage.folders import write_folder
 from ..storage.packages import read_package, write_package
 from .candidate_points import CandidateFacts
-from .candidates import CLASS_GAPS, VALUE_GAPS
+from .candidates import notion_gap
 from .frontier import Frontier
 from .saving_evaluations import evaluation_content, evaluation_of
 from .saving_facts import facts_content, facts_of_content
@@ -153,11 +153,7 @@ def _candidates(front: Frontier) -> Frontier:
 
 def _axes(front: Frontier, record: Evaluation) -> Array:
     """Return the error and the worst gap of each notion, (N, 1 + notions)."""
-    known = VALUE_GAPS if front.facts.task.kind == "regression" else CLASS_GAPS
-    gaps = [
-        np.fmax.reduce([values for name, values in record.columns.items() if name.split(".")[-1] in known[notion]])
-        for notion in front.facts.notions
-    ]
+    gaps = [notion_gap(record, front.facts.task, notion) for notion in front.facts.notions]
     return np.column_stack([record.columns[front.facts.loss], *gaps])
 
 

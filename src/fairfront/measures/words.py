@@ -9,9 +9,10 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ..objectives import count_in_words
 from .figures import RATIOS, SCORED, SHARES, VALUES
 from .judged import Judged
-from .lines import SUPPRESS_BELOW, Lines
+from .lines import Lines
 from .tabulating import GroupTable
 from .worst import Worst
 
@@ -33,8 +34,7 @@ def notion_sentences(judged: Judged) -> tuple[str, ...]:
 
 def idle_sentence(n: int) -> str:
     """Say how many rows of weight 0 were left out."""
-    count = f"fewer than {SUPPRESS_BELOW}" if n < SUPPRESS_BELOW else n
-    return f"Rows of weight 0 count as if they were not there: {count} were left out."
+    return f"Rows of weight 0 count as if they were not there: {count_in_words(n)} were left out."
 
 
 def _capital(text: str) -> str:

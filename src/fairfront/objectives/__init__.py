@@ -8,8 +8,9 @@ from .groups import Attribute, Groups, take_groups
 from .labels import Array, Task
 from .layout import Layout, build
 from .losses import LOSSES, Loss
-from .notions import NOTIONS, Comparison, Notion
+from .notions import NOTIONS, Comparison, Notion, rates_of
 from .proxies import GroupProbabilities, proxy_sentences, warn_of_names, warn_of_proxies
+from .small_counts import count_in_words
 from .surrogates import Measure, Quantity, measure
 
 __all__ = [
@@ -33,9 +34,11 @@ __all__ = [
     "ScoreCovariance",
     "Task",
     "build",
+    "count_in_words",
     "find_atoms",
     "measure",
     "proxy_sentences",
+    "rates_of",
     "take_groups",
     "warn_of_names",
     "warn_of_proxies",

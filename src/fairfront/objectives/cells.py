@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from .groups import MISSING, Attribute
 from .labels import Array
+from .small_counts import FEWEST as FEWEST
 
 Ints = NDArray[np.intp]
-FEWEST = 10
-"""What is known of fewer people than this is neither written nor shipped: it would give them away."""
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,8 @@ class ScoreCovariance(Notion):
     """
 
     name: ClassVar[str] = "score_covariance"
+    rates: ClassVar[tuple[str, ...]] = ("selection",)
+    caveat: ClassVar[str] = "It does not compare decisions: equal mean scores may go with very different rates."
     kinds: ClassVar[tuple[Kind, ...]] = ("binary",)
 
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:

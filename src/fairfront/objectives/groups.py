@@ -14,6 +14,7 @@ from ..exceptions import GroupWarning, InputError
 from ..validation import as_columns, factorize
 from .labels import Array
 from .proxies import GroupProbabilities
+from .small_counts import count_in_words
 
 MISSING = -1
 
@@ -146,7 +147,7 @@ class Groups:
     def _check_kept(
         self, name: str, levels: list[str], sizes: Array, kept: NDArray[np.intp], left_out: tuple[Any, ...]
     ) -> None:
-        counts = ", ".join(f"{level} {size:g}" for level, size in zip(levels, sizes, strict=True))
+        counts = ", ".join(f"{level} {count_in_words(size)}" for level, size in zip(levels, sizes, strict=True))
         if len(kept) < 2:
             raise InputError(
                 f"sensitive feature {name!r} has {len(kept)} group(s) of at least {self.min_size} rows, "
@@ -154,7 +155,7 @@ class Groups:
                 "groups=Groups(min_size=...)."
             )
         if left_out:
-            small = ", ".join(f"{level} ({size} rows)" for level, size in left_out)
+            small = ", ".join(f"{level} ({count_in_words(size)} rows)" for level, size in left_out)
             warnings.warn(
                 f"groups of {name!r} with fewer than {self.min_size} rows stay out of the gaps: {small}; "
                 "they count in the loss.",

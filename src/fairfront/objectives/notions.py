@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -30,9 +31,16 @@ class Comparison:
 
 
 class Notion(ABC):
-    """What is compared between groups, stated for the favourable label."""
+    """What is compared between groups, stated for the favourable label.
+
+    ``rates`` are the rates of decisions that the notion is about, ``means`` those of predicted values; outputs show
+    their gaps first. ``caveat`` says what is not compared, with ``{good}`` for the favourable label.
+    """
 
     name: ClassVar[str]
+    rates: ClassVar[tuple[str, ...]] = ("error",)
+    means: ClassVar[tuple[str, ...]] = ("mse",)
+    caveat: ClassVar[str] = ""
     kinds: ClassVar[tuple[Kind, ...]] = CLASSES
     two_sided: ClassVar[bool] = True
     floor: float = 0.0
@@ -76,6 +84,8 @@ class EqualOpportunity(Notion):
     """
 
     name: ClassVar[str] = "equal_opportunity"
+    rates: ClassVar[tuple[str, ...]] = ("tpr",)
+    caveat: ClassVar[str] = "It does not compare people whose label is another, nor how many of a group receive {good}."
 
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
         """Compare the favourable label's rows; every class when there are more than two."""
@@ -95,6 +105,8 @@ class PredictiveEquality(Notion):
     """P(decided favourable | group, another label) is the same in every group: equal false positive rates."""
 
     name: ClassVar[str] = "predictive_equality"
+    rates: ClassVar[tuple[str, ...]] = ("fpr",)
+    caveat: ClassVar[str] = "It does not compare people whose label is {good}, nor how many of a group receive {good}."
 
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
         """Compare the rows whose label is not the favourable one."""
@@ -117,6 +129,10 @@ class EqualizedOdds(Notion):
     """
 
     name: ClassVar[str] = "equalized_odds"
+    rates: ClassVar[tuple[str, ...]] = ("tpr", "fpr")
+    caveat: ClassVar[str] = (
+        "It does not compare how many of a group receive {good}: groups with other labels may differ."
+    )
 
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
         """Compare both kinds of rows."""
@@ -135,6 +151,7 @@ class DisparateMistreatment(Notion):
     """P(decided wrongly | group) is the same in every group (Zafar et al. 2017; paper, appendix B)."""
 
     name: ClassVar[str] = "disparate_mistreatment"
+    caveat: ClassVar[str] = "It does not tell mistakes in a person's favour from mistakes against them."
     kinds: ClassVar[tuple[Kind, ...]] = ALL
 
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
@@ -157,6 +174,9 @@ class DemographicParity(Notion):
     """
 
     name: ClassVar[str] = "demographic_parity"
+    rates: ClassVar[tuple[str, ...]] = ("selection",)
+    means: ClassVar[tuple[str, ...]] = ("prediction",)
+    caveat: ClassVar[str] = "It does not look at the labels: nothing is said of mistakes in any group."
     kinds: ClassVar[tuple[Kind, ...]] = ALL
 
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
@@ -184,6 +204,7 @@ class GroupLoss(Notion):
     """
 
     name: ClassVar[str] = "group_loss"
+    caveat: ClassVar[str] = "It does not compare rates of decisions: a bounded loss may go with very different rates."
     kinds: ClassVar[tuple[Kind, ...]] = ALL
     two_sided: ClassVar[bool] = False
     floor: float = 0.0
@@ -215,3 +236,21 @@ for _notion in (
     GroupLoss,
 ):
     NOTIONS.add(_notion.name, _notion)
+
+
+def rates_of(names: Sequence[str], task: Task) -> tuple[str, ...]:
+    """Return the rates of decisions (means for regression) that notions are about, each once.
+
+    With several classes the people of every label are compared, as the recalls do. A notion of a user's own class that
+    is not registered is taken to be about errors.
+    """
+    return tuple(dict.fromkeys(rate for name in names for rate in _rates(name, task)))
+
+
+def _rates(name: str, task: Task) -> tuple[str, ...]:
+    if name not in NOTIONS:
+        return ("mse",) if task.kind == "regression" else ("error",)
+    kind = NOTIONS[name]
+    if task.kind == "regression":
+        return kind.means
+    return ("recall",) if task.kind == "multiclass" and "tpr" in kind.rates else kind.rates

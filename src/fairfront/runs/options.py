@@ -9,15 +9,12 @@ import numpy as np
 from ..exceptions import InputError
 from ..frontier import Frontier
 from ..frontier.archive import spread
-from ..frontier.candidates import CLASS_GAPS, VALUE_GAPS
 from ..frontier.selection import plain_place
-from ..objectives import Array
+from ..objectives import Array, rates_of
 
 TOLERANCE = 0.005
 RELATIVE = 0.05
 SHOWN = 7
-EVERY_LABEL = {"equal_opportunity": ("recall_gap",), "equalized_odds": ("recall_gap",)}
-"""With several classes these notions compare the people of every label, as the worst recall gap does."""
 
 
 @dataclass(frozen=True)
@@ -41,16 +38,13 @@ def main_gap(front: Frontier, on: str | None = None) -> str:
 
 def main_gaps(front: Frontier, on: str | None = None) -> tuple[str, ...]:
     """Return the gaps of decisions (of values for regression) that the notions are about, each once."""
-    kind = front.facts.task.kind
-    of_classes = CLASS_GAPS | (EVERY_LABEL if kind == "multiclass" else {})
-    known = VALUE_GAPS if kind == "regression" else of_classes
-    wanted = [gap for notion in front.facts.notions for gap in known.get(notion, ("error_gap",))]
+    wanted = tuple(f"{rate}_gap" for rate in rates_of(front.facts.notions, front.facts.task))
     names = front.column_names(on)
     there = {name.rpartition(".")[2] for name in names}
     for gap in wanted:
         if gap not in there:
             raise InputError(f"no column {gap} on {on or 'validation'}, expected one of {', '.join(names)}.")
-    return tuple(dict.fromkeys(wanted))
+    return wanted
 
 
 def tolerance_of(front: Frontier) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..objectives import Array
+from ..objectives import Array, count_in_words
 from ..tables.codes import Codes, dense
 from ..tables.encoding import TableEncoder
 from ..tables.reading import Schema, Table
@@ -167,8 +167,7 @@ def idle_finding(weight: Array | None, settings: Settings) -> tuple[Finding, ...
     n = 0 if weight is None else int((weight == 0).sum())
     if not n:
         return ()
-    count = "fewer than 10" if n < 10 else n
-    return (Finding("", "noted", f"Rows with 0 in {settings.weight!r} were left out: {count}."),)
+    return (Finding("", "noted", f"Rows with 0 in {settings.weight!r} were left out: {count_in_words(n)}."),)
 
 
 def digest_of(codes: NDArray[np.int8]) -> str:

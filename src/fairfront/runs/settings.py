@@ -84,6 +84,7 @@ class Settings:
         if self.posteriors and (self.model != "boosting" or self.regression):
             found = "a regression" if self.regression else f"the model {self.model!r}"
             raise InputError(f"posteriors are for boosted trees and classes, found {found}; leave them out.")
+        self._refuse_idle()
         if self.surrogate not in ("loss", "rate"):
             raise InputError(f"unknown surrogate {self.surrogate!r}, expected 'loss' or 'rate'.")
         if not self.groups:
@@ -97,6 +98,15 @@ class Settings:
             raise InputError(
                 f"favourable is missing, expected the value of {self.target!r} that is good for the person."
             )
+
+    def _refuse_idle(self) -> None:
+        """Refuse options that the model would not read."""
+        linear = self.model == "linear"
+        for each in fields(self):
+            idle = each.name in (("max_fits",) if linear else ("n_points", "ridge", "surrogate"))
+            if idle and getattr(self, each.name) != each.default:
+                other = "boosting" if linear else "linear"
+                raise InputError(f"{each.name} is for the model {other!r}, found {self.model!r}; leave it out.")
 
     @property
     def regression(self) -> bool:

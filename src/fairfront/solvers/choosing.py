@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
 from typing import Any
 
 from ..exceptions import InputError
 from ..problems import Setup
 from . import SOLVERS, PaperPDO, Solver, Weighting
 
-LINEAR: dict[str, Any] = {
-    "surrogate": "loss",
-    "preferences": None,
-    "preference": None,
-    "n_points": None,
-    "ridge": None,
-    "fit_intercept": True,
-    "path": "worst_gap",
-}
-"""What only linear models have, and how it is when nobody asked for it."""
-SEARCH: dict[str, Any] = {
-    "max_fits": 12,
-    "cv": "auto",
-    "drive": "loss_gap",
-    "fit_params": None,
-    "shared_trees": 0.0,
-    "posteriors": False,
-    "lazy": False,
-}
-"""What only the weighted fits of an estimator have, and how it is when nobody asked for it."""
+LINEAR = ("surrogate", "preferences", "preference", "n_points", "ridge", "fit_intercept", "path")
+"""What only linear models have."""
+SEARCH = ("max_fits", "cv", "drive", "fit_params", "shared_trees", "posteriors", "lazy", "n_jobs")
+"""What only the weighted fits of an estimator have."""
 
 
 def resolve_solver(solver: str | Solver, setup: Setup) -> Any:
@@ -44,24 +30,37 @@ def resolve_solver(solver: str | Solver, setup: Setup) -> Any:
     return chosen
 
 
-def resolve_search(solver: Any, max_fits: int, **linear: Any) -> Weighting:
-    """Return the search in weights, refusing what only linear models have."""
-    for name, value in linear.items():
-        if value is not LINEAR[name] and not (isinstance(value, str) and value == LINEAR[name]):
-            raise InputError(
-                f"{name} is for linear models, found an estimator; use max_fits=, drive='rate_gap' or a cap, or set it "
-                "in the estimator."
-            )
+def resolve_search(owner: Callable[..., Any], given: Mapping[str, Any]) -> Weighting:
+    """Return the search in weights that ``owner`` was asked for, refusing what only linear models have."""
+    linear = _asked_for(owner, given, LINEAR)
+    if linear is not None:
+        raise InputError(
+            f"{linear} is for linear models, found an estimator; use max_fits=, drive='rate_gap' or a cap, or set it "
+            "in the estimator."
+        )
+    solver = given["solver"]
     if isinstance(solver, Weighting):
+        if _asked_for(owner, given, ("max_fits",)) is not None:
+            raise InputError("max_fits and a Weighting were given, expected one; set Weighting(max_fits=...).")
         return solver
     if solver != "newton":
         raise InputError(f"solver is {solver!r}, expected none or a Weighting with an estimator.")
-    return Weighting(max_fits=max_fits)
+    return Weighting(max_fits=given["max_fits"])
 
 
-def refuse_search(**given: Any) -> None:
-    """Refuse what only an estimator's weighted fits have, where there is no estimator."""
-    for name, value in given.items():
-        usual = SEARCH[name]
-        if value is not usual and not (isinstance(value, (str, int, float)) and value == usual):
-            raise InputError(f"{name} is for an estimator, found none; give estimator=, or leave it out.")
+def refuse_search(owner: Callable[..., Any], given: Mapping[str, Any]) -> None:
+    """Refuse what only an estimator's weighted fits have, where ``owner`` was given no estimator."""
+    name = _asked_for(owner, given, SEARCH)
+    if name is not None:
+        raise InputError(f"{name} is for an estimator, found none; give estimator=, or leave it out.")
+
+
+def _asked_for(owner: Callable[..., Any], given: Mapping[str, Any], names: Sequence[str]) -> str | None:
+    """Return the first of the names whose value is not the default that the owner's signature has."""
+    usual = {name: parameter.default for name, parameter in signature(owner).parameters.items()}
+    for name in names:
+        value = given.get(name, usual.get(name))
+        plain = isinstance(value, (str, int, float)) and value == usual.get(name)
+        if value is not usual.get(name) and not plain:
+            return name
+    return None
