@@ -222,13 +222,18 @@ def test_candidates_come_back_with_their_models(tmp_path) -> None:
     found = load_frontier(tmp_path / "f", trusted=["sklearn.tree._tree.Tree"])
     assert found.facts == front.facts
     assert found.points.names == tuple(models)
-    same_array(front.points.cutoffs, found.points.cutoffs)
+    for name in ("validation", "later"):
+        one, other = front.evaluations[name].operating, found.evaluations[name].operating
+        assert one.rule == other.rule
+        assert other.placed_on == "validation"
+        same_array(one.cutoffs, other.cutoffs)
+        same_array(one.probability, other.probability)
     same_array(front.points.scores(X), found.points.scores(X))
     same_record(dict(front.evaluations), dict(found.evaluations))
     for name in ARRAYS:
         same_array(getattr(front, name), getattr(found, name))
     assert front.choose(knee=True) == found.choose(knee=True)
-    assert type(found.select(id=2)) is DecisionTreeClassifier
+    assert type(found.select(id=2).estimator) is DecisionTreeClassifier
 
 
 def test_a_function_comes_back_by_its_name(tmp_path) -> None:

@@ -40,6 +40,9 @@ def test_no_field_is_forgotten() -> None:
         "effective_n",
         "small",
         "sums",
+        "operating",
+        "labels",
+        "alike",
         "proxies",
     }
     assert {"task", "left_out", "recipe", "newton"} <= {each.name for each in fields(Facts)}

@@ -34,7 +34,7 @@ def test_binary_evaluation_equals_fairlearn(seed: int, weighted: bool) -> None:
     attributes = Groups(reference={"race": "b"}).resolve({"race": columns["race"]}, 400)
     found = evaluate_scores(scores, labels, BINARY, attributes, name="test", sample_weight=weight)
     assert (found.name, found.n, found.n_models) == ("test", 400, 3)
-    assert list(found.columns) == ["error", "auc", *GAPS, "selection_ratio"]
+    assert list(found.columns) == ["error", "approval_rate", "auc", *GAPS, "selection_ratio"]
     for model in range(3):
         decided = (scores[model, 0] > 0).astype(int)
         frame = MetricFrame(
@@ -59,7 +59,7 @@ def test_several_attributes_prefix_their_columns() -> None:
     labels, scores = random.integers(0, 2, 400), random.normal(size=(2, 1, 400))
     found = evaluate_scores(scores, labels, BINARY, attributes, name="test")
     alone = evaluate_scores(scores, labels, BINARY, attributes[1:], name="test")
-    assert list(found.columns)[2:] == [f"{a}.{c}" for a in columns for c in [*GAPS, "selection_ratio"]]
+    assert list(found.columns)[3:] == [f"{a}.{c}" for a in columns for c in [*GAPS, "selection_ratio"]]
     assert list(found.signed) == [f"{a}.{c}" for a in columns for c in GAPS]
     assert list(found.groups) == ["sex", "race"]
     np.testing.assert_array_equal(found["race.tpr_gap"], alone["tpr_gap"])
@@ -94,7 +94,7 @@ def test_several_classes() -> None:
     found = evaluate_scores(scores, labels, task, attributes, name="v")
     decided = scores.argmax(axis=1)
     np.testing.assert_allclose(found["error"], (decided != labels).mean(axis=1))
-    assert list(found.columns) == ["error", *GAPS, "recall_gap", "selection_ratio"]
+    assert list(found.columns) == ["error", "approval_rate", *GAPS, "recall_gap", "selection_ratio"]
     assert list(found.signed)[4:] == ["recall_gap[low]", "recall_gap[middle]", "recall_gap[high]"]
     np.testing.assert_allclose(found.signed["recall_gap[high]"], found.signed["tpr_gap"])
     rates = found.groups["race"]

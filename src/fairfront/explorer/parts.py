@@ -14,7 +14,7 @@ from ..objectives import Array, Task
 from .packing import packed, rounded
 
 CONFIDENCE = 0.95
-OVERALL = ("error", "auc", "mse")
+OVERALL = ("error", "approval_rate", "auc", "mse")
 
 
 def part_of(record: Evaluation, task: Task, small: int) -> dict[str, Any]:

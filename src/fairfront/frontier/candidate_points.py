@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array, Task
@@ -27,10 +29,9 @@ class CandidateFacts(Facts):
 
 @dataclass(frozen=True, eq=False)
 class CandidatePoints:
-    """N models, or their scores on fixed rows, with one cut-off each that is taken off the scores.
+    """N models, or their scores on fixed rows.
 
-    ``models`` is empty where scores were given: those exist on their own rows only. ``as_they_decide`` says that no
-    other cut-off was asked for, so that a model's own decisions hold.
+    ``models`` is empty where scores were given: those exist on their own rows only.
     """
 
     raw: ClassVar[bool] = True
@@ -38,8 +39,6 @@ class CandidatePoints:
     names: tuple[str, ...]
     task: Task
     models: tuple[Any, ...] = ()
-    cutoffs: Array | None = None
-    as_they_decide: bool = True
 
     def __len__(self) -> int:
         return len(self.names)
@@ -51,21 +50,30 @@ class CandidatePoints:
         return self.models[place]
 
     def scores(self, X: Any) -> Array:
-        """Return the scores of all models less their cut-offs, (N, K, n)."""
-        return self.shifted(self.raw_scores(X)[0])
+        """Return the scores of all models less the cut-offs that are their own, (N, K, n): they decide as they do."""
+        found, own = self._read(X, decided_scores)
+        return found - own if self.task.kind == "binary" else found
 
-    def raw_scores(self, X: Any) -> tuple[Array, Array]:
-        """Return the scores of all models, (N, K, n), and the cut-offs that are their own, (N,)."""
+    @property
+    def probable(self) -> NDArray[np.bool_]:
+        """Tell which models give probabilities, (N,)."""
+        return np.array([hasattr(model, "predict_proba") for model in self.models])
+
+    def responses(self, X: Any) -> tuple[Array, Array]:
+        """Return scores (N, 1, n), and what cut-offs are on, (N, n): probabilities of the second class, or scores.
+
+        A threshold that a model has of its own plays no part.
+        """
+        found, own = self._read(X, scores_of)
+        return found - own, found[:, 0]
+
+    def _read(self, X: Any, read: Callable[..., tuple[Array, float]]) -> tuple[Array, Array]:
+        """Return scores (N, K, n) and the cut-offs that are the models' own, (N, 1, 1)."""
         if not self.models:
             raise InputError("the candidates were given as scores of fixed rows, expected models; use from_models.")
-        read = decided_scores if self.as_they_decide else scores_of
         found = [read(model, X, self.task, name) for model, name in zip(self.models, self.names, strict=True)]
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         for name, (scores, _) in zip(self.names, found, strict=True):
             if scores.shape[1] != n:
                 raise InputError(f"{name!r} gives scores of {scores.shape[1]} rows, expected {n}, one per row of X.")
-        return np.stack([scores for scores, _ in found]), np.array([own for _, own in found])
-
-    def shifted(self, scores: Array) -> Array:
-        """Return scores less the cut-offs, so that above 0 decides for the second of two classes."""
-        return scores if self.cutoffs is None else scores - self.cutoffs[:, None, None]
+        return np.stack([scores for scores, _ in found]), np.array([own for _, own in found])[:, None, None]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..measures import Evaluation, evaluate_scores
-from ..measures.operating import Operating, Side, check_cutoff, cutoffs_for_costs, cutoffs_for_rate
+from ..measures.operating import Operating, OperatingPoint, Side
 from ..objectives import (
     NOTIONS,
     Array,
@@ -31,6 +31,7 @@ from ..solvers import Status
 from ..validation import as_numbers, check_labels, check_weights, find_classes, weighted_rows
 from .candidate_points import CandidateFacts, CandidatePoints
 from .candidate_scores import given_scores, named_scores
+from .cutoffs import asked_of, placed, probable, responses_of, second_class
 from .frontier import Frontier
 
 
@@ -50,11 +51,12 @@ def from_models(
         raise InputError(f"models is {type(models).__name__}, expected a mapping of names to fitted models.")
     known = Options(**_known(options))
     task, labels = _task(y, X.shape[0] if hasattr(X, "shape") else len(X), known)
-    operating = Operating(cutoff, approval_rate, costs)
-    names = tuple(map(str, models))
-    points = CandidatePoints(names, task, tuple(models.values()), as_they_decide=operating.asked is None)
-    scores, own = points.raw_scores(X)
-    return _frontier(points, scores, own, labels, operating, sensitive_features, known)
+    rule = asked_of(Operating(cutoff, approval_rate, costs), {}, known.name, None, task)
+    points = CandidatePoints(tuple(map(str, models)), task, tuple(models.values()))
+    if rule is None:
+        return _frontier(points, points.scores(X), labels, sensitive_features, known)
+    scores, responses = responses_of(points, X, task)
+    return _frontier(points, scores, labels, sensitive_features, known, Asked(rule, responses, probable(points)))
 
 
 def from_scores(
@@ -69,12 +71,30 @@ def from_scores(
 ) -> Frontier:
     """Judge scores or decisions of any origin on the same rows; options are those of `Options`."""
     named = named_scores(scores)
-    known, operating = Options(**_known(options)), Operating(cutoff, approval_rate, costs)
+    known = Options(**_known(options))
     n = len(next(iter(named.values())))
     task, labels = _task(y, n, known)
+    rule = asked_of(Operating(cutoff, approval_rate, costs), {}, known.name, None, task)
     points = CandidatePoints(tuple(named), task)
-    values = np.stack([_values(v, n, task, name, operating) for name, v in named.items()])
-    return _frontier(points, values, np.full(len(values), 0.5), labels, operating, sensitive_features, known)
+    values = np.stack([_values(v, n, task, name, rule is None) for name, v in named.items()])
+    if rule is None:
+        return _frontier(points, values - 0.5 if task.kind == "binary" else values, labels, sensitive_features, known)
+    probability = np.array([0.0 <= each.min() <= each.max() <= 1.0 for each in values])
+    side: Side = "above" if task.favourable == 1 else "below"
+    return _frontier(points, values, labels, sensitive_features, known, Asked(rule, values[:, 0], probability, side))
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A rule, what its cut-offs are put on (N, n), for which models these are probabilities, and the favourable side.
+
+    Scores that a person gave are cut as they are, on the side that the favourable label is on.
+    """
+
+    rule: Operating | OperatingPoint
+    responses: Array
+    probability: NDArray[np.bool_]
+    side: Side = "above"
 
 
 @dataclass(frozen=True)
@@ -109,11 +129,11 @@ def _task(y: Any, n: int, options: Options) -> tuple[Task, NDArray[Any]]:
     return Task("binary" if len(classes) == 2 else "multiclass", tuple(classes), place), codes
 
 
-def _values(given: Any, n: int, task: Task, name: str, operating: Operating) -> Array:
+def _values(given: Any, n: int, task: Task, name: str, at_half: bool) -> Array:
     """Return one candidate's scores (K, n); scores that are no probabilities need a way to a cut-off."""
     scores = given_scores(given, n, task, name)
     low, high = scores.min(), scores.max()
-    if task.kind == "binary" and operating.asked is None and not 0.0 <= low <= high <= 1.0:
+    if task.kind == "binary" and at_half and not 0.0 <= low <= high <= 1.0:
         raise InputError(
             f"scores of {name!r} run from {low:g} to {high:g} and are no probabilities (0 to 1), expected a cut-off; "
             "give cutoff=, approval_rate= or costs=."
@@ -124,11 +144,10 @@ def _values(given: Any, n: int, task: Task, name: str, operating: Operating) -> 
 def _frontier(
     points: CandidatePoints,
     scores: Array,
-    own: Array,
     labels: NDArray[Any],
-    operating: Operating,
     sensitive_features: Any,
     options: Options,
+    asked: Asked | None = None,
 ) -> Frontier:
     warn_of_proxies(sensitive_features, stacklevel=5)
     weight = check_weights(options.sample_weight, len(labels))
@@ -137,30 +156,16 @@ def _frontier(
         sensitive_features = take_groups(sensitive_features, rows, len(labels))
         scores, labels, weight = scores[:, :, rows], labels[rows], weight[rows]
     attributes = (options.groups or Groups()).resolve(sensitive_features, len(labels))
-    if points.task.kind != "binary":
-        operating.refuse(f"{points.task.kind} labels")
-    else:
-        points = replace(points, cutoffs=_cutoffs(scores[:, 0], own, labels, points.task, operating, weight))
+    operating, decided = None, None
+    if asked is not None:
+        known = {"probability": asked.probability, "placed_on": options.name, "side": asked.side}
+        responses = asked.responses if rows is None else asked.responses[:, rows]
+        operating = placed(asked.rule, responses, labels == points.task.favourable, weight, **known)
+        decided = second_class(operating, responses, points.task)
     record = evaluate_scores(
-        points.shifted(scores), labels, points.task, attributes, name=options.name, sample_weight=weight
+        scores, labels, points.task, attributes, name=options.name, sample_weight=weight, decided=decided
     )
-    return _assembled(points, record, attributes, options)
-
-
-def _cutoffs(
-    scores: Array, own: Array, labels: NDArray[Any], task: Task, operating: Operating, weight: Array | None
-) -> Array:
-    """Return what is taken off scores: just below the cut-off asked for, so that scores at it are above 0."""
-    side: Side = "above" if task.favourable == 1 else "below"
-    if operating.approval_rate is not None:
-        found = cutoffs_for_rate(scores, operating.approval_rate, weight, side)
-    elif operating.costs is not None:
-        found = cutoffs_for_costs(scores, labels == task.favourable, operating.costs, weight, side)
-    elif operating.cutoff is not None:
-        found = np.full(len(scores), check_cutoff(operating.cutoff, scores))
-    else:
-        return own
-    return np.asarray(np.nextafter(found, -np.inf))
+    return _assembled(points, replace(record, operating=operating), attributes, options)
 
 
 def _assembled(

@@ -8,9 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import NDArray
 
+from ..exceptions import InputError
 from ..objectives import Array, Task
-from ..problems.fits.learners import scores_of_learner
+from ..problems.fits.learners import log_odds, output_of, probabilities_of, scores_of_learner
 from .facts import Facts
 
 
@@ -59,6 +61,28 @@ class EstimatorPoints:
         """Return the scores of all models, (N, K, n): above 0 decides for the second of two classes."""
         self._fit([place for place in range(self.size) if place not in self.models])
         return np.stack([scores_of_learner(self.models[i], X, self.task, self.loss) for i in range(self.size)])
+
+    @property
+    def probable(self) -> NDArray[np.bool_]:
+        """Tell which models give probabilities, (N,)."""
+        return np.full(self.size, output_of(self.build(0), self.task, self.loss) == "probability")
+
+    def responses(self, X: Any) -> tuple[Array, Array]:
+        """Return scores (N, 1, n), and what cut-offs are on, (N, n): probabilities of the second class, or scores.
+
+        Probabilities are the learner's own, to the last digit: trees give few different ones.
+        """
+        if output_of(self.build(0), self.task, self.loss) == "label":
+            raise InputError(
+                f"{type(self.build(0)).__name__} gives decisions and no scores, expected predict_proba or "
+                "decision_function for an operating point; leave it out, or wrap it in CalibratedClassifierCV."
+            )
+        if not self.probable.all():
+            scores = self.scores(X)
+            return scores, scores[:, 0]
+        self._fit([place for place in range(self.size) if place not in self.models])
+        found = [probabilities_of(self.models[i], X, self.task) for i in range(self.size)]
+        return np.stack([log_odds(each) for each in found]), np.stack([each[:, 1] for each in found])
 
     def _fit(self, places: list[int]) -> None:
         if not places:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,10 +10,12 @@ import numpy as np
 from ..measures import Evaluation, GroupRates, evaluate_scores
 from ..measures.figures import larger_is_better
 from ..measures.intervals import error_interval, worst_gap_upper
+from ..measures.operating import Operating, OperatingPoint
 from ..measures.ratios import selection_ratio_lower
 from ..measures.significance import smallest_verifiable_gap
 from ..objectives import Array, warn_of_proxies
 from ..validation import is_dask
+from .cutoffs import placed, probable, responses_of, second_class
 from .evaluating_parts import evaluate_parts
 from .matching import checked_features, held_rows
 from .points import Points
@@ -22,16 +25,33 @@ if TYPE_CHECKING:
 
 
 def evaluate_points(
-    points: Points, facts: Facts, X: Any, y: Any, sensitive_features: Any, name: str, sample_weight: Any
+    points: Points,
+    facts: Facts,
+    X: Any,
+    y: Any,
+    sensitive_features: Any,
+    name: str,
+    sample_weight: Any,
+    asked: Operating | OperatingPoint | None = None,
 ) -> Evaluation:
-    """Score all models on X and count their decisions per group; Dask collections partition by partition."""
+    """Score all models on X and count their decisions per group; Dask collections partition by partition.
+
+    ``asked`` is a rule that places cut-offs on these rows, or cut-offs that hold here too.
+    """
     warn_of_proxies(sensitive_features, stacklevel=4)
     if any(is_dask(each) for each in (X, y, sensitive_features, sample_weight)):
-        return evaluate_parts(points, facts, X, y, sensitive_features, name, sample_weight)
+        return evaluate_parts(points, facts, X, y, sensitive_features, name, sample_weight, asked)
     matrix = checked_features(points, X)
     held = held_rows(facts, matrix.shape[0], y, sensitive_features, sample_weight)
-    scores = points.scores(held.of(matrix))
-    return evaluate_scores(scores, held.labels, facts.task, held.attributes, name=name, sample_weight=held.weight)
+    known: dict[str, Any] = {"name": name, "sample_weight": held.weight}
+    if asked is None:
+        return evaluate_scores(points.scores(held.of(matrix)), held.labels, facts.task, held.attributes, **known)
+    scores, responses = responses_of(points, held.of(matrix), facts.task)
+    good = held.labels == facts.task.favourable
+    operating = placed(asked, responses, good, held.weight, probability=probable(points), placed_on=name)
+    known["decided"] = second_class(operating, responses, facts.task)
+    record = evaluate_scores(scores, held.labels, facts.task, held.attributes, **known)
+    return replace(record, operating=operating)
 
 
 GAPS = {

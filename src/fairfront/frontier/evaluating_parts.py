@@ -8,15 +8,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import expit
 
 from ..exceptions import FairfrontWarning, InputError
 from ..measures import Evaluation
+from ..measures.operating import Operating, OperatingPoint, one_number
 from ..measures.part_sums import PartSums, joined_sums, part_sums
 from ..measures.score_bins import SURE, count_scores, score_edges
-from ..measures.table import check_scores, decide, judgement_of
+from ..measures.table import check_scores, judgement_of
 from ..objectives import Array, Task
 from ..problems.dask.passes import reduced
 from ..validation import as_weights, check_labels, is_dask, take_rows
+from .cutoffs import decisions, probable, turned
 from .group_book import GroupBook, group_book
 from .matching import checked_features, encode_labels
 from .points import Points
@@ -31,13 +34,21 @@ LOOKED_AT, SAMPLED = 8, 20_000
 
 
 def evaluate_parts(
-    points: Points, facts: Facts, X: Any, y: Any, sensitive_features: Any, name: str, sample_weight: Any
+    points: Points,
+    facts: Facts,
+    X: Any,
+    y: Any,
+    sensitive_features: Any,
+    name: str,
+    sample_weight: Any,
+    asked: Operating | OperatingPoint | None = None,
 ) -> Evaluation:
     """Score all models on the partitions of X and add up their counts in the order of partitions.
 
     Counts, rates and gaps are those of `evaluate_scores`. The AUC is counted in 8192 bins of scores, cut at quantiles
     of eight partitions; it is off by at most half the share of pairs in one bin, about 1e-4 where these partitions are
-    like the others, and NaN where that bound is above 1e-3.
+    like the others, and NaN where that bound is above 1e-3. Cut-offs that follow from the rows lie between two such
+    bins, and take a pass of their own.
     """
     if not is_dask(X):
         raise InputError(
@@ -46,21 +57,42 @@ def evaluate_parts(
         )
     book = group_book(facts, sensitive_features)
     edges = _edges(points, X) if facts.task.kind == "binary" else None
+    rows = (X, y, sensitive_features, sample_weight)
     part = Part(points, facts.task, book, edges)
-    sums = reduced(part.count, X, y, sensitive_features, sample_weight, combine=_joined)
+    operating = _placed(part, rows, name, asked) if isinstance(asked, Operating) else asked
+    sums = _counted(replace(part, operating=operating), rows)
+    record = judgement_of(sums, facts.task, book.attributes, name, _area(sums))
+    return replace(record, operating=operating)
+
+
+def _counted(part: Part, rows: tuple[Any, ...]) -> PartSums:
+    sums: PartSums | None = reduced(part.count, *rows, combine=_joined)
     if sums is None:
         raise InputError("X has 0 rows, or sample_weight is zero in every row, expected rows to judge.")
-    return judgement_of(sums, facts.task, book.attributes, name, _area(sums))
+    return sums
+
+
+def _placed(part: Part, rows: tuple[Any, ...], name: str, rule: Operating) -> OperatingPoint:
+    """Return the cut-offs of a rule: the one given, or those between two bins of scores."""
+    known = probable(part.points)
+    if rule.cutoff is not None:
+        return OperatingPoint(rule, np.full(len(part.points), one_number(rule.cutoff)), known, name)
+    bins = _counted(part, rows).bins
+    assert bins is not None
+    at = bins.place(rule, part.task.favourable)
+    second = np.where(known, expit(at), at)
+    return OperatingPoint(rule, turned(second[:, None], part.task, known)[:, 0], known, name)
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What a partition needs to know to count its rows: models, labels, groups, and the edges of the AUC's bins."""
+    """What a partition needs to know to count its rows: models, cut-offs, labels, groups, edges of the AUC's bins."""
 
     points: Points
     task: Task
     book: GroupBook
     edges: Array | None
+    operating: OperatingPoint | None = None
 
     def count(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> PartSums | None:
         """Return the sums of one partition, None where it has no rows that count."""
@@ -81,8 +113,9 @@ class Part:
         return joined_sums(found) if found else None
 
     def _sums(self, matrix: Any, labels: Any, attributes: Any, weight: Array | None) -> PartSums:
-        scores = check_scores(self.points.scores(matrix), self.task)
-        sums = part_sums(decide(scores, self.task), labels, self.task, attributes, weight)
+        scores, decided = decisions(self.points, matrix, self.task, self.operating)
+        scores = check_scores(scores, self.task)
+        sums = part_sums(decided, labels, self.task, attributes, weight)
         if self.edges is None:
             return sums
         return replace(sums, bins=count_scores(scores[:, 0], labels == 1, weight, self.edges))

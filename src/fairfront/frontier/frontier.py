@@ -12,15 +12,18 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, require
 from ..measures import Calibration, Evaluation
+from ..measures.operating import Operating, OperatingPoint
 from ..objectives import Array, proxy_sentences, warn_of_names
 from ..solvers import Status
-from . import selection
 from .calibrating import calibration_of, recalibrated
-from .evaluating import evaluate_points, figures, least_claim
+from .columns import column_of, record_of, summary_of, table_of
+from .cutoffs import asked_of, at_cutoff
+from .evaluating import evaluate_points, least_claim
 from .explaining import Explanation, explain_pair
 from .facts import Facts
 from .points import Points
 from .refining import refine_between
+from .selection import chosen_place
 from .stability import Stability, bootstrap_frontier
 
 
@@ -106,30 +109,39 @@ class Frontier:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Say what each notion compares, then what else has to be known to read the figures."""
+        """Say what each notion compares, and what else has to be known to read the figures."""
         return (*self.facts.sentences, *proxy_sentences([n for n in self.proxies if n not in self.facts.proxies]))
 
     def __len__(self) -> int:
         return len(self.objectives)
 
     def __repr__(self) -> str:
-        worst = self.gaps.max(axis=1)
-        proxies = f"; groups of {', '.join(self.proxies)} are probabilities" if self.proxies else ""
-        return (
-            f"Frontier({len(self)} points, {' + '.join(self.facts.notions)}: loss {self.loss.min():.4f} to "
-            f"{self.loss.max():.4f}, worst {self.facts.unit} {worst.max():.4f} to {worst.min():.4f}; "
-            + (f"favourable label {self.facts.task.favourable_label!r}" if self.facts.task.classes else "regression")
-            + f"{proxies})"
-        )
+        return summary_of(self)
 
     def evaluate(
-        self, X: Any, y: Any, *, sensitive_features: Any, name: str = "validation", sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any,
+        name: str = "validation",
+        sample_weight: Any = None,
+        cutoff: float | None = None,
+        approval_rate: float | None = None,
+        costs: Mapping[str, float] | None = None,
+        like: str | None = None,
     ) -> Frontier:
         """Return this frontier with a named record of rates on other data: error, AUC, gaps per group.
 
-        A group that was not seen in training is evaluated too, with a warning.
+        Decisions are those at 0.5 (a score of 0), or at an operating point, the same rule for every model and group:
+        ``cutoff`` on the probability of the favourable label (on its score where models give no probabilities),
+        ``approval_rate``, the share of favourable decisions, or ``costs`` of a ``false_positive`` and a
+        ``false_negative``. Each model's cut-off is placed on these rows and kept. Later evaluations without a rule, of
+        test rows above all, apply it unchanged; ``like`` names the evaluation whose cut-offs are meant. A group that
+        was not seen in training is evaluated too, with a warning.
         """
-        record = evaluate_points(self.points, self.facts, X, y, sensitive_features, name, sample_weight)
+        asked = asked_of(Operating(cutoff, approval_rate, costs), self.evaluations, name, like, self.facts.task)
+        record = evaluate_points(self.points, self.facts, X, y, sensitive_features, name, sample_weight, asked)
         return replace(self, evaluations={**self.evaluations, name: record})
 
     def column(self, name: str, on: str | None = None, confidence: float | None = None) -> Array:
@@ -138,32 +150,23 @@ class Frontier:
         The training gap is ``loss_gap``, or ``smooth_rate_gap`` for the rate surrogate. With ``confidence`` a gap or
         an error is the upper end of its interval and the selection ratio the lower: what these rows support.
         """
-        if name == "loss":
-            return self.loss
-        if name == self.facts.gap_column:
-            return np.asarray(self.gaps.max(axis=1))
-        if name in self.facts.gap_columns:
-            return np.asarray(self.gaps[:, self.facts.gap_columns.index(name)])
-        return figures(self._record(on), name, confidence)
+        return column_of(self, name, on, confidence)
 
-    def _record(self, on: str | None) -> Evaluation:
-        if not self.evaluations:
-            raise InputError(
-                "rates are not known yet, expected an evaluation; call front = front.evaluate(X, y, "
-                "sensitive_features=..., name='validation') first."
-            )
-        chosen = on or ("validation" if "validation" in self.evaluations else next(iter(self.evaluations)))
-        if chosen not in self.evaluations:
-            raise InputError(f"no evaluation {chosen!r}, expected one of {', '.join(self.evaluations)}.")
-        return self.evaluations[chosen]
+    def record(self, on: str | None = None) -> Evaluation:
+        """Return an evaluation by name, by default "validation", or the first."""
+        return record_of(self, on)
+
+    def operating(self, on: str | None = None) -> OperatingPoint | None:
+        """Return the rule and the cut-offs of an evaluation, None where there are none."""
+        return self.record(on).operating if self.evaluations else None
 
     def column_names(self, on: str | None = None) -> tuple[str, ...]:
         """Return the names of an evaluation's figures."""
-        return tuple(self._record(on).columns)
+        return tuple(self.record(on).columns)
 
     def least_claim(self, name: str, on: str | None, confidence: float | None) -> str:
         """Say the smallest gap that the evaluation's rows could vouch for, even if none were observed."""
-        return least_claim(self._record(on), name, confidence)
+        return least_claim(self.record(on), name, confidence)
 
     def place(self, id: int) -> int:
         """Return the row of the point with this id."""
@@ -172,21 +175,9 @@ class Frontier:
             raise InputError(f"id {id} is not on this frontier, expected one of {self.ids.min()} to {self.ids.max()}.")
         return int(found[0])
 
-    def choose(
-        self,
-        *,
-        id: int | None = None,
-        at_most: Mapping[str, float] | None = None,
-        least: str | None = None,
-        within: Mapping[str, float] | None = None,
-        preference: Any = None,
-        knee: bool = False,
-        on: str | None = None,
-        confidence: float | None = 0.95,
-    ) -> int:
-        """Return the id of the point that a rule picks; see `select`."""
-        rule = {"id": id, "at_most": at_most, "least": least, "preference": preference, "knee": knee}
-        return int(self.ids[selection.chosen_place(self, rule, within, on, confidence)])
+    def choose(self, **rule: Any) -> int:
+        """Return the id of the point that a rule picks; rules as in `select`."""
+        return int(self.ids[chosen_place(self, **rule)])
 
     @property
     def solved(self) -> NDArray[np.intp]:
@@ -197,14 +188,19 @@ class Frontier:
     def select(self, **rule: Any) -> Any:
         """Return the chosen model as a stock scikit-learn estimator that needs no fairfront.
 
-        Give exactly one rule: ``id=17``; ``knee=True``; ``preference=[1, 50]``; ``at_most={"tpr_gap": 0.02}``
-        (smallest error among those); ``least="tpr_gap", within={"error": 0.005}``. Rates are those of the
-        evaluation named by ``on``, by default "validation"; gaps are the upper ends of intervals that hold for all
-        pairs of groups at once, unless ``confidence=None``.
+        One rule: ``id=17``; ``knee=True``; ``preference=[1, 50]``; or bounds on columns, ``at_most={"tpr_gap": 0.02}``,
+        ``at_least={"selection_ratio": 0.8}``, ``within={"auc": 0.005}`` of the best, and what is best among those:
+        ``least="tpr_gap"``, ``most="auc"``, by default the smallest error. Rates are those of the evaluation named by
+        ``on``, by default "validation"; bounds hold for the upper ends of gaps and the lower ends of ratios, unless
+        ``confidence=None``. Points that decide nearly everyone alike are chosen by ``id`` alone.
+
+        A model that was judged at an operating point decides at its cut-off: scikit-learn's `FixedThresholdClassifier`
+        around the fitted model, whose probabilities stay as they were. Others decide at 0.5.
         """
         if "id" not in rule:
             warn_of_names(self.proxies)
-        return self.points.build(self.place(self.choose(**rule)))
+        place = self.place(self.choose(**rule))
+        return at_cutoff(self.points.build(place), self.operating(rule.get("on")), place, self.facts.task)
 
     def refine(
         self,
@@ -262,14 +258,7 @@ class Frontier:
 
     def table(self) -> dict[str, Any]:
         """Return all columns as arrays: id, status, loss, loss gaps, and every evaluation's figures."""
-        columns: dict[str, Any] = {"id": self.ids, "status": np.array([s.name.lower() for s in self.status])}
-        if hasattr(self.points, "names"):
-            columns["name"] = np.array(self.points.names, dtype=object)
-        columns["loss"] = self.loss
-        columns.update(zip(self.facts.gap_columns, self.gaps.T, strict=True))
-        for name, record in self.evaluations.items():
-            columns.update({f"{name}.{key}": values for key, values in record.columns.items()})
-        return columns
+        return table_of(self)
 
     def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
         """Return `table` as a data frame of the backend asked for (pandas, polars or pyarrow)."""

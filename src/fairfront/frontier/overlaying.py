@@ -45,6 +45,11 @@ def _check_same_rows(front: Frontier, other: Frontier, on: str | None) -> None:
     first, second = (f.evaluations.get(on or "validation") for f in (front, other))
     if first is None or second is None:
         raise InputError(f"both frontiers need the evaluation {on or 'validation'!r}; call evaluate on the same rows.")
+    if first.rule != second.rule:
+        raise InputError(
+            f"decisions are made by different rules ({first.rule}; {second.rule}), expected one for both; evaluate "
+            "both with the same cutoff=, approval_rate= or costs=."
+        )
     same = first.groups.keys() == second.groups.keys() and first.n == second.n
     if not same or any(not np.array_equal(first.groups[g].n, second.groups[g].n, equal_nan=True) for g in first.groups):
         raise InputError(

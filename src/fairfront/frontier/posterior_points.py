@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..objectives import Array, Task
 from ..problems.fits.learners import log_odds
@@ -37,6 +38,17 @@ class PosteriorPoints:
         """Return the scores of all models, (N, K, n); the posteriors are asked once."""
         pairs = self.posteriors.pairs(X)
         return np.stack([log_odds(weighed(pairs, weights)) for weights in self.weights])
+
+    @property
+    def probable(self) -> NDArray[np.bool_]:
+        """Tell that all of them give probabilities, (N,)."""
+        return np.ones(len(self), dtype=bool)
+
+    def responses(self, X: Any) -> tuple[Array, Array]:
+        """Return scores (N, 1, n), and what cut-offs are on: probabilities of the second class, (N, n)."""
+        pairs = self.posteriors.pairs(X)
+        found = [weighed(pairs, weights) for weights in self.weights]
+        return np.stack([log_odds(each) for each in found]), np.stack([each[:, 1] for each in found])
 
     def take(self, places: Sequence[int]) -> PosteriorPoints:
         """Return some of the points."""

@@ -88,9 +88,18 @@ class ThresholdFrontier(Frontier):
     """
 
     def evaluate(
-        self, X: Any, y: Any, *, sensitive_features: Any, name: str = "validation", sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any,
+        name: str = "validation",
+        sample_weight: Any = None,
+        **operating: Any,
     ) -> Frontier:
         """Return this frontier with a named record of rates on other rows; groups decide together with scores."""
+        for given in operating:
+            raise InputError(f"{given} was given, expected none: these models have one cut-off per group already.")
         points = self.points
         assert isinstance(points, ThresholdPoints)
         held = held_rows(self.facts, check_matrix(X).shape[0], y, sensitive_features, sample_weight)

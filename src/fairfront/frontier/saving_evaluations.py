@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..measures import Evaluation
 from ..measures.contrasts import PerGroup
+from ..measures.operating import Operating, OperatingPoint
 from ..measures.rates import ClassRates, GroupRates
 from ..measures.values import GroupMeans
 
 RATES: dict[str, type[PerGroup]] = {"rates": GroupRates, "class_rates": ClassRates, "means": GroupMeans}
+SHARES = ("labels", "alike")
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -33,6 +35,9 @@ def evaluation_content(record: Evaluation) -> tuple[dict[str, Any], Arrays]:
             if (value := getattr(rates, field)) is not None
         }
         arrays |= {f"groups.{i}.sizes.{rate}": values for rate, values in sizes.items()}
+    arrays |= {name: values for name in SHARES if (values := getattr(record, name)) is not None}
+    if record.operating is not None:
+        arrays |= {"cutoffs": record.operating.cutoffs, "probability": record.operating.probability}
     content = {
         "name": record.name,
         "n": record.n,
@@ -42,8 +47,24 @@ def evaluation_content(record: Evaluation) -> tuple[dict[str, Any], Arrays]:
         "signed": list(record.signed),
         "groups": groups,
         "proxies": list(record.proxies),
+        "operating": None if record.operating is None else _operating_content(record.operating),
     }
     return content, arrays
+
+
+def _operating_content(point: OperatingPoint) -> dict[str, Any]:
+    return {
+        "rule": asdict(point.rule),
+        "placed_on": point.placed_on,
+        "side": point.side,
+    }
+
+
+def _operating_of(content: Mapping[str, Any] | None, arrays: Arrays) -> OperatingPoint | None:
+    if content is None:
+        return None
+    known = {name: arrays[name] for name in ("cutoffs", "probability")}
+    return OperatingPoint(**{**content, **known, "rule": Operating(**content["rule"])})
 
 
 def _kind(rates: PerGroup) -> str:
@@ -79,4 +100,7 @@ def evaluation_of(content: Mapping[str, Any], arrays: Arrays) -> Evaluation:
         effective_n=content["effective_n"],
         proxies=tuple(content.get("proxies", ())),
         small=content["small"],
+        operating=_operating_of(content["operating"], arrays),
+        labels=arrays.get("labels"),
+        alike=arrays.get("alike"),
     )

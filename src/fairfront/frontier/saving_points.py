@@ -115,8 +115,7 @@ class CandidateFormat:
     def write(self, points: CandidatePoints, folder: Path) -> Stored:
         """Write every model into a file."""
         content = {"task": task_content(points.task), "names": list(points.names)}
-        arrays = {} if points.cutoffs is None else {"cutoffs": points.cutoffs}
-        return Stored(content, arrays, write_models(points.models, folder))
+        return Stored(content, {}, write_models(points.models, folder))
 
     def read(self, stored: Stored, folder: Path, trusted: Sequence[str]) -> Points:
         """Return the models, all of their types trusted, or the names alone."""
@@ -125,7 +124,6 @@ class CandidateFormat:
             names=tuple(content["names"]),
             task=task_of(content["task"]),
             models=read_models(stored.files, folder, trusted),
-            cutoffs=stored.arrays.get("cutoffs"),
         )
 
 

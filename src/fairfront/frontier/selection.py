@@ -2,47 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..measures.figures import larger_is_better
+from ..measures.skill import trivial
 from ..objectives import Array
 from ..validation import check_preferences
 
 if TYPE_CHECKING:
     from .frontier import Frontier
 
-Column = Callable[[str], Array]
+Places = NDArray[np.intp]
+NEITHER = frozenset({"approval_rate"})
+"""Columns of which neither larger nor smaller values are better: they can be bounded from both sides."""
 
 
 def chosen_place(
     front: Frontier,
-    rules: Mapping[str, Any],
-    within: Mapping[str, float] | None,
-    on: str | None,
-    confidence: float | None,
+    *,
+    id: int | None = None,
+    at_most: Mapping[str, float] | None = None,
+    at_least: Mapping[str, float] | None = None,
+    least: str | None = None,
+    most: str | None = None,
+    within: Mapping[str, float] | None = None,
+    preference: Any = None,
+    knee: bool = False,
+    on: str | None = None,
+    confidence: float | None = 0.95,
 ) -> int:
-    """Return the row of the point that the one rule given picks."""
-    if within is not None and rules["least"] is None:
-        raise InputError("within says how much worse than the best the least may be; it goes with least=...")
-    for rates in (rules["at_most"], within):
-        if rates is not None and not isinstance(rates, Mapping):
-            raise InputError(f"expected a mapping such as {{'tpr_gap': 0.02}}, found {rates!r}.")
+    """Return the row of the point that a rule picks.
+
+    ``id``, ``preference`` and ``knee`` stand alone. ``at_most``, ``at_least`` and ``within`` say which points are
+    allowed, together if several are given, and ``least`` or ``most`` which of them is best: by default the smallest
+    error. But for ``id`` and ``preference``, points that are marked as trivial are passed over.
+    """
+    rules: dict[str, Any] = {"id": id, "at_most": at_most, "at_least": at_least, "least": least, "most": most}
+    rules |= {"within": within, "preference": preference, "knee": knee}
     rule = one_rule(rules)
-    if rule == "id":
-        return front.place(rules["id"])
-    solved = front.solved
+    if id is not None:
+        return front.place(id)
+    if rule == "preference":
+        pi = check_preferences(preference, front.objective_names)
+        return int(front.solved[nearest_preference(front.objectives[front.solved], pi[0])])
+    among = usable(front, on)
     if rule == "knee":
-        found = knee(front.loss[solved], front.gaps[solved].max(axis=1))
-    elif rule == "preference":
-        pi = check_preferences(rules["preference"], front.objective_names)
-        found = nearest_preference(front.objectives[solved], pi[0])
-    else:
-        found = by_rates(front, rules["at_most"], rules["least"], within, on, confidence)
-    return int(solved[found])
+        return int(among[knee_of(front.loss[among], front.gaps[among].max(axis=1))])
+    return by_columns(front, rules, among, on, confidence)
+
+
+def usable(front: Frontier, on: str | None) -> Places:
+    """Return the rows that rules choose among: solved points that are not trivial, or all solved where all are."""
+    solved = front.solved
+    if not front.evaluations:
+        return solved
+    found = solved[~trivial(front.record(on), front.facts.task)[solved]]
+    return found if len(found) else solved
 
 
 def plain_place(front: Frontier) -> int:
@@ -55,7 +75,7 @@ def plain_place(front: Frontier) -> int:
     return int(places[np.argmin(front.loss[places])])
 
 
-def knee(loss: Array, gap: Array) -> int:
+def knee_of(loss: Array, gap: Array) -> int:
     """Return the point farthest below the chord between the two ends, both axes scaled to [0, 1]."""
     x, y = _scaled(gap), _scaled(loss)
     return int(np.argmin(x + y))
@@ -71,81 +91,111 @@ def nearest_preference(objectives: Array, pi: Array) -> int:
     return int(np.argmin((objectives * pi).max(axis=1)))
 
 
-def by_rates(
-    front: Frontier,
-    at_most: Mapping[str, float] | None,
-    least: str | None,
-    within: Mapping[str, float] | None,
-    on: str | None,
-    confidence: float | None,
+def by_columns(
+    front: Frontier, rules: Mapping[str, Any], among: Places, on: str | None, confidence: float | None
 ) -> int:
-    """Return the point that a rule on columns picks; caps and gaps are upper ends, tolerances plain differences."""
+    """Return the point that a rule on columns picks.
 
-    def vouched(name: str) -> Array:
-        return front.column(name, on, confidence)[front.solved]
-
-    def plain(name: str) -> Array:
-        return front.column(name, on)[front.solved]
-
-    for name in (*(at_most or {}), *(within or {}), *([least] if least else [])):
-        if larger_is_better(name):
-            raise InputError(f"{name} is better when larger, expected a column where smaller is better, such as error.")
-    if least is not None:
-        return smallest(vouched, plain, least, within or {})
-    assert at_most is not None
-    judged = front.column_names(on) if front.evaluations else ()
-    best = next((name for name in ("error", "mse") if name in judged), "loss")
-    return capped(front, vouched, at_most, plain(best), on, confidence)
-
-
-def capped(
-    front: Frontier, column: Column, caps: Mapping[str, float], best: Array, on: str | None, confidence: float | None
-) -> int:
-    """Return the point with the smallest ``best`` among those whose columns are within their caps."""
-    allowed = np.ones(len(best), dtype=bool)
-    for name, cap in caps.items():
-        allowed &= _finite(column(name), name) <= cap
+    Bounds and what is best are the ends of intervals that have to hold, tolerances plain differences.
+    """
+    _check_directions(rules)
+    known = front.column_names(on) if front.evaluations else ()
+    best = rules["least"] or rules["most"] or next((name for name in ("error", "mse") if name in known), "loss")
+    asked = rules["least"] or rules["most"]
+    allowed = np.ones(len(among), dtype=bool)
+    for name, bound, sign in _bounds(rules):
+        allowed &= _finite(sign * front.column(name, on, confidence)[among], name) <= sign * bound
     if not allowed.any():
-        raise InputError(_nothing(front, column, caps, on, confidence))
-    return int(np.flatnonzero(allowed)[np.argmin(best[allowed])])
-
-
-def smallest(vouched: Column, plain: Column, name: str, within: Mapping[str, float]) -> int:
-    """Return the smallest ``name`` among points at most ``within`` above the smallest of those columns."""
-    allowed = np.ones(len(plain(name)), dtype=bool)
-    for other, tolerance in within.items():
-        values = _finite(plain(other), other)
+        raise InputError(_nothing(front, list(_bounds(rules)), among, on, confidence))
+    for name, tolerance in (rules["within"] or {}).items():
+        sign = -1.0 if larger_is_better(name) else 1.0
+        values = _finite(sign * front.column(name, on)[among], name)
         allowed &= values <= values.min() + tolerance
-    values = np.where(allowed, _finite(vouched(name), name), np.inf)
-    return int(np.argmin(values))
+    if not allowed.any():
+        listed = ", ".join(f"{name} within {value:g} of the best" for name, value in rules["within"].items())
+        raise InputError(f"no point that meets the bounds has {listed}; allow more.")
+    sign = -1.0 if rules["most"] else 1.0
+    values = _finite(sign * front.column(best, on, confidence if asked else None)[among], best)
+    return int(among[np.flatnonzero(allowed)[np.argmin(values[allowed])]])
+
+
+def _bounds(rules: Mapping[str, Any]) -> Iterator[tuple[str, float, float]]:
+    """Return bounds with 1 for a largest value that is allowed and -1 for a smallest."""
+    yield from ((name, float(bound), 1.0) for name, bound in (rules["at_most"] or {}).items())
+    yield from ((name, float(bound), -1.0) for name, bound in (rules["at_least"] or {}).items())
+
+
+def _check_directions(rules: Mapping[str, Any]) -> None:
+    """Refuse an upper bound, or the least, of what is better when larger, and the other way round."""
+    for name, other, wanted in (
+        ("at_most", "at_least", False),
+        ("at_least", "at_most", True),
+        ("least", "most", False),
+        ("most", "least", True),
+    ):
+        given = rules[name] or ()
+        for column in (given,) if isinstance(given, str) else given:
+            if column.rpartition(".")[2] not in NEITHER and larger_is_better(column) is not wanted:
+                better = "smaller" if wanted else "larger"
+                raise InputError(
+                    f"{name} has {column}, which is better when {better}, expected a column of the other kind; use "
+                    f"{other} for it."
+                )
+    for column in rules["within"] or ():
+        if column.rpartition(".")[2] in NEITHER:
+            raise InputError(f"within has {column}, which has no best value; use at_most or at_least.")
 
 
 def _finite(values: Array, name: str) -> Array:
+    """Return values to be kept small, those that are not defined as infinite."""
     if np.isnan(values).all():
         raise InputError(f"{name} is not defined on these data for any point: a group has no rows that it needs.")
     return np.where(np.isnan(values), np.inf, values)
 
 
 def _nothing(
-    front: Frontier, column: Column, caps: Mapping[str, float], on: str | None, confidence: float | None
+    front: Frontier,
+    bounds: list[tuple[str, float, float]],
+    among: Places,
+    on: str | None,
+    confidence: float | None,
 ) -> str:
-    """Say that nothing meets the caps, which point comes nearest, and what these rows could vouch for at best."""
-    over = sum(np.maximum(_finite(column(n), n) - c, 0.0) for n, c in caps.items())
-    place = int(np.argmin(over))
-    asked = ", ".join(f"{n} <= {c:g}" for n, c in caps.items())
-    found = ", ".join(f"{n} = {column(n)[place]:.4g}" for n in caps)
+    """Say that nothing meets the bounds, which point comes nearest, and what these rows could support at best."""
+    over = np.zeros(len(front))
+    for name, bound, sign in bounds:
+        over += np.maximum(_finite(sign * front.column(name, on, confidence), name) - sign * bound, 0.0)
+    place = int(among[np.argmin(over[among])])
+    asked = ", ".join(f"{n} {'<=' if s > 0 else '>='} {b:g}" for n, b, s in bounds)
+    found = ", ".join(f"{n} = {front.column(n, on, confidence)[place]:.4g}" for n, _, _ in bounds)
     surely = "" if confidence is None else f" at {confidence:.0%} confidence"
-    least = [text for n in caps if (text := front.least_claim(n, on, confidence))]
+    least = [text for n, _, _ in bounds if (text := front.least_claim(n, on, confidence))]
+    idle = [str(front.ids[i]) for i in front.solved if over[i] == 0 and i not in among]
+    marked = f"id {', '.join(idle)} would, but decides nearly everyone alike or no better than chance; " if idle else ""
     return (
-        f"no point has {asked}{surely}; the nearest is id {front.ids[front.solved[place]]} with {found}; "
+        f"no point has {asked}{surely}; the nearest is id {front.ids[place]} with {found}; {marked}"
         + "".join(f"{text}; " for text in least)
         + "allow more, evaluate on more rows, trace further, or take gaps as observed with confidence=None (0)."
     )
 
 
+ALONE = ("id", "preference", "knee")
+
+
 def one_rule(rules: Mapping[str, Any]) -> str:
-    """Return the name of the single rule that was given."""
+    """Return the name of the rule that was given; rules on columns go together and are called "columns"."""
+    for name in ("at_most", "at_least", "within"):
+        if rules[name] is not None and not isinstance(rules[name], Mapping):
+            raise InputError(f"{name} is {rules[name]!r}, expected a mapping such as {{'tpr_gap': 0.02}}.")
     given = [name for name, value in rules.items() if value is not None and value is not False]
-    if len(given) != 1:
-        raise InputError(f"select takes exactly one rule of {', '.join(rules)}, found {', '.join(given) or 'none'}.")
-    return given[0]
+    alone = [name for name in given if name in ALONE]
+    if given == ["within"]:
+        raise InputError(
+            "within says how much worse than the best another column may be; it goes with least=..., most=..., "
+            "at_most=... or at_least=..."
+        )
+    if not given or (alone and len(given) > 1) or {"least", "most"} <= set(given):
+        raise InputError(
+            f"select takes exactly one rule of {', '.join(ALONE)}, or of columns (at_most, at_least, within, and one "
+            f"of least and most); found {', '.join(given) or 'none'}."
+        )
+    return alone[0] if alone else "columns"

@@ -48,6 +48,8 @@ def _taken(record: Evaluation, places: list[int]) -> Evaluation:
         columns={name: values[places] for name, values in record.columns.items()},
         signed={name: values[places] for name, values in record.signed.items()},
         groups={name: _rates(rates, places) for name, rates in record.groups.items()},
+        operating=None if record.operating is None else record.operating.take(places),
+        alike=None if record.alike is None else record.alike[places],
     )
 
 

@@ -7,7 +7,7 @@ of mistakes cost. Many models at once: scores are (N, n) and cut-offs (N,).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Literal
 
@@ -20,6 +20,9 @@ from ..validation import as_numbers, check_positive, check_weights
 from .sums import as_models, blocks
 
 Side = Literal["above", "below"]
+NONE_GIVEN = "no operating point was given"
+TIED = 1e-12
+"""Scores of models that differ by less, relative to the largest, are tied: products of matrices round differently."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,50 @@ class Operating:
             raise InputError(f"{' and '.join(given)} were given, expected one way to turn scores into decisions.")
         return given[0] if given else None
 
+    @property
+    def words(self) -> str:
+        """Say the rule without the cut-offs that follow from it."""
+        if self.approval_rate is not None:
+            return f"approval rate {self.approval_rate:g}"
+        if self.costs is not None:
+            false_positive, false_negative = check_costs(self.costs)
+            return f"least cost, a false positive {false_positive:g} and a false negative {false_negative:g}"
+        return NONE_GIVEN if self.cutoff is None else f"cut-off {self.cutoff:g}"
+
+    def check(self) -> Operating:
+        """Refuse values that no rows could make sense of; return the rule with costs in one order."""
+        if self.asked == "cutoff":
+            one_number(self.cutoff)
+        if self.asked == "approval_rate" and check_rate(self.approval_rate) in (0.0, 1.0):
+            raise InputError(
+                f"approval_rate is {self.approval_rate:g}, expected a share between 0 and 1; every row would be "
+                "decided alike."
+            )
+        if self.costs is None:
+            return self
+        false_positive, false_negative = check_costs(self.costs)
+        return replace(self, costs={"false_positive": false_positive, "false_negative": false_negative})
+
+    def place(
+        self,
+        scores: Array,
+        good: NDArray[np.bool_],
+        weight: Array | None,
+        side: Side = "above",
+        *,
+        between: bool = True,
+    ) -> Array:
+        """Return the cut-off of each model on these rows, (N,); scores are (N, n).
+
+        A cut-off that follows from the rows lies midway between two scores, so that a model decides these rows alike
+        wherever its scores are computed; without ``between`` it is a score that occurs.
+        """
+        if self.approval_rate is not None:
+            return cutoffs_for_rate(scores, self.approval_rate, weight, side, between=between)
+        if self.costs is not None:
+            return cutoffs_for_costs(scores, good, self.costs, weight, side, between=between)
+        return np.full(len(scores), check_cutoff(self.cutoff, scores))
+
     def refuse(self, found: str) -> None:
         """Refuse any way to a cut-off where nothing is cut."""
         if self.asked is not None:
@@ -46,16 +93,43 @@ class Operating:
 
     def find(self, scores: Array, good: NDArray[np.bool_], side: Side, weight: Array | None) -> tuple[float, str]:
         """Return the cut-off of one model on these rows, (n,), and in words where it comes from."""
-        if self.asked == "approval_rate":
-            assert self.approval_rate is not None
-            found = cutoffs_for_rate(scores, self.approval_rate, weight, side)
-            return float(found[0]), f"the cut-off nearest to an approval rate of {self.approval_rate:g}"
-        if self.asked == "costs":
-            assert self.costs is not None
-            return float(cutoffs_for_costs(scores, good, self.costs, weight, side)[0]), "the cut-off of least cost"
-        if self.asked == "cutoff":
-            return check_cutoff(self.cutoff, scores), "the cut-off given"
-        return default_cutoff(scores), "the default for probabilities"
+        if self.asked is None:
+            return default_cutoff(scores), "the default for probabilities"
+        cutoff = float(self.place(scores[None], good, weight, side, between=False)[0])
+        if self.approval_rate is not None:
+            return cutoff, f"the cut-off nearest to an approval rate of {self.approval_rate:g}"
+        return cutoff, "the cut-off given" if self.costs is None else "the cut-off of least cost"
+
+
+@dataclass(frozen=True, eq=False)
+class OperatingPoint:
+    """The cut-off of each of N models, (N,), the rule that it follows from, and the rows that it was placed on.
+
+    Cut-offs are on the probability of the favourable label where ``probability`` (N,) says that a model gives one,
+    else on the score that speaks for it. A response at or above the cut-off is decided favourably; ``side`` is "below"
+    for scores given by a person that speak for the other label.
+    """
+
+    rule: Operating
+    cutoffs: Array
+    probability: NDArray[np.bool_]
+    placed_on: str
+    side: Side = "above"
+
+    def favoured(self, responses: Array) -> NDArray[np.bool_]:
+        """Return who is decided favourably, (N, n), from responses (N, n)."""
+        return decide(responses, self.cutoffs, self.side)
+
+    def take(self, places: Any) -> OperatingPoint:
+        """Return the cut-offs of some of the models."""
+        return replace(self, cutoffs=self.cutoffs[places], probability=self.probability[places])
+
+    @property
+    def words(self) -> str:
+        """Say the rule and where its cut-offs were placed."""
+        if self.rule.asked == "cutoff":
+            return f"{self.rule.words} for every model"
+        return f"{self.rule.words}; one cut-off per model, placed on {self.placed_on}"
 
 
 def default_cutoff(scores: Array, what: str = "scores") -> float:
@@ -74,17 +148,25 @@ def default_cutoff(scores: Array, what: str = "scores") -> float:
     return 0.5
 
 
-def check_cutoff(cutoff: Any, scores: Array) -> float:
-    """Return a cut-off that lies within the scores."""
+def one_number(cutoff: Any) -> float:
+    """Return a cut-off that is one number."""
     found = as_numbers(cutoff, "cutoff", "expected one number")
     if found.ndim:
         raise InputError(f"cutoff has shape {found.shape}, expected one number: the same for every group.")
+    if not np.isfinite(found):
+        raise InputError(f"cutoff is {found:g}, expected a finite number.")
+    return float(found)
+
+
+def check_cutoff(cutoff: Any, scores: Array) -> float:
+    """Return a cut-off that lies within the scores."""
+    found = one_number(cutoff)
     if not scores.min() <= found <= scores.max():
         raise InputError(
             f"cutoff is {found:g}, expected one within the scores, which run from {scores.min():g} to "
             f"{scores.max():g}; every row would be decided alike."
         )
-    return float(found)
+    return found
 
 
 def decide(scores: ArrayLike, cutoffs: ArrayLike, side: Side = "above") -> NDArray[np.bool_]:
@@ -93,22 +175,34 @@ def decide(scores: ArrayLike, cutoffs: ArrayLike, side: Side = "above") -> NDArr
     return np.asarray(values >= limit if check_side(side) == "above" else values < limit)
 
 
+def check_rate(approval_rate: Any) -> float:
+    """Return a share of people between 0 and 1."""
+    if not isinstance(approval_rate, Real) or not 0.0 <= float(approval_rate) <= 1.0:
+        raise InputError(f"approval_rate is {approval_rate!r}, expected a share of people between 0 and 1.")
+    return float(approval_rate)
+
+
 def cutoffs_for_rate(
-    scores: ArrayLike, approval_rate: float, sample_weight: ArrayLike | None = None, side: Side = "above"
+    scores: ArrayLike,
+    approval_rate: float,
+    sample_weight: ArrayLike | None = None,
+    side: Side = "above",
+    *,
+    between: bool = False,
 ) -> Array:
     """Return the cut-off of each model, (N,), whose share of favourable decisions is nearest to a rate.
 
     Rows with equal scores are decided alike, so the share may differ from the rate asked for; of two that are
-    equally near the smaller share is taken.
+    equally near the smaller share is taken. The cut-off is a score that occurs, or, with ``between``, lies midway
+    between two of them.
     """
-    if not isinstance(approval_rate, Real) or not 0.0 <= approval_rate <= 1.0:
-        raise InputError(f"approval_rate is {approval_rate!r}, expected a share of people between 0 and 1.")
+    check_rate(approval_rate)
     values, weight = _scores_and_weights(scores, sample_weight)
 
     def distance(approved: Array) -> Array:
         return np.asarray(np.abs(approved[0] - approval_rate * approved[0][:, -1:]))
 
-    return _best(values, weight[None], side, distance)
+    return _best(values, weight[None], side, distance, between)
 
 
 def cutoffs_for_costs(
@@ -117,6 +211,8 @@ def cutoffs_for_costs(
     costs: Mapping[str, float],
     sample_weight: ArrayLike | None = None,
     side: Side = "above",
+    *,
+    between: bool = False,
 ) -> Array:
     """Return the cut-off of each model, (N,), with the least total cost of mistakes on these rows.
 
@@ -132,7 +228,7 @@ def cutoffs_for_costs(
         right, wrong = approved
         return np.asarray(false_positive * wrong + false_negative * (right[:, -1:] - right))
 
-    return _best(values, np.stack([weight * good, weight * ~good]), side, cost)
+    return _best(values, np.stack([weight * good, weight * ~good]), side, cost, between)
 
 
 def check_side(side: Any) -> Side:
@@ -160,22 +256,28 @@ def _scores_and_weights(scores: ArrayLike, sample_weight: ArrayLike | None) -> t
     return values, np.ones(values.shape[1]) if weight is None else weight
 
 
-def _best(values: Array, weights: Array, side: Side, judged: Any) -> Array:
+def _best(values: Array, weights: Array, side: Side, judged: Any, between: bool) -> Array:
     """Return the cut-off at which ``judged`` of the approved weights (q, N, n + 1) is least."""
     sign = 1.0 if check_side(side) == "above" else -1.0
-    found = [_best_of(sign * values[part], weights, judged) for part in blocks(*values.shape)]
+    found = [_best_of(sign * values[part], weights, judged, between) for part in blocks(*values.shape)]
     cutoffs = sign * np.concatenate([np.empty(0), *found])
-    return cutoffs if side == "above" else np.nextafter(cutoffs, np.inf)
+    return cutoffs if side == "above" or between else np.nextafter(cutoffs, np.inf)
 
 
-def _best_of(values: Array, weights: Array, judged: Any) -> Array:
+def _best_of(values: Array, weights: Array, judged: Any, between: bool) -> Array:
     """Approve 0, 1, ... n rows from the highest score on; only the last row of a tie is a place to stop."""
     order = np.argsort(-values, axis=1, kind="stable")
     ranked = np.take_along_axis(values, order, axis=1)
     approved = np.zeros((len(weights), len(values), values.shape[1] + 1))
     np.cumsum(weights[:, order], axis=2, out=approved[:, :, 1:])
+    near = TIED * np.abs(ranked[:, [0, -1]]).max(axis=1, keepdims=True) if between else np.zeros((len(values), 1))
     whole = np.ones((len(values), values.shape[1] + 1), dtype=bool)
-    whole[:, 1:-1] = ranked[:, :-1] != ranked[:, 1:]
+    whole[:, 1:-1] = ranked[:, :-1] - ranked[:, 1:] > near
     last = np.argmin(np.where(whole, judged(approved), np.inf), axis=1)
-    nobody = np.nextafter(ranked[:, 0], np.inf)
-    return np.where(last == 0, nobody, ranked[np.arange(len(values)), last - 1])
+    if not between:
+        nobody = np.nextafter(ranked[:, 0], np.inf)
+        return np.where(last == 0, nobody, ranked[np.arange(len(values)), last - 1])
+    room = np.maximum(near, np.finfo(np.float64).tiny)
+    fenced = np.concatenate([ranked[:, :1] + room, ranked, ranked[:, -1:] - room], axis=1)
+    place = np.arange(len(values))
+    return np.asarray(0.5 * (fenced[place, last] + fenced[place, last + 1]))

@@ -22,6 +22,8 @@ class RowSums:
     """Sums over all rows: their number, weights, squared weights, how many weigh anything but 1, and what went wrong.
 
     ``wrong`` (N,) is the weight of rows decided wrongly, or the weighted sum of squared errors for regression.
+    ``labels`` (K,) are the weights of the classes and ``decided`` (N, K) those of rows decided for each; no class for
+    regression.
     """
 
     n: Array
@@ -29,6 +31,8 @@ class RowSums:
     squared: Array
     uneven: Array
     wrong: Array
+    labels: Array
+    decided: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,4 +121,16 @@ def _row_sums(decided: NDArray[Any], truth: NDArray[Any], task: Task, weight: Ar
     else:
         wrong = weighted_sums(decided != truth, w[:, None])
     one = [np.asarray(each, dtype=np.float64) for each in (len(w), w.sum(), w @ w, (w != 1.0).sum())]
-    return RowSums(one[0], one[1], one[2], one[3], wrong[:, 0])
+    labels, chosen = _class_sums(decided, truth, task, w)
+    return RowSums(one[0], one[1], one[2], one[3], wrong[:, 0], labels, chosen)
+
+
+def _class_sums(decided: NDArray[Any], truth: NDArray[Any], task: Task, weight: Array) -> tuple[Array, Array]:
+    """Return the weights of the classes, (K,), and those of rows decided for each of them, (N, K)."""
+    places = range(len(task.classes))
+    labels = np.array([weight[truth == k].sum() for k in places])
+    if task.kind == "binary":
+        second = weighted_sums(decided, weight[:, None])
+        return labels, np.concatenate([weight.sum() - second, second], axis=1)
+    chosen = [weighted_sums(decided == k, weight[:, None]) for k in places]
+    return labels, np.concatenate([np.zeros((len(decided), 0)), *chosen], axis=1)

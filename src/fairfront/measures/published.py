@@ -31,13 +31,13 @@ def published(record: Evaluation, task: Task) -> Evaluation:
         levels[name] = pool.levels
         parts.append(_Part(sums, i, pool, task.favourable))
     shown = PartSums(
-        rows=replace(sums.rows, wrong=_wrong(sums)),
+        rows=replace(sums.rows, wrong=_wrong(sums), **_classes(sums, task)),
         groups=tuple(part.weights() for part in parts),
         people=tuple(part.shown for part in parts),
         twice=tuple(part.squares() for part in parts) if sums.twice else (),
     )
     found = evaluation_of(shown, task, levels, record.name, record.columns.get("auc"))
-    figures = {name: getattr(found, name) for name in ("columns", "signed", "groups", "sizes")}
+    figures = {name: getattr(found, name) for name in ("columns", "signed", "groups", "sizes", "labels", "alike")}
     return replace(record, **figures, small=LIMIT, sums=None)
 
 
@@ -123,7 +123,7 @@ def _split(part: Array, whole: Array, shown: Array) -> Array:
 
 def _wrong(sums: PartSums) -> Array:
     """Return what went wrong on all rows, scaled by published over exact rows of it."""
-    everyone: Any = along_groups(sums.people[0], lambda values, axis: values.sum(axis=axis, keepdims=True))
+    everyone = _everyone(sums)
     if isinstance(everyone, MeanSums):
         return sums.rows.wrong
     if isinstance(everyone, ClassSums):
@@ -135,6 +135,34 @@ def _wrong(sums: PartSums) -> Array:
         exact = missed + alarm
         shown = _total(missed, everyone.positives[0]) + _total(alarm, everyone.negatives[0])
     return np.asarray(sums.rows.wrong * np.nan_to_num(ratio(shown, exact)))
+
+
+def _classes(sums: PartSums, task: Task) -> dict[str, Array]:
+    """Return the weights of all rows by label, (K,), and by decision, (N, K), scaled by published over exact rows."""
+    rows, everyone = sums.rows, _everyone(sums)
+    if isinstance(everyone, MeanSums):
+        return {}
+    n, weight = float(everyone.n[0]), rows.weight
+    exact = everyone.of_class[0] if isinstance(everyone, ClassSums) else _by_label(everyone, task)
+    labels = rows.labels * np.nan_to_num(ratio(publish_labels(exact[None], everyone.n)[0], exact))
+    if isinstance(everyone, ClassSums):
+        return {"labels": labels, "decided": publish_totals(np.rint(rows.decided * n / weight), n) * weight / n}
+    hit, alarm = everyone.hit[:, 0], everyone.false_alarm[:, 0]
+    shown = _total(hit, everyone.positives[0]) + _total(alarm, everyone.negatives[0])
+    approved = rows.decided[:, task.favourable] * np.nan_to_num(ratio(shown, hit + alarm))
+    both = [weight - approved, approved]
+    return {"labels": labels, "decided": np.column_stack(both if task.favourable == 1 else both[::-1])}
+
+
+def _by_label(everyone: Any, task: Task) -> Array:
+    """Return rows by label in the order of the two classes, (2,)."""
+    rows = np.concatenate([everyone.negatives, everyone.positives])
+    return rows if task.favourable == 1 else np.asarray(rows[::-1])
+
+
+def _everyone(sums: PartSums) -> Any:
+    """Return all rows as one group."""
+    return along_groups(sums.people[0], lambda values, axis: values.sum(axis=axis, keepdims=True))
 
 
 def _total(part: Array, whole: float) -> Array:

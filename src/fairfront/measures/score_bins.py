@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Array
+from .operating import Operating
 from .sums import ratio
 
 BINS = 8192
@@ -37,6 +38,24 @@ class ScoreBins:
         area = (self.up * (before + 0.5 * self.across)).sum(axis=1)
         mixed = np.where(self.low < self.high, self.up * self.across, 0.0)
         return np.clip(ratio(area, whole), 0.0, 1.0), ratio(0.5 * mixed.sum(axis=1), whole)
+
+    def place(self, rule: Operating, favourable: int) -> Array:
+        """Return each model's cut-off, (N,), between two bins; the favourable label is that of ``up`` rows if 1."""
+        if favourable == 1:
+            rows = zip(self.up, self.across, self.low, self.high, strict=True)
+            return np.array([_cut(rule, *each) for each in rows])
+        rows = zip(self.across, self.up, -self.high, -self.low, strict=True)
+        return -np.array([_cut(rule, *each) for each in rows])
+
+
+def _cut(rule: Operating, good: Array, other: Array, low: Array, high: Array) -> float:
+    """Return the cut-off of one model, midway between the last bin that is approved and the first that is not."""
+    there = low <= high
+    at = np.tile(low[there], 2)
+    weight = np.concatenate([good[there], other[there]])
+    first = float(rule.place(at[None], np.arange(len(at)) < there.sum(), weight, between=False)[0])
+    below = high[there & (high < first)]
+    return 0.5 * (first + float(below.max())) if len(below) else first
 
 
 def score_edges(scores: Array) -> Array:

@@ -20,6 +20,7 @@ from ..problems.threads import blas_threads
 from ..validation import check_weights
 from .contrasts import PerGroup, gaps, selection_ratio, worst_gap
 from .intervals import effective_sizes_of
+from .operating import NONE_GIVEN, OperatingPoint
 from .overall import auc
 from .part_sums import PartSums, part_sums
 from .rates import RateSums
@@ -38,11 +39,11 @@ class Evaluation:
     n : int
         Number of rows.
     columns : dict of name to array (N,)
-        ``error`` and, for two classes, ``auc`` (``mse`` for regression); then, per attribute, the worst gap
-        between any two groups: ``tpr_gap``, ``fpr_gap``, ``selection_gap``, ``error_gap``, for several
-        classes ``recall_gap`` (worst over classes as well), and ``selection_ratio``, the lowest rate over the highest;
-        for regression ``prediction_gap``, ``residual_gap``, ``mse_gap``. With several attributes each name starts
-        with the attribute's, as in ``sex.tpr_gap``.
+        ``error``, ``approval_rate`` (the share of favourable decisions) and, for two classes, ``auc`` (``mse`` for
+        regression); then, per attribute, the worst gap between any two groups: ``tpr_gap``, ``fpr_gap``,
+        ``selection_gap``, ``error_gap``, for several classes ``recall_gap`` (worst over classes as well), and
+        ``selection_ratio``, the lowest rate over the highest; for regression ``prediction_gap``, ``residual_gap``,
+        ``mse_gap``. With several attributes each name starts with the attribute's, as in ``sex.tpr_gap``.
     signed : dict of name to array (N, c - 1)
         The same gaps with their sign, group minus reference; ``recall_gap[label]`` per class.
     groups : dict of attribute name to `GroupRates`, `ClassRates` or `GroupMeans`
@@ -56,6 +57,12 @@ class Evaluation:
         Counts below it are rounded, see `fairfront.measures.disclosure`; 0 for exact counts.
     sums : PartSums or None
         Exact counts behind the figures; they stay in memory and are never written.
+    operating : OperatingPoint or None
+        The rule and the cut-offs (N,) that decisions were made at; None at 0.5 (or a score of 0), which nobody gave.
+    labels : array of shape (K,) or None
+        The shares of rows with each label; None for regression.
+    alike : array of shape (N,) or None
+        The share of rows that get each model's most frequent decision.
     """
 
     name: str
@@ -68,11 +75,24 @@ class Evaluation:
     proxies: tuple[str, ...] = ()
     small: int = 0
     sums: PartSums | None = field(default=None, repr=False)
+    operating: OperatingPoint | None = None
+    labels: Array | None = None
+    alike: Array | None = None
 
     @property
     def weighted(self) -> bool:
         """Tell whether rates are weighted by unequal sample weights."""
         return self.effective_n is not None
+
+    @property
+    def rule(self) -> str:
+        """Return the rule of the operating point in words, or that none was given."""
+        return NONE_GIVEN if self.operating is None else self.operating.rule.words
+
+    @property
+    def cutoffs(self) -> Array | None:
+        """Return the cut-off of each model, (N,), None where no operating point was given."""
+        return None if self.operating is None else self.operating.cutoffs
 
     @property
     def n_models(self) -> int:
@@ -98,6 +118,7 @@ def evaluate_scores(
     *,
     name: str,
     sample_weight: ArrayLike | None = None,
+    decided: NDArray[np.bool_] | None = None,
 ) -> Evaluation:
     """Judge N models by their scores on n rows.
 
@@ -115,11 +136,13 @@ def evaluate_scores(
     name : str
         Name of the record.
     sample_weight : array of shape (n,), optional
+    decided : array of bool, shape (N, n), optional
+        Two classes: which rows are decided for ``task.classes[1]`` where that is not a score above 0.
     """
     values = check_scores(scores, task)
     truth = _check_truth(labels, task, values.shape[2])
     weight = check_weights(sample_weight, len(truth))
-    sums = part_sums(decide(values, task), truth, task, attributes, weight)
+    sums = part_sums(decide(values, task) if decided is None else decided, truth, task, attributes, weight)
     area = auc(values[:, 0], truth == 1, weight) if task.kind == "binary" else None
     return judgement_of(sums, task, attributes, name, area)
 
@@ -148,6 +171,9 @@ def evaluation_of(sums: PartSums, task: Task, levels: Levels, name: str, area: A
         signed |= {prefix + key: gap for key, gap in _signed(rates, task).items()}
         groups[attribute] = rates
     record = Evaluation(name, int(sums.rows.n), columns, signed, groups, sums=sums)
+    if task.kind != "regression":
+        most = sums.rows.decided.max(axis=1) / sums.rows.weight
+        record = replace(record, labels=sums.rows.labels / sums.rows.weight, alike=np.minimum(most, 1.0))
     return _with_sizes(record, sums) if sums.rows.uneven else record
 
 
@@ -171,7 +197,10 @@ def decide(scores: NDArray[Any], task: Task) -> NDArray[Any]:
 
 def _overall(sums: PartSums, task: Task) -> dict[str, Array]:
     mean = np.asarray(sums.rows.wrong / sums.rows.weight)
-    return {"mse": mean} if task.kind == "regression" else {"error": np.clip(mean, 0.0, 1.0)}
+    if task.kind == "regression":
+        return {"mse": mean}
+    approved = sums.rows.decided[:, task.favourable] / sums.rows.weight
+    return {"error": np.clip(mean, 0.0, 1.0), "approval_rate": np.clip(approved, 0.0, 1.0)}
 
 
 def _worst(rates: PerGroup) -> dict[str, Array]:

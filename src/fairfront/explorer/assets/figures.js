@@ -27,7 +27,7 @@ function isCompared(rate) {
 
 const SHORT = {
   tpr_gap: "TPR gap", fpr_gap: "FPR gap", selection_gap: "Selection gap", error_gap: "Error gap",
-  recall_gap: "Recall gap", selection_ratio: "Selection ratio", error: "Error", auc: "AUC", mse: "Mean squared error",
+  recall_gap: "Recall gap", selection_ratio: "Selection ratio", error: "Error", approval_rate: "Approval rate", auc: "AUC", mse: "Mean squared error",
   loss: "Training loss", loss_gap: "Training loss gap", smooth_rate_gap: "Training smooth rate gap",
   prediction_gap: "Prediction gap", residual_gap: "Residual gap", mse_gap: "Squared error gap", cost: "Cost",
 };

@@ -141,7 +141,12 @@ def scores_of_learner(model: Any, X: Any, task: Task, loss: str) -> Array:
         return np.asarray(model.decision_function(X), dtype=np.float64).reshape(1, -1)
     if output == "label":
         return np.where(np.asarray(model.predict(X)).ravel() == task.classes[1], 1.0, -1.0)[None]
-    return log_odds(_columns(model, np.asarray(model.predict_proba(X), dtype=np.float64), task))
+    return log_odds(probabilities_of(model, X, task))
+
+
+def probabilities_of(model: Any, X: Any, task: Task) -> Array:
+    """Return probabilities (n, classes) in the order of the task's classes."""
+    return _columns(model, np.asarray(model.predict_proba(X), dtype=np.float64), task)
 
 
 def _columns(model: Any, found: Array, task: Task) -> Array:

@@ -1,0 +1,66 @@
+"""Columns of a frontier: training figures, and those of its evaluations, by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..exceptions import InputError
+from ..measures import Evaluation
+from ..objectives import Array
+from .evaluating import figures
+
+if TYPE_CHECKING:
+    from .frontier import Frontier
+
+
+def column_of(front: Frontier, name: str, on: str | None, confidence: float | None) -> Array:
+    """Return a training figure, or a figure of an evaluation, (N,)."""
+    if name == "loss":
+        return front.loss
+    if name == front.facts.gap_column:
+        return np.asarray(front.gaps.max(axis=1))
+    if name in front.facts.gap_columns:
+        return np.asarray(front.gaps[:, front.facts.gap_columns.index(name)])
+    return figures(record_of(front, on), name, confidence)
+
+
+def record_of(front: Frontier, on: str | None) -> Evaluation:
+    """Return an evaluation by name, by default "validation", or the first."""
+    known = front.evaluations
+    if not known:
+        raise InputError(
+            "rates are not known yet, expected an evaluation; call front = front.evaluate(X, y, "
+            "sensitive_features=..., name='validation') first."
+        )
+    chosen = on or ("validation" if "validation" in known else next(iter(known)))
+    if chosen not in known:
+        raise InputError(f"no evaluation {chosen!r}, expected one of {', '.join(known)}.")
+    return known[chosen]
+
+
+def table_of(front: Frontier) -> dict[str, Any]:
+    """Return all columns as arrays: id, status, loss, loss gaps, and every evaluation's figures and cut-offs."""
+    columns: dict[str, Any] = {"id": front.ids, "status": np.array([s.name.lower() for s in front.status])}
+    if hasattr(front.points, "names"):
+        columns["name"] = np.array(front.points.names, dtype=object)
+    columns["loss"] = front.loss
+    columns.update(zip(front.facts.gap_columns, front.gaps.T, strict=True))
+    for name, record in front.evaluations.items():
+        columns.update({f"{name}.{key}": values for key, values in record.columns.items()})
+        if record.cutoffs is not None:
+            columns[f"{name}.cutoff"] = record.cutoffs
+    return columns
+
+
+def summary_of(front: Frontier) -> str:
+    """Return a frontier in one line."""
+    worst = front.gaps.max(axis=1)
+    proxies = f"; groups of {', '.join(front.proxies)} are probabilities" if front.proxies else ""
+    return (
+        f"Frontier({len(front)} points, {' + '.join(front.facts.notions)}: loss {front.loss.min():.4f} to "
+        f"{front.loss.max():.4f}, worst {front.facts.unit} {worst.max():.4f} to {worst.min():.4f}; "
+        + (f"favourable label {front.facts.task.favourable_label!r}" if front.facts.task.classes else "regression")
+        + f"{proxies})"
+    )

@@ -1,0 +1,161 @@
+"""Cut-offs of a frontier's models: placed on the rows that choosing looks at, applied unchanged everywhere else."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.base import is_classifier
+
+from ..exceptions import FairfrontWarning, InputError
+from ..measures import Evaluation
+from ..measures.operating import NONE_GIVEN, Operating, OperatingPoint
+from ..measures.table import decide
+from ..objectives import Array, Task
+from .points import Points
+
+if TYPE_CHECKING:
+    from .facts import Facts
+
+
+def is_test(name: str) -> bool:
+    """Tell whether an evaluation's name says that it is for testing."""
+    return name.strip().casefold().startswith("test")
+
+
+def asked_of(
+    rule: Operating, evaluations: Mapping[str, Evaluation], name: str, like: str | None, task: Task
+) -> Operating | OperatingPoint | None:
+    """Return the rule to place cut-offs by, the ones placed before that hold here too, or None for 0.5.
+
+    Rows for testing never place a cut-off: that would look at their labels, or at how many of them are approved.
+    """
+    if rule.asked is not None and like is not None:
+        raise InputError(f"{rule.asked} and like={like!r} were given, expected one: a rule, or cut-offs placed before.")
+    if task.kind != "binary":
+        rule.refuse(f"{task.kind} labels")
+        return None
+    if like is not None:
+        return _stored(evaluations, like)
+    if rule.asked is None:
+        others = {key: record for key, record in evaluations.items() if key != name and record.operating is not None}
+        found = others.get("validation") or next(iter(others.values()), None)
+        return None if found is None else found.operating
+    if is_test(name) and rule.asked != "cutoff":
+        raise InputError(
+            f"{rule.asked} would place cut-offs on the rows {name!r}, expected rows to choose on; evaluate those with "
+            f"{rule.asked}=... and name='validation' first, then {name!r} without it: the cut-offs are kept."
+        )
+    return rule.check()
+
+
+def _stored(evaluations: Mapping[str, Evaluation], like: str) -> OperatingPoint:
+    record = evaluations.get(like)
+    if record is None or record.operating is None:
+        known = [name for name, each in evaluations.items() if each.operating is not None]
+        raise InputError(
+            f"like is {like!r}, expected an evaluation with an operating point ({', '.join(known) or 'none has one'}); "
+            "evaluate with cutoff=, approval_rate= or costs= first."
+        )
+    return record.operating
+
+
+def probable(points: Points) -> NDArray[np.bool_]:
+    """Tell which models give probabilities, (N,)."""
+    own = getattr(points, "probable", None)
+    return np.full(len(points), getattr(points, "loss", "") == "logistic") if own is None else np.asarray(own)
+
+
+def responses_of(points: Points, X: Any, task: Task) -> tuple[Array, Array]:
+    """Return scores (N, 1, n) and what cut-offs are on, (N, n).
+
+    Responses speak for the favourable label: its probability where a model gives one, else its score.
+    """
+    own = getattr(points, "responses", None)
+    if own is not None:
+        scores, second = own(X)
+    else:
+        scores = points.scores(X)
+        second = np.where(probable(points)[:, None], expit(scores[:, 0]), scores[:, 0])
+    return scores, turned(second, task, probable(points))
+
+
+def turned(second: Array, task: Task, probability: NDArray[np.bool_]) -> Array:
+    """Return responses for the favourable label, (N, n), from those for the second class."""
+    if task.favourable == 1:
+        return second
+    return np.where(probability[:, None], 1.0 - second, -second)
+
+
+def placed(
+    asked: Operating | OperatingPoint, responses: Array, good: NDArray[np.bool_], weight: Array | None, **known: Any
+) -> OperatingPoint:
+    """Return the cut-offs placed before, or place them on these rows; ``known`` are fields of `OperatingPoint`."""
+    if isinstance(asked, OperatingPoint):
+        return asked
+    side = known.get("side", "above")
+    return OperatingPoint(asked, asked.place(responses, good, weight, side), **known)
+
+
+def second_class(operating: OperatingPoint, responses: Array, task: Task) -> NDArray[np.bool_]:
+    """Return which rows are decided for the second of two classes, (N, n)."""
+    favoured = operating.favoured(responses)
+    return favoured if task.favourable == 1 else ~favoured
+
+
+def decisions(points: Points, X: Any, task: Task, operating: OperatingPoint | None) -> tuple[Array, NDArray[Any]]:
+    """Return scores (N, K, n) and what models decide at their cut-offs, (N, n), as `measures.table.decide` does."""
+    if operating is None:
+        scores = points.scores(X)
+        return scores, decide(scores, task)
+    scores, responses = responses_of(points, X, task)
+    return scores, second_class(operating, responses, task)
+
+
+def at_cutoff(model: Any, operating: OperatingPoint | None, place: int, task: Task) -> Any:
+    """Return a fitted model that decides at its cut-off: scikit-learn's own wrapper, its probabilities as they were.
+
+    The model comes back as it is without an operating point and, with a warning, where it is a module that gives
+    scores and decides nothing.
+    """
+    if operating is None:
+        return model
+    from sklearn.model_selection import FixedThresholdClassifier  # a large module, needed here alone
+
+    cutoff = float(operating.cutoffs[place])
+    probable = bool(operating.probability[place])
+    method = "predict_proba" if probable else "decision_function"
+    if not hasattr(model, "predict"):
+        what = "probability" if probable else "score"
+        warnings.warn(
+            f"{type(model).__name__} gives scores and decides nothing: compare the {what} of "
+            f"{task.favourable_label!r} with the cut-off {cutoff:.6g} yourself.",
+            FairfrontWarning,
+            stacklevel=4,
+        )
+        return model
+    if not is_classifier(model) or not hasattr(model, method):
+        raise InputError(
+            f"{type(model).__name__} has no {method}, or is not a classifier of scikit-learn, expected one that can "
+            "decide at another cut-off; wrap it in one, or evaluate without an operating point."
+        )
+    found = FixedThresholdClassifier(model, threshold=cutoff, pos_label=task.favourable_label, response_method=method)
+    found.estimator_ = model  # as after fit, which would train the model again
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(model, name):
+            setattr(found, name, getattr(model, name))
+    return found
+
+
+def operating_words(record: Evaluation | None, facts: Facts) -> str:
+    """Say at which cut-offs decisions were judged; nothing where there are none."""
+    if facts.task.kind != "binary":
+        return ""
+    if record is not None and record.operating is not None:
+        return f"Operating point: {record.operating.words}."
+    default = "0.5" if facts.loss in ("logistic", "softmax", "error") else "0 (scores)"
+    return f"Cut-off {default}: {NONE_GIVEN}."
