@@ -38,6 +38,19 @@ def test_separable_data(notion: str, ridge: float) -> None:
     assert front.loss[0] < (1e-12 if ridge == 0.0 else 0.2)
 
 
+def test_the_last_bits_of_a_gap_are_not_a_violation() -> None:
+    """Where plain losses vanish and gaps are large, a gap one bit above its cap stopped the solver on some machines."""
+    twin = drawn(0, 2, "demographic_parity")
+    y, ahead = np.where(twin.X[:, 0] + 0.3 * twin.X[:, 1] > 0, 1.0, -1.0), np.array([[1.0, 0.3, 0.0, 0.0, 0.0]])
+    known = {"sensitive_features": twin.group.astype(str), "notion": twin.notion, "ridge": 0.0}
+    problem = ff.linear_problem(twin.X, y, **known).problem
+    solver = sqp.KnotSolver(problem, problem.algebra, 1e-9, 50, size=1e-6)
+    at = solver.evaluate(1e5 * ahead, np.zeros(len(problem.algebra.b)))
+    caps = solver.sizes(at)
+    assert solver.residual(at, np.nextafter(caps, 0.0)).kkt <= 1e-9
+    assert solver.residual(at, (1.0 - 1e-12) * caps).kkt > 1e-3
+
+
 @pytest.mark.parametrize("kind", LOSS_OF)
 @pytest.mark.parametrize("ridge", [0.0, 1e-3])
 def test_collinear_and_constant_features_change_nothing_but_weights(kind: str, ridge: float) -> None:
