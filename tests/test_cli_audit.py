@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -124,7 +125,7 @@ def test_decisions_risk_scores_weights_and_control(scored: Path) -> None:
     ("words", "message"),
     [
         (("--label", "y", "--groups", "sex", "--favourable", "1"), "exactly one of --score and --decision"),
-        (("--label", "z", "--score", "p", "--groups", "sex", "--favourable", "1"), "no column 'z'"),
+        (("--label", "z", "--score", "p", "--groups", "sex", "--favourable", "1"), "--label names 'z'"),
         (("--label", "y", "--score", "sex", "--groups", "race", "--favourable", "1"), "expected a number"),
         (("--label", "sex", "--score", "p", "--groups", "race", "--favourable", "F"), "is missing in"),
         (("--label", "y", "--score", "p", "--groups", "sex:White", "--favourable", "1"), "name:ref=GROUP"),
@@ -142,13 +143,45 @@ def test_bad_input_is_one_sentence(scored: Path, words: tuple[str, ...], message
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("", "is empty"), ("y,p,sex\n", "no rows"), ("y,p,sex\n1,2\n", "line 2 has 2 cells")]
+    ("text", "message"), [("", "is empty"), ("y,p,sex\n", "no rows"), ("y,p,sex\n1,2\n", "line 2: 2 cells, expected 3")]
 )
 def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "bad.csv"
     path.write_text(text)
     done = run(path, "--label", "y", "--score", "p", "--groups", "sex", "--favourable", "1")
     assert message in str(done.exception)
+
+
+@pytest.mark.parametrize("ending", ["tsv", "csv.gz", "parquet", "semicolon"])
+def test_audit_reads_what_trace_reads(scored: Path, tmp_path: Path, ending: str) -> None:
+    frame = pd.read_csv(scored, keep_default_na=False)
+    words: tuple[str, ...] = (*BASE, "--favourable", "1", "--json")
+    known = json.loads(run(scored, *words).stdout)
+    path = tmp_path / f"other.{'csv' if ending == 'semicolon' else ending}"
+    if ending == "parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, index=False, sep={"tsv": "\t", "semicolon": ";"}.get(ending, ","))
+    words = (*words, "--delimiter", ";") if ending == "semicolon" else words
+    assert json.loads(run(path, *words).stdout) == known
+
+
+def test_missing_marks_are_those_of_trace(tmp_path: Path) -> None:
+    """In both commands "none" is a value that people gave, and "None" and further marks are missing."""
+    random = np.random.default_rng(2)
+    values = ["none", "some", "None", "NULL", "-"]
+    frame = pd.DataFrame({"g": random.choice(values, 600), "x": random.normal(size=600)})
+    frame["y"] = (frame["x"] + random.normal(size=600) > 0).astype(int)
+    frame["d"] = (frame["x"] > 0).astype(int)
+    path = tmp_path / "rows.csv"
+    frame.to_csv(path, index=False)
+    words = ("--label", "y", "--decision", "d", "--groups", "g", "--favourable", "1", "--missing", "-", "--json")
+    found = json.loads(run(path, *words).stdout)["tables"]["g"]["group"]
+    assert sorted(found) == ["(all rows)", "(missing)", "none", "some"]
+    known = ("--target", "y", "--groups", "g", "--favourable", "1", "--missing", "-", "--drop", "d", "--stability", "0")
+    done = CliRunner().invoke(app, ["trace", str(path), *known, "-o", str(tmp_path / "run"), "--json"])
+    assert done.exit_code == 0, done.output
+    assert sorted(dict(ff.load(tmp_path / "run").frontier.facts.sensitive)["g"]) == ["none", "some"]
 
 
 def test_errors_speak_of_columns_and_options(scored: Path) -> None:
@@ -188,4 +221,4 @@ def test_bad_input_leaves_with_code_2() -> None:
     )
     assert done.returncode == 2
     assert done.stdout == ""
-    assert done.stderr.startswith("fairfront: nowhere.csv cannot be read")
+    assert done.stderr.startswith("fairfront: there is no file nowhere.csv")

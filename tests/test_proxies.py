@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
+from typer.testing import CliRunner
 
 import fairfront as ff
+from fairfront.cli import app
 from fairfront.estimators.scorers import GroupScore
 from fairfront.measures.table import Evaluation
 
@@ -165,3 +168,61 @@ def test_candidates_judged_by_proxies_say_it() -> None:
     )
     assert front.facts.proxies == ("race",)
     assert re.search(SAID, front.sentences[-1])
+
+
+def proxy_file(folder: Path, n: int = 2_000) -> Path:
+    rows = small(n)
+    frame = pd.DataFrame({"y": rows["y"], "d": rows["decided"], "x": rows["X"][:, 0], "z": rows["X"][:, 1]})
+    frame["p_black"], frame["p_white"] = rows["p"].round(3), (1 - rows["p"]).round(3)
+    frame.to_csv(folder / "people.csv", index=False)
+    return folder / "people.csv"
+
+
+def run(*words: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ff.ProxyWarning)
+        return CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "400"})
+
+
+AUDIT = ("--label", "y", "--decision", "d", "--favourable", 1, "--group-probabilities", "p_black,p_white")
+
+
+def test_the_command_audits_probabilities(tmp_path: Path) -> None:
+    path = proxy_file(tmp_path)
+    done = run("audit", path, *AUDIT, "--require", "selection_ratio.lower>=0.80")
+    assert done.exit_code == 4, done.output
+    assert "Groups of group are given as probabilities" in done.output
+    assert "selection_ratio.lower>=0.80 is inconclusive" in done.output
+    shown = json.loads(run("audit", path, *AUDIT, "--json").stdout)
+    assert shown["proxies"] == ["group"]
+    assert shown["tables"]["group"]["group"][:2] == ["p_black", "p_white"]
+    marked = json.loads(run("audit", path, *AUDIT[:-1], "p_black:ref,p_white", "--json").stdout)
+    assert marked["tables"]["group"]["group"][:2] == ["p_white", "p_black"]
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (("--groups", "d", "--group-probabilities", "p_black,p_white"), "exactly one of --groups and --group-prob"),
+        ((), "exactly one of --groups and --group-probabilities"),
+        (("--group-probabilities", "p_black"), "expected two or more different columns"),
+        (("--group-probabilities", "p_black,p_black"), "expected two or more different columns"),
+        (("--group-probabilities", "p_black:ref,p_white:ref"), "at most one of them marked"),
+        (("--group-probabilities", "p_black,p_grey"), "--group-probabilities names 'p_grey'"),
+        (("--group-probabilities", "p_black,x"), "between 0 and 1"),
+        (("--group-probabilities", "p_black,y"), "must sum to 1 in every row"),
+    ],
+)
+def test_columns_that_are_no_probabilities_are_refused(tmp_path: Path, given: tuple[str, ...], text: str) -> None:
+    done = run("audit", proxy_file(tmp_path, 300), "--label", "d", "--decision", "d", "--favourable", 1, *given)
+    assert isinstance(done.exception, ff.InputError)
+    assert text in str(done.exception)
+
+
+def test_missing_probabilities_are_refused(tmp_path: Path) -> None:
+    path = proxy_file(tmp_path, 300)
+    frame = pd.read_csv(path)
+    frame.loc[[3, 7], "p_black"] = np.nan
+    frame.to_csv(path, index=False)
+    done = run("audit", path, *AUDIT)
+    assert "column 'p_black' is missing in fewer than 10 rows (first in row 4)" in str(done.exception)

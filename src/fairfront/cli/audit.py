@@ -16,18 +16,22 @@ if TYPE_CHECKING:
     from ..measures import Audit
     from ..measures.requirements import Verdict
     from .audit_tables import Columns
+    from .scored_file import ScoredFile
 
 EXIT = {"met": 0, "not met": 3, "inconclusive": 4}
 SIDES = ("above", "below")
 
 
 def audit(
-    file: Annotated[Path, typer.Argument(help="CSV file with a header line, one row per person.")],
+    file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or Feather; CSV and TSV may be gzipped.")],
     label: Annotated[str, typer.Option(help="Column of what turned out to be true.")],
-    groups: Annotated[str, typer.Option(help="Columns of groups: sex,race:ref=White.")],
     favourable: Annotated[
         list[str], typer.Option(help="The label that is good for the person, or 'above'/'below' for scores; or both.")
     ],
+    groups: Annotated[str | None, typer.Option(help="Columns of groups: sex,race:ref=White.")] = None,
+    group_probabilities: Annotated[
+        str | None, typer.Option(help="Instead: columns of probabilities, one per group: p_black,p_white:ref.")
+    ] = None,
     score: Annotated[str | None, typer.Option(help="Column of scores.")] = None,
     decision: Annotated[str | None, typer.Option(help="Column of decisions, in the words of the label.")] = None,
     cutoff: Annotated[float | None, typer.Option(help="Cut-off on scores, one for all groups.")] = None,
@@ -35,6 +39,8 @@ def audit(
     costs: Annotated[str | None, typer.Option(help="Costs of a false positive and a false negative: 5,1.")] = None,
     control: Annotated[str | None, typer.Option(help="Columns whose levels are compared within.")] = None,
     weight: Annotated[str | None, typer.Option(help="Column of sample weights.")] = None,
+    missing: Annotated[list[str] | None, typer.Option(help="Further text that is read as missing.")] = None,
+    delimiter: Annotated[str | None, typer.Option(help="Character between columns (default: comma).")] = None,
     require: Annotated[
         list[str] | None, typer.Option(help='What must hold, such as "selection_ratio.lower>=0.80"; may be repeated.')
     ] = None,
@@ -49,35 +55,42 @@ def audit(
     """Show how decisions differ between groups and how sure that is.
 
     Exit codes: 0 requirements met (or none asked), 2 bad input, 3 not met, 4 inconclusive: the interval straddles
-    the bound.
+    the bound, or groups are probabilities.
 
     Example: fairfront audit scored.csv --label repaid --score p --favourable 1 --groups sex,race:ref=White
     """
     from ..measures import audit as run_audit
     from ..measures.requirements import parse_requirement
     from ..measures.rewording import reworded
-    from ..objectives import Groups
-    from ..runs import parse_groups
-    from .csv_columns import as_groups, as_number_column, read_columns
+    from ..objectives import GroupProbabilities, Groups
+    from ..runs.settings import parse_attributes
+    from .scored_file import read_scored
 
     for text in require or ():
         parse_requirement(text)
-    columns, references = parse_groups(groups, "--groups")
+    columns, proxies, references = parse_attributes(groups, group_probabilities)
     before = None if baseline is None else _read_baseline(baseline)
-    names = [label, *columns, *(name for name in (score, decision, weight) if name), *_split(control)]
-    cells = read_columns(file, names)
+    cells = read_scored(
+        file,
+        {"--label": [label], "--groups": columns, "--decision": _given(decision), "--control": _split(control)},
+        {"--score": _given(score), "--weight": _given(weight), "--group-probabilities": proxies},
+        delimiter=delimiter,
+        missing=missing or (),
+    )
     truth, given, options = _what_is_judged(cells, label, score, decision, favourable)
     with reworded(_words(label, score or decision)):
         found = run_audit(
             truth,
             given,
-            sensitive_features={name: as_groups(cells[name]) for name in columns},
+            sensitive_features=GroupProbabilities({name: cells.numbers(name) for name in proxies})
+            if proxies
+            else cells.groups(columns),
             cutoff=cutoff,
             approval_rate=approval_rate,
             costs=_costs(costs),
-            control_features={name: as_groups(cells[name]) for name in _split(control)} or None,
+            control_features=cells.groups(_split(control)) or None,
             groups=Groups(reference=dict(references) or None, min_size=min_size),
-            sample_weight=as_number_column(cells[weight], weight) if weight else None,
+            sample_weight=cells.numbers(weight) if weight else None,
             confidence=confidence,
             simultaneous=simultaneous,
             task="classification",
@@ -108,28 +121,32 @@ def _quoted(column: str | None) -> str:
     return f"column {column!r}".replace("\\", r"\\")
 
 
+def _given(name: str | None) -> list[str]:
+    return [] if name is None else [name]
+
+
 def _split(text: str | None) -> list[str]:
     return [part.strip() for part in (text or "").split(",") if part.strip()]
 
 
 def _what_is_judged(
-    cells: dict[str, list[str]], label: str, score: str | None, decision: str | None, favourable: list[str]
+    cells: ScoredFile, label: str, score: str | None, decision: str | None, favourable: list[str]
 ) -> tuple[Any, Any, dict[str, Any]]:
     """Return labels, scores or decisions, and which label and side are favourable."""
-    from .csv_columns import as_label, as_labels, as_number_column
+    from .scored_file import as_label
 
     if (score is None) == (decision is None):
         raise InputError("give exactly one of --score and --decision: what the model said about each row.")
-    truth = as_labels(cells[label], label)
+    truth = cells.labels(label)
     sides = [word for word in favourable if word in SIDES]
     values = [as_label(word, truth) for word in favourable if word not in SIDES]
     if len(sides) > 1 or len(values) > 1 or (sides and decision):
         raise InputError(f"--favourable is {', '.join(favourable)}, expected one label, and a side for scores only.")
     options = {"favourable": values[0] if values else None, "favourable_side": sides[0] if sides else None}
     if score is not None:
-        return truth, as_number_column(cells[score], score), options
+        return truth, cells.numbers(score), options
     assert decision is not None
-    return truth, as_labels(cells[decision], decision), options
+    return truth, cells.labels(decision), options
 
 
 def _costs(text: str | None) -> dict[str, float] | None:

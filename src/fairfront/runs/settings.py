@@ -11,6 +11,10 @@ from ..objectives import LOSSES, NOTIONS, Groups
 from ..tables.reading import MISSING
 
 Model = Literal["linear", "boosting"]
+Names = tuple[str, ...]
+References = tuple[tuple[str, str], ...]
+PROXY = "group"
+"""What the attribute is called whose groups are columns of probabilities."""
 SMALLEST = 10
 
 
@@ -137,6 +141,25 @@ class Settings:
 
 def _tuples(value: Any) -> Any:
     return tuple(_tuples(each) for each in value) if isinstance(value, (list, tuple)) else value
+
+
+def parse_attributes(groups: str | None, probabilities: str | None) -> tuple[Names, Names, References]:
+    """Read columns of groups or of probabilities, exactly one of them, and their reference groups."""
+    if (groups is None) == (probabilities is None):
+        raise InputError("give exactly one of --groups and --group-probabilities: whom to compare.")
+    if groups is not None:
+        names, references = parse_groups(groups, "--groups")
+        return names, (), references
+    assert probabilities is not None
+    parts = [each.strip() for each in probabilities.split(",") if each.strip()]
+    marked = [each.removesuffix(":ref") for each in parts if each.endswith(":ref")]
+    columns = tuple(each.removesuffix(":ref") for each in parts)
+    if len(columns) < 2 or len(set(columns)) < len(columns) or len(marked) > 1:
+        raise InputError(
+            f"--group-probabilities is {probabilities!r}, expected two or more different columns, at most one of them "
+            "marked as the reference: p_black,p_white:ref."
+        )
+    return (), columns, tuple((PROXY, name) for name in marked)
 
 
 def parse_groups(

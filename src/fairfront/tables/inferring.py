@@ -145,9 +145,10 @@ def _check_mixed(tallies: list[Tally]) -> None:
     one, others = mixed[0], [tally.name for tally in mixed[1:]]
     also = f" (the same holds for {', '.join(others)})" if others else ""
     word = one.example if len(one.example) <= 30 else one.example[:30] + "..."
+    wanted = "one kind" if one.forced is None else "a number in each"
     second = f"--text {one.name} if it is a category" if one.forced is None else "mend them"
     raise InputError(
         f"column {one.name!r} has numbers in {one.n_numbers} rows and words in {one.n_words} (first in {one.places}, "
-        f"such as {word!r}), expected one kind{also}; give --missing {word!r} if it stands for a missing value, "
+        f"such as {word!r}), expected {wanted}{also}; give --missing {word!r} if it stands for a missing value, "
         f"or {second}."
     )

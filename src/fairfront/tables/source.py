@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 
-MISSING = ("", "NA", "N/A", "nan", "NaN", "null", "None", "?")
-"""Cells that stand for a missing value, compared after blanks at both ends are taken off."""
+MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "null", "NULL", "None", "?")
+"""Cells that stand for a missing value in every file, compared after blanks at both ends are taken off.
+
+Upper and lower case count, as in pandas: "None" is missing, and "none" is a value that people gave."""
 
 ROWS = 50_000
 PASS_ROWS = 5_000

@@ -1,0 +1,81 @@
+"""A file of labels, scores or decisions, and groups, read as ``fairfront trace`` reads its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InputError
+from ..objectives import Array, count_in_words
+from ..tables.reading import MISSING, Table, infer, load, open_source
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredFile:
+    """The columns of a file that an audit was asked to read."""
+
+    table: Table
+
+    def labels(self, name: str) -> NDArray[Any]:
+        """Return whole numbers where all values are, other numbers where all are, else text; none may be missing."""
+        self._check_known(name)
+        texts = self.table.texts(name)
+        levels, codes = np.unique(texts.astype(str), return_inverse=True)
+        try:
+            numbers = levels.astype(np.float64)
+        except ValueError:
+            return texts
+        whole = np.isfinite(numbers).all() and np.array_equal(numbers, np.rint(numbers))
+        return np.asarray((numbers.astype(np.int64) if whole else numbers)[codes])
+
+    def numbers(self, name: str) -> Array:
+        """Return a column of numbers; none may be missing."""
+        self._check_known(name)
+        found = self.table.column(name).numbers
+        assert found is not None
+        return found
+
+    def groups(self, names: Iterable[str]) -> dict[str, NDArray[Any]]:
+        """Return columns as text, with None for missing values."""
+        return {name: self.table.texts(name) for name in names}
+
+    def _check_known(self, name: str) -> None:
+        absent = self.table.column(name).absent
+        if absent.any():
+            raise InputError(
+                f"column {name!r} is missing in {count_in_words(int(absent.sum()))} rows (first in row "
+                f"{int(np.argmax(absent)) + 1}), expected a value in each; fill them in, or leave those rows out."
+            )
+
+
+def read_scored(
+    path: Path,
+    texts: dict[str, Sequence[str]],
+    numbers: dict[str, Sequence[str]],
+    *,
+    delimiter: str | None = None,
+    missing: Sequence[str] = (),
+) -> ScoredFile:
+    """Read columns as text or as numbers; both are given by the option that names them."""
+    source = open_source(path, delimiter=delimiter, missing=(*MISSING, *missing))
+    for option, names in (*texts.items(), *numbers.items()):
+        for name in names:
+            source.check_column(name, option)
+    words, figures = ([name for names in each.values() for name in names] for each in (texts, numbers))
+    schema = infer(source, text=words, numbers=figures, columns=[*words, *figures])
+    return ScoredFile(load(source, schema))
+
+
+def as_label(text: str, labels: NDArray[Any]) -> Any:
+    """Return a label typed on the command line in the type of the column."""
+    if labels.dtype == object:
+        return text
+    try:
+        return int(text) if labels.dtype.kind == "i" else float(text)
+    except ValueError:
+        return text
