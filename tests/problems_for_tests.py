@@ -135,7 +135,7 @@ def laid_out(plain: Plain, gap: str = "squared") -> Setup:
         surrogate=plain.surrogate,
         gap=gap,
         ridge=plain.ridge,
-        groups=ff.Groups(reference=str(plain.group.max())),
+        groups=ff.Groups(reference=str(plain.group.max()), min_size=10),
     )
 
 

@@ -80,8 +80,8 @@ def test_sparse_partitions(keep: str) -> None:
 
 
 def test_numbers_as_groups_with_missing_values() -> None:
-    X, y, _, _ = given(n=300)
-    groups = np.random.default_rng(0).choice([1.0, 2.5, 10.0, np.nan], 300)
+    X, y, _, _ = given(n=600)
+    groups = np.random.default_rng(0).choice([1.0, 2.5, 10.0, np.nan], 600)
     near = linear_problem(X, y, sensitive_features=groups)
     away = linear_problem(far(X), far(y), sensitive_features=far(groups))
     assert near.attributes[0].levels == away.attributes[0].levels

@@ -8,7 +8,7 @@ from .groups import Attribute, Groups, take_groups
 from .labels import Array, Task
 from .layout import Layout, build
 from .losses import LOSSES, Loss
-from .notions import NOTIONS, Comparison, Notion, rates_of
+from .notions import NOTIONS, Comparison, Notion, compared_rows, rates_of
 from .proxies import GroupProbabilities, proxy_sentences, warn_of_names, warn_of_proxies
 from .small_counts import count_in_words
 from .surrogates import Measure, Quantity, measure
@@ -34,6 +34,7 @@ __all__ = [
     "ScoreCovariance",
     "Task",
     "build",
+    "compared_rows",
     "count_in_words",
     "find_atoms",
     "measure",

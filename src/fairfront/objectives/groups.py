@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,8 @@ from .proxies import GroupProbabilities
 from .small_counts import count_in_words
 
 MISSING = -1
+Compared = Sequence[tuple[str, NDArray[np.bool_]]]
+"""Rows that are compared: what they are in words, and which they are, (n,)."""
 
 
 @dataclass(frozen=True)
@@ -79,26 +81,30 @@ class Groups:
     cross : bool
         Cross all columns into one attribute instead of taking each on its own.
     min_size : int
-        Groups with fewer rows count in the loss, stay out of the gaps, and are reported.
+        Groups with fewer rows that a notion compares (for equal opportunity, rows with the favourable label) count in
+        the loss, stay out of the gaps, and are reported.
     """
 
     reference: Any = None
     cross: bool = False
     min_size: int = 30
 
-    def resolve(self, sensitive_features: Any, n: int, counts: Array | None = None) -> tuple[Attribute, ...]:
+    def resolve(
+        self, sensitive_features: Any, n: int, counts: Array | None = None, among: Compared = ()
+    ) -> tuple[Attribute, ...]:
         """Turn columns or probabilities of n rows into attributes.
 
-        ``counts`` (n,) says how many rows each entry stands for, where columns list every combination once.
+        ``counts`` (n,) says how many rows each entry stands for, where columns list every combination once. ``among``
+        are the rows that are compared, in words and as masks (n,): a group needs ``min_size`` rows of each.
         """
         if isinstance(sensitive_features, GroupProbabilities):
             self._check_reference((sensitive_features.name,))
-            return (self._soft(sensitive_features, n),)
+            return (self._soft(sensitive_features, n, among),)
         columns = as_columns(sensitive_features, "sensitive_features", n=n)
         if self.cross and len(columns) > 1:
             columns = {" & ".join(columns): _crossed(columns)}
         self._check_reference(tuple(columns))
-        return tuple(self._hard(name, values, counts) for name, values in columns.items())
+        return tuple(self._hard(name, values, counts, among) for name, values in columns.items())
 
     def _check_reference(self, names: tuple[str, ...]) -> None:
         """Refuse a reference for a column that is not there, which would be passed over in silence."""
@@ -108,7 +114,7 @@ class Groups:
                 f"reference names the sensitive feature {unknown[0]!r}, expected one of {', '.join(names)}."
             )
 
-    def _hard(self, name: str, values: NDArray[Any], counts: Array | None) -> Attribute:
+    def _hard(self, name: str, values: NDArray[Any], counts: Array | None, among: Compared) -> Attribute:
         codes, found = factorize(values)
         levels = [str(v) for v in found]
         if len(set(levels)) < len(levels):  # 1 and "1" are one group, as they have one name
@@ -117,22 +123,23 @@ class Groups:
         rows = np.bincount(codes + 1, counts, minlength=len(levels) + 1).astype(np.float64)
         n_missing, sizes = int(rows[0]), rows[1:]
         _check_levels(name, levels, sizes, n_missing)
-        kept = np.flatnonzero(sizes >= self.min_size)
-        left_out = tuple((levels[i], int(sizes[i])) for i in range(len(levels)) if sizes[i] < self.min_size)
-        self._check_kept(name, levels, sizes, kept, left_out)
+        inside = [
+            (words, np.bincount(codes[rows] + 1, _of(counts, rows), minlength=len(levels) + 1)[1:].astype(np.float64))
+            for words, rows in among
+        ]
+        kept, left_out = self._kept(name, levels, sizes, inside)
         order = self._reference_last(name, [levels[i] for i in kept], sizes[kept])
         renumber = np.full(len(levels) + 1, MISSING, dtype=np.intp)
         renumber[kept[order]] = np.arange(len(kept))
         names, largest = tuple(levels[i] for i in kept[order]), self._wanted(name) is None
         return Attribute(name, names, renumber[codes], None, n_missing, left_out, largest)
 
-    def _soft(self, given: GroupProbabilities, n: int) -> Attribute:
+    def _soft(self, given: GroupProbabilities, n: int, among: Compared) -> Attribute:
         if len(given) != n:
             raise InputError(f"GroupProbabilities has {len(given)} rows, expected {n}, as many as X.")
         sizes = given.shares.sum(axis=0)
-        kept = np.flatnonzero(sizes >= self.min_size)
-        left_out = tuple((given.levels[i], int(sizes[i])) for i in np.flatnonzero(sizes < self.min_size))
-        self._check_kept(given.name, list(given.levels), sizes, kept, left_out)
+        inside = [(words, given.shares[rows].sum(axis=0)) for words, rows in among]
+        kept, left_out = self._kept(given.name, list(given.levels), sizes, inside)
         order = self._reference_last(given.name, [given.levels[i] for i in kept], sizes[kept])
         return Attribute(
             given.name,
@@ -144,24 +151,34 @@ class Groups:
             self._wanted(given.name) is None,
         )
 
-    def _check_kept(
-        self, name: str, levels: list[str], sizes: Array, kept: NDArray[np.intp], left_out: tuple[Any, ...]
-    ) -> None:
-        counts = ", ".join(f"{level} {count_in_words(size)}" for level, size in zip(levels, sizes, strict=True))
+    def _kept(
+        self, name: str, levels: list[str], sizes: Array, inside: Sequence[tuple[str, Array]]
+    ) -> tuple[NDArray[np.intp], tuple[tuple[str, int], ...]]:
+        """Return the levels with enough rows of every kind that is compared, and the others with their fewest rows."""
+        words = ("", *(f" with {kind}" for kind, _ in inside))
+        rows = np.stack([sizes, *(n for _, n in inside)])
+        small = rows < self.min_size
+        kind = np.argmax(small, axis=0)  # the first kind of which a group has too few
+        kept, out = np.flatnonzero(~small.any(axis=0)), np.flatnonzero(small.any(axis=0))
         if len(kept) < 2:
+            short = int(kind[out].max())
+            counts = ", ".join(
+                f"{level} {count_in_words(size)}" for level, size in zip(levels, rows[short], strict=True)
+            )
             raise InputError(
-                f"sensitive feature {name!r} has {len(kept)} group(s) of at least {self.min_size} rows, "
-                f"expected 2 or more (rows per group: {counts}); merge groups or lower "
+                f"sensitive feature {name!r} has {len(kept)} group(s) of at least {self.min_size} rows{words[short]}, "
+                f"expected 2 or more (rows per group: {', '.join(told)}); merge groups or lower "
                 "groups=Groups(min_size=...)."
             )
-        if left_out:
-            small = ", ".join(f"{level} ({count_in_words(size)} rows)" for level, size in left_out)
+        if len(out):
+            told = [f"{levels[i]} ({count_in_words(rows[kind[i], i])} rows{words[kind[i]]})" for i in out]
             warnings.warn(
-                f"groups of {name!r} with fewer than {self.min_size} rows stay out of the gaps: {small}; "
+                f"groups of {name!r} with fewer than {self.min_size} rows stay out of the gaps: {', '.join(told)}; "
                 "they count in the loss.",
                 GroupWarning,
                 stacklevel=2,
             )
+        return kept, tuple((levels[i], int(rows[kind[i], i])) for i in out)
 
     def _wanted(self, name: str) -> Any:
         """Return the reference group that was named for an attribute, None where none was."""
@@ -181,6 +198,10 @@ class Groups:
                 f"reference group {wanted!r} of {name!r} is not among its groups, expected one of {', '.join(levels)}."
             )
         return np.array([i for i in range(len(levels)) if i != chosen] + [chosen], dtype=np.intp)
+
+
+def _of(counts: Array | None, rows: NDArray[np.bool_]) -> Array | None:
+    return None if counts is None else counts[rows]
 
 
 def _check_levels(name: str, levels: list[str], sizes: NDArray[Any], n_missing: int) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..registry import Registry
@@ -65,6 +68,21 @@ class Notion(ABC):
                 "surrogate 'rate' is a share of decisions, expected class labels, found regression; "
                 "use surrogate='loss'."
             )
+
+
+def compared_rows(
+    notions: Sequence[Notion], task: Task, surrogate: Surrogate, labels: NDArray[Any]
+) -> tuple[tuple[str, NDArray[np.bool_]], ...]:
+    """Return, in words and as masks (n,), the rows that notions compare, where these are not all rows.
+
+    With several classes a notion compares the rows of each class in turn, which together are all rows.
+    """
+    if task.kind != "binary":
+        return ()
+    compared = [comparison.labels for notion in notions for comparison in notion.comparisons(task, surrogate)]
+    kinds = [of for of in dict.fromkeys(compared) if of is not None]
+    named = [" or ".join(repr(task.classes[label]) for label in of) for of in kinds]
+    return tuple((f"label {words}", np.isin(labels, of)) for words, of in zip(named, kinds, strict=True))
 
 
 def _own(surrogate: Surrogate, label: int) -> Quantity:

@@ -25,6 +25,7 @@ from ..objectives import (
     Notion,
     Task,
     build,
+    compared_rows,
     proxy_sentences,
     take_groups,
 )
@@ -95,8 +96,9 @@ def linear_problem(
     data = _read(X, y, sensitive_features, sample_weight, regression)
     what, codes = _regression(data.labels) if regression else _classes(data, favourable)
     chosen = _fitting(chosen, what)
-    attributes = (groups or Groups()).resolve(data.groups, len(codes), data.counts)
     notions = _notions(notion, surrogate)
+    among = compared_rows(notions, what, surrogate, codes)
+    attributes = (groups or Groups()).resolve(data.groups, len(codes), data.counts, among)
     total = float(len(codes) if data.weight is None else data.weight.sum())
     size = 1.0 / total if ridge is None else check_positive(ridge, "ridge", zero=True)
     cell_labels = np.zeros(len(codes), dtype=np.intp) if regression else codes.astype(np.intp)
