@@ -162,9 +162,7 @@ class Groups:
         kept, out = np.flatnonzero(~small.any(axis=0)), np.flatnonzero(small.any(axis=0))
         if len(kept) < 2:
             short = int(kind[out].max())
-            counts = ", ".join(
-                f"{level} {count_in_words(size)}" for level, size in zip(levels, rows[short], strict=True)
-            )
+            told = [f"{level} {count_in_words(size)}" for level, size in zip(levels, rows[short], strict=True)]
             raise InputError(
                 f"sensitive feature {name!r} has {len(kept)} group(s) of at least {self.min_size} rows{words[short]}, "
                 f"expected 2 or more (rows per group: {', '.join(told)}); merge groups or lower "
