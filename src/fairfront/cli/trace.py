@@ -48,7 +48,7 @@ def trace(
         bool, typer.Option("--use-sensitive", help="Let the model read the group columns; every output says so.")
     ] = False,
     cross: Annotated[bool, typer.Option("--cross", help="Cross the group columns into one.")] = False,
-    min_size: Annotated[int, typer.Option(help="Groups with fewer rows that the notion compares are reported and not compared.", min=1)] = 30,
+    min_size: Annotated[int, typer.Option(help="Groups with fewer rows to compare stay out of the gaps.", min=1)] = 30,
     points: Annotated[int | None, typer.Option(help="Number of points; by default as the curve bends.", min=2)] = None,
     max_fits: Annotated[int, typer.Option(help="Weightings that --model boosting tries.", min=3)] = 12,
     posteriors: Annotated[

@@ -36,7 +36,8 @@ class Settings:
     notion : tuple of str
         What is compared; none means equal opportunity, or mean errors (disparate mistreatment) for regression.
     min_size : int
-        Groups with fewer rows that the notion compares are left out of the gaps; at least 10, because the run is written to files.
+        Groups with fewer rows that the notion compares stay out of the gaps; at least 10, because the run is written
+        to files.
     use_sensitive : bool
         Whether group columns are features too; predictions then need them.
     posteriors : bool
