@@ -27,7 +27,7 @@ from .testing import judged_on_test
 WORDS = {r"groups=Groups\(min_size=\.\.\.\)": "min_size (--min-size on the command line)"}
 """A table's groups are named by columns and have no Groups of their own to lower a size in."""
 REFITS = 20
-AFFORDABLE = 20_000_000
+AFFORDABLE = 100_000_000
 """Rows times columns up to which bootstrap refits are made unasked; above, they cost more than people expect."""
 
 

@@ -82,16 +82,21 @@ class KnotSolver:
     def residual(self, at: Iterate, caps: Array) -> Iterate:
         """Return the iterate with its KKT residual for these caps."""
         gradient = (self.rows.p + at.multipliers @ self.rows.B) @ at.G
-        over = self.sizes(at) - caps
-        violation = float(max(over.max(initial=0.0), 0.0))
-        side = np.where(self.rows.two_sided, np.sign(at.multipliers), 1.0) * self.gaps(at)
-        slack = float(np.max(np.abs(at.multipliers) * np.maximum(caps - side, 0.0), initial=0.0))
-        wrong = float(np.max(-at.multipliers[~self.rows.two_sided], initial=0.0))
-        bits = ROUNDING * np.abs(self.rows.B) @ np.abs(at.L)  # a gap is known as well as the cells it is taken from
-        over = np.where(np.isfinite(bits), over - bits, np.inf)
-        beyond = float(np.max(over / self.row_unit, initial=0.0))
-        kkt = max(float(np.max(np.abs(gradient) / self.unit)), beyond, slack / self.size, wrong)
-        return replace(at, kkt=kkt, violation=violation)
+        kkt, violation = self.residuals(gradient[None], at.L[None], self.gaps(at)[None], at.multipliers[None], caps)
+        return replace(at, kkt=float(kkt[0]), violation=float(violation[0]))
+
+    def residuals(self, gradient: Array, L: Array, z: Array, x: Array, caps: Array) -> tuple[Array, Array]:
+        """Return KKT residuals and violations (R,): of the Lagrangian's gradients, cells, constraints, multipliers."""
+        two_sided = self.rows.two_sided
+        over = np.where(two_sided, np.abs(z), z) - caps
+        violation = over.max(axis=1, initial=0.0)
+        side = np.where(two_sided, np.sign(x), 1.0) * z
+        slack = np.max(np.abs(x) * np.maximum(caps - side, 0.0), axis=1, initial=0.0)
+        wrong = np.max(-x[:, ~two_sided], axis=1, initial=0.0)
+        bits = ROUNDING * np.abs(L) @ np.abs(self.rows.B).T  # a gap is known as well as the cells it is taken from
+        beyond = np.max(np.where(np.isfinite(bits), over - bits, np.inf) / self.row_unit, axis=1, initial=0.0)
+        steep = np.max(np.abs(gradient) / self.unit, axis=1)
+        return np.max([steep, beyond, slack / self.size, wrong], axis=0), violation
 
     def solve(self, start: Iterate, target: Target) -> Iterate:
         """Iterate from ``start`` until the KKT residual is below ``tol``, no step helps, or caps seem out of reach."""
@@ -200,13 +205,9 @@ class KnotSolver:
         """Return the quadratic program's move (w - move is the next point) and its multipliers."""
         z = self.gaps(at)
         step = capped_step(self.rows, Q[None], z[None], caps[None], np.ones(1))
-        x, move = step.x[0], (step.beta[0] @ D).reshape(at.W.shape)
+        move = (step.beta[0] @ D).reshape(at.W.shape)
         factor = None if at.factor is None else at.factor.factor
-        if not isinstance(factor, Augmented):
-            return move, x
-        ahead = z - self.rows.B @ Q @ step.beta[0]
-        inside = np.where(self.rows.two_sided, np.abs(ahead), ahead) < caps - 1e-9 * np.abs(z).max()
-        return move, np.where((x == 0) & inside, 0.0, factor.corrected(x, move))
+        return move, true_multipliers(self.rows, factor, step.x[0], move, z, z - self.rows.B @ Q @ step.beta[0], caps)
 
     def shortened(
         self, at: Iterate, caps: Array, move: Array, multipliers: Array, merit: Callable[[Array], float]
@@ -273,6 +274,14 @@ class KnotSolver:
                     return False
                 total += inside
         return bool(total.min(initial=0.0) >= floor) and at.kkt <= max(self.tol, 1e-7)
+
+
+def true_multipliers(rows: Algebra, factor: Any, x: Array, move: Array, z: Array, ahead: Array, caps: Array) -> Array:
+    """Return the multipliers of a step that takes constraints from z to ``ahead``, in the metric without additions."""
+    if not isinstance(factor, Augmented):
+        return x
+    inside = np.where(rows.two_sided, np.abs(ahead), ahead) < caps - 1e-9 * np.abs(z).max()
+    return np.where((x == 0) & inside, 0.0, factor.corrected(x, move))
 
 
 def _stagnant(trail: list[float], tol: float, window: int = 6) -> bool:

@@ -1,0 +1,133 @@
+"""Samples: the same rows drawn many times, each time with weights of their own, evaluated together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..objectives import Array
+from .design import sorted_design
+from .linear import LinearProblem
+from .pieces import Piece
+
+CHUNK_BYTES = 1 << 18
+"""Scores of a chunk of rows for all runs; with several times as many, what is computed from them leaves the cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """S samples of the rows of a problem; in each of them every cell has its weight in the problem.
+
+    counts (S, n)    how often each row was drawn, in sorted order
+    scale (S, c)     what makes up for a cell's rows that were drawn too heavy or too light
+    """
+
+    problem: LinearProblem
+    piece: Piece
+    counts: NDArray[np.uint16]
+    scale: Array
+
+    @classmethod
+    def draw(cls, problem: LinearProblem, n: int, rng: np.random.Generator) -> Samples:
+        """Draw n samples, rows with replacement inside each cell."""
+        assert isinstance(problem.rows, Piece)
+        offsets = problem.layout.cells.offsets
+        counts = np.empty((n, problem.rows.n), dtype=np.uint16)
+        for sample in counts:
+            for start, stop in pairwise(offsets):
+                size = int(stop - start)
+                sample[start:stop] = np.bincount(rng.integers(size, size=size), minlength=size)
+        return cls._of(problem, problem.rows, counts)
+
+    @classmethod
+    def _of(cls, problem: LinearProblem, piece: Piece, counts: NDArray[np.uint16]) -> Samples:
+        cells = piece.cells
+        base = 1.0 if cells.row_weight is None else cells.row_weight
+        drawn = np.stack([np.add.reduceat(sample * base, cells.offsets[:-1]) for sample in counts])
+        return cls(problem, piece, counts, cells.weight / np.maximum(drawn, 1e-300))
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def take(self, which: NDArray[np.intp]) -> Samples:
+        """Return some of the samples."""
+        return replace(self, counts=self.counts[which], scale=self.scale[which])
+
+    def thinned(self, most: int) -> Samples:
+        """Return the samples on every m-th row of cells that have far more than ``most`` rows."""
+        cells = self.piece.cells
+        kept = [np.arange(a, b, max(1, int(b - a) // most)) for a, b in pairwise(cells.offsets)]
+        rows = np.concatenate(kept)
+        thin = replace(
+            cells,
+            offsets=np.concatenate([[0], np.cumsum([len(each) for each in kept])]).astype(np.intp),
+            row_weight=None if cells.row_weight is None else cells.row_weight[rows],
+        )
+        design = sorted_design(cast(Any, self.piece.design).X, rows, False)
+        return Samples._of(self.problem, Piece(design, self.piece.targets[rows], thin), self.counts[:, rows])
+
+    def single(self, sample: int) -> LinearProblem:
+        """Return one sample as a problem of its own."""
+        cells = self.piece.cells
+        base = 1.0 if cells.row_weight is None else cells.row_weight
+        return self.problem.with_row_weights(
+            self.counts[sample] * base * np.repeat(self.scale[sample], np.diff(cells.offsets))
+        )
+
+    def cells(self, W: Array, which: NDArray[np.intp]) -> tuple[Array, Array, Array]:
+        """Evaluate R runs, each on its sample: cell values (R, k), gradients (R, k, K d), and values on all rows."""
+        problem, design, targets, cells = self.problem, self.piece.design, self.piece.targets, self.piece.cells
+        (R, K, d), k = W.shape, problem.layout.k
+        L, everyone, G = np.zeros((R, k)), np.zeros((R, k)), np.zeros((k, R * K, d))
+        flat = np.ascontiguousarray(W.reshape(R * K, d))
+        counts = self.counts if len(which) == len(self) else self.counts[which]
+        for start, stop, cell in cells.chunks(self._rows_per_chunk(R * K)):
+            scores = design.scores(start, stop, flat).reshape(R, K, -1)
+            base = np.ones(stop - start) if cells.row_weight is None else cells.row_weight[start:stop]
+            drawn = counts[:, start:stop] * base
+            for bound, where in problem.measures:
+                if where[cell] < 0:
+                    continue
+                value, slope = bound.value_slope(scores, targets[start:stop])
+                L[:, where[cell]] += np.einsum("rn,rn->r", value, drawn)
+                everyone[:, where[cell]] += value @ base
+                G[where[cell]] += design.pull(start, stop, (slope * drawn[:, None]).reshape(R * K, -1))
+        gradients = G.reshape(k, R, K * d).transpose(1, 0, 2).copy()
+        for _, where in problem.measures:
+            used, weight = where[where >= 0], cells.weight[where >= 0]
+            L[:, used] *= self.scale[which][:, where >= 0] / weight
+            gradients[:, used] *= (self.scale[which][:, where >= 0] / weight)[:, :, None]
+            everyone[:, used] /= weight
+        gradients[:, -1] = (W * problem.penalised).reshape(R, K * d)
+        L[:, -1] = everyone[:, -1] = 0.5 * (W * W * problem.penalised).sum(axis=(1, 2))
+        return L, gradients, everyone
+
+    def _rows_per_chunk(self, r: int) -> int:
+        return max(64, min(self.piece.design.rows_per_chunk(r), CHUNK_BYTES // (8 * r)))
+
+    def hessians(self, W: Array, sample: int) -> Array:
+        """Return the Hessians of all cells at weights (K, d) on one sample, (k, K d, K d)."""
+        problem, design, targets, cells = self.problem, self.piece.design, self.piece.targets, self.piece.cells
+        (K, d), k = W.shape, problem.layout.k
+        H = np.zeros((k, K, K, d, d))
+        for start, stop, cell in cells.chunks(design.rows_per_chunk(K * K)):
+            scores, weight = design.scores(start, stop, W), self.counts[sample, start:stop] * self.scale[sample, cell]
+            weight = weight if cells.row_weight is None else weight * cells.row_weight[start:stop]
+            for bound, where in problem.measures:
+                if where[cell] < 0 or bound.linear:
+                    continue
+                v = bound.curvature(scores, targets[start:stop]) * weight
+                for a in range(K):
+                    for b in range(a, K):
+                        H[where[cell], a, b] += design.weighted(start, stop, v[a, b]) / cells.weight[cell]
+        upper = np.triu(H)
+        H = upper + np.triu(upper, 1).swapaxes(-1, -2)
+        for a in range(K):
+            H[-1, a, a] = np.diag(problem.penalised)
+            for b in range(a):
+                H[:, a, b] = H[:, b, a]
+        return np.asarray(H.transpose(0, 1, 3, 2, 4).reshape(k, K * d, K * d))

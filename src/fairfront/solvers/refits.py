@@ -1,0 +1,216 @@
+"""Refits: the path of caps again on many samples of the rows, all samples side by side.
+
+Every sample follows a path of its own, from plain training down the caps, by the steps of `sqp`. Three things make
+them cheap. One pass over the rows evaluates all samples. The Lagrangian's Hessian is put together from the cells'
+with the multipliers of the moment, so that it ages with the weights only. And the cells' Hessians are taken in full
+once per sample: later it is their change that is taken, on a part of the rows. Residuals are exact all the while.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..objectives import Array
+from ..problems import LinearProblem
+from ..problems.samples import Samples
+from .iterates import Iterate
+from .lagrangian import convexified
+from .newton import Knot, Newton, first_knot, follow, with_guards
+from .sqp import true_multipliers
+from .status import Status
+from .steps import capped_step
+
+Which = NDArray[np.intp]
+
+TOL = 1e-5
+"""Largest KKT residual of a refit, relative to the loss. Drawing rows again moves the residual of a point by 1e-2 and
+more, so what is left is a thousandth of what a sample does; bands of 20 samples vary by a fifth of their width."""
+SLOW, ASTRAY = 0.1, 0.3
+"""A step that leaves more than these shares of the residual asks for new Hessians, and, where they are new, for full
+ones."""
+MOST = 12
+THIN, FEWEST = 32, 4096
+"""Rows per column, and rows at least, on which the change of a cell's Hessian is taken."""
+ROOM = 1 << 28
+"""Bytes for the cells' Hessians: as many samples go side by side as have room. Where four times as much is too little
+for one of them, points are solved one by one."""
+FREE = 1e200
+"""A cap that nothing reaches."""
+
+
+@dataclass(frozen=True)
+class Refit:
+    """All points (N) on all samples (S): weights, cell values on the sample and on all rows, and what converged."""
+
+    W: Array
+    L: Array
+    everyone: Array
+    solved: NDArray[np.bool_]
+
+
+def refit(
+    problem: LinearProblem,
+    newton: Newton,
+    samples: Samples,
+    W: Array,
+    caps: Array,
+    plain: int,
+    on_points: Callable[[int], None] = lambda done: None,
+) -> Refit:
+    """Solve the points with weights W (N, K, d) and caps (N, q) on every sample; ``plain`` is the one without caps."""
+    N, S, k = len(W), len(samples), problem.layout.k
+    found = Refit(np.empty((S, *W.shape)), np.empty((S, N, k)), np.empty((S, N, k)), np.ones((S, N), dtype=bool))
+    done = 0
+    for part in np.array_split(np.arange(S), -(-S // max(1, ROOM // _hessian_bytes(problem)))):
+        paths = _Paths(problem, newton, samples.take(part), W[plain], caps.max(axis=0))
+        for place in [plain, *(i for i in range(N) if i != plain)]:
+            paths.solve_plain() if place == plain else paths.solve(caps[place])
+            found.W[part, place], found.L[part, place] = paths.W, paths.L
+            found.everyone[part, place], found.solved[part, place] = paths.everyone, paths.solved
+            done += len(part)
+            on_points(done)
+    return found
+
+
+def _hessian_bytes(problem: LinearProblem) -> int:
+    """Return what the Hessians of a sample's cells take, twice."""
+    return 16 * problem.layout.k * (problem.K * problem.d) ** 2
+
+
+class _Paths:
+    """Where every sample is on its path: W, L, G, multipliers x, KKT residual, caps, and the Hessians of its cells.
+
+    ``rest`` is what the Hessians on a part of the rows leave out, as it was at the start.
+    """
+
+    def __init__(self, problem: LinearProblem, newton: Newton, samples: Samples, plain: Array, top: Array) -> None:
+        self.newton, self.samples, self.top = newton, samples, top
+        self.solver = newton.solver(problem, plain)
+        self.rows = self.solver.rows
+        S = len(samples)
+        self.all = np.arange(S)
+        self.W = np.repeat(plain[None], S, axis=0)
+        self.x, self.kkt, self.b = np.zeros((S, len(self.rows.b))), np.full(S, np.inf), np.tile(self.rows.b, (S, 1))
+        self.L, self.G, self.everyone = samples.cells(self.W, self.all)
+        self.thin, self.H, self.rest = samples, np.empty(0), np.empty(0)
+        if _hessian_bytes(problem) <= 4 * ROOM:
+            self.thin = samples.thinned(max(FEWEST, THIN * problem.K * problem.d))
+            self.H = np.stack([samples.hessians(plain, s) for s in range(S)])
+            self.rest = self.H - np.stack([self.thin.hessians(plain, s) for s in range(S)])
+        self.solved, self.floor = np.ones(S, dtype=bool), np.zeros(S, dtype=bool)
+        self.caps = np.tile(top, (S, 1))
+        self.plain = self.W.copy()
+
+    def solve_plain(self) -> None:
+        """Go to plain training on every sample."""
+        free = np.full(len(self.rows.b), FREE)
+        for s in self._descend(self.all, free).tolist():
+            self._place(s, self.samples.single(s).fit(self.rows.p, self.W[s]), np.zeros(len(self.rows.b)))
+        self.plain = self.W.copy()
+        sizes = self.solver.problem.algebra.violation(self.solver.problem.algebra.gaps(self.L))
+        self.caps = np.maximum(sizes, self.top)
+        if self.newton.no_group_worse is not None:
+            algebra, allowed = self.solver.problem.algebra, self.newton.no_group_worse
+            for s in range(len(self.samples)):
+                self.b[s] = with_guards(self.samples.single(s), algebra, self.W[s], allowed).b
+
+    def solve(self, row: Array) -> None:
+        """Go to the caps of a point; a sample that has ended at its floor has nothing below it."""
+        runs = self.all[~self.floor | (row >= self.caps).all(axis=1)]
+        W, L, G, x = self.W.copy(), self.L.copy(), self.G.copy(), self.x.copy()
+        guarded = np.concatenate([row, np.zeros(len(self.rows.b) - len(row))])
+        lost = self._descend(runs, guarded)
+        there = np.setdiff1d(runs, lost)
+        self.caps[there], self.floor[there], self.solved[there] = row, False, True
+        for s in lost.tolist():
+            self._alone(s, Iterate(W[s], L[s], G[s], x[s]), row)
+
+    def _alone(self, s: int, start: Iterate, row: Array) -> None:
+        """Solve one sample's point with every safeguard of the tracer, or find its floor."""
+        single = self.samples.single(s)
+        solver = self.newton.solver(single, self.plain[s])
+        knot = Knot(start, self.caps[s], Status.EFFICIENT, False)
+        if not np.any(start.multipliers):
+            knot = replace(first_knot(solver, start.W), caps=self.caps[s])
+        found = follow(solver, knot, row[None])[-1]
+        self._place(s, found.at.W, found.at.multipliers)
+        self.caps[s] = found.caps
+        self.solved[s], self.floor[s] = found.status.solved, found.status is Status.FLOOR
+
+    def _place(self, s: int, W: Array, x: Array) -> None:
+        where = np.array([s])
+        self.W[s], self.x[s] = W, x
+        self.L[where], self.G[where], self.everyone[where] = self.samples.cells(W[None], where)
+        if self.H.size:
+            self._refresh(s)
+
+    def _refresh(self, s: int, full: bool = False) -> None:
+        """Take the Hessians of a sample's cells here: in full, or their change since that was last done."""
+        thin = self.thin.hessians(self.W[s], s)
+        if full:
+            self.rest[s] = self.samples.hessians(self.W[s], s) - thin
+        self.H[s] = self.rest[s] + thin
+
+    def _descend(self, runs: Which, caps: Array) -> Which:
+        """Take steps until all runs are solved for these caps; return those that do not get there."""
+        if not self.H.size:
+            return runs
+        self.kkt[runs] = self._residuals(runs, self.G[runs], self.L[runs], self.x[runs], caps)
+        age = np.ones(len(self.all), dtype=np.intp)  # steps since the Hessians were taken
+        todo = runs[self.kkt[runs] > TOL]
+        for iteration in range(MOST):
+            if not len(todo):
+                break
+            with np.errstate(over="ignore", invalid="ignore"):  # a step may land where losses overflow
+                W, x = self._step(todo, caps)
+                L, G, everyone = self.samples.cells(W, todo)
+                kkt = self._residuals(todo, G, L, x, caps)
+                left = kkt / self.kkt[todo]
+            young = age[todo] == 0
+            taken = (left <= 1.0) | ((left <= 10.0) & (young | (iteration == 0)))
+            gone = todo[taken]
+            self.W[gone], self.x[gone], self.kkt[gone] = W[taken], x[taken], kkt[taken]
+            self.L[gone], self.G[gone], self.everyone[gone] = L[taken], G[taken], everyone[taken]
+            age[todo] += 1
+            for i in np.flatnonzero((self.kkt[todo] > TOL) & ~(left <= SLOW)):
+                self._refresh(todo[i], full=bool(young[i]) and not left[i] <= ASTRAY)
+                age[todo[i]] = 0
+            todo = todo[self.kkt[todo] > TOL]
+        return runs[~(self.kkt[runs] <= TOL)]
+
+    def _step(self, runs: Which, caps: Array) -> tuple[Array, Array]:
+        """Return weights and multipliers after the quadratic program's step of every run."""
+        omega, B = self.rows.p + self.x[runs] @ self.rows.B, self.rows.B
+        factors = []
+        for s, each in zip(runs, omega, strict=True):
+            active = np.abs(self.x[s]) > 0
+            H = np.tensordot(each, self.H[s], 1)
+            factors.append(convexified(H, B[active] @ self.G[s], active))
+        D = np.stack([factor.solve(self.G[s]) for s, factor in zip(runs, factors, strict=True)])
+        Q = self.G[runs] @ D.transpose(0, 2, 1)
+        Q = 0.5 * (Q + Q.transpose(0, 2, 1))
+        z, limits = self._gaps(runs, self.L[runs]), np.tile(caps, (len(runs), 1))
+        step = capped_step(self.rows, Q, z, limits, np.ones(len(runs)))
+        move = (step.beta[:, None] @ D)[:, 0]
+        ahead = z - np.einsum("rk,rkl,ql->rq", step.beta, Q, B)
+        known = zip(factors, step.x, move, z, ahead, strict=True)
+        x = np.stack([true_multipliers(self.rows, *each, caps) for each in known])
+        return self.W[runs] - self._settled(move.reshape(len(runs), *self.W.shape[1:])), x
+
+    def _settled(self, move: Array) -> Array:
+        """Return the move without a shift of all classes' intercepts, which changes no decision and would add up."""
+        free = self.solver.problem.penalised == 0
+        if move.shape[1] > 1:
+            move[:, :, free] -= move[:, :, free].mean(axis=1, keepdims=True)
+        return move
+
+    def _gaps(self, runs: Which, L: Array) -> Array:
+        return np.asarray(L @ self.rows.B.T - self.b[runs])
+
+    def _residuals(self, runs: Which, G: Array, L: Array, x: Array, caps: Array) -> Array:
+        gradient = ((self.rows.p + x @ self.rows.B)[:, None] @ G)[:, 0]
+        return self.solver.residuals(gradient, L, self._gaps(runs, L), x, caps)[0]
