@@ -196,6 +196,7 @@ def test_the_command_audits_probabilities(tmp_path: Path) -> None:
     shown = json.loads(run("audit", path, *AUDIT, "--json").stdout)
     assert shown["proxies"] == ["group"]
     assert shown["tables"]["group"]["group"][:2] == ["p_black", "p_white"]
+    assert "choose another with p_black:ref" in done.output
     marked = json.loads(run("audit", path, *AUDIT[:-1], "p_black:ref,p_white", "--json").stdout)
     assert marked["tables"]["group"]["group"][:2] == ["p_white", "p_black"]
 
@@ -226,3 +227,61 @@ def test_missing_probabilities_are_refused(tmp_path: Path) -> None:
     frame.to_csv(path, index=False)
     done = run("audit", path, *AUDIT)
     assert "column 'p_black' is missing in fewer than 10 rows (first in row 4)" in str(done.exception)
+
+
+TRACE = ("--target", "y", "--favourable", 1, "--group-probabilities", "p_black,p_white:ref", "--drop", "d")
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Any]:
+    folder = tmp_path_factory.mktemp("proxies")
+    path = proxy_file(folder)
+    return path, folder / "run", run("trace", path, *TRACE, "-o", folder / "run")
+
+
+def test_the_command_traces_with_probabilities(traced: tuple[Path, Path, Any]) -> None:
+    path, folder, done = traced
+    assert done.exit_code == 0, done.output
+    assert "at random within each class of label." in done.output
+    assert "the split keeps the proportions of labels alone" in done.output
+    assert "usually understate gaps between people" in done.output
+    found = ff.load(folder)
+    assert found.frontier.proxies == ("group",)
+    assert dict(found.frontier.facts.sensitive)["group"] == ("p_black", "p_white")
+    assert found.manifest["features"] == ["x", "z"]
+    assert found.manifest["settings"]["group_probabilities"] == ["p_black", "p_white"]
+    assert "probabilities" in found.manifest["sensitive"]["evaluation"]
+    assert "found probabilities" in found.stability["why_not"]
+    shown = run("show", folder)
+    assert "usually understate gaps between people" in shown.output
+    assert "understate" in json.loads(run("show", folder, "--json").stdout)["notes"][0]
+    assert "understate" in found.to_html(folder.parent / "page.html").read_text()
+    assert run("verify", folder, path).exit_code == 0
+
+
+def test_a_model_chosen_by_probabilities_says_so(traced: tuple[Path, Path, Any]) -> None:
+    path, folder, _ = traced
+    model = folder.parent / "model"
+    done = run("select", folder, "--least-gap", "tpr", "--within", "error:0.01", "-o", model)
+    assert done.exit_code == 0, done.output
+    assert "usually understate gaps between people" in done.output
+    card = (model / "card.md").read_text()
+    assert "usually understate gaps between people" in card
+    assert "`group`, given as probabilities:" in card
+    assert "understate" in json.loads((model / "decision.json").read_text())["notes"][0]
+    decided = run("predict", model, path, "-o", folder.parent / "decided.csv")
+    assert decided.exit_code == 0, decided.output
+
+
+@pytest.mark.parametrize("option", ["--cross", "--use-sensitive"])
+def test_what_probabilities_cannot_do_is_said(tmp_path: Path, option: str) -> None:
+    done = run("trace", proxy_file(tmp_path, 300), *TRACE, option, "-o", tmp_path / "run")
+    assert "needs the group of every row, found group_probabilities" in str(done.exception)
+
+
+def test_a_table_warns_once(tmp_path: Path) -> None:
+    path = proxy_file(tmp_path, 900)
+    options: dict[str, Any] = {"target": "y", "favourable": 1, "drop": "d", "stability": 0, "progress": False}
+    found, said = told(lambda: ff.trace_table(path, group_probabilities="p_black,p_white", **options))
+    assert len(said) == 1
+    assert found.frontier.proxies == ("group",)

@@ -68,7 +68,7 @@ def audit(
 
     for text in require or ():
         parse_requirement(text)
-    columns, proxies, references = parse_attributes(groups, group_probabilities)
+    columns, proxies, references = parse_attributes(groups, group_probabilities, "--")
     before = None if baseline is None else _read_baseline(baseline)
     cells = read_scored(
         file,
@@ -205,12 +205,13 @@ def _show_json(found: Audit, verdicts: list[Verdict]) -> None:
 
 def _show(found: Audit, verdicts: list[Verdict], before: dict[str, Any] | None) -> None:
     """Print what `Audit.to_dict` shows: a terminal's output ends up in files, so small counts are hidden."""
-    from ..measures.words import in_shell, reference_sentences
+    from ..measures.words import in_shell, marked_in_shell, reference_sentences
     from .audit_tables import LEGEND, console_for_output
 
     console, shown = console_for_output(), found.to_dict()
     said = len(found.notions)
-    _say(console, (*shown["sentences"][:said], *reference_sentences(found.groups.values(), in_shell)))
+    words = marked_in_shell if found.proxies else in_shell
+    _say(console, (*shown["sentences"][:said], *reference_sentences(found.groups.values(), words)))
     for name, columns in shown["tables"].items():
         _show_table(console, name, columns, None if before is None else before["tables"].get(name, {}))
     for level, tables in shown.get("strata", {}).items():

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
-from ..objectives import Array, count_in_words
+from ..objectives import Array
 from ..tables.reading import MISSING, Table, infer, load, open_source
 
 
@@ -23,7 +22,7 @@ class ScoredFile:
 
     def labels(self, name: str) -> NDArray[Any]:
         """Return whole numbers where all values are, other numbers where all are, else text; none may be missing."""
-        self._check_known(name)
+        self.table.complete(name)
         texts = self.table.texts(name)
         levels, codes = np.unique(texts.astype(str), return_inverse=True)
         try:
@@ -35,22 +34,13 @@ class ScoredFile:
 
     def numbers(self, name: str) -> Array:
         """Return a column of numbers; none may be missing."""
-        self._check_known(name)
-        found = self.table.column(name).numbers
+        found = self.table.complete(name).numbers
         assert found is not None
         return found
 
     def groups(self, names: Iterable[str]) -> dict[str, NDArray[Any]]:
         """Return columns as text, with None for missing values."""
         return {name: self.table.texts(name) for name in names}
-
-    def _check_known(self, name: str) -> None:
-        absent = self.table.column(name).absent
-        if absent.any():
-            raise InputError(
-                f"column {name!r} is missing in {count_in_words(int(absent.sum()))} rows (first in row "
-                f"{int(np.argmax(absent)) + 1}), expected a value in each; fill them in, or leave those rows out."
-            )
 
 
 def read_scored(

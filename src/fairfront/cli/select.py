@@ -64,6 +64,8 @@ def select(
         keep_only(found, (decision.id, plain_id(found.frontier)))
     console = screen()
     say(console, f"id {decision.id}: {decision.rule_words}.")
+    for note in decision.notes:
+        say(console, note)
     say(console, f"Model, card and decision record: {output} (read {output / 'card.md'}).")
     say(console, f"Predictions read {_listed(model.columns)}.")
 

@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 def trace(
     file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or Feather; CSV and TSV may be gzipped.")],
     target: Annotated[str, typer.Option(help="Column to predict.")],
-    groups: Annotated[str, typer.Option(help="Columns of groups: sex,race:ref=White.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the run to.")],
+    groups: Annotated[str | None, typer.Option(help="Columns of groups: sex,race:ref=White.")] = None,
+    group_probabilities: Annotated[
+        str | None, typer.Option(help="Instead: columns of probabilities, one per group: p_black,p_white:ref.")
+    ] = None,
     favourable: Annotated[
         str | None, typer.Option(help="The target's value that is good for the person; not for --loss squared.")
     ] = None,
@@ -75,8 +78,9 @@ def trace(
 
     Example: fairfront trace adult.csv --target income --favourable ">50K" --groups sex,race:ref=White -o run
     """
-    from ..runs import Settings, parse_groups
+    from ..runs import Settings
     from ..runs.preparing import prepare
+    from ..runs.settings import parse_attributes
     from ..runs.tracing_tables import run_of
     from ..storage.checkpoints import check_checkpoint
     from ..storage.folders import check_new_folder
@@ -85,10 +89,11 @@ def trace(
 
     check_new_folder(output, overwrite=overwrite)
     check_checkpoint(checkpoint, resume)
-    names, references = parse_groups(groups)
+    names, proxies, references = parse_attributes(groups, group_probabilities, "--")
     settings = Settings(
         target=target,
         groups=names,
+        group_probabilities=proxies,
         favourable=favourable,
         reference=references,
         cross=cross,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import GroupWarning, InputError
-from ..objectives import Array, Attribute, GroupProbabilities, Groups, Task, take_groups
+from ..objectives import Array, Attribute, Groups, Task, take_groups
 from ..problems.building import feature_names
 from ..validation import check_labels, check_matrix, check_weights, take_rows, weighted_rows
 from .points import Points
@@ -87,8 +87,6 @@ def resolve_attributes(
     present = Groups(cross=crossed, min_size=1).resolve(sensitive_features, n, counts)
     trained = _matched(facts, present)
     usable = {a.name: trained[a.name][-1] for a in present if trained.get(a.name, ("",))[-1] in a.levels}
-    if isinstance(sensitive_features, GroupProbabilities):
-        usable = {}
     found = Groups(reference=usable, cross=crossed, min_size=1).resolve(sensitive_features, n, counts)
     small = {name: set(levels) for name, levels in facts.left_out}
     return tuple(_as_trained(a, trained.get(a.name), small.get(a.name, set())) for a in found)

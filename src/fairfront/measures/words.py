@@ -53,6 +53,11 @@ def in_shell(attribute: str, group: str) -> str:
     return shlex.quote(f"{attribute}:ref={group}")
 
 
+def marked_in_shell(attribute: str, column: str) -> str:
+    """Return the words of a command that choose a column of probabilities as the reference."""
+    return shlex.quote(f"{column}:ref")
+
+
 def in_python(attribute: str, group: str) -> str:
     """Return the words of Python that choose a group as the reference."""
     return f"Groups(reference={{{attribute!r}: {group!r}}})"

@@ -75,7 +75,8 @@ def _groups(run: Run) -> str:
     lines = ["## Groups"]
     for name, levels in facts.sensitive:
         groups = ", ".join(cell(level) for level in levels)
-        lines.append(f"- {code(name)}: {groups}; reference: {line(run.reference(name))}.")
+        how = ", given as probabilities" if name in run.frontier.proxies else ""
+        lines.append(f"- {code(name)}{how}: {groups}; reference: {line(run.reference(name))}.")
     if facts.left_out:
         lines.append(
             "- Too small to be compared in training: " + "; ".join(f"groups of {code(n)}" for n, _ in facts.left_out)

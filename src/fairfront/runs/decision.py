@@ -26,7 +26,8 @@ class Decision:
     """One choice, as it is written beside the model.
 
     ``candidates`` are the options that were shown, with their figures on validation; ``opened`` counts how many
-    times the test part has been looked at in this run, this time included.
+    times the test part has been looked at in this run, this time included; ``notes`` say what else has to be known to
+    read the figures.
     """
 
     id: int
@@ -38,6 +39,7 @@ class Decision:
     points: int
     candidates: tuple[Mapping[str, Any], ...]
     data: str | None
+    notes: tuple[str, ...] = ()
     format: str = "fairfront decision"
     schema: int = 1
 
@@ -100,4 +102,5 @@ def decided(run: Run, id: int, rule: Mapping[str, Any], reason: str, by: str) ->
         points=len(run.frontier),
         candidates=tuple({"id": o.id, "mark": o.mark, **_plain(o.figures)} for o in options),
         data=run.manifest["data"].get("sha256"),
+        notes=run.frontier.sentences[len(run.frontier.facts.notions) :],
     )

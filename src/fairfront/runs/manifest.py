@@ -58,7 +58,9 @@ def small(count: int, limit: int = 10) -> int | str:
 
 def used_where(settings: Settings) -> dict[str, str]:
     """Say where the sensitive attribute was used: features, training, thresholds, evaluation."""
-    weighed = {"training weights": "yes: rows are weighed by group and label"}
+    columns = ", ".join(settings.group_probabilities)
+    by = f"the probabilities of groups ({columns})" if columns else "group"
+    weighed = {"training weights": f"yes: rows are weighed by {by} and label"}
     guessed = {"training weights": "no", "inside the model": "yes: it guesses the group from the features"}
     one = "no: values are predicted, there is none" if settings.regression else "no: one cut-off for everyone"
     if settings.posteriors:
@@ -67,7 +69,7 @@ def used_where(settings: Settings) -> dict[str, str]:
         "features": "yes, asked for: predictions need it" if settings.use_sensitive else "no",
         **(guessed if settings.posteriors else weighed),
         "threshold": one,
-        "evaluation": "yes",
+        "evaluation": "yes, as probabilities" if columns else "yes",
     }
 
 

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..objectives import Array, count_in_words
+from ..objectives import Array, GroupProbabilities, count_in_words
 from ..tables.codes import Codes, dense
 from ..tables.encoding import TableEncoder
 from ..tables.reading import Schema, Table
 from ..tables.screening import Finding
-from .settings import Settings
+from .settings import PROXY, Settings
 
 PARTS = ("train", "validation", "test")
 
@@ -30,7 +30,7 @@ class Part:
 
     X: Any
     y: Any
-    groups: dict[str, Any]
+    groups: Any
     weight: Any
     drawn: Callable[[], Part] | None = None
 
@@ -64,7 +64,7 @@ class TableParts:
     table: Table
     encoder: TableEncoder
     labels: Codes
-    groups: Mapping[str, Codes]
+    groups: Mapping[str, Codes] | GroupProbabilities
     weight: Array | None
     rows: Mapping[str, NDArray[np.intp]]
 
@@ -79,7 +79,7 @@ class TableParts:
         return Part(
             X=self.encoder.transform(self.table.take(rows)),
             y=self.labels.take(rows),
-            groups={key: codes.take(rows) for key, codes in self.groups.items()},
+            groups=groups_of(self.groups, rows),
             weight=None if self.weight is None else self.weight[rows],
         )
 
@@ -113,7 +113,7 @@ def candidate_columns(names: tuple[str, ...], settings: Settings, split_columns:
     """Return the columns that may be learnt from."""
     aside = {settings.target, *settings.drop, *split_columns} | ({settings.weight} if settings.weight else set())
     if not settings.use_sensitive:
-        aside |= set(settings.groups)
+        aside |= set(settings.compared)
     candidates = tuple(name for name in names if name not in aside)
     if not candidates:
         raise InputError("no column is left to learn from, expected at least one feature; drop fewer columns.")
@@ -148,6 +148,34 @@ def atoms_of(labels: Codes, groups: Mapping[str, Codes]) -> NDArray[np.intp]:
         level = np.array([names.index(text) if text in names else -1 for text in texts], dtype=np.intp)
         code = code * len(names) + level[group.codes]
     return dense(code)
+
+
+def groups_of(groups: Mapping[str, Codes] | GroupProbabilities, rows: NDArray[np.intp]) -> Any:
+    """Return the groups of some rows: a column for each attribute, or probabilities."""
+    if isinstance(groups, GroupProbabilities):
+        return groups.take(rows)
+    return {key: codes.take(rows) for key, codes in groups.items()}
+
+
+def proxies_of(table: Table, settings: Settings) -> GroupProbabilities | None:
+    """Return the columns of probabilities, if there are any."""
+    if not settings.group_probabilities:
+        return None
+    return GroupProbabilities({name: table.complete(name).numbers for name in settings.group_probabilities}, name=PROXY)
+
+
+def proxy_finding(settings: Settings) -> tuple[Finding, ...]:
+    """Say what is not done where groups are probabilities."""
+    if not settings.group_probabilities:
+        return ()
+    return (
+        Finding(
+            "",
+            "noted",
+            f"Groups are probabilities ({', '.join(settings.group_probabilities)}): the split keeps the proportions of "
+            "labels alone, features are not screened for what tells the group, and no bootstrap refits are made.",
+        ),
+    )
 
 
 def weights_of(table: Table, settings: Settings) -> Array | None:

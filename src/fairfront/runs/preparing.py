@@ -22,6 +22,8 @@ from .prepared import (
     digest_of,
     idle_finding,
     kept_columns,
+    proxies_of,
+    proxy_finding,
     rows_of,
     weights_of,
 )
@@ -61,7 +63,7 @@ def _prepare_table(source: Source, schema: Schema, split: Split, settings: Setti
     target = read_target(table, settings.target, settings.favourable, regression=settings.regression)
     if target.dropped:
         table = table.take(target.rows)
-    groups = read_group_codes(table, settings.groups)
+    groups, proxies = read_group_codes(table, settings.groups), proxies_of(table, settings)
     codes = split.codes(table, atoms_of(target.column, groups), settings.seed)
     rows = rows_of(codes)
     train = table.take(rows["train"])
@@ -79,14 +81,14 @@ def _prepare_table(source: Source, schema: Schema, split: Split, settings: Setti
     return Prepared(
         settings=settings,
         schema=schema,
-        findings=(*idle, *findings),
+        findings=(*proxy_finding(settings), *idle, *findings),
         features=features,
         encoder=encoder,
         favourable=target.favourable,
         unlabelled=target.dropped,
         split_digest=digest_of(codes),
-        split_words=split.describe(),
-        parts=TableParts(table, encoder, target.column, groups, weights_of(table, settings), rows),
+        split_words=split.describe(grouped=proxies is None),
+        parts=TableParts(table, encoder, target.column, proxies or groups, weights_of(table, settings), rows),
     )
 
 
@@ -94,13 +96,14 @@ def _schema(source: Source, settings: Settings, looking: Any) -> Schema:
     """Find the kinds of all columns in one pass."""
     texts = tuple(dict.fromkeys((*settings.text, *settings.groups)))
     wanted = [name for name in source.names if name not in settings.drop]
-    return infer(source, text=texts, numbers=settings.numbers, columns=wanted, on_progress=looking)
+    numbers = (*settings.numbers, *settings.group_probabilities)
+    return infer(source, text=texts, numbers=numbers, columns=wanted, on_progress=looking)
 
 
 def _check_columns(source: Source, settings: Settings) -> None:
     """Refuse names that the table does not have, before it is read."""
     named = {"target": (settings.target,), "groups": settings.groups, "drop": settings.drop, "text": settings.text}
-    named |= {"allow": settings.allow}
+    named |= {"allow": settings.allow, "group_probabilities": settings.group_probabilities}
     named |= {"numbers": settings.numbers, "weight": (settings.weight,) if settings.weight else ()}
     named |= {"split": parse_split(settings.split).columns}
     for what, names in named.items():

@@ -45,7 +45,7 @@ def bytes_needed(schema: Schema, settings: Settings) -> float:
 
     The matrix has one column per number and one per level of a category, up to the most that screening lets through.
     """
-    aside = {settings.target, *settings.groups, settings.weight}
+    aside = {settings.target, *settings.compared, settings.weight}
     features = [column for column in schema.columns if column.name not in aside and not column.unique]
     width = sum(1 if c.kind == "number" else min(c.n_distinct, MAX_LEVELS) + 2 for c in features)
     thin = width >= WIDE and len(features) <= FULL * width
@@ -59,11 +59,13 @@ def is_too_large(source: Source, schema: Schema, settings: Settings) -> bool:
     if need <= SHARE * room or isinstance(source, FrameSource):
         return False
     parquet = isinstance(source, ArrowSource) and source.kind == "Parquet"
-    if parquet and settings.model == "linear":
+    if parquet and settings.model == "linear" and not settings.group_probabilities:
         return True
     if need <= room:
         return False
     remedy = "convert it to Parquet, which is read in parts" if not parquet else "use --model linear, which reads parts"
+    if settings.group_probabilities:
+        remedy = "give columns of groups, because groups given as probabilities are for tables in memory"
     raise InputError(
         f"{source.title} needs about {need / GIGABYTE:.3g} GB in memory, expected at most {room / GIGABYTE:.3g} GB; "
         f"{remedy}, or take fewer rows."

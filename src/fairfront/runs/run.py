@@ -13,7 +13,7 @@ from ..explorer import Details, write_explorer
 from ..frontier import Frontier
 from ..frontier.points import LinearPoints
 from ..frontier.saving import load_frontier, write_frontier
-from ..measures.words import in_shell, reference_words
+from ..measures.words import in_shell, marked_in_shell, reference_words
 from ..storage.folders import write_file, write_folder, write_numbered
 from ..storage.packages import read_package, write_package
 from ..tables.encoding import TableEncoder
@@ -65,6 +65,8 @@ class Run:
         facts, settings = self.frontier.facts, self.manifest["settings"]
         levels = dict(facts.sensitive)[attribute]
         another = in_shell(attribute, levels[0]) if attribute in settings["groups"] else ""
+        if settings.get("group_probabilities"):
+            another = marked_in_shell(attribute, levels[0])
         return reference_words(levels, attribute in facts.largest, another)
 
     def choose(self, **rule: Any) -> int:

@@ -28,6 +28,8 @@ class Settings:
         The column to predict, and its value that is good for the person (None for regression).
     groups : tuple of str
         Columns of groups; ``reference`` pairs a column with its reference group.
+    group_probabilities : tuple of str
+        Instead, columns of probabilities, one per group, which sum to 1 in every row; they are never features.
     split : str
         ``"60/20/20"``, ``"time:COLUMN:D1,D2"`` or ``"by:ID"``.
     drop, allow, text, numbers : tuple of str
@@ -71,6 +73,7 @@ class Settings:
     use_sensitive: bool = False
     stability: int | None = None
     posteriors: bool = False
+    group_probabilities: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         LOSSES[self.loss]
@@ -92,12 +95,11 @@ class Settings:
         self._refuse_idle()
         if self.surrogate not in ("loss", "rate"):
             raise InputError(f"unknown surrogate {self.surrogate!r}, expected 'loss' or 'rate'.")
-        if not self.groups:
-            raise InputError("groups is empty, expected at least one column such as 'sex'.")
-        if self.target in self.groups:
+        self._check_probabilities()
+        if self.target in self.compared:
             raise InputError(f"{self.target!r} is the target and a group column, expected two different columns.")
         for each in (*self.drop, self.weight):
-            if each in (self.target, *self.groups):
+            if each in (self.target, *self.compared):
                 raise InputError(f"{each!r} is dropped or a weight, but it is also the target or a group column.")
         if not self.regression and self.favourable is None:
             raise InputError(
@@ -112,6 +114,19 @@ class Settings:
             if idle and getattr(self, each.name) != each.default:
                 other = "boosting" if linear else "linear"
                 raise InputError(f"{each.name} is for the model {other!r}, found {self.model!r}; leave it out.")
+
+    def _check_probabilities(self) -> None:
+        """Refuse groups of both kinds or none, and what cannot be done with probabilities."""
+        if bool(self.groups) == bool(self.group_probabilities):
+            raise InputError("groups and group_probabilities: expected columns of exactly one of them, such as 'sex'.")
+        for name in ("cross", "use_sensitive", "posteriors"):
+            if self.group_probabilities and getattr(self, name):
+                raise InputError(f"{name} needs the group of every row, found group_probabilities; leave it out.")
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """Return the columns that say who belongs to which group."""
+        return (*self.groups, *self.group_probabilities)
 
     @property
     def regression(self) -> bool:
@@ -144,21 +159,27 @@ def _tuples(value: Any) -> Any:
     return tuple(_tuples(each) for each in value) if isinstance(value, (list, tuple)) else value
 
 
-def parse_attributes(groups: str | None, probabilities: str | None) -> tuple[Names, Names, References]:
-    """Read columns of groups or of probabilities, exactly one of them, and their reference groups."""
+def parse_attributes(
+    groups: str | Iterable[str] | None, probabilities: str | Iterable[str] | None, dashes: str = ""
+) -> tuple[Names, Names, References]:
+    """Read columns of groups or of probabilities, exactly one of them, and their reference groups.
+
+    ``dashes`` are those that the names of options begin with.
+    """
+    words = f"{dashes}groups", f"{dashes}group-probabilities" if dashes else "group_probabilities"
     if (groups is None) == (probabilities is None):
-        raise InputError("give exactly one of --groups and --group-probabilities: whom to compare.")
+        raise InputError(f"give exactly one of {words[0]} and {words[1]}: whom to compare.")
     if groups is not None:
-        names, references = parse_groups(groups, "--groups")
+        names, references = parse_groups(groups, words[0])
         return names, (), references
-    assert probabilities is not None
-    parts = [each.strip() for each in probabilities.split(",") if each.strip()]
+    given = probabilities.split(",") if isinstance(probabilities, str) else list(probabilities or ())
+    parts = [each.strip() for each in given if each.strip()]
     marked = [each.removesuffix(":ref") for each in parts if each.endswith(":ref")]
     columns = tuple(each.removesuffix(":ref") for each in parts)
     if len(columns) < 2 or len(set(columns)) < len(columns) or len(marked) > 1:
         raise InputError(
-            f"--group-probabilities is {probabilities!r}, expected two or more different columns, at most one of them "
-            "marked as the reference: p_black,p_white:ref."
+            f"{words[1]} is {','.join(parts)!r}, expected two or more different columns, at most one of them marked as "
+            "the reference: p_black,p_white:ref."
         )
     return (), columns, tuple((PROXY, name) for name in marked)
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..exceptions import FairfrontError
+from ..exceptions import FairfrontError, ProxyWarning
 from ..explorer import describe_points
 from ..frontier import Frontier
 from ..frontier.points import LinearPoints
 from ..frontier.saving import published_frontier
 from ..measures.rewording import reworded
+from ..objectives import warn_of_names
 from ..solvers import Newton
 from ..storage.checkpoints import check_checkpoint
 from ..tables.reading import open_source
@@ -21,7 +23,7 @@ from ..validation import is_dask
 from .manifest import manifest_of
 from .preparing import Part, Prepared, prepare
 from .run import Run
-from .settings import Settings, parse_groups
+from .settings import PROXY, Settings, parse_attributes
 from .testing import judged_on_test
 
 WORDS = {r"groups=Groups\(min_size=\.\.\.\)": "min_size (--min-size on the command line)"}
@@ -35,7 +37,8 @@ def trace_table(
     data: Any,
     *,
     target: str,
-    groups: str | Iterable[str],
+    groups: str | Iterable[str] | None = None,
+    group_probabilities: str | Iterable[str] | None = None,
     checkpoint: Any = None,
     resume: bool = False,
     progress: Any = "auto",
@@ -51,6 +54,8 @@ def trace_table(
         The column to predict.
     groups : str or sequence of str
         Columns of groups, ``"sex,race:ref=White"``; they are no features unless ``use_sensitive=True``.
+    group_probabilities : str or sequence of str
+        In the place of groups: columns of probabilities, one per group, ``"p_black,p_white:ref"``; never features.
     checkpoint, resume
         As in `trace`: reading and judging are done again, tracing goes on where it was.
     progress : bool or "auto"
@@ -63,11 +68,12 @@ def trace_table(
     Run
         `Run.options` lists what to choose among, `Run.select` gives the model.
     """
-    names, references = parse_groups(groups)
+    names, proxies, references = parse_attributes(groups, group_probabilities)
     for key in ("notion", "drop", "allow", "text", "numbers"):
         if key in settings:
             settings[key] = (settings[key],) if isinstance(settings[key], str) else tuple(settings[key])
-    known = Settings(target=target, groups=names, reference=references, **settings)
+    settings |= {"groups": names, "group_probabilities": proxies, "reference": references}
+    known = Settings(target=target, **settings)
     return run_of(data, known, progress, checkpoint=checkpoint, resume=resume)
 
 
@@ -79,7 +85,16 @@ def run_of(
     checkpoint: Any = None,
     resume: bool = False,
 ) -> Run:
-    """Make the run that settings ask for."""
+    """Make the run that settings ask for; what is to be known of groups given as probabilities is said once."""
+    warn_of_names((PROXY,) if settings.group_probabilities else ())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ProxyWarning)
+        return _run_of(data, settings, progress, prepared, checkpoint, resume)
+
+
+def _run_of(
+    data: Any, settings: Settings, progress: Any, prepared: Prepared | None, checkpoint: Any, resume: bool
+) -> Run:
     check_checkpoint(checkpoint, resume)
     source = open_source(data, delimiter=settings.delimiter, missing=settings.missing)
     ready = prepare(source, settings, progress) if prepared is None else prepared

@@ -38,8 +38,8 @@ class Split(ABC):
         return ()
 
     @abstractmethod
-    def describe(self) -> str:
-        """Say the rule in one sentence."""
+    def describe(self, *, grouped: bool = True) -> str:
+        """Say the rule in one sentence; ``grouped`` says that atoms are classes of label and groups, not of labels."""
 
     @abstractmethod
     def assign(self, table: Table, atoms: Rows, seed: int) -> NDArray[np.int8]:
@@ -95,9 +95,9 @@ class RandomSplit(Split):
         """Return no column."""
         return ()
 
-    def describe(self) -> str:
+    def describe(self, *, grouped: bool = True) -> str:
         """Say the rule in one sentence."""
-        return f"{_percent(self.shares)}, at random within each class of label and groups."
+        return f"{_percent(self.shares)}, at random within each class of label{' and groups' if grouped else ''}."
 
     def assign(self, table: Table, atoms: Rows, seed: int) -> NDArray[np.int8]:
         """Deal the rows out, atom after atom."""
@@ -121,7 +121,7 @@ class PersonSplit(Split):
         """Say what helps against an empty part."""
         return f"{self.column!r} needs at least 3 different values, and more to keep the shares"
 
-    def describe(self) -> str:
+    def describe(self, *, grouped: bool = True) -> str:
         """Say the rule in one sentence."""
         return f"{_percent(self.shares)}, all rows with the same {self.column!r} in one part, at random."
 
@@ -160,7 +160,7 @@ class TimeSplit(Split):
         """Say what helps against an empty part."""
         return f"choose other limits than {self.first} and {self.second}"
 
-    def describe(self) -> str:
+    def describe(self, *, grouped: bool = True) -> str:
         """Say the rule in one sentence."""
         return (
             f"Rows with {self.column!r} before {self.first} train, rows from {self.second} on test, those "

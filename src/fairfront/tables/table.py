@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
+from ..objectives import count_in_words
 from ..validation import is_missing
 from .cells import Array, number_text
 from .schema import Kind
@@ -91,6 +92,17 @@ class Table:
         if name not in self.columns:
             raise InputError(f"the table has no column {name!r}{nearest(name, tuple(self.columns))}")
         return self.columns[name]
+
+    def complete(self, name: str) -> Column:
+        """Return a column that has a value in every row, or say how many have none."""
+        column = self.column(name)
+        absent = column.absent
+        if absent.any():
+            raise InputError(
+                f"column {name!r} is missing in {count_in_words(int(absent.sum()))} rows (first in row "
+                f"{int(np.argmax(absent)) + 1}), expected a value in each; fill them in, or leave those rows out."
+            )
+        return column
 
     def take(self, rows: Any) -> Table:
         """Return the table of some rows (numbers or a mask)."""
