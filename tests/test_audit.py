@@ -327,14 +327,15 @@ def test_notebooks_show_hostile_names_as_text() -> None:
         assert any(name in text for text in page.text), name
 
 
-def test_notebooks_hide_small_counts_and_give_reasons() -> None:
+def test_notebooks_round_small_counts_and_give_reasons() -> None:
     y = np.concatenate([np.zeros(40), np.tile([0, 1], 140), np.ones(7)]).astype(int)
     decided = np.concatenate([np.zeros(40), np.tile([0, 1, 1, 0], 70), np.ones(7)]).astype(int)
     found = ff.audit(y, decided, sensitive_features=np.repeat(["a", "b", "seven"], [40, 280, 7]))
     page = Reader()
     page.feed(found._repr_html_())
     assert "7" not in page.text
-    assert "hidden" in page.text
+    assert "seven (too few)" not in page.text
+    assert "not defined: fewer than 10 people" in page.text
     assert (
         "not defined: no positives"
         in ff.audit(y[:320], decided[:320], sensitive_features=np.repeat(["a", "b"], [40, 280]))._repr_html_()

@@ -95,17 +95,21 @@ def test_json_is_a_baseline(scored: Path, tmp_path: Path) -> None:
     assert isinstance(other.exception, ff.InputError)
 
 
-def test_small_counts_are_hidden_on_the_screen_too(tmp_path: Path) -> None:
+def test_small_counts_are_rounded_on_the_screen_too(tmp_path: Path) -> None:
     path = tmp_path / "small.csv"
     rows = [("a", i % 2, (i // 2) % 2) for i in range(400)] + [("b", i % 2, (i // 2) % 2) for i in range(300)]
     rows += [("tiny", 1, 1)] * 4
     path.write_text("g,y,d\n" + "\n".join(",".join(map(str, row)) for row in rows))
     words = ("--label", "y", "--decision", "d", "--groups", "g", "--favourable", "1", "--require", "tpr_gap<=0.5")
     done = run(path, *words)
-    line = next(line for line in done.output.splitlines() if "tiny" in line)
-    assert "hidden" in line
-    assert " 4 " not in line
-    assert "g: tpr_gap<=0.5 is met." in done.output
+    assert "tiny" not in done.output
+    line = next(line for line in done.output.splitlines() if "(small groups)" in line)
+    assert " 5 " in line
+    assert "rounded to 0, 5 or 10" in " ".join(done.output.split())
+    assert "tpr_gap<=0.5 is met." in done.output
+    exact = run(path, *words, "--small", "0")
+    assert " 4 " in next(line for line in exact.output.splitlines() if "tiny" in line)
+    assert "small is 7, expected 10" in str(run(path, *words, "--small", "7").exception)
 
 
 def test_decisions_risk_scores_weights_and_control(scored: Path) -> None:

@@ -142,7 +142,7 @@ def test_groups_of_a_few_people_are_nowhere_named(tmp_path: Path) -> None:
         assert secret.encode() not in path.read_bytes(), path
 
 
-def test_small_groups_leave_the_gaps_of_the_others_in_the_card(tmp_path: Path) -> None:
+def test_small_counts_are_rounded_in_the_card_and_nobody_leaves_it(tmp_path: Path) -> None:
     columns, score = people(2500)
     for i in range(0, 2500, 25):
         columns["area"][i] = "tiny"  # a hundred people, of whom few on test have each label
@@ -150,7 +150,9 @@ def test_small_groups_leave_the_gaps_of_the_others_in_the_card(tmp_path: Path) -
     fairfront("trace", data, *BASE, "--favourable", "yes", "--groups", "area", "--min-size", 10, "-o", tmp_path / "run")
     fairfront("select", tmp_path / "run", "--id", 1, "-o", tmp_path / "model")
     card = (tmp_path / "model" / "card.md").read_text()
-    assert "among the groups that are shown (" in card
+    assert "| tiny | 20 |" in card
+    assert "rounded to 0, 5 or 10" in card
+    assert "hidden" not in card
     assert "TPR gap" in card
 
 

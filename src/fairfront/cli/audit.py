@@ -45,12 +45,13 @@ def audit(
         list[str] | None, typer.Option(help='What must hold, such as "selection_ratio.lower>=0.80"; may be repeated.')
     ] = None,
     baseline: Annotated[Path | None, typer.Option(help="An earlier audit, written with --json.")] = None,
-    json_output: Annotated[
-        bool, typer.Option("--json", help="Write JSON instead of tables; small counts hidden.")
-    ] = False,
+    json_output: Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")] = False,
     min_size: Annotated[int, typer.Option(help="Smaller groups are listed and not compared.", min=1)] = 30,
     confidence: Annotated[float, typer.Option(help="Confidence of intervals.")] = 0.95,
     simultaneous: Annotated[bool, typer.Option(help="Intervals of gaps hold for all groups together.")] = False,
+    small: Annotated[
+        int, typer.Option(help="Counts below it are rounded: 10, or 0 for exact counts where the rows are kept.")
+    ] = 10,
 ) -> None:
     """Show how decisions differ between groups and how sure that is.
 
@@ -60,6 +61,7 @@ def audit(
     Example: fairfront audit scored.csv --label repaid --score p --favourable 1 --groups sex,race:ref=White
     """
     from ..measures import audit as run_audit
+    from ..measures.disclosure import check_small
     from ..measures.requirements import parse_requirement
     from ..measures.rewording import reworded
     from ..objectives import GroupProbabilities, Groups
@@ -68,6 +70,7 @@ def audit(
 
     for text in require or ():
         parse_requirement(text)
+    check_small(small)
     columns, proxies, references = parse_attributes(groups, group_probabilities, "--")
     before = None if baseline is None else _read_baseline(baseline)
     cells = read_scored(
@@ -96,6 +99,7 @@ def audit(
             task="classification",
             **options,
         )
+    found = found.published() if small else found
     _check_same(before, found)
     verdicts = [verdict for text in require or () for verdict in found.check(text)]
     _show_json(found, verdicts) if json_output else _show(found, verdicts, before)
@@ -197,27 +201,26 @@ def _exit_code(verdicts: list[Verdict]) -> int:
 
 def _show_json(found: Audit, verdicts: list[Verdict]) -> None:
     said = [
-        {"requirement": v.requirement, "attribute": v.attribute, "outcome": v.outcome, "sentence": v.shown}
+        {"requirement": v.requirement, "attribute": v.attribute, "outcome": v.outcome, "sentence": v.sentence}
         for v in verdicts
     ]
-    typer.echo(json.dumps({**found.to_dict(), "requirements": said}, indent=1, allow_nan=False))
+    typer.echo(json.dumps({**found.to_dict(small=found.small), "requirements": said}, indent=1, allow_nan=False))
 
 
 def _show(found: Audit, verdicts: list[Verdict], before: dict[str, Any] | None) -> None:
-    """Print what `Audit.to_dict` shows: a terminal's output ends up in files, so small counts are hidden."""
+    """Print what `Audit.to_dict` shows."""
     from ..measures.words import in_shell, marked_in_shell, reference_sentences
     from .audit_tables import LEGEND, console_for_output
 
-    console, shown = console_for_output(), found.to_dict()
-    said = len(found.notions)
+    console, shown = console_for_output(), found.to_dict(small=found.small)
     words = marked_in_shell if found.proxies else in_shell
-    _say(console, (*shown["sentences"][:said], *reference_sentences(found.groups.values(), words)))
+    _say(console, (*found.notions, *reference_sentences(found.groups.values(), words)))
     for name, columns in shown["tables"].items():
         _show_table(console, name, columns, None if before is None else before["tables"].get(name, {}))
     for level, tables in shown.get("strata", {}).items():
         for name, columns in tables.items():
             _show_table(console, f"{name} within {level}", columns, None)
-    _say(console, [LEGEND, *shown["sentences"][said:], *(verdict.shown for verdict in verdicts)])
+    _say(console, [LEGEND, *shown["found"], *(verdict.sentence for verdict in verdicts)])
 
 
 def _show_table(console: Console, name: str, columns: Columns, before: Columns | None) -> None:

@@ -20,7 +20,7 @@ RIGHT = ("tpr", "fpr", "precision", "error", "auc", "slope")
 LEGEND = (
     "rate: share with the favourable decision; ratio: over the reference group's rate, with its interval; Fisher p: of "
     "Fisher's exact test of equal rates; SDs: the difference of rates in standard deviations; can show: the smallest "
-    "gap of rates that this many rows would find 4 times out of 5; hidden: would give away counts below 10. Intervals "
+    "gap of rates that this many rows would find 4 times out of 5. Intervals "
     "and gaps of TPR, FPR, precision, error, AUC and slope are in --json."
 )
 WIDTH = 110
@@ -85,10 +85,9 @@ def _group(columns: Columns, i: int) -> str:
 
 
 def _number(value: Any, form: str = "{:.3f}") -> str:
-    """Return a number, that it is hidden or not defined, or nothing where no comparison was meant."""
+    """Return a number, that it is not defined, or nothing where no comparison was meant."""
     if isinstance(value, str):
-        words = {"suppressed": "hidden", "not defined": "not defined"}
-        return next((short for start, short in words.items() if value.startswith(start)), "")
+        return "not defined" if value.startswith("not defined") else ""
     if form == "p":
         return "<0.0001" if value < 0.0001 else f"{value:.4f}"
     return form.format(value)

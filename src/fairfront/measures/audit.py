@@ -13,23 +13,25 @@ from numpy.typing import NDArray
 from ..exceptions import InputError, require
 from ..objectives import Groups, Task, proxy_sentences, take_groups, warn_of_proxies
 from ..validation import check_count, weighted_rows
+from .disclosure import LIMIT, ROUNDED, check_small
 from .gathering import gathered
 from .html import audit_html
 from .intervals import check_confidence
 from .judged import Judged, read_judged
 from .lines import Lines, lines_of
 from .operating import Operating, Side
+from .published_tables import published_strata, published_table
 from .requirements import Verdict, judge
 from .rewording import reworded
 from .score_table import Resampling
-from .showing import notes_of, shown_pooled, shown_strata
+from .showing import notes_of
 from .strata import levels_of, pooled_columns
-from .suppression import suppressed, with_known_totals
 from .tabulating import GroupTable, Settings, tabulate
 from .words import found_sentences, idle_sentence, notion_sentences, pooled_sentences, reference_sentences, worst_record
 from .worst import Worst
 
-FORMAT = "fairfront audit 1"
+FORMAT = "fairfront audit 2"
+WEIGHTED = "Rates are weighted by the sample weights, and intervals rest on effective rows (Kish); counts are rows."
 WORDS = {
     r"^y\b": "y_true",
     r"as many as X( has rows)?": "as many as y_true",
@@ -59,6 +61,10 @@ class Audit:
     pooled : dict of attribute to dict of columns
         Mantel and Haenszel's gaps over those levels.
     confidence : float
+    weighted : bool
+        Whether rates are weighted by unequal sample weights; counts are rows all the same.
+    small : int
+        Counts below it are rounded; 0 for exact counts. `published` gives the audit with rounded ones.
     """
 
     task: Task
@@ -70,6 +76,9 @@ class Audit:
     notions: tuple[str, ...]
     strata: dict[str, dict[str, GroupTable]] = field(default_factory=dict)
     pooled: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
+    weighted: bool = False
+    small: int = 0
+    shown: Audit | None = field(default=None, repr=False)
 
     @property
     def proxies(self) -> tuple[str, ...]:
@@ -89,15 +98,21 @@ class Audit:
     @property
     def sentences(self) -> tuple[str, ...]:
         """Say how decisions were made, what each notion compares, and what was found."""
-        said = len(self.notions)
-        sentences = self._sentences(hide=False)
-        return (*sentences[:said], *reference_sentences(self.groups.values()), *sentences[said:])
+        return (*self.notions, *reference_sentences(self.groups.values()), *self.found)
 
-    def _sentences(self, *, hide: bool) -> tuple[str, ...]:
-        found = [found_sentences(table, self.confidence, hide=hide) for table in self.groups.values()]
-        columns = self._shown_pooled() if hide else self.pooled
-        pooled = [pooled_sentences(self.groups[name].lines, columns[name]) for name in columns]
-        return (*self.notions, *(sentence for sentences in (*found, *pooled) for sentence in sentences))
+    @property
+    def found(self) -> tuple[str, ...]:
+        """Say the worst contrast of every notion, and what is pooled over control features."""
+        found = [found_sentences(table, self.confidence) for table in self.groups.values()]
+        pooled = [pooled_sentences(self.groups[name].lines, columns) for name, columns in self.pooled.items()]
+        return tuple(sentence for sentences in (*found, *pooled) for sentence in sentences)
+
+    def published(self) -> Audit:
+        """Return the audit as it may be shared: groups of a few people pooled, small counts rounded.
+
+        Every figure is computed from the published counts; see `fairfront.measures.disclosure`.
+        """
+        return self if self.shown is None else self.shown
 
     def check(self, requirement: str) -> tuple[Verdict, ...]:
         """Judge a requirement such as ``"selection_ratio.lower>=0.80"``: met, not met or inconclusive.
@@ -111,7 +126,7 @@ class Audit:
     def to_frame(self, attribute: str | None = None, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
         """Return one attribute's table as a data frame, with a column that gives the reason of every missing value.
 
-        Small counts are all there: a frame is for work, `to_dict` for what leaves the house.
+        Counts are exact, small ones too; use `to_dict`, or the frame of `published()`, for anything you share.
         """
         require(backend, backend, f"to_frame(backend={backend!r})")
         table = self._table(attribute)
@@ -126,9 +141,14 @@ class Audit:
             raise InputError(f"attribute is {attribute!r}, expected one of {', '.join(self.groups)}.")
         return self.groups[attribute]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values for JSON, small counts hidden and no value without words."""
-        shown = {name: suppressed(table.readable, table.hidden) for name, table in self.groups.items()}
+    def to_dict(self, *, small: int = LIMIT) -> dict[str, Any]:
+        """Return everything as plain values for JSON, with words where there is no value.
+
+        It is what `published` gives, unless ``small`` is 0: exact counts, for use where the rows are kept.
+        """
+        return (self.published() if check_small(small) else self)._record()
+
+    def _record(self) -> dict[str, Any]:
         result: dict[str, Any] = {
             "format": FORMAT,
             "task": self.task.kind,
@@ -136,30 +156,33 @@ class Audit:
             "rule": self.rule,
             "cutoff": self.cutoff,
             "n": self.n,
+            "small": self.small,
+            "weighted": self.weighted,
             "proxies": list(self.proxies),
             "confidence": self.confidence,
             "references": {
                 name: {"group": table.lines.names[table.lines.reference], "largest": table.lines.largest}
                 for name, table in self.groups.items()
             },
-            "tables": shown,
-            "worst": {name: [worst_record(w, table) for w in table.worst] for name, table in self.groups.items()},
-            "sentences": list(self._sentences(hide=True)),
+            "tables": {name: table.readable for name, table in self.groups.items()},
+            "worst": {name: [worst_record(w) for w in table.worst] for name, table in self.groups.items()},
+            "sentences": [*self.notions, *self.found],
+            "found": list(self.found),
         }
         if self.strata:
-            result |= {"strata": shown_strata(self.strata), "pooled": self._shown_pooled()}
+            strata = {
+                level: {name: table.readable for name, table in tables.items()} for level, tables in self.strata.items()
+            }
+            result |= {"strata": strata, "pooled": self.pooled}
         return result
-
-    def _shown_pooled(self) -> dict[str, Any]:
-        return shown_pooled(self.pooled, self.strata)
 
     def __repr__(self) -> str:
         names = [f"{name} (probabilities)" if name in self.proxies else name for name in self.groups]
         return f"Audit({self.n} rows, {self.task.kind}, groups of {', '.join(names)}; {self.rule})"
 
     def _repr_html_(self) -> str:
-        """Show the audit in a notebook: plain tables, small counts hidden, because notebooks are files too."""
-        return audit_html(self.to_dict(), len(self.notions), reference_sentences(self.groups.values()))
+        """Show the audit in a notebook: plain tables as they are published, because notebooks are files too."""
+        return audit_html(self.to_dict(), reference_sentences(self.groups.values()))
 
 
 def audit(
@@ -245,11 +268,14 @@ def audit(
         n = len(judged.truth)
         lines = lines_of(columns["sensitive_features"], n, groups or Groups())
         levels = {} if control_features is None else levels_of(columns["control_features"], n)
-    found = _tables(judged, lines, settings)
+    found = {each.attribute: tabulate(judged, each, settings) for each in lines}
     proxies = tuple(each.attribute for each in lines if each.is_proxy)
     said = (*notion_sentences(judged), *idle, *proxy_sentences(proxies))
-    result = Audit(judged.task, judged.rule, judged.cutoff, n, found, confidence, said)
-    return _within(result, judged, lines, settings, levels) if levels else result
+    weighted = judged.weight is not None and bool((judged.weight != 1.0).any())
+    said = (*said, *([WEIGHTED] if weighted else []))
+    result = Audit(judged.task, judged.rule, judged.cutoff, n, found, confidence, said, weighted=weighted)
+    result = _within(result, judged, lines, settings, levels) if levels else result
+    return replace(result, shown=_published(result, judged, settings, levels))
 
 
 def _without_idle(judged: Judged, columns: dict[str, Any]) -> tuple[Judged, dict[str, Any], tuple[str, ...]]:
@@ -265,22 +291,30 @@ def _check_seed(random_state: Any) -> int | None:
     return None if random_state is None else check_count(random_state, "random_state", least=0)
 
 
-def _tables(judged: Judged, lines: tuple[Lines, ...], settings: Settings) -> dict[str, GroupTable]:
-    """Tabulate every attribute; with several, each one's table gives the figures of all rows to the others' readers."""
-    tables = {each.attribute: tabulate(judged, each, settings) for each in lines}
-    if len(tables) == 1:
-        return tables
-    known = {name: with_known_totals(table.hidden, table.columns["n"]) for name, table in tables.items()}
-    return {name: replace(table, hidden=known[name]) for name, table in tables.items()}
+def _published(result: Audit, judged: Judged, settings: Settings, levels: dict[str, NDArray[np.intp]]) -> Audit:
+    """Return the audit as it may be shared."""
+    tables = {name: published_table(judged, table, settings) for name, table in result.groups.items()}
+    shown = replace(result, groups=tables, small=LIMIT, notions=(*result.notions, ROUNDED))
+    if not levels:
+        return shown
+    parts = {level: judged.take(rows) for level, rows in levels.items()}
+    lines = {name: table.lines for name, table in tables.items()}
+    return _pooled(replace(shown, strata=published_strata(parts, lines, levels, settings)))
 
 
 def _within(
     result: Audit, judged: Judged, lines: tuple[Lines, ...], settings: Settings, levels: dict[str, NDArray[np.intp]]
 ) -> Audit:
     """Add the tables within each level of the control features."""
-    strata: dict[str, dict[str, GroupTable]] = {}
+    strata = {}
     for level, rows in levels.items():
-        strata[level] = _tables(judged.take(rows), tuple(each.take(rows) for each in lines), settings)
-    by_name = {each.attribute: {level: tables[each.attribute] for level, tables in strata.items()} for each in lines}
+        some = judged.take(rows)
+        strata[level] = {each.attribute: tabulate(some, each.take(rows), settings) for each in lines}
+    return _pooled(replace(result, strata=strata))
+
+
+def _pooled(result: Audit) -> Audit:
+    """Add gaps that are pooled over the levels of the control features."""
+    by_name = {name: {level: tables[name] for level, tables in result.strata.items()} for name in result.groups}
     pooled = {name: pooled_columns(tables, result.confidence) for name, tables in by_name.items()}
-    return replace(result, strata=strata, pooled=pooled)
+    return replace(result, pooled=pooled)

@@ -51,6 +51,23 @@ def check_small(small: Any) -> int:
     return int(small)
 
 
+def publish_table(cells: Array) -> Array:
+    """Return counts of N models by group, label and decision, (N, c + 1, K, D), that may be published.
+
+    ``cells`` are (N, c, K, D), rows without a group last; the last group of the result are all rows, whose counts do
+    not depend on how they are divided into groups.
+    """
+    K, D = cells.shape[2:]
+    labels = cells[0].sum(axis=2)
+    rows = publish_labels(labels, publish_sizes(labels.sum(axis=1), K, D), D)
+    everyone = publish_labels(labels.sum(axis=0)[None], labels.sum(keepdims=True)[0], D)[0]
+    found = []
+    for k in range(K):
+        total = publish_totals(cells[:, :, k].sum(axis=1), float(everyone[k]))
+        found.append(np.concatenate([publish_decisions(cells[:, :, k], rows[:, k], total), total[:, None]], axis=1))
+    return np.stack(found, axis=2)
+
+
 def publish_sizes(n: Array, labels: int = 1, decisions: int = 1) -> Array:
     """Return the sizes of groups (c,) that may be published, for tables of so many labels and decisions.
 
@@ -87,6 +104,11 @@ def publish_counts(counts: Array) -> tuple[Array, Array]:
 def publish_totals(decided: Array, whole: float) -> Array:
     """Return the rows of all groups by decision, (N, D), that may be published; ``whole`` are those of the label."""
     return _chain(decided[:, None], np.full((len(decided), 1), whole), None, LIMIT)[:, 0]
+
+
+def publish_coarsely(counts: Array) -> Array:
+    """Return all counts as multiples of 5 where one of them is small: for parts of what is published as a whole."""
+    return nearest(counts) if _is_small(counts, LIMIT).any() else counts
 
 
 def nearest(counts: Array) -> Array:

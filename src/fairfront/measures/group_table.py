@@ -120,21 +120,21 @@ def _where(there: Any, interval: Interval) -> Interval:
     return np.where(there, interval[0], np.nan), np.where(there, interval[1], np.nan)
 
 
-def selection_columns(share: Share, weight: Array, lines: Lines, sure: Sureness) -> dict[str, Array]:
+def selection_columns(share: Share, n: Array, lines: Lines, sure: Sureness) -> dict[str, Array]:
     """Return the ratio to the reference, the shortfall, Fisher's exact test and the least gap these sizes can show.
 
-    The shortfall is the number of favourable decisions (in weights) that the group would have more of at the
+    The shortfall is the number of favourable decisions, in rows of ``n``, that the group would have more of at the
     reference group's rate.
     """
     r, there = lines.reference, lines.compared
     chosen = np.nan_to_num(share.value) * share.size
-    relative = ratio(share.value, np.full(len(weight), share.value[r]))
+    relative = ratio(share.value, np.full(len(n), share.value[r]))
     there_too = there & ~np.isnan(relative)
     low, high = _where(there_too, katz(chosen, share.size, chosen[r], share.size[r], sure.gap))
     p_value, deviations = two_by_two(chosen, share.size, chosen[r], share.size[r])
     detectable = smallest_detectable_gap(share.size[r], share.size, np.nan_to_num(share.value[r]), sure.each)
     columns = {
-        "shortfall": weight * (share.value[r] - share.value),
+        "shortfall": n * (share.value[r] - share.value),
         "p_value": p_value,
         "deviations": deviations,
         "detectable_gap": detectable,

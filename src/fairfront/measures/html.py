@@ -16,9 +16,10 @@ FIGURES = (
 CELL = "text-align:right;padding:2px 8px"
 
 
-def audit_html(shown: Mapping[str, Any], said: int, references: Sequence[str]) -> str:
-    """Draw what `Audit.to_dict` shows; the first ``said`` sentences and the references stand above the tables."""
+def audit_html(shown: Mapping[str, Any], references: Sequence[str]) -> str:
+    """Draw what `Audit.to_dict` shows: how decisions were made, the references, the tables, what was found."""
     sentences = [f"<p>{escape(sentence)}</p>" for sentence in shown["sentences"]]
+    said = len(sentences) - len(shown["found"])
     tables = [_table(name, columns) for name, columns in shown["tables"].items()]
     named = [f"<p>{escape(sentence)}</p>" for sentence in references]
     return f"<div>{''.join([*sentences[:said], *named, *tables, *sentences[said:]])}</div>"
@@ -51,8 +52,7 @@ def _figure(columns: Mapping[str, list[Any]], figure: str, i: int) -> str:
 
 
 def _number(value: Any) -> str:
-    """Return a number, "hidden" for a small count, nothing where no comparison was meant, or a reason."""
+    """Return a number, nothing where no comparison was meant, or a reason."""
     if isinstance(value, str):
-        words = {"reference group": "", "all rows": "", "not compared": "", "suppressed": "hidden"}
-        return next((short for start, short in words.items() if value.startswith(start)), value)
+        return "" if value.startswith(("reference group", "all rows", "not compared")) else value
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array, Attribute, GroupProbabilities, Groups
+from ..objectives.cells import FEWEST
 
 REFERENCE, COMPARED, TOO_FEW, MISSING, ALL = "reference", "compared", "too few", "missing", "all"
-SUPPRESS_BELOW = 10
 NO_GROUP = "(missing)"
 EVERYONE = "(all rows)"
 
@@ -142,7 +142,7 @@ def _check_sizes(attribute: Attribute, sizes: Array, big: NDArray[np.bool_], min
 
 def _said(size: float) -> str:
     """Return a number of rows for a message, which may be logged: small ones are not told."""
-    return f"{size:g}" if size >= SUPPRESS_BELOW else f"fewer than {SUPPRESS_BELOW}"
+    return f"{size:g}" if size >= FEWEST else f"fewer than {FEWEST}"
 
 
 def count(lines: Lines, truth: NDArray[np.intp], decided: NDArray[np.intp], K: int, weight: Array | None) -> Counts:

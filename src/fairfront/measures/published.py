@@ -10,7 +10,16 @@ import numpy as np
 
 from ..exceptions import InputError
 from ..objectives import Array, Task
-from .disclosure import LIMIT, POOLED, publish_decisions, publish_labels, publish_sizes, publish_totals
+from .changes import Moves
+from .disclosure import (
+    LIMIT,
+    POOLED,
+    publish_counts,
+    publish_decisions,
+    publish_labels,
+    publish_sizes,
+    publish_totals,
+)
 from .part_sums import PartSums
 from .rates import ClassSums, RateSums
 from .sums import along_groups, of_groups, pooled, ratio
@@ -39,6 +48,30 @@ def published(record: Evaluation, task: Task) -> Evaluation:
     found = evaluation_of(shown, task, levels, record.name, record.columns.get("auc"))
     figures = {name: getattr(found, name) for name in ("columns", "signed", "groups", "sizes", "labels", "alike")}
     return replace(record, **figures, small=LIMIT, sums=None)
+
+
+def published_moves(moved: Moves) -> Moves:
+    """Return who gained and lost, groups of a few people pooled and small counts rounded; everyone stays last."""
+    pool = pool_of(moved.levels[:-1], moved.n[:-1])
+    members = [list(some) for some in pool.members]
+
+    def people(counts: Array) -> Array:
+        groups = np.column_stack([counts[:, some].sum(axis=1) for some in members])
+        shown, total = publish_counts(np.column_stack([groups, counts[:, -1] - groups.sum(axis=1)]))
+        return np.column_stack([shown[:, :-1], total])
+
+    def joined(values: Array) -> Array:
+        parts = [values[..., some].sum(axis=-1) for some in members]
+        return np.stack([*parts, values[..., -1]], axis=-1)
+
+    exact = {name: joined(getattr(moved, name)) for name in ("n", "weight", "gained", "lost", "n_gained", "n_lost")}
+    shown = {name: people(getattr(moved, name)) for name in ("n_gained", "n_lost")}
+    weights = {
+        name: exact[name] * np.nan_to_num(ratio(shown[f"n_{name}"], exact[f"n_{name}"])) for name in ("gained", "lost")
+    }
+    rest = exact["n"][-1] - exact["n"][:-1].sum()
+    n = np.append(publish_sizes(np.append(exact["n"][:-1], rest))[:-1], exact["n"][-1])
+    return Moves((*pool.levels, moved.levels[-1]), n, exact["weight"], **weights, **shown)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 
 from ..exceptions import InputError
 from .figures import RATIOS
-from .words import is_hidden
 
 if TYPE_CHECKING:
     from .audit import Audit
@@ -38,14 +37,13 @@ class Requirement:
 class Verdict:
     """What became of a requirement for one attribute.
 
-    ``sentence`` gives the figures; ``shown`` leaves them out where they rest on counts that are to stay hidden.
+    ``sentence`` gives the figures.
     """
 
     requirement: str
     attribute: str
     outcome: Outcome
     sentence: str
-    shown: str
 
 
 def parse_requirement(text: str) -> Requirement:
@@ -82,7 +80,7 @@ def _verdict(audit: Audit, asked: Requirement, attribute: str) -> Verdict:
     value, lower, upper, claim = _figure(audit, asked, attribute)
     if value != value or lower != lower or upper != upper:
         said = f"{attribute}: {asked.figure} is not defined on these rows; {asked.text} is inconclusive."
-        return Verdict(asked.text, attribute, "inconclusive", said, said)
+        return Verdict(asked.text, attribute, "inconclusive", said)
     table = audit.groups[attribute]
     contrasts = {worst.figure: worst for worst in table.worst}
     figures = f"{asked.figure} is {value:.4g} ({lower:.4g} to {upper:.4g})"
@@ -93,9 +91,7 @@ def _verdict(audit: Audit, asked: Requirement, attribute: str) -> Verdict:
         outcome = _outcome(asked, value, claim, upper)
         alone = asked.figure in RATIOS and asked.end == "lower"
         judged = f"the lower end of each pair of groups on its own is {claim:.4g} or more; " if alone else ""
-    said = f"{attribute}: {figures}; {judged}{asked.text} is {outcome}."
-    hide = is_hidden(contrasts[asked.figure], table) if asked.figure in contrasts else table.hidden.of(asked.figure)[-1]
-    return Verdict(asked.text, attribute, outcome, said, f"{attribute}: {asked.text} is {outcome}." if hide else said)
+    return Verdict(asked.text, attribute, outcome, f"{attribute}: {figures}; {judged}{asked.text} is {outcome}.")
 
 
 def _outcome(asked: Requirement, value: float, lower: float, upper: float) -> Outcome:

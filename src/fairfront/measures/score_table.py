@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..objectives import Array
 from .group_table import Sureness, drawn_columns, normal_columns
@@ -15,6 +16,9 @@ from .sums import ratio
 from .tallies import ScoredRows
 from .worst import Worst, worst_means
 
+OF_BOTH_LABELS = ("auc", "ks", "slope", "slope_error")
+"""Figures that rest on the people of either label, however few they are."""
+
 
 @dataclass(frozen=True)
 class Resampling:
@@ -24,10 +28,26 @@ class Resampling:
     random_state: int | None = 0
 
 
-def score_columns(
-    scored: ScoredRows, suffix: str, lines: Lines, sure: Sureness, resampling: Resampling
-) -> tuple[dict[str, Array], tuple[Worst, ...]]:
-    """Return the columns of all figures of scores and their worst gaps; names end with ``suffix``, such as [a]."""
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Figures of scores by name: values (lines,), and draws of them (R, lines)."""
+
+    value: dict[str, Array]
+    draws: dict[str, Array]
+
+    def published(self, few: NDArray[np.bool_], few_labels: NDArray[np.bool_], shift: Array) -> Scores:
+        """Return figures without those of a few people, or of a few with one label; base rates shift by ``shift``."""
+        masks = dict.fromkeys(self.value, few) | dict.fromkeys(OF_BOTH_LABELS, few | few_labels)
+        moved = {"in_the_large": shift}
+
+        def of(name: str, values: Array) -> Array:
+            return np.where(masks[name], np.nan, values + moved.get(name, 0.0))
+
+        return Scores(*({name: of(name, each[name]) for name in each} for each in (self.value, self.draws)))
+
+
+def drawn_scores(scored: ScoredRows, lines: Lines, resampling: Resampling) -> Scores:
+    """Compute the figures of scores of every line, and draw them again for their intervals."""
     random = np.random.default_rng(resampling.random_state)
     exact, draws = [], []
     for rows, share in lines.parts():
@@ -36,10 +56,18 @@ def score_columns(
         exact.append(figures)
         draws.append(drawn(tally, binned, figures, resampling.n, random))
     value = {name: np.array([line[name] for line in exact]) for name in exact[0]}
+    return Scores(value, {name: np.column_stack([line[name] for line in draws]) for name in DRAWN})
+
+
+def score_columns(
+    scores: Scores, suffix: str, lines: Lines, sure: Sureness
+) -> tuple[dict[str, Array], tuple[Worst, ...]]:
+    """Return the columns of all figures of scores and their worst gaps; names end with ``suffix``, such as [a]."""
+    value = scores.value
     columns: dict[str, Array] = {}
     error = {"slope": value["slope_error"]}
     for name in DRAWN:
-        at = np.column_stack([line[name] for line in draws])
+        at = scores.draws[name]
         columns |= drawn_columns(name + suffix, value[name], at, lines, sure)
         error[name] = _deviation(at)
     columns |= normal_columns("slope" + suffix, value["slope"], error["slope"], lines, sure)

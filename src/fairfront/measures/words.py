@@ -73,15 +73,13 @@ def reference_sentences(tables: Iterable[GroupTable], words: Callable[[str, str]
     return tuple(said)
 
 
-def found_sentences(table: GroupTable, confidence: float, *, hide: bool) -> Iterable[str]:
-    """Say each notion's worst contrast and what these rows can vouch for."""
+def found_sentences(table: GroupTable, confidence: float) -> Iterable[str]:
+    """Say each notion's worst contrast and how sure it is, then which groups are not compared."""
     attribute = table.lines.attribute
     for worst in table.worst:
         of_no_probabilities = worst.value != worst.value and worst.figure.removesuffix("_gap") in SCORED
-        if worst.notion and not of_no_probabilities and not (hide and is_hidden(worst, table)):
+        if worst.notion and not of_no_probabilities:
             yield f"{attribute}: {worst_sentence(worst, confidence)}"
-    if hide and table.hidden.inner.any():
-        yield f"{attribute}: figures that would give away counts below {table.hidden.limit} are hidden."
     for name, kind in zip(table.lines.names, table.lines.status, strict=True):
         if kind == "too few":
             yield f"{attribute}: {name} has too few rows (fewer than {table.lines.min_size}) and is not compared."
@@ -129,16 +127,9 @@ def _in_words(worst: Worst) -> str:
     return " ".join(word.upper() if word in ("tpr", "fpr") else word for word in words.split())
 
 
-def is_hidden(worst: Worst, table: GroupTable) -> bool:
-    """Tell whether a worst contrast rests on a line whose figure is hidden."""
-    return bool(table.hidden.of(worst.figure)[: table.lines.c].any())
-
-
-def worst_record(worst: Worst, table: GroupTable) -> dict[str, Any]:
-    """Return a worst contrast with words for figures that are hidden or have no value."""
+def worst_record(worst: Worst) -> dict[str, Any]:
+    """Return a worst contrast with words where it has no value."""
     record: dict[str, Any] = {"figure": worst.figure, "notion": worst.notion, "unit": worst.unit}
-    if is_hidden(worst, table):
-        return {**record, "value": table.hidden.words}
     if worst.value != worst.value:
         return {**record, "value": _why(worst)}
     ends = {"value": worst.value, "lower": worst.lower, "upper": worst.upper}

@@ -21,7 +21,7 @@ def card_of(run: Run, id: int, decision: Decision) -> str:
         _data(run),
         _groups(run),
         _alternatives(decision),
-        rates(tested, decision),
+        rates(run, tested, decision),
         calibration(tested),
         moves(run, id, tested),
         stability(run, id),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..measures.disclosure import EXACT, ROUNDED
 from .decision import Decision
-from .markdown import cell, digits, line, table, with_ends
+from .markdown import cell, code, digits, line, table, with_ends
 from .options import plain_id
 
 if TYPE_CHECKING:
@@ -21,10 +22,9 @@ RATES = {
     "mse": "squared error",
 }
 CALIBRATION = {"mean_score": "mean probability", "in_the_large": "in the large", "slope": "slope", "brier": "Brier"}
-HIDDEN = "hidden"
 
 
-def rates(tested: Mapping[str, Any], decision: Decision) -> str:
+def rates(run: Run, tested: Mapping[str, Any], decision: Decision) -> str:
     """Return the rates of every group on test with their intervals, and the worst gaps with their upper ends."""
     if not tested:
         return "## On test\n\nThis point was not solved to tolerance and has no figures on test."
@@ -41,10 +41,16 @@ def rates(tested: Mapping[str, Any], decision: Decision) -> str:
             for i, group in enumerate(columns["group"])
         ]
         lines += ["", f"### {cell(name)}", "", *table(["group", "n", *(RATES[key] for key in figures)], rows)]
-    if any(f" {HIDDEN} |" in each for each in lines):
-        lines += ["", f"{HIDDEN.capitalize()}: figures that would give away counts below 10."]
-    said = [s for s in found["sentences"] if "at most" in s or "times the rate" in s] + list(found.get("shown", ()))
-    return "\n".join([*lines, "", *(f"- {line(sentence)}" for sentence in said)]).rstrip()
+    lines += ["", f"{_weighted(run)}{ROUNDED if found['small'] else EXACT}"]
+    return "\n".join([*lines, "", *(f"- {line(sentence)}" for sentence in found["found"])]).rstrip()
+
+
+def _weighted(run: Run) -> str:
+    """Say by which column rates are weighted, where they are."""
+    weight = run.manifest["settings"].get("weight")
+    if not weight:
+        return ""
+    return f"Rates are weighted by {code(weight)}; n counts rows, and intervals rest on effective rows (Kish). "
 
 
 def _openings(opened: int) -> str:
@@ -87,10 +93,10 @@ def moves(run: Run, id: int, tested: Mapping[str, Any]) -> str:
     if run.frontier.facts.task.kind == "regression":
         before, after = (run.tested.get(str(i), {}).get("audit", {}).get("tables", {}) for i in (plain, id))
         return _shifts(title, before, after)
-    lines = [title, "", f"People on test whose decision differs from that of the plain model (id {plain})."]
+    lines = [title, "", f"Rows of test whose decision differs from that of the plain model (id {plain})."]
     for name, columns in (tested.get("moves") or {}).items():
         rows = [
-            [cell(group), str(gained), str(lost)]
+            [cell(group), f"{gained:.0f}", f"{lost:.0f}"]
             for group, gained, lost in zip(*(columns[k] for k in ("group", "gained", "lost")), strict=True)
         ]
         lines += ["", f"### {cell(name)}", "", *table(["group", "newly favoured", "newly refused"], rows)]

@@ -38,7 +38,7 @@ def digits(value: Any) -> str:
     if value is None or value != value:
         return "not shown"
     if isinstance(value, str):
-        return "hidden" if value.startswith("suppressed") else value
+        return value
     return f"{value:.0f}" if float(value).is_integer() and abs(value) >= 2 else f"{value:.4f}"
 
 

@@ -18,96 +18,70 @@ from ..frontier.matching import encode_labels, resolve_attributes
 from ..frontier.selection import plain_place
 from ..measures import audit
 from ..measures.changes import flips
+from ..measures.disclosure import LIMIT
+from ..measures.published import published_moves
 from ..measures.table import decide
 from ..objectives import Array, Groups
 from ..progress import progress_bar
 from .model import PROBABLE
-from .moves import hidden_moves
 from .preparing import Part
 from .settings import Settings
-from .shown_gaps import shown_sentences, without_small_names
 
 RESAMPLES = 200
-ERRORS = "disparate mistreatment, error gap"
 
 
-def judged_on_test(front: Frontier, test: Part, settings: Settings, progress: Any) -> dict[str, Any]:
-    """Return, by id, the audit on test and the changed decisions, small counts hidden."""
+def judged_on_test(
+    front: Frontier, test: Part, settings: Settings, progress: Any, small: int = LIMIT
+) -> dict[str, Any]:
+    """Return, by id, the audit on test and the changed decisions, as they are published or exact (small = 0)."""
     test = test.seen()
     scores = front.points.scores(test.X)
     places = [int(i) for i in front.solved]
-    changes = _changes(front, scores, test)
+    changes = _changes(front, scores, test, small)
     least = _least(front, test, settings)
     found: dict[str, Any] = {}
     with progress_bar(progress, "judging on test", len(places)) as bar:
         for done, place in enumerate(places, start=1):
             id = str(int(front.ids[place]))
-            found[id] = {"audit": _audited(front, scores[place], test, settings, least), "moves": changes.get(id, {})}
+            found[id] = {
+                "audit": _audited(front, scores[place], test, settings, least, small),
+                "moves": changes.get(id, {}),
+            }
             bar.update(done, f"{done} of {len(places)} points")
     return found
 
 
-def _audited(front: Frontier, scores: Array, test: Part, settings: Settings, least: int) -> dict[str, Any]:
+def _audited(front: Frontier, scores: Array, test: Part, settings: Settings, least: int, small: int) -> dict[str, Any]:
     task = front.facts.task
     given, options = _judged(front, scores)
     options["task"] = "regression" if task.kind == "regression" else "classification"
     options["groups"] = Groups(
         reference={name: levels[-1] for name, levels in front.facts.sensitive}, cross=settings.cross, min_size=least
     )
-    found = _audit(test, settings, test.y, given, task.favourable_label, options)
-    if task.kind != "multiclass":
-        return found
-    decided = decide(scores[None], task)[0] == task.favourable
-    truth = encode_labels(np.asarray(test.y), task) == task.favourable
-    return with_favourable(found, _audit(test, settings, truth, decided, True, {**options, "task": "classification"}))
-
-
-def _audit(
-    test: Part, settings: Settings, truth: Any, given: Any, good: Any, options: dict[str, Any]
-) -> dict[str, Any]:
-    """Return an audit as plain values, without names and counts of a few people."""
-    found = without_small_names(
-        audit(
-            truth,
-            given,
-            sensitive_features=test.groups,
-            favourable=good,
-            sample_weight=test.weight,
-            n_resamples=RESAMPLES,
-            random_state=settings.seed,
-            **options,
-        )
+    found = audit(
+        test.y,
+        given,
+        sensitive_features=test.groups,
+        favourable=task.favourable_label,
+        sample_weight=test.weight,
+        n_resamples=RESAMPLES,
+        random_state=settings.seed,
+        **options,
     )
-    return {**found.to_dict(), "shown": list(shown_sentences(found))}
+    return found.to_dict(small=small)
 
 
 def _least(front: Frontier, test: Part, settings: Settings) -> int:
     """Return the smallest group that is compared: as in training, or less where that would leave only one here.
 
-    Test is smaller than train, so a group that was large enough there need not be here; few people are hidden anyway.
+    Test is smaller than train, so a group that was large enough there need not be here; of a few people no figures are
+    given.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GroupWarning)
         found = resolve_attributes(front.facts, test.groups, test.n)
     second = [np.sort(each.membership().sum(axis=0))[-2:][0] for each in found]
     return max(1, min(settings.min_size, int(min(second))))
-
-
-def with_favourable(found: dict[str, Any], favourable: dict[str, Any]) -> dict[str, Any]:
-    """Return an audit of several classes with the figures of the favourable one against all others.
-
-    One class that is hardly ever decided hides the counts of every class, and with them everything. Whether people
-    get the favourable decision is another question, with counts of its own.
-    """
-    own = ("selection", "tpr", "fpr", "fnr", "precision", "positives", "negatives", "selected", "n")
-    tables = {
-        name: columns | {key: values for key, values in favourable["tables"][name].items() if key.startswith(own)}
-        for name, columns in found["tables"].items()
-    }
-    said = [s for s in found["sentences"] if ERRORS in s]
-    said += [s for s in favourable["sentences"] if (" gap: " in s or " ratio: " in s) and ERRORS not in s]
-    shown = [s for s in (*found["shown"], *favourable["shown"]) if ERRORS not in s]
-    return {**found, "tables": tables, "sentences": said, "shown": shown, "worst": {}}
 
 
 def _judged(front: Frontier, scores: Array) -> tuple[Any, dict[str, Any]]:
@@ -125,7 +99,7 @@ def _judged(front: Frontier, scores: Array) -> tuple[Any, dict[str, Any]]:
     return scores[0], {"cutoff": 0.0, "favourable_side": "above" if task.favourable == 1 else "below"}
 
 
-def _changes(front: Frontier, scores: Array, test: Part) -> dict[str, Any]:
+def _changes(front: Frontier, scores: Array, test: Part, small: int) -> dict[str, Any]:
     """Return who gains and who loses a favourable decision against plain training, by id and attribute."""
     task = front.facts.task
     if task.kind == "regression":
@@ -137,6 +111,11 @@ def _changes(front: Frontier, scores: Array, test: Part) -> dict[str, Any]:
     for each in resolve_attributes(front.facts, test.groups, test.n):
         codes = each.membership() if each.codes is None else each.codes
         moved = flips(decided[plain], decided, labels == task.favourable, codes, each.levels, test.weight).among_all
+        shown = published_moves(moved) if small else moved
         for place, id in enumerate(front.ids.tolist()):
-            found[str(id)][each.name] = hidden_moves(moved, place)
+            found[str(id)][each.name] = {
+                "group": list(shown.levels),
+                "gained": shown.n_gained[place].tolist(),
+                "lost": shown.n_lost[place].tolist(),
+            }
     return found

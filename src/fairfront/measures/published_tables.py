@@ -1,0 +1,136 @@
+"""Tables of an audit as they are published: small groups pooled, small counts rounded, every figure from these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..objectives import Array, Task
+from .disclosure import LIMIT, POOLED, publish_coarsely, publish_sizes, publish_table
+from .judged import Judged
+from .lines import COMPARED, TOO_FEW, Counts, Lines
+from .score_table import Scores
+from .sums import ratio
+from .tabulating import Counted, GroupTable, Settings, table_of, tabulate, value_table
+
+
+def published_table(judged: Judged, exact: GroupTable, settings: Settings) -> GroupTable:
+    """Return the table of an attribute as it may be published; its line of all rows is that of every attribute."""
+    lines = published_lines(exact.lines, exact.columns["n"])
+    if judged.task.kind == "regression":
+        return _values(value_table(judged, lines, settings))
+    known = exact if lines is exact.lines else tabulate(judged, lines, settings)
+    return _counts(known, judged.task, settings, None)
+
+
+def published_strata(
+    judged: Mapping[str, Judged], whole: Mapping[str, Lines], levels: Mapping[str, NDArray[np.intp]], settings: Settings
+) -> dict[str, dict[str, GroupTable]]:
+    """Return the tables within levels, their counts rounded to multiples of 5 where one of all levels is small."""
+    found: dict[str, dict[str, GroupTable]] = {level: {} for level in levels}
+    for name, lines in whole.items():
+        tables = {level: tabulate(judged[level], lines.take(rows), settings) for level, rows in levels.items()}
+        if next(iter(judged.values())).task.kind == "regression":
+            found = {level: found[level] | {name: _values(table)} for level, table in tables.items()}
+            continue
+        every = publish_coarsely(np.stack([_behind(table).counts.rows for table in tables.values()]))
+        for (level, table), shown in zip(tables.items(), every, strict=True):
+            found[level][name] = _counts(table, judged[level].task, settings, shown)
+    return found
+
+
+def published_lines(lines: Lines, n: Array) -> Lines:
+    """Pool the groups of 1 to `LIMIT` - 1 rows; ``n`` are the rows of every line. The reference stays by itself."""
+    groups = len(lines.names) - 1 - (lines.ungrouped is not None)
+    small = [i for i in range(groups) if 0 < n[i] < LIMIT and i != lines.reference]
+    few = [i for i in range(groups) if n[i] < LIMIT]
+    if not small:
+        return _marked(lines, few)
+    total = sum(float(n[i]) for i in small)
+    compared = total >= max(lines.min_size, LIMIT) and any(lines.status[i] == COMPARED for i in small)
+    order = [[i] for i in range(lines.reference) if i not in small]
+    order += [small] if compared else []
+    order += [[lines.reference]]
+    c = len(order)
+    order += [[i] for i in range(lines.c, groups) if i not in small]
+    order += [] if compared else [small]
+    order += [[i] for i in range(groups, len(lines.names))]
+    names = tuple(POOLED if some == small else lines.names[some[0]] for some in order)
+    status = tuple((COMPARED if compared else TOO_FEW) if some == small else lines.status[some[0]] for some in order)
+    place = np.empty(len(lines.names), dtype=np.int64)
+    for new, some in enumerate(order):
+        place[some] = new
+    pooled = replace(lines, names=names, status=status, c=c)
+    if lines.codes is not None:
+        pooled = replace(pooled, codes=place[lines.codes])
+    else:
+        assert lines.shares is not None
+        shares = np.column_stack([lines.shares[:, some].sum(axis=1) for some in order[:-1]])
+        pooled = replace(pooled, shares=shares)
+    return _marked(pooled, [new for new, some in enumerate(order) if some[0] in few and some != small])
+
+
+def _marked(lines: Lines, few: list[int]) -> Lines:
+    """Mark lines of a few people as not compared."""
+    if not any(lines.status[i] == COMPARED for i in few):
+        return lines
+    status = tuple(TOO_FEW if i in few and kind == COMPARED else kind for i, kind in enumerate(lines.status))
+    return replace(lines, status=status)
+
+
+def _behind(table: GroupTable) -> Counted:
+    assert table.behind is not None
+    return table.behind
+
+
+def _counts(table: GroupTable, task: Task, settings: Settings, shown: Array | None) -> GroupTable:
+    """Return a table of published counts: those given, or those that fit the totals of every attribute."""
+    exact = _behind(table)
+    rows = exact.counts.rows
+    if shown is None:
+        shown = publish_table(rows[None, :-1])[0]
+    n, labels = rows.sum(axis=(1, 2)), rows.sum(axis=2)
+    few = (n > 0) & (n < LIMIT)
+    few_labels = ((labels > 0) & (labels < LIMIT)).any(axis=1) & ~few
+    counts = _scaled(exact.counts, shown)
+    scores = {
+        suffix: each.published(few, few_labels, _shift(exact.counts, counts, suffix, task))
+        for suffix, each in exact.scores.items()
+    }
+    return table_of(Counted(exact.lines, counts, scores, few, few_labels), task, settings)
+
+
+def _scaled(exact: Counts, shown: Array) -> Counts:
+    """Return weights and squared weights scaled by published over exact rows."""
+    if exact.weight is exact.rows:
+        return Counts(shown, shown, shown)
+    scale = np.nan_to_num(ratio(shown, exact.rows))
+    return Counts(shown, exact.weight * scale, exact.squared * scale)
+
+
+def _shift(exact: Counts, shown: Counts, suffix: str, task: Task) -> Array:
+    """Return by how much the share of the label behind a figure of scores moves from exact to published counts."""
+    names = [f"[{label}]" for label in task.classes]
+    k = names.index(suffix) if suffix in names else task.favourable
+
+    def base(counts: Counts) -> Array:
+        return ratio(counts.weight[:, k].sum(axis=1), counts.weight.sum(axis=(1, 2)))
+
+    return np.nan_to_num(base(shown) - base(exact))
+
+
+def _values(table: GroupTable) -> GroupTable:
+    """Return a table of means with published numbers of rows, and no means of a few people."""
+    n = np.asarray(table.columns["n"], dtype=np.float64)
+    few = (n > 0) & (n < LIMIT)
+    shown = np.append(publish_sizes(n[:-1]), n[-1])
+    columns = {
+        name: values if name in ("group", "status") else np.where(few, np.nan, values)
+        for name, values in table.columns.items()
+    }
+    nobody = np.zeros(len(n), dtype=bool)
+    behind = Counted(table.lines, Counts(n, n, n), dict[str, Scores](), few, nobody)
+    return replace(table, columns=columns | {"n": table.lines.whole(shown)}, behind=behind)
