@@ -166,7 +166,7 @@ def _costs(text: str | None) -> dict[str, float] | None:
 
 
 def _read_baseline(path: Path) -> dict[str, Any]:
-    from ..measures.audit import FORMAT
+    from ..measures.showing import FORMAT
 
     try:
         found = json.loads(path.read_text(encoding="utf-8"))

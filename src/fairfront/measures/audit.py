@@ -24,13 +24,12 @@ from .published_tables import published_strata, published_table
 from .requirements import Verdict, judge
 from .rewording import reworded
 from .score_table import Resampling
-from .showing import notes_of
+from .showing import audit_record, notes_of
 from .strata import levels_of, pooled_columns
 from .tabulating import GroupTable, Settings, tabulate
-from .words import found_sentences, idle_sentence, notion_sentences, pooled_sentences, reference_sentences, worst_record
+from .words import found_sentences, idle_sentence, notion_sentences, pooled_sentences, reference_sentences
 from .worst import Worst
 
-FORMAT = "fairfront audit 2"
 WEIGHTED = "Rates are weighted by the sample weights, and intervals rest on effective rows (Kish); counts are rows."
 WORDS = {
     r"^y\b": "y_true",
@@ -146,35 +145,7 @@ class Audit:
 
         It is what `published` gives, unless ``small`` is 0: exact counts, for use where the rows are kept.
         """
-        return (self.published() if check_small(small) else self)._record()
-
-    def _record(self) -> dict[str, Any]:
-        result: dict[str, Any] = {
-            "format": FORMAT,
-            "task": self.task.kind,
-            "favourable": None if self.task.favourable_label is None else str(self.task.favourable_label),
-            "rule": self.rule,
-            "cutoff": self.cutoff,
-            "n": self.n,
-            "small": self.small,
-            "weighted": self.weighted,
-            "proxies": list(self.proxies),
-            "confidence": self.confidence,
-            "references": {
-                name: {"group": table.lines.names[table.lines.reference], "largest": table.lines.largest}
-                for name, table in self.groups.items()
-            },
-            "tables": {name: table.readable for name, table in self.groups.items()},
-            "worst": {name: [worst_record(w) for w in table.worst] for name, table in self.groups.items()},
-            "sentences": [*self.notions, *self.found],
-            "found": list(self.found),
-        }
-        if self.strata:
-            strata = {
-                level: {name: table.readable for name, table in tables.items()} for level, tables in self.strata.items()
-            }
-            result |= {"strata": strata, "pooled": self.pooled}
-        return result
+        return audit_record(self.published() if check_small(small) else self)
 
     def __repr__(self) -> str:
         names = [f"{name} (probabilities)" if name in self.proxies else name for name in self.groups]
