@@ -89,7 +89,9 @@ def _groups(run: Run) -> str:
 
 
 def _alternatives(decision: Decision) -> str:
-    names = [name for name in decision.candidates[0] if name not in ("id", "mark")]
+    names = [name for name in decision.candidates[0] if name not in ("id", "mark", "shown")]
+    shown = [c["id"] for c in decision.candidates if c["shown"]]
+    added = "" if decision.id in shown else f" Id {decision.id}, which was chosen, was not listed and is added here."
     rows = [
         [
             str(c["id"]) + (" (chosen)" if c["id"] == decision.id else ""),
@@ -102,8 +104,8 @@ def _alternatives(decision: Decision) -> str:
         [
             "## Alternatives considered",
             "",
-            f"{len(decision.candidates)} of {decision.points} points were shown; loss and its gap are of training, the "
-            "other figures of validation.",
+            f"{len(shown)} of {decision.points} points were listed as options.{added} Loss and its gap are of "
+            "training, the other figures of validation.",
             "",
             *table(["id", "", *(name.replace("_", " ") for name in names)], rows),
         ]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..exceptions import InputError
 from ..frontier.evaluating import GAPS
-from .options import shortlist
+from .options import options_of
 
 if TYPE_CHECKING:
     from .run import Run
@@ -25,7 +25,8 @@ DECISIONS = "decisions"
 class Decision:
     """One choice, as it is written beside the model.
 
-    ``candidates`` are the options that were shown, with their figures on validation; ``opened`` counts how many
+    ``candidates`` are the options that the commands listed, with their figures on validation, and the chosen point
+    where it was not one of them (``shown`` is then False); ``opened`` counts how many
     times the test part has been looked at in this run, this time included; ``notes`` say what else has to be known to
     read the figures.
     """
@@ -91,7 +92,8 @@ def check_recordable(run: Run) -> None:
 def decided(run: Run, id: int, rule: Mapping[str, Any], reason: str, by: str) -> Decision:
     """Return the record of a choice from a run."""
     given = {name: value for name, value in rule.items() if value is not None or name == "confidence"}
-    options = shortlist(run.frontier, also=(id,))
+    shown = run.shown
+    options = options_of(run.frontier, dict.fromkeys((*shown, id)))
     return Decision(
         id=id,
         rule=given,
@@ -100,7 +102,7 @@ def decided(run: Run, id: int, rule: Mapping[str, Any], reason: str, by: str) ->
         at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         opened=1 + len(run.decisions),
         points=len(run.frontier),
-        candidates=tuple({"id": o.id, "mark": o.mark, **_plain(o.figures)} for o in options),
+        candidates=tuple({"id": o.id, "mark": o.mark, "shown": o.id in shown, **_plain(o.figures)} for o in options),
         data=run.manifest["data"].get("sha256"),
         notes=run.frontier.sentences[len(run.frontier.facts.notions) :],
     )

@@ -19,7 +19,7 @@ def keep_only(run: Run, ids: Sequence[int]) -> Run:
     smaller = replace(
         run,
         frontier=subset(run.frontier, kept),
-        manifest={**run.manifest, "keep": "chosen", "kept_ids": kept},
+        manifest={**run.manifest, "keep": "chosen", "kept_ids": kept, "shown": kept},
         tested={id: found for id, found in run.tested.items() if id in names},
         stability=_some(run, names),
         details=None,  # they compare points that are gone

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -32,8 +32,8 @@ PARTS = {
 PACKAGES = ("numpy", "scipy", "scikit-learn", "narwhals", "pyarrow", "lightgbm", "xgboost")
 
 
-def manifest_of(prepared: Prepared, data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the manifest of a run: data, schema, split, settings, versions, BLAS, seed."""
+def manifest_of(prepared: Prepared, data: Mapping[str, Any], shown: Sequence[int]) -> dict[str, Any]:
+    """Return the manifest of a run: data, schema, split, settings, versions, BLAS, seed, ids of the options listed."""
     return {
         "format": FORMAT,
         "schema": SCHEMA,
@@ -48,6 +48,7 @@ def manifest_of(prepared: Prepared, data: Mapping[str, Any]) -> dict[str, Any]:
         "sensitive": used_where(prepared.settings),
         "versions": versions(),
         "keep": "all",
+        "shown": list(shown),
     }
 
 

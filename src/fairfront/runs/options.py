@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,16 +76,14 @@ def leading_gap(front: Frontier) -> str:
     return front.facts.gap_column if np.isnan(front.column(gap)).all() else gap
 
 
-def shortlist(front: Frontier, n: int = SHOWN, also: tuple[int, ...] = ()) -> list[Option]:
-    """Return about n points that differ in what people see: plain, suggested, the smallest gap, and some between.
+def shortlist(front: Frontier, n: int = SHOWN) -> tuple[int, ...]:
+    """Return the ids of about n points that differ in what people see: plain, suggested, and some between, by loss.
 
-    Points whose error and gap are the same to three digits are one option: nobody could tell them apart.
+    Points whose error and gap are the same to three digits are one option: nobody could see a difference.
     """
-    plain, suggested = plain_id(front), suggested_id(front)
-    fixed = list(dict.fromkeys([plain, suggested, *also]))
     solved, axes = front.solved, _axes(front)
     order = [int(solved[i]) for i in spread(axes[solved], min(len(solved), 4 * n))]
-    chosen = [front.place(each) for each in fixed]
+    chosen = [front.place(each) for each in dict.fromkeys([plain_id(front), suggested_id(front)])]
     seen = {_shown(axes[place]) for place in chosen}
     while len(chosen) < n:
         rest = [place for place in order if place not in chosen and _shown(axes[place]) not in seen]
@@ -92,9 +91,14 @@ def shortlist(front: Frontier, n: int = SHOWN, also: tuple[int, ...] = ()) -> li
             break
         chosen.append(_farthest(axes, chosen, rest))
         seen.add(_shown(axes[chosen[-1]]))
+    return tuple(int(front.ids[place]) for place in sorted(chosen, key=lambda place: (front.loss[place], place)))
+
+
+def options_of(front: Frontier, ids: Iterable[int]) -> list[Option]:
+    """Return points as people see them, plain and suggested marked."""
+    plain, suggested = plain_id(front), suggested_id(front)
     marks = {plain: "plain", suggested: "suggested"} if plain != suggested else {plain: "plain, suggested"}
-    places = sorted(chosen, key=lambda place: (front.loss[place], place))
-    return [_option(front, place, marks.get(int(front.ids[place]), "")) for place in places]
+    return [_option(front, front.place(id), marks.get(id, "")) for id in ids]
 
 
 def _axes(front: Frontier) -> Array:

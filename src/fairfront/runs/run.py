@@ -21,7 +21,7 @@ from .card import card_of
 from .decision import DECISIONS, Decision, decided
 from .manifest import as_text, check_manifest, read_json
 from .model import MANIFEST, TableModel
-from .options import Option, shortlist, suggested_id
+from .options import Option, options_of, shortlist, suggested_id
 
 KIND = "fairfront run"
 FRONTIER, ENCODER, TEST, DETAILS = "frontier", "encoder", "test", "details.json"
@@ -56,9 +56,14 @@ class Run:
     decisions: tuple[Mapping[str, Any], ...] = ()
     """Records of what was chosen from this run; each of them opened the test part once."""
 
-    def options(self, n: int = 7) -> list[Option]:
-        """Return about n points that people can tell apart, plain and suggested marked."""
-        return shortlist(self.frontier, n)
+    @property
+    def shown(self) -> tuple[int, ...]:
+        """Return the ids of the options that were listed when the run was traced, and are whenever it is shown."""
+        return tuple(self.manifest.get("shown", ())) or shortlist(self.frontier)
+
+    def options(self, n: int | None = None) -> list[Option]:
+        """Return the points that `shown` lists, or about n that differ in what people see; plain, suggested marked."""
+        return options_of(self.frontier, self.shown if n is None else shortlist(self.frontier, n))
 
     def reference(self, attribute: str) -> str:
         """Name the reference group of an attribute; where none was given, say so and how to choose another."""

@@ -21,6 +21,7 @@ from ..tables.reading import open_source
 from ..tracing import trace
 from ..validation import is_dask
 from .manifest import manifest_of
+from .options import shortlist
 from .preparing import Part, Prepared, prepare
 from .run import Run
 from .settings import PROXY, Settings, parse_attributes
@@ -118,7 +119,7 @@ def _run_of(
     return Run(
         frontier=front,
         encoder=ready.encoder,
-        manifest=manifest_of(ready, origin),
+        manifest=manifest_of(ready, origin, shortlist(front)),
         stability=steady,
         details=details,
         tested=judged_on_test(front, ready.part("test"), settings, progress),

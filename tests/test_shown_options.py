@@ -1,0 +1,61 @@
+"""The decision record lists the options that the commands listed, and the chosen point beside them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import fairfront as ff
+from fairfront.cli import app
+from fairfront.runs import Run
+
+N = 24
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    data = ff.datasets.load_loans(n=3000, seed=2)
+    options: dict[str, Any] = {"target": "outcome", "favourable": "repaid", "groups": "sex", "stability": 0}
+    run = ff.trace_table(data.frame(), drop=["applied", "group"], n_points=N, progress=False, **options)
+    path: Path = run.save(tmp_path_factory.mktemp("shown") / "run")
+    return path
+
+
+def listed(folder: Path) -> list[int]:
+    """Return the ids that ``fairfront show`` lists."""
+    done = CliRunner().invoke(app, ["show", str(folder), "--json"])
+    assert done.exit_code == 0, done.output
+    return [option["id"] for option in json.loads(done.stdout)["options"]]
+
+
+def test_the_record_of_every_choice_lists_what_was_listed(folder: Path) -> None:
+    run: Run = ff.load(folder)
+    known = listed(folder)
+    assert list(run.shown) == known == [option.id for option in run.options()]
+    for id in run.frontier.ids.tolist():
+        record = run.select(id=id).decision
+        assert record is not None
+        assert [c["id"] for c in record["candidates"] if c["shown"]] == known
+        assert [c["id"] for c in record["candidates"] if not c["shown"]] == ([] if id in known else [id])
+
+
+def test_the_card_says_that_the_chosen_point_was_not_listed(folder: Path) -> None:
+    run: Run = ff.load(folder)
+    other = next(id for id in run.frontier.ids.tolist() if id not in run.shown)
+    card = run.select(id=other).card
+    assert f"{len(run.shown)} of {len(run.frontier)} points were listed as options." in card
+    assert f"Id {other}, which was chosen, was not listed and is added here." in card
+    assert "is added here" not in run.select(id=run.shown[0]).card
+
+
+def test_a_run_that_keeps_the_chosen_point_lists_it(folder: Path, tmp_path: Path) -> None:
+    run: Run = ff.load(folder)
+    other = next(id for id in run.frontier.ids.tolist() if id not in run.shown)
+    again = run.save(tmp_path / "run")
+    words = ["select", str(again), "--id", str(other), "--keep", "chosen", "-o", str(tmp_path / "model")]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    assert other in listed(again)
