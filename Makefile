@@ -10,12 +10,16 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 WORKERS ?= 2
 
-.PHONY: demo test lint types unit fuzz bench paper clean
+# What fairfront computes with is also tested as users run it: one process, no setting of threads.
+BARE := env -u OMP_NUM_THREADS -u OPENBLAS_NUM_THREADS -u MKL_NUM_THREADS -u FAIRFRONT_THREADS
+COMPUTES := threads linear_problem newton newton_edges pdo pb_pdo minimize tracing checkpoints_kills
+
+.PHONY: demo test lint types unit bare fuzz bench paper clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/fairfront demo
 
-test: lint types unit
+test: lint types unit bare
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .
@@ -26,6 +30,9 @@ types: $(VENV)/test.stamp
 
 unit: $(VENV)/test.stamp $(VENV)/browser.stamp
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) -q
+
+bare: $(VENV)/test.stamp
+	$(BARE) $(BIN)/pytest -q $(COMPUTES:%=tests/test_%.py)
 
 fuzz: $(VENV)/test.stamp
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 FAIRFRONT_DRAWS=fuzz $(BIN)/pytest -n $(WORKERS) -q -m hypothesis

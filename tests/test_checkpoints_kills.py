@@ -20,10 +20,8 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system can
 def ended(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Kill every case a few times, in processes of their own, and return what came of it."""
     script = Path(__file__).parent / "killed_for_tests.py"
-    threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     found = subprocess.run(
         [sys.executable, str(script), str(tmp_path_factory.mktemp("kills")), "6"],
-        env={**os.environ, **threads},
         capture_output=True,
         text=True,
         check=False,
