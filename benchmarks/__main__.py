@@ -11,12 +11,13 @@ from . import (
     newton_scale,
     peers_run,
     scale,
+    startup,
     torch_adult,
     torch_steps,
 )
 
 NEWTON = (engine_speed, newton_scale, newton_quality, newton_fairlearn, engine_quality, peers_run)
-BEYOND = (boosting, boosting_cheaper, torch_steps, torch_adult, kills, scale)
+BEYOND = (boosting, boosting_cheaper, torch_steps, torch_adult, kills, scale, startup)
 
 for part in (*NEWTON, *BEYOND):
     part.main()

@@ -72,6 +72,13 @@ def test_a_room_is_imported_when_a_name_of_it_is_asked_for() -> None:
     assert not found & {"dask", "matplotlib", "polars", "torch"}
 
 
+def test_learners_that_few_traces_need_are_imported_late() -> None:
+    later = "import sys; from fairfront import *; print(*(m for m in sys.modules if m.startswith('sklearn')))"
+    done = subprocess.run([sys.executable, "-c", later], capture_output=True, text=True, check=True)
+    assert "sklearn.linear_model" in done.stdout.split()
+    assert not {"sklearn.ensemble", "sklearn.tree", "sklearn.neighbors"} & set(done.stdout.split())
+
+
 def test_every_public_name_is_there_by_all_ways() -> None:
     assert set(ff.__all__) <= set(dir(ff))
     assert {"torch", "runs", "problems"} <= set(dir(ff))

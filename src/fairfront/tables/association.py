@@ -13,7 +13,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
-from sklearn.tree import DecisionTreeClassifier
 
 from .cells import Array
 from .table import Column
@@ -134,6 +133,8 @@ def _majorities(column: Column, codes: Ints, n_classes: int, halves: NDArray[np.
 
 def _cuts(column: Column, codes: Ints, halves: NDArray[np.bool_]) -> Ints:
     """Return the class of each row's interval, with cuts learnt on the other half."""
+    from sklearn.tree import DecisionTreeClassifier
+
     guess = np.zeros(len(codes), dtype=np.intp)
     ranks = column.distinct()[0][:, None]  # trees read single precision, which ranks fit in and values may not
     for half in (halves, ~halves):

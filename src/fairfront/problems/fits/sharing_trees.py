@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.base import is_classifier
 
 from ...exceptions import InputError
 from ...objectives import Array
@@ -73,7 +73,7 @@ class SharedTrees:
     def _rows_digest(self, index: Ints, y: NDArray[Any]) -> str:
         """Return a digest of what rows kept for early stopping are drawn by: for classes that is their labels too."""
         found = hashlib.sha256(np.ascontiguousarray(index, dtype=np.int64).tobytes())
-        if isinstance(self.estimator, HistGradientBoostingClassifier):
+        if is_classifier(self.estimator):
             found.update(np.unique(y, return_inverse=True)[1].astype(np.int64).tobytes())
         return found.hexdigest()
 
@@ -84,6 +84,8 @@ def shared_trees(estimator: Any, share: Any) -> SharedTrees | None:
         raise InputError(f"shared_trees is {share!r}, expected a share from 0 (none) to below 1, such as 0.5.")
     if share == 0:
         return None
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
     if not isinstance(estimator, (HistGradientBoostingClassifier, HistGradientBoostingRegressor)):
         raise InputError(
             f"shared_trees is for scikit-learn's HistGradientBoosting, found {type(estimator).__name__}; leave it out, "
