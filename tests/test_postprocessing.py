@@ -10,6 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import FixedThresholdClassifier
 
 import fairfront as ff
 from fairfront.exceptions import InputError
@@ -162,3 +165,32 @@ def test_refusals() -> None:
         postprocess_frontier(front, X, y, sensitive_features=several, i_may_use_the_group_at_prediction=True)
     with pytest.raises(InputError, match="no rows with favourable"):
         threshold_curve(np.zeros(4), np.array([True, False, False, False]), np.array([0, 0, 1, 1]), 2)
+
+
+def test_the_auc_is_that_of_the_scores_that_thresholds_cut() -> None:
+    random = np.random.default_rng(3)
+    group = random.choice(["a", "b"], 600)
+    X = random.normal(size=(600, 2)) + 0.5 * (group == "a")[:, None]
+    y = (X[:, 0] + random.normal(size=600) > 0).astype(int)
+    front = ff.trace(X, y, sensitive_features=group, n_points=3, progress=False)
+    known = roc_auc_score(y, front.select(id=0).decision_function(X))
+    cut = front.postprocess(X, y, sensitive_features=group, i_may_use_the_group_at_prediction=True, id=0)
+    np.testing.assert_allclose(cut.column("auc", on="thresholds"), known)
+    again = cut.evaluate(X, y, sensitive_features=group, name="again")
+    np.testing.assert_allclose(again.column("auc", on="again"), known)
+
+
+def test_decisions_have_no_auc_and_a_tuned_threshold_leaves_that_of_the_scores() -> None:
+    random = np.random.default_rng(4)
+    X = random.normal(size=(500, 2))
+    y, group = (X[:, 0] + random.normal(size=500) > 0).astype(int), random.choice(["a", "b"], 500)
+    plain = LogisticRegression().fit(X, y)
+    tuned = FixedThresholdClassifier(plain, threshold=0.8, response_method="predict_proba").fit(X, y)
+    models = {"plain": plain, "tuned": tuned, "labels": plain.predict}
+    front = ff.Frontier.from_models(models, X, y, sensitive_features=group)
+    known = roc_auc_score(y, plain.predict_proba(X)[:, 1])
+    for each in (front, front.evaluate(X, y, sensitive_features=group)):
+        np.testing.assert_allclose(each.column("auc"), [known, known, np.nan])
+        np.testing.assert_allclose(each.column("error"), [np.mean(m.predict(X) != y) for m in (plain, tuned, plain)])
+    hard = ff.Frontier.from_scores({"d": plain.predict(X)}, y, sensitive_features=group)
+    assert np.isnan(hard.column("auc")).all()

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
+from ..measures.table import decide
 from ..objectives import Array, Task
-from .candidate_scores import decided_scores, scores_of
+from .candidate_scores import judged_scores, scores_of
 from .facts import Facts
 
 
@@ -51,8 +52,12 @@ class CandidatePoints:
 
     def scores(self, X: Any) -> Array:
         """Return the scores of all models less the cut-offs that are their own, (N, K, n): they decide as they do."""
-        found, own = self._read(X, decided_scores)
-        return found - own if self.task.kind == "binary" else found
+        return self._read(X, judged_scores)[1]
+
+    def judged(self, X: Any) -> tuple[Array, NDArray[Any]]:
+        """Return scores that rank rows, (N, K, n), and what the models decide, (N, n)."""
+        ranking, deciding = self._read(X, judged_scores)
+        return ranking, decide(deciding, self.task)
 
     @property
     def probable(self) -> NDArray[np.bool_]:
@@ -65,10 +70,10 @@ class CandidatePoints:
         A threshold that a model has of its own plays no part.
         """
         found, own = self._read(X, scores_of)
-        return found - own, found[:, 0]
+        return found - own[:, None, None], found[:, 0]
 
-    def _read(self, X: Any, read: Callable[..., tuple[Array, float]]) -> tuple[Array, Array]:
-        """Return scores (N, K, n) and the cut-offs that are the models' own, (N, 1, 1)."""
+    def _read(self, X: Any, read: Callable[..., tuple[Array, Any]]) -> tuple[Array, Array]:
+        """Return what is read of every model: scores (N, K, n), and what comes with them."""
         if not self.models:
             raise InputError("the candidates were given as scores of fixed rows, expected models; use from_models.")
         found = [read(model, X, self.task, name) for model, name in zip(self.models, self.names, strict=True)]
@@ -76,4 +81,4 @@ class CandidatePoints:
         for name, (scores, _) in zip(self.names, found, strict=True):
             if scores.shape[1] != n:
                 raise InputError(f"{name!r} gives scores of {scores.shape[1]} rows, expected {n}, one per row of X.")
-        return np.stack([scores for scores, _ in found]), np.array([own for _, own in found])[:, None, None]
+        return np.stack([scores for scores, _ in found]), np.stack([np.asarray(other) for _, other in found])

@@ -33,21 +33,23 @@ def scores_of(model: Any, X: Any, task: Task, name: str) -> tuple[Array, float]:
     return _of_predictions(np.asarray(getattr(model, "predict", model)(X)), task), 0.5
 
 
-def decided_scores(model: Any, X: Any, task: Task, name: str) -> tuple[Array, float]:
-    """Return scores as `scores_of` does, or the decisions themselves where ``predict`` does not follow the scores.
+def judged_scores(model: Any, X: Any, task: Task, name: str) -> tuple[Array, Array]:
+    """Return scores less the model's own cut-off, which rank rows, and those that decide; both (K, n).
 
-    A model with a tuned threshold decides otherwise than its probabilities do at one half.
+    They are the same, unless ``predict`` does not follow the scores: a model with a tuned threshold decides otherwise
+    than its probabilities do at one half, and its decisions then stand in the place of scores.
     """
     scores, own = scores_of(model, X, task, name)
+    scores = scores - own if task.kind == "binary" else scores
     if task.kind == "regression" or not hasattr(model, "predict_proba") or not hasattr(model, "predict"):
-        return scores, own
+        return scores, scores
     labels = np.asarray(model.predict(X)).ravel()
     if not np.isin(labels, np.asarray(task.classes)).all():  # some name classes otherwise in predict: True as "True"
-        return scores, own
+        return scores, scores
     decided = scores_of_labels(labels, task)
     if task.kind == "multiclass":
-        return (scores, own) if np.array_equal(decided.argmax(axis=0), scores.argmax(axis=0)) else (decided, own)
-    return (scores, own) if np.array_equal(decided[1] > 0, scores[0] > own) else (decided[1:], 0.5)
+        return scores, scores if np.array_equal(decided.argmax(axis=0), scores.argmax(axis=0)) else decided
+    return scores, scores if np.array_equal(decided[1] > 0, scores[0] > 0) else decided[1:] - 0.5
 
 
 def _of_probabilities(found: Array, model: Any, task: Task, name: str) -> Array:

@@ -55,7 +55,8 @@ def from_models(
     rule = asked_of(Operating(cutoff, approval_rate, costs), {}, known.name, None, task)
     points = CandidatePoints(tuple(map(str, models)), task, tuple(models.values()))
     if rule is None:
-        return _frontier(points, points.scores(X), labels, sensitive_features, known)
+        ranking, decided = points.judged(X)
+        return _frontier(points, ranking, labels, sensitive_features, known, decided=decided)
     scores, responses = responses_of(points, X, task)
     return _frontier(points, scores, labels, sensitive_features, known, Asked(rule, responses, probable(points)))
 
@@ -149,6 +150,7 @@ def _frontier(
     sensitive_features: Any,
     options: Options,
     asked: Asked | None = None,
+    decided: NDArray[Any] | None = None,
 ) -> Frontier:
     warn_of_proxies(sensitive_features, stacklevel=5)
     weight = check_weights(options.sample_weight, len(labels))
@@ -156,10 +158,11 @@ def _frontier(
     if rows is not None and weight is not None:
         sensitive_features = take_groups(sensitive_features, rows, len(labels))
         scores, labels, weight = scores[:, :, rows], labels[rows], weight[rows]
+        decided = None if decided is None else decided[:, rows]
     notions = [NOTIONS[notion]() for notion in _notions(options) if notion in NOTIONS]
     among = compared_rows(notions, points.task, "loss", labels)
     attributes = (options.groups or Groups()).resolve(sensitive_features, len(labels), among=among)
-    operating, decided = None, None
+    operating = None
     if asked is not None:
         known = {"probability": asked.probability, "placed_on": options.name, "side": asked.side}
         responses = asked.responses if rows is None else asked.responses[:, rows]

@@ -110,6 +110,10 @@ def second_class(operating: OperatingPoint, responses: Array, task: Task) -> NDA
 def decisions(points: Points, X: Any, task: Task, operating: OperatingPoint | None) -> tuple[Array, NDArray[Any]]:
     """Return scores (N, K, n) and what models decide at their cut-offs, (N, n), as `measures.table.decide` does."""
     if operating is None:
+        own = getattr(points, "judged", None)
+        if own is not None:
+            ranking, decided = own(X)
+            return ranking, decided
         scores = points.scores(X)
         return scores, decide(scores, task)
     scores, responses = responses_of(points, X, task)

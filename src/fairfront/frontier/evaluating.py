@@ -15,7 +15,7 @@ from ..measures.ratios import selection_ratio_lower
 from ..measures.significance import smallest_verifiable_gap
 from ..objectives import Array, warn_of_proxies
 from ..validation import is_dask
-from .cutoffs import placed, probable, responses_of, second_class
+from .cutoffs import decisions, placed, probable, responses_of, second_class
 from .evaluating_parts import evaluate_parts
 from .matching import checked_features, held_rows
 from .points import Points
@@ -45,7 +45,8 @@ def evaluate_points(
     held = held_rows(facts, matrix.shape[0], y, sensitive_features, sample_weight)
     known: dict[str, Any] = {"name": name, "sample_weight": held.weight}
     if asked is None:
-        return evaluate_scores(points.scores(held.of(matrix)), held.labels, facts.task, held.attributes, **known)
+        scores, known["decided"] = decisions(points, held.of(matrix), facts.task, None)
+        return evaluate_scores(scores, held.labels, facts.task, held.attributes, **known)
     scores, responses = responses_of(points, held.of(matrix), facts.task)
     good = held.labels == facts.task.favourable
     operating = placed(asked, responses, good, held.weight, probability=probable(points), placed_on=name)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..measures import evaluate_scores
+from ..measures import Evaluation, auc, evaluate_scores
 from ..objectives import Array, Attribute, Groups, Task
 from ..validation import as_columns, check_count, check_matrix, factorize
 from .candidate_scores import scores_of
@@ -108,7 +108,7 @@ class ThresholdFrontier(Frontier):
         record = evaluate_scores(
             decided[:, None] - 0.5, held.labels, points.task, (attribute,), name=name, sample_weight=held.weight
         )
-        record = replace(record, columns={k: v for k, v in record.columns.items() if k != "auc"})
+        record = _with_auc(record, points, held.of(X), held)
         return replace(self, evaluations={**self.evaluations, name: record})
 
 
@@ -167,8 +167,7 @@ def postprocess_frontier(
         held.weight,
     )
     points = ThresholdPoints(model, task, attribute.name, attribute.levels, curve.cutoffs)
-    y = np.asarray(task.classes)[held.labels]
-    return _frontier(points, X, y, codes, chosen, held.weight, name)
+    return _frontier(points, X, held, codes, chosen, name)
 
 
 def favourable_scores(model: Any, X: Any, task: Task) -> Array:
@@ -214,14 +213,14 @@ def _names(sensitive_features: Any, n: int) -> list[str]:
     return [known[code] for code in codes]
 
 
+def _with_auc(record: Evaluation, points: ThresholdPoints, X: Any, held: HeldRows) -> Evaluation:
+    """Give every setting of thresholds the AUC of the scores that they cut: those of the one model."""
+    scores, good = favourable_scores(points.model, X, points.task), held.labels == points.task.favourable
+    return replace(record, columns={**record.columns, "auc": np.repeat(auc(scores, good, held.weight), len(points))})
+
+
 def _frontier(
-    points: ThresholdPoints,
-    X: Any,
-    y: Any,
-    codes: NDArray[np.intp],
-    notion: str,
-    sample_weight: Any,
-    name: str,
+    points: ThresholdPoints, X: Any, held: HeldRows, codes: NDArray[np.intp], notion: str, name: str
 ) -> ThresholdFrontier:
     """Judge the thresholds on the rows that they came from."""
     labels = np.asarray(points.task.classes)[points.decisions(X, codes).astype(np.intp)]
@@ -229,14 +228,15 @@ def _frontier(
     column = np.array([*points.levels, None], dtype=object)[codes]
     base = from_scores(
         named,
-        y,
+        np.asarray(points.task.classes)[held.labels],
         sensitive_features={points.attribute: column},
         groups=Groups(reference={points.attribute: points.levels[-1]}, min_size=1),
         notion=notion,
         favourable=points.task.favourable_label,
-        sample_weight=sample_weight,
+        sample_weight=held.weight,
         name=name,
     )
-    known = {f.name: getattr(base, f.name) for f in fields(base)}
+    judged = {key: _with_auc(each, points, X, held) for key, each in base.evaluations.items()}
+    known = {f.name: getattr(base, f.name) for f in fields(base)} | {"evaluations": judged}
     facts = replace(base.facts, used_for=f"evaluation and decisions: {NEEDS}", solver="group thresholds")
     return ThresholdFrontier(**{**known, "points": points, "facts": facts})

@@ -143,8 +143,14 @@ def evaluate_scores(
     truth = _check_truth(labels, task, values.shape[2])
     weight = check_weights(sample_weight, len(truth))
     sums = part_sums(decide(values, task) if decided is None else decided, truth, task, attributes, weight)
-    area = auc(values[:, 0], truth == 1, weight) if task.kind == "binary" else None
+    area = _score_auc(values[:, 0], truth == 1, weight) if task.kind == "binary" else None
     return judgement_of(sums, task, attributes, name, area)
+
+
+def _score_auc(scores: NDArray[Any], positive: NDArray[np.bool_], weight: Array | None) -> Array:
+    """Return the AUC of each model's scores, NaN where decisions stand in their place: those rank nobody."""
+    decisions = [np.isin(each, (0.0, 1.0)).all() or np.isin(each, (-0.5, 0.5)).all() for each in scores]
+    return np.where(decisions, np.nan, auc(scores, positive, weight))
 
 
 def judgement_of(
