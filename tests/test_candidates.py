@@ -15,6 +15,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import fairfront as ff
+from fairfront.plots.style import label_of
 
 
 def data(n: int = 800, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -207,3 +208,13 @@ def test_bad_candidates_are_one_sentence() -> None:
         ff.Frontier.from_scores({}, y, sensitive_features=group)
     with pytest.raises(ff.InputError, match="gives scores of 10 rows, expected 800"):
         bring({"m": lambda rows: model.predict(rows[:10])}, X, y, sensitive_features=group)
+
+
+def test_the_error_of_candidates_is_called_error() -> None:
+    random = np.random.default_rng(0)
+    y, group = random.integers(0, 2, 300), random.choice(["a", "b"], 300)
+    front = ff.Frontier.from_scores({"one": random.random(300), "two": random.random(300)}, y, sensitive_features=group)
+    assert "loss" not in front.table()
+    np.testing.assert_array_equal(front.loss, front.column("error"))
+    assert ": error 0." in repr(front)
+    assert label_of(front, "loss", None) == "error (validation)"

@@ -23,6 +23,11 @@ class CandidateFacts(Facts):
     used_for: str = "evaluation; nothing was trained here"
 
     @property
+    def loss_name(self) -> str:
+        """Name what ``Frontier.loss`` is: the error or the mean squared error, as in the evaluation."""
+        return self.loss
+
+    @property
     def unit(self) -> str:
         """Name the unit of ``Frontier.gaps``."""
         return "value gap" if self.task.kind == "regression" else "rate gap"

@@ -230,6 +230,7 @@ def _facts(task: Task, notions: tuple[str, ...], attributes: tuple[Attribute, ..
         left_out=tuple((a.name, tuple(level for level, _ in a.left_out)) for a in attributes if a.left_out),
         solver="given by the user",
         favourable_was_given=options.favourable is not None,
+        measured_on=options.name,
         largest=tuple(a.name for a in attributes if a.largest),
         proxies=proxies,
     )

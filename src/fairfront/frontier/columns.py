@@ -45,7 +45,8 @@ def table_of(front: Frontier) -> dict[str, Any]:
     columns: dict[str, Any] = {"id": front.ids, "status": np.array([s.name.lower() for s in front.status])}
     if hasattr(front.points, "names"):
         columns["name"] = np.array(front.points.names, dtype=object)
-    columns["loss"] = front.loss
+    if front.facts.loss_name == "loss":  # that of candidates is their error, which their evaluation has
+        columns["loss"] = front.loss
     columns.update(zip(front.facts.gap_columns, front.gaps.T, strict=True))
     for name, record in front.evaluations.items():
         columns.update({f"{name}.{key}": values for key, values in record.columns.items()})
@@ -56,11 +57,11 @@ def table_of(front: Frontier) -> dict[str, Any]:
 
 def summary_of(front: Frontier) -> str:
     """Return a frontier in one line."""
-    worst = front.gaps.max(axis=1)
+    facts, worst = front.facts, front.gaps.max(axis=1)
     proxies = f"; groups of {', '.join(front.proxies)} are probabilities" if front.proxies else ""
     return (
-        f"Frontier({len(front)} points, {' + '.join(front.facts.notions)}: loss {front.loss.min():.4f} to "
-        f"{front.loss.max():.4f}, worst {front.facts.unit} {worst.max():.4f} to {worst.min():.4f}; "
-        + (f"favourable label {front.facts.task.favourable_label!r}" if front.facts.task.classes else "regression")
+        f"Frontier({len(front)} points, {' + '.join(facts.notions)}: {facts.loss_name} {front.loss.min():.4f} to "
+        f"{front.loss.max():.4f}, worst {facts.unit} {worst.max():.4f} to {worst.min():.4f}; "
+        + (f"favourable label {facts.task.favourable_label!r}" if facts.task.classes else "regression")
         + f"{proxies})"
     )

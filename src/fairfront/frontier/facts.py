@@ -44,6 +44,11 @@ class Facts:
     proxies: tuple[str, ...] = ()
 
     @property
+    def loss_name(self) -> str:
+        """Name what ``Frontier.loss`` is."""
+        return "loss"
+
+    @property
     def unit(self) -> str:
         """Name the unit of ``Frontier.gaps``."""
         return "loss gap" if self.surrogate == "loss" else "smooth rate gap"

@@ -39,7 +39,7 @@ def label_of(front: Frontier, name: str, on: str | None) -> str:
     """Return what stands at an axis: the figure, its unit where it is a loss gap, and its rows."""
     where = front.facts.measured_on
     if name == "loss":
-        return f"loss ({where}, with ridge)" if front.facts.ridge else f"loss ({where})"
+        return f"{front.facts.loss_name} ({where}{', with ridge' if front.facts.ridge else ''})"
     if name == front.facts.gap_column:
         return f"worst {front.facts.unit} ({where})"
     if name in front.facts.gap_columns:
