@@ -12,11 +12,12 @@ from . import (
     peers_run,
     scale,
     startup,
+    threads,
     torch_adult,
     torch_steps,
 )
 
-NEWTON = (engine_speed, newton_scale, newton_quality, newton_fairlearn, engine_quality, peers_run)
+NEWTON = (engine_speed, threads, newton_scale, newton_quality, newton_fairlearn, engine_quality, peers_run)
 BEYOND = (boosting, boosting_cheaper, torch_steps, torch_adult, kills, scale, startup)
 
 for part in (*NEWTON, *BEYOND):

@@ -92,21 +92,25 @@ class DenseDesign:
     def weighted(self, start: int, stop: int, v: Array, half: bool = False) -> Array:
         """Return X^T diag(v) X on the rows: a rank-k update where v has one sign, a product otherwise."""
         rows = self.taken(start, stop)
-        sign = 1.0 if v.min(initial=0.0) >= 0 else -1.0
-        if (sign * v).min(initial=0.0) < 0:
+        low, high = v.min(initial=0.0), v.max(initial=0.0)
+        if low < 0 < high:
             return np.asarray((rows * v[:, None]).T @ rows)
-        root, H = np.sqrt(sign * v)[:, None], np.zeros((self.d, self.d))
-        size = max(256, SCORE_BYTES // (8 * self.d))
-        scaled = np.empty((min(size, len(rows)), self.d), dtype=np.float32 if half else np.float64)
-        for a in range(0, len(rows), size):
-            part = scaled[: len(rows) - a]
-            np.multiply(rows[a : a + size], root[a : a + size], out=part, casting="unsafe")
-            H += part.T @ part  # NumPy sees the rank-k update, and lets other threads run, which SciPy's does not
-        return H if sign > 0 else -H
+        root, size = np.sqrt(np.abs(v))[:, None], max(256, SCORE_BYTES // (8 * self.d))
+        H = _update(rows[:size], root[:size], half)
+        for a in range(size, len(rows), size):
+            H += _update(rows[a : a + size], root[a : a + size], half)
+        return -H if low < 0 else H
 
     def squares(self, start: int, stop: int, v: Array) -> Array:
         """Return the diagonal of X^T diag(v) X on the rows."""
         return np.asarray(v @ self.taken(start, stop) ** 2)
+
+
+def _update(rows: Array, root: Array, half: bool) -> Array:
+    """Return the rank-k update of scaled rows by NumPy's product, which lets other threads run; SciPy's does not."""
+    scaled = np.empty(rows.shape, dtype=np.float32 if half else np.float64)
+    np.multiply(rows, root, out=scaled, casting="unsafe")
+    return np.asarray(scaled.T @ scaled, dtype=np.float64)
 
 
 class LooseDesign(DenseDesign):
