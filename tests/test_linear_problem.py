@@ -141,6 +141,22 @@ def test_fits_without_curvature_at_the_start(width: float, scale: float) -> None
     assert best <= objective(problem, W) + width / 2.0 + 0.01
 
 
+@pytest.mark.parametrize("kind", ["binary", "multiclass"])
+def test_a_fit_takes_no_hessian_where_it_ends(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[np.ndarray] = []
+    before = LinearProblem.hessian
+
+    def watched(self: LinearProblem, W: np.ndarray, omega: np.ndarray, half: bool = False) -> np.ndarray:
+        taken.append(W)
+        return before(self, W, omega, half)
+
+    monkeypatch.setattr(LinearProblem, "hessian", watched)
+    problem = plain(kind)
+    found = problem.fit(problem.algebra.p)
+    assert len(taken) > 2
+    assert not any(np.array_equal(W, found) for W in taken)
+
+
 def test_fit_weighs_cells_as_repeated_rows() -> None:
     """The minimiser of omega.L is a weighted fit with row weights omega_cell / p_cell."""
     X, y, _ = draw()

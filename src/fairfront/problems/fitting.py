@@ -47,13 +47,20 @@ def newton(problem: LinearProblem, omega: Array, W: Array, tol: float = 1e-13, m
 
 
 def _descend(problem: LinearProblem, omega: Array, W: Array, tol: float, max_iter: int) -> tuple[Array, bool]:
-    """Take Newton steps until the predicted decrease is below rounding (done) or a step fails (not done)."""
+    """Take Newton steps until the predicted decrease is below rounding (done) or a step fails (not done).
+
+    The last Hessian says that as well as one taken anew at the end.
+    """
     value, gradient = value_gradient(problem, omega, W)
     first = max(abs(value), 1e-300)
+    factor: Factor | None = None
     for _ in range(max_iter):
-        step = _newton_step(problem.hessian(W, omega), gradient)
-        decrement = float((step * gradient).sum())
-        if decrement <= tol * max(abs(value), 1e-3 * first):  # without the second, separable data would never end
+        least = tol * max(abs(value), 1e-3 * first)  # without the second, separable data would never end
+        if factor is not None and _newton_step(factor, gradient)[1] <= least:
+            return W, True
+        factor = _factor(problem.hessian(W, omega))
+        step, decrement = _newton_step(factor, gradient)
+        if decrement <= least:
             return W, True
         W, value, gradient, moved = _backtrack(problem, omega, W, step, value, gradient, decrement)
         if not moved:
@@ -61,13 +68,18 @@ def _descend(problem: LinearProblem, omega: Array, W: Array, tol: float, max_ite
     return W, False
 
 
-def _newton_step(H: Array, gradient: Array) -> Array:
-    """Solve H s = g; a Hessian without enough curvature is made positive definite."""
+def _factor(H: Array) -> Factor:
+    """Factor a Hessian; one without enough curvature is made positive definite."""
     try:
-        factor = Factor(H)
+        return Factor(H)
     except LinAlgError:
-        factor = Shifted(H)
-    return factor.solve(gradient.reshape(1, -1)).reshape(gradient.shape)
+        return Shifted(H)
+
+
+def _newton_step(factor: Factor, gradient: Array) -> tuple[Array, float]:
+    """Solve H s = g, and return s with the decrease that it promises, twice over."""
+    step = factor.solve(gradient.reshape(1, -1)).reshape(gradient.shape)
+    return step, float((step * gradient).sum())
 
 
 def _backtrack(
