@@ -34,6 +34,9 @@ def test_opens_on_the_decision_with_pythons_figures(visit: Any, written: Path) -
         place = front.place(found.card(role))
         for name in ("error", "tpr_gap", "selection_ratio"):
             assert found.figure(role, name) == front.column(name)[place]
+        pair = front.worst_pair("tpr_gap", found.card(role))
+        told = found.page.locator(f"[data-role='{role}'] .pair").inner_text().replace("\u2009", "")
+        assert f"between {pair.groups[0]} ({pair.people[0]:.0f} people) and {pair.groups[1]}" in told
     found.check_quiet()
 
 

@@ -215,7 +215,9 @@ def test_selection_takes_the_upper_end_that_rows_vouch_for(front) -> None:
     assert error[held.place(loose)] <= error[held.place(sure)]
     tight, nearest = float((plain.min() + upper.min()) / 2), held.ids[np.argmin(upper)]
     assert plain[held.place(held.choose(at_most={"tpr_gap": tight}, confidence=None))] <= tight
-    with pytest.raises(ff.InputError, match=rf"at 95% confidence; the nearest is id {nearest} with .*cannot vouch for"):
+    with pytest.raises(
+        ff.InputError, match=rf"at 95% confidence; the nearest is id {nearest} with .*can be demonstrated"
+    ):
         held.choose(at_most={"tpr_gap": tight})
     least = held.place(held.choose(least="tpr_gap", within={"error": 0.02}))
     assert upper[least] == upper[error <= error.min() + 0.02].min()

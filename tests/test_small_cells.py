@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 import fairfront as ff
+from fairfront.cli import app
 from fairfront.exceptions import GroupWarning
+from fairfront.measures import class_rates, group_rates, worst_gap_floor, worst_gap_upper
 from fairfront.objectives import GroupProbabilities, Groups
+from trial_for_tests import census, matrix, students, write_csv
 
 
 def with_few_positives(few: int = 12) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -61,9 +69,93 @@ def test_too_few_everywhere_says_which_rows_are_meant() -> None:
 def test_rows_of_probabilities_and_of_counted_combinations() -> None:
     column, inside = np.repeat(["a", "b", "c"], [40, 40, 30]), np.arange(110) % 2 == 0
     shares = np.stack([column == level for level in "abc"], axis=1).astype(float)
-    for given in (column, GroupProbabilities(shares, levels=list("abc"))):
+    for groups in (column, GroupProbabilities(shares, levels=list("abc"))):
         with pytest.warns(GroupWarning, match=r"c \(15 rows with label 1\)"):
-            (found,) = Groups(min_size=16).resolve(given, 110, None, [("label 1", inside)])
+            (found,) = Groups(min_size=16).resolve(groups, 110, None, [("label 1", inside)])
         assert found.left_out == (("c", 15),)
     (counted,) = Groups(min_size=16).resolve(column, 110, np.full(110, 2.0), [("label 1", inside)])
     assert not counted.left_out
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 10_000), st.integers(2, 5), st.booleans(), st.floats(0.5, 0.99))
+def test_no_upper_end_is_below_the_floor(seed: int, c: int, weighted: bool, confidence: float) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2 * c, 200))
+    codes = np.concatenate([np.arange(c), rng.integers(0, c, n - c)])
+    label, decided = rng.random(n) < rng.random(), rng.random((6, n)) < rng.random((6, 1))
+    weight = rng.gamma(0.5, 2.0, n) + 0.01 if weighted else None
+    levels = [str(k) for k in range(c)]
+    for name in ("tpr", "fpr", "selection", "error"):
+        rates = group_rates(decided, label, codes, levels, weight)
+        floor, upper = (f(rates, name, confidence) for f in (worst_gap_floor, worst_gap_upper))
+        np.testing.assert_array_equal(np.isnan(floor), np.isnan(upper))
+        assert not (floor > upper * (1 + 1e-12)).any()
+    several = class_rates(rng.integers(0, 3, (6, n)), rng.integers(0, 3, n), 3, 1, codes, levels, weight)
+    assert not (worst_gap_floor(several, "recall") > worst_gap_upper(several, "recall") * (1 + 1e-12)).any()
+
+
+def test_a_gap_of_zero_reaches_about_as_far_as_the_floor() -> None:
+    decided = np.tile(np.arange(10) < 6, 40)
+    rates = group_rates(decided, np.ones(400, dtype=bool), np.repeat([0, 1], [160, 240]), ["a", "b"])
+    assert worst_gap_upper(rates, "tpr")[0] == pytest.approx(worst_gap_floor(rates, "tpr")[0], rel=0.02)
+
+
+def judged(weights: bool = False) -> ff.Frontier:
+    """Return frontiers of eight skewed races judged on rows that they were not traced on."""
+    rows = students(9_000, seed=2)
+    X, y, race = matrix(rows, "lsat", "ugpa", "family_income"), rows["outcome"], {"race": rows["race"]}
+    half = np.arange(9_000) < 4_500
+    weight = np.random.default_rng(0).gamma(2.0, 800.0, 9_000) if weights else np.ones(9_000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GroupWarning)
+        front = ff.trace(
+            X[half], y[half], sensitive_features={"race": race["race"][half]}, favourable="passed", n_points=5
+        )
+        return front.evaluate(
+            X[~half], y[~half], sensitive_features={"race": race["race"][~half]}, sample_weight=weight[~half],
+            approval_rate=0.8,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_what_is_nearest_is_never_below_what_can_be_demonstrated(weights: bool) -> None:
+    front = judged(weights)
+    with pytest.raises(ff.InputError, match="no gap below about") as refused:
+        front.choose(at_most={"tpr_gap": 0.0001})
+    said = str(refused.value)
+    nearest, floor = float(re.findall(r"tpr_gap = ([\d.]+)", said)[0]), float(re.findall(r"about ([\d.]+)", said)[0])
+    assert 0.01 < floor <= nearest
+    few, more = map(int, re.findall(r"with (\d+) and (\d+) people labelled 'passed' in the smallest groups", said)[0])
+    assert few <= more < 200  # rows, not sums of weights
+
+
+def test_the_pair_of_a_worst_gap_and_the_people_it_rests_on() -> None:
+    front = judged()
+    record = front.evaluations["validation"]
+    rates = record.groups["race"]
+    for id in front.ids:
+        pair, values = front.worst_pair("tpr_gap", id), rates.tpr[front.place(id)]
+        assert pair is not None
+        low, high = (rates.levels.index(group) for group in pair.groups)
+        assert (values[low], values[high]) == (np.nanmin(values), np.nanmax(values))
+        assert pair.people == (rates.positives[low], rates.positives[high])
+        assert pair.label == " labelled 'passed'"
+        assert front.worst_pair("selection_ratio", id).people == tuple(
+            rates.n[rates.levels.index(group)] for group in front.worst_pair("selection_ratio", id).groups
+        )
+
+
+@pytest.mark.filterwarnings("ignore::fairfront.exceptions.GroupWarning")
+def test_trace_and_select_name_the_pair(tmp_path: Path) -> None:
+    path = write_csv(census(6_000, seed=3), tmp_path / "rows.csv")
+    words = ["trace", str(path), "--target", "income", "--favourable", "50000+.", "--groups", "race,sex"]
+    words += ["--min-size", "10", "--weight", "instance_weight", "--points", "3", "--stability", "0"]
+    done = CliRunner().invoke(app, [*words, "-o", str(tmp_path / "run")], env={"COLUMNS": "200"})
+    assert done.exit_code == 0, done.output
+    found = re.findall(r"tpr gap of id [\d, ]+: between (.+) \((\d+) people labelled '50000\+\.'\) and", done.output)
+    assert found
+    assert all(int(people) < 1_200 for _, people in found)
+    assert re.search(r"Gaps of race are over \d of 5 groups; not compared, for too few rows: ", done.output)
+    chosen = CliRunner().invoke(app, ["select", str(tmp_path / "run"), "--knee", "-o", str(tmp_path / "model")])
+    assert "people labelled '50000+.')" in chosen.output

@@ -46,7 +46,7 @@ def select(
     """
     from ..runs.decision import check_recordable
     from ..runs.keeping import keep_only
-    from ..runs.options import plain_id
+    from ..runs.options import pair_sentences, plain_id
     from ..runs.run import record_decision
     from ..storage.folders import check_new_folder
     from .reading_runs import run_at
@@ -64,8 +64,8 @@ def select(
         keep_only(found, (decision.id, plain_id(found.frontier)))
     console = screen()
     say(console, f"id {decision.id}: {decision.rule_words}.")
-    for note in decision.notes:
-        say(console, note)
+    for sentence in (*decision.notes, *pair_sentences(found.frontier, [decision.id])):
+        say(console, sentence)
     say(console, f"Model, card and decision record: {output} (read {output / 'card.md'}).")
     say(console, f"Predictions read {_listed(model.columns)}.")
 

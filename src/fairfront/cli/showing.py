@@ -15,7 +15,16 @@ from ..frontier import Frontier
 from ..measures import GroupRates
 from ..measures.disclosure import EXACT, ROUNDED
 from ..runs import Run
-from ..runs.options import leading_gap, main_error, main_gap, plain_id, suggested_id, tolerance_of, vouched_for
+from ..runs.options import (
+    leading_gap,
+    main_error,
+    main_gap,
+    pair_sentences,
+    plain_id,
+    suggested_id,
+    tolerance_of,
+    vouched_for,
+)
 from ..storage.foreign import SUFFIX, untrusted_types
 from .screen import say
 
@@ -70,7 +79,7 @@ def print_options(console: Console, run: Run) -> None:
         cells = [f"{each.figures[name]:.4f}" if "loss" in name else _digits(each.figures[name]) for name in names]
         table.add_row(str(each.id), *cells, each.mark, style="bold" if each.mark else None)
     console.print(table)
-    for line in _legend(front):
+    for line in (*_legend(front), *pair_sentences(front, [each.id for each in options])):
         say(console, line)
 
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..measures import Evaluation, GroupRates, evaluate_scores
 from ..measures.figures import larger_is_better
-from ..measures.intervals import error_interval, worst_gap_upper
+from ..measures.intervals import Sizes, error_interval, worst_gap_floor, worst_gap_upper
 from ..measures.operating import Operating, OperatingPoint
+from ..measures.pairs import worst_pair
 from ..measures.ratios import selection_ratio_lower
-from ..measures.significance import smallest_verifiable_gap
-from ..objectives import Array, warn_of_proxies
+from ..objectives import Array, Task, warn_of_proxies
 from ..validation import is_dask
 from .cutoffs import decisions, placed, probable, responses_of, second_class
 from .evaluating_parts import evaluate_parts
@@ -64,19 +66,23 @@ GAPS = {
 }
 
 
-def figures(record: Evaluation, name: str, confidence: float | None) -> Array:
+End = Callable[[GroupRates, str, float, Sizes | None], Array]
+
+
+def figures(record: Evaluation, name: str, confidence: float | None, end: End = worst_gap_upper) -> Array:
     """Return a column of an evaluation, as the end of its interval that has to hold when a confidence is given.
 
     That is the upper end of an error and of a gap, the lower end of the selection ratio (of each pair of groups on its
     own, because all have to hold). With several attributes ``tpr_gap`` is the worst of ``sex.tpr_gap``,
-    ``race.tpr_gap``..., and its upper end holds for all of them at once.
+    ``race.tpr_gap``..., and its upper end holds for all of them at once. ``end`` takes something else of a gap's
+    intervals than their upper end.
     """
     parts = [each for each in record.columns if each.rpartition(".")[2] == name and each != name]
     if name not in record.columns and parts:
         if larger_is_better(name):
             return np.asarray(np.fmin.reduce([figures(record, part, confidence) for part in parts]))
         sure = None if confidence is None else 1.0 - (1.0 - confidence) / len(parts)
-        return np.asarray(np.fmax.reduce([figures(record, part, sure) for part in parts]))
+        return np.asarray(np.fmax.reduce([figures(record, part, sure, end) for part in parts]))
     values = record[name]
     if confidence is None:
         return values
@@ -88,23 +94,28 @@ def figures(record: Evaluation, name: str, confidence: float | None) -> Array:
     if isinstance(rates, GroupRates) and kind == "selection_ratio":
         return selection_ratio_lower(rates, confidence, sizes)
     if isinstance(rates, GroupRates) and kind in GAPS:
-        return worst_gap_upper(rates, GAPS[kind], confidence, sizes)
+        return end(rates, GAPS[kind], confidence, sizes)
     return values
 
 
-def least_claim(record: Evaluation, name: str, confidence: float | None) -> str:
-    """Say the smallest gap that these rows could vouch for if none were observed, or nothing where it is no gap."""
-    kind = name.split(".")[-1]
-    if confidence is None or kind not in GAPS or kind == "recall_gap" or name not in record.columns:
+def least_claim(record: Evaluation, name: str, confidence: float | None, among: NDArray[np.intp], task: Task) -> str:
+    """Say the smallest gap that these rows could demonstrate at the rates of some models; nothing of other columns."""
+    if confidence is None or name.rpartition(".")[2] not in GAPS:
         return ""
-    rates = record.groups[name.rpartition(".")[0] or next(iter(record.groups))]
-    if not isinstance(rates, GroupRates):
+    parts = [name] if name in record.columns else [each for each in record.columns if each.endswith(f".{name}")]
+    sure = 1.0 - (1.0 - confidence) / len(parts)
+    floors = np.stack([figures(record, part, sure, worst_gap_floor) for part in parts])
+    floor = np.fmax.reduce(floors)
+    if np.isnan(floor[among]).all():
         return ""
-    sizes = {"tpr": rates.positives, "fpr": rates.negatives}.get(GAPS[kind], rates.weight)
-    two = np.sort(sizes[sizes > 0])[:2]
-    if len(two) < 2:
-        return ""
-    pairs = len(sizes) * (len(sizes) - 1) / 2
-    level = float(np.nanmean(rates.rate(GAPS[kind])))
-    claim = float(smallest_verifiable_gap(two[0], two[1], level, 1.0 - (1.0 - confidence) / pairs))
-    return f"{two[0]:.0f} and {two[1]:.0f} rows in the smallest groups cannot vouch for less than about {claim:.2g}"
+    place = int(among[np.nanargmin(floor[among])])
+    pair = worst_pair(record, parts[int(np.nanargmax(floors[:, place]))], place, task)
+    assert pair is not None
+    few = f"{pair.fewest[0]:.0f} and {pair.fewest[1]:.0f} people{pair.label}"
+    return f"with {few} in the smallest groups, no gap below about {_down(floor[place])} can be demonstrated"
+
+
+def _down(value: float) -> str:
+    """Return a number in two digits, rounded towards 0, so that no upper end is below what is told."""
+    unit = 10.0 ** (np.floor(np.log10(max(value, 1e-12))) - 1)
+    return f"{np.floor(value / unit + 1e-9) * unit:.2g}"

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..exceptions import InputError, require
 from ..measures import Calibration, Evaluation
 from ..measures.operating import Operating, OperatingPoint
+from ..measures.pairs import Pair, worst_pair
 from ..objectives import Array, proxy_sentences, warn_of_names
 from ..solvers import Status
 from .calibrating import calibration_of, recalibrated
@@ -164,9 +165,13 @@ class Frontier:
         """Return the names of an evaluation's figures."""
         return tuple(self.record(on).columns)
 
-    def least_claim(self, name: str, on: str | None, confidence: float | None) -> str:
-        """Say the smallest gap that the evaluation's rows could vouch for, even if none were observed."""
-        return least_claim(self.record(on), name, confidence)
+    def least_claim(self, name: str, on: str | None, confidence: float | None, among: NDArray[np.intp]) -> str:
+        """Say the smallest gap that the evaluation's rows could demonstrate at the rates of some points."""
+        return least_claim(self.record(on), name, confidence, among, self.facts.task)
+
+    def worst_pair(self, name: str, id: int, on: str | None = None) -> Pair | None:
+        """Return the two groups that make a point's worst gap or ratio, and the people it rests on."""
+        return worst_pair(self.record(on), name, self.place(id), self.facts.task)
 
     def place(self, id: int) -> int:
         """Return the row of the point with this id."""

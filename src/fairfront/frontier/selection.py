@@ -168,7 +168,7 @@ def _nothing(
     asked = ", ".join(f"{n} {'<=' if s > 0 else '>='} {b:g}" for n, b, s in bounds)
     found = ", ".join(f"{n} = {front.column(n, on, confidence)[place]:.4g}" for n, _, _ in bounds)
     surely = "" if confidence is None else f" at {confidence:.0%} confidence"
-    least = [text for n, _, _ in bounds if (text := front.least_claim(n, on, confidence))]
+    least = [text for n, _, _ in bounds if (text := front.least_claim(n, on, confidence, among))]
     idle = [str(front.ids[i]) for i in front.solved if over[i] == 0 and i not in among]
     marked = f"id {', '.join(idle)} would, but decides nearly everyone alike or no better than chance; " if idle else ""
     return (

@@ -3,7 +3,7 @@
 The files, from the ground up:
 
 - sums, contrasts, overall, rates, values, changes, calibration: figures of many models at once, as matrix products
-- intervals, ratios, significance, logistic: how sure figures are
+- intervals, ratios, significance, logistic: how sure figures are; pairs: whom a worst figure is between
 - part_sums, score_bins, table: the record of a frontier's evaluation, and what each part of the rows adds to it
 - gathering: columns of Dask collections that are narrow enough to be brought here
 - operating, judged, rewording: what a person gives to an audit, read once; cut-offs of many models
@@ -25,6 +25,7 @@ from .intervals import (
     paired_difference,
     rate_gap_intervals,
     wilson,
+    worst_gap_floor,
     worst_gap_upper,
 )
 from .overall import auc, error_rate, mean_squared_error
@@ -71,5 +72,6 @@ __all__ = [
     "smallest_verifiable_gap",
     "wilson",
     "worst_gap",
+    "worst_gap_floor",
     "worst_gap_upper",
 ]

@@ -124,13 +124,20 @@ def worst_gap_upper(rates: GroupRates, name: str, confidence: float = 0.95, size
     correct for choosing among N models. Groups without the rate are left out, as by `worst_gap`; NaN when
     fewer than two have it. ``sizes`` as in `rate_gap_intervals`.
     """
-    values, size = rates.rate(name), rows_behind(rates, name, sizes)
-    one, other = np.triu_indices(len(size), 1)
-    pairs = int(np.count_nonzero((size[one] > 0) & (size[other] > 0)))
-    level = 1.0 - (1.0 - check_confidence(confidence)) / max(1, pairs)
-    low, high = _gaps_between(values[:, one], size[one], values[:, other], size[other], level)
-    largest = np.maximum(np.abs(low), np.abs(high)).reshape(len(values), low[:1].size)
-    return np.asarray(np.fmax.reduce(largest, axis=1, initial=np.nan))
+    low, high = _all_pairs(rates, name, confidence, sizes)
+    return np.asarray(np.fmax.reduce(np.maximum(np.abs(low), np.abs(high)), axis=1, initial=np.nan))
+
+
+def worst_gap_floor(rates: GroupRates, name: str, confidence: float = 0.95, sizes: Sizes | None = None) -> Array:
+    """Return the smallest gap that could be demonstrated at such rates, (N,): half the width of the widest interval.
+
+        max over pairs of (high - low) / 2, each pair as in `worst_gap_upper`
+
+    An interval of this width reaches at least so far from 0, wherever it lies: no upper end is below it, and that of an
+    observed gap of 0 is about as large. It shrinks with more rows, and with rates near 0 or 1.
+    """
+    low, high = _all_pairs(rates, name, confidence, sizes)
+    return np.asarray(np.fmax.reduce((high - low) / 2.0, axis=1, initial=np.nan))
 
 
 def error_interval(error: ArrayLike, n: ArrayLike, confidence: float = 0.95) -> Interval:
@@ -156,6 +163,17 @@ def paired_difference(a_correct: ArrayLike, b_correct: ArrayLike, confidence: fl
     of_b = np.full(len(of_a), float(n - right_b.sum()))
     first, second = wilson(of_a, n, confidence), wilson(of_b, n, confidence)
     return _squared_and_added(of_a / n, first, of_b / n, second, _correlation(of_a, of_b, both, n))
+
+
+def _all_pairs(rates: GroupRates, name: str, confidence: float, sizes: Sizes | None) -> Interval:
+    """Return intervals of the gaps of all pairs of groups (and classes) that hold together, (N, pairs) each."""
+    values, size = rates.rate(name), rows_behind(rates, name, sizes)
+    one, other = np.triu_indices(len(size), 1)
+    pairs = int(np.count_nonzero((size[one] > 0) & (size[other] > 0)))
+    level = 1.0 - (1.0 - check_confidence(confidence)) / max(1, pairs)
+    low, high = _gaps_between(values[:, one], size[one], values[:, other], size[other], level)
+    shape = len(values), low[:1].size
+    return low.reshape(shape), high.reshape(shape)
 
 
 def _gaps_between(p1: Array, n1: Array, p2: Array, n2: Array, confidence: float) -> Interval:

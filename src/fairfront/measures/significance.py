@@ -55,9 +55,9 @@ def smallest_detectable_gap(
 
 
 def smallest_verifiable_gap(n1: ArrayLike, n2: ArrayLike, p: ArrayLike, confidence: float = 0.95) -> Array:
-    """Return the least upper end that n1 and n2 rows support: that of an observed gap of exactly 0 at rate p."""
+    """Return the smallest gap that n1 and n2 rows could demonstrate at rate p, as `worst_gap_floor` for one pair."""
     low, high = newcombe(np.multiply(p, n1), n1, np.multiply(p, n2), n2, confidence)
-    return np.maximum(-low, high)
+    return np.asarray((high - low) / 2.0)
 
 
 def bootstrap_gap(

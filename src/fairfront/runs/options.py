@@ -101,6 +101,29 @@ def options_of(front: Frontier, ids: Iterable[int]) -> list[Option]:
     return [_option(front, front.place(id), marks.get(id, "")) for id in ids]
 
 
+def pair_sentences(front: Frontier, ids: Iterable[int]) -> list[str]:
+    """Say which two groups make the gap of each point, and how many people it rests on; points with one pair together.
+
+    Where groups are not compared, say which.
+    """
+    gap = main_gap(front)
+    found: dict[tuple[str, str], list[str]] = {}
+    for id in ids:
+        pair = front.worst_pair(gap, id)
+        if pair is not None:
+            found.setdefault((pair.attribute, pair.words), []).append(str(id))
+    several = len(front.facts.sensitive) > 1
+    said = [
+        f"{gap.replace('_', ' ')} of id {', '.join(some)}: between {words}" + (f", by {attribute}." if several else ".")
+        for (attribute, words), some in found.items()
+    ]
+    left_out = [(name, len(dict(front.facts.sensitive)[name]), levels) for name, levels in front.facts.left_out]
+    return said + [
+        f"Gaps of {name} are over {c} of {c + len(levels)} groups; not compared, for too few rows: {', '.join(levels)}."
+        for name, c, levels in left_out
+    ]
+
+
 def _axes(front: Frontier) -> Array:
     columns = np.column_stack([front.column(main_error(front)), front.column(leading_gap(front))])
     return np.nan_to_num(columns, nan=1e9, posinf=1e9)

@@ -48,9 +48,33 @@ function card(role, title, place, choose, hint) {
   if (ratio) lines.push(figureLine("Selection ratio", part.columns.get(ratio)[place], ratio));
   return el("article", { class: `card ${role}`, "data-role": role, "data-id": raw.points.ids[place] },
     el("h3", null, badge(role), title, el("span", { class: "id" }, named(nameOf(place)))),
-    el("dl", null, lines), groupLines(part, place),
+    el("dl", null, lines), pairLine(part, place), groupLines(part, place),
     role !== "plain" && place !== raw.points.plain ? el("p", { class: "against" }, againstPlain(place)) : el("p", { class: "against" }, role === "plain" ? raw.facts.trained ? "What training gives when no gap is asked for." : "The candidate with the smallest error, which the others are compared with." : `The ${PLAIN} itself.`),
     role !== "chosen" && place !== state.chosen ? el("button", { type: "button", class: "small screen-only", on: { click: () => choose(place) } }, "Choose this one") : null);
+}
+
+// The two groups that make the gap, and how many people it rests on.
+function pairLine(part, place) {
+  const pair = part && part.columns.has(state.gap) ? worstPair(attributeOfColumn(part, state.gap), kindOf(state.gap).replace(/_gap$/, ""), place) : null;
+  if (!pair) return null;
+  const people = (g) => whole((pair.attribute.rows[pair.rate] || pair.attribute.n)[g]);
+  return el("p", { class: "against pair" }, "The gap is between ", named(pair.attribute.levels[pair.low]), ` (${people(pair.low)} people) and `,
+    named(pair.attribute.levels[pair.high]), ` (${people(pair.high)}).`);
+}
+
+// Lowest and highest group of a rate, over all classes where it has several; null where fewer than two have it.
+function worstPair(attribute, name, place) {
+  const rates = name === "recall" ? attribute.recalls : attribute.known(name) ? [name] : [];
+  let found = null;
+  for (const rate of rates) {
+    const known = attribute.levels.map((_, g) => g).filter((g) => Number.isFinite(attribute.rate(rate, place, g)));
+    if (known.length < 2) continue;
+    const sorted = known.sort((a, b) => attribute.rate(rate, place, a) - attribute.rate(rate, place, b));
+    const [low, high] = [sorted[0], sorted[sorted.length - 1]];
+    const spread = attribute.rate(rate, place, high) - attribute.rate(rate, place, low);
+    if (!found || spread > found.spread) found = { attribute, rate, low, high, spread };
+  }
+  return found;
 }
 
 // The notion's rate in each group as thin bars.
