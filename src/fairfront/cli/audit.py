@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from ..exceptions import InputError
+from .screen import SMALL
 
 if TYPE_CHECKING:
     from ..measures import Audit
@@ -49,9 +50,7 @@ def audit(
     min_size: Annotated[int, typer.Option(help="Smaller groups are listed and not compared.", min=1)] = 30,
     confidence: Annotated[float, typer.Option(help="Confidence of intervals.")] = 0.95,
     simultaneous: Annotated[bool, typer.Option(help="Intervals of gaps hold for all groups together.")] = False,
-    small: Annotated[
-        int, typer.Option(help="Counts below it are rounded: 10, or 0 for exact counts where the rows are kept.")
-    ] = 10,
+    small: Annotated[int, typer.Option(help=SMALL)] = 10,
 ) -> None:
     """Show how decisions differ between groups and how sure that is.
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ..exceptions import InputError
+from .screen import DATA, SMALL
 
 
 def report(
@@ -17,6 +18,8 @@ def report(
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     trust: Annotated[list[str] | None, typer.Option(help="Type inside an estimator that may be loaded.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file.")] = False,
+    small: Annotated[int, typer.Option(help=SMALL)] = 10,
+    data: Annotated[Path | None, typer.Option(help=DATA)] = None,
 ) -> None:
     """Write the explorer of a run: one page in which a person chooses.
 
@@ -29,5 +32,5 @@ def report(
 
     if output.exists() and not overwrite:
         raise InputError(f"{output} exists, expected a new file; give another name, or --overwrite.")
-    written = run_at(run, trust).to_html(output, chosen=id, title=title)
+    written = run_at(run, trust, small, data).to_html(output, chosen=id, title=title)
     typer.echo(f"{written} ({written.stat().st_size / 1e3:.0f} KB): open it in a browser.")

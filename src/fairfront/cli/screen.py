@@ -6,6 +6,9 @@ from typing import Any
 
 from rich.console import Console
 
+SMALL = "Counts below it are rounded: 10, or 0 for exact counts, for use where the rows are kept."
+DATA = "With --small 0: the file that the run was traced from."
+
 
 def screen(**options: Any) -> Console:
     """Return a console without emoji, so that a group or path with ``:id:`` in it is printed so."""

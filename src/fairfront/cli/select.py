@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..exceptions import InputError
-from .screen import say, screen
+from .screen import DATA, SMALL, say, screen
 
 if TYPE_CHECKING:
     from ..runs import Run
@@ -37,6 +38,8 @@ def select(
     keep: Annotated[str, typer.Option(help="What stays in the run: all, or chosen (with the plain model).")] = "all",
     trust: Annotated[list[str] | None, typer.Option(help="Type inside an estimator that may be loaded.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output folder.")] = False,
+    small: Annotated[int, typer.Option(help=SMALL)] = 10,
+    data: Annotated[Path | None, typer.Option(help=DATA)] = None,
 ) -> None:
     """Choose a point of a run and write it as a model with its card.
 
@@ -44,24 +47,27 @@ def select(
 
     Example: fairfront select run --least-gap tpr --within error:0.005 --by "A. Smith" -o model
     """
-    from ..runs.decision import check_recordable
+    from ..runs.decision import candidates, check_recordable
     from ..runs.keeping import keep_only
     from ..runs.options import pair_sentences, plain_id
     from ..runs.run import record_decision
+    from ..runs.tracing_tables import with_exact_counts
     from ..storage.folders import check_new_folder
-    from .reading_runs import run_at
+    from .reading_runs import check_data, run_at
 
     if keep not in ("all", "chosen"):
         raise InputError(f"--keep is {keep!r}, expected all or chosen.")
     check_new_folder(output, overwrite=overwrite)
-    found = run_at(run, trust)
-    check_recordable(found)
+    check_data(small, data)
+    stored = run_at(run, trust)
+    check_recordable(stored)
+    found = stored if data is None or small else with_exact_counts(stored, data)
     rule = _rule(found, least_gap, within, at_most, id, knee, confidence)
     model, decision = found.decide(reason=reason, by=by, **rule)
     model.save(output, overwrite=overwrite, onnx=onnx)
-    found = record_decision(found, decision)
+    stored = record_decision(stored, replace(decision, candidates=candidates(stored, decision.id)))
     if keep == "chosen":
-        keep_only(found, (decision.id, plain_id(found.frontier)))
+        keep_only(stored, (decision.id, plain_id(stored.frontier)))
     console = screen()
     say(console, f"id {decision.id}: {decision.rule_words}.")
     for sentence in (*decision.notes, *pair_sentences(found.frontier, [decision.id])):

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from .screen import screen
+from .screen import DATA, SMALL, screen
 
 
 def show(
@@ -16,6 +16,8 @@ def show(
     id: Annotated[list[int] | None, typer.Option(help="Point whose rates are shown; may be repeated.")] = None,
     trust: Annotated[list[str] | None, typer.Option(help="Type inside an estimator that may be loaded.")] = None,
     json_output: Annotated[bool, typer.Option("--json", help="Write the options as JSON.")] = False,
+    small: Annotated[int, typer.Option(help=SMALL)] = 10,
+    data: Annotated[Path | None, typer.Option(help=DATA)] = None,
 ) -> None:
     """Show a run: its options, a picture, and rates per group.
 
@@ -27,7 +29,7 @@ def show(
     from .reading_runs import run_at
     from .showing import options_json, print_compared, print_next, print_options, print_picture, print_rates
 
-    found = run_at(run, trust)
+    found = run_at(run, trust, small, data)
     if json_output:
         typer.echo(json.dumps(options_json(found), indent=1, allow_nan=False))
         return

@@ -89,11 +89,16 @@ def check_recordable(run: Run) -> None:
         )
 
 
+def candidates(run: Run, id: int) -> tuple[dict[str, Any], ...]:
+    """Return the options that were listed, and the chosen one, with their figures on validation."""
+    shown = run.shown
+    options = options_of(run.frontier, dict.fromkeys((*shown, id)))
+    return tuple({"id": o.id, "mark": o.mark, "shown": o.id in shown, **_plain(o.figures)} for o in options)
+
+
 def decided(run: Run, id: int, rule: Mapping[str, Any], reason: str, by: str) -> Decision:
     """Return the record of a choice from a run."""
     given = {name: value for name, value in rule.items() if value is not None or name == "confidence"}
-    shown = run.shown
-    options = options_of(run.frontier, dict.fromkeys((*shown, id)))
     return Decision(
         id=id,
         rule=given,
@@ -102,7 +107,7 @@ def decided(run: Run, id: int, rule: Mapping[str, Any], reason: str, by: str) ->
         at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         opened=1 + len(run.decisions),
         points=len(run.frontier),
-        candidates=tuple({"id": o.id, "mark": o.mark, "shown": o.id in shown, **_plain(o.figures)} for o in options),
+        candidates=candidates(run, id),
         data=run.manifest["data"].get("sha256"),
         notes=run.frontier.sentences[len(run.frontier.facts.notions) :],
     )

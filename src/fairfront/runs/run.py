@@ -13,6 +13,7 @@ from ..explorer import Details, write_explorer
 from ..frontier import Frontier
 from ..frontier.points import LinearPoints
 from ..frontier.saving import load_frontier, write_frontier
+from ..measures.disclosure import LIMIT
 from ..measures.words import in_shell, marked_in_shell, reference_words
 from ..storage.folders import write_file, write_folder, write_numbered
 from ..storage.packages import read_package, write_package
@@ -116,10 +117,18 @@ class Run:
             title=title or f"{self.manifest['settings']['target']}: the trade-off",
             command=f"fairfront select {where} --id {{id}} -o model",
             python=f"model = ff.load({str(self.path or 'run')!r}).select(id={{id}})",
+            small=0 if self.exact else LIMIT,
         )
+
+    @property
+    def exact(self) -> bool:
+        """Tell whether counts are exact, small ones too; such a run is for use in memory and is not written."""
+        return self.details is not None and self.details.small == 0
 
     def save(self, path: Any, *, overwrite: bool = False) -> Path:
         """Write the run as one folder of arrays and JSON, whole or not at all."""
+        if self.exact:
+            raise InputError("this run has exact counts, which are not written; save the run that they were added to.")
         return write_folder(Path(path), self._fill, overwrite=overwrite)
 
     def _fill(self, folder: Path) -> None:

@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..exceptions import FairfrontError, ProxyWarning
+from ..exceptions import FairfrontError, GroupWarning, InputError, ProxyWarning
 from ..explorer import describe_points
 from ..frontier import Frontier
 from ..frontier.points import LinearPoints
 from ..frontier.saving import published_frontier
+from ..measures.disclosure import LIMIT
 from ..measures.rewording import reworded
 from ..objectives import warn_of_names
 from ..solvers import Newton
@@ -105,25 +106,46 @@ def _run_of(
         front = _trace(train, ready, kept)
     steady = _stability(front, train, settings, progress)
     del train
-    held = ready.part("validation")
-    front = front.evaluate(held.X, held.y, sensitive_features=held.groups, sample_weight=held.weight)
-    held = held.seen()  # rows of a file larger than memory, or a sample of them
-    known: dict[str, Any] = {"sensitive_features": held.groups, "sample_weight": held.weight}
-    details = describe_points(front, held.X, held.y, **known)
-    front = published_frontier(front)  # what is shown now is what the files will say
-    del held
     origin: Mapping[str, Any] = {
         "name": Path(data).name if isinstance(data, (str, Path)) else "data frame",
         "sha256": source.sha256(),
     }
-    return Run(
-        frontier=front,
-        encoder=ready.encoder,
-        manifest=manifest_of(ready, origin, shortlist(front)),
-        stability=steady,
-        details=details,
-        tested=judged_on_test(front, ready.part("test"), settings, progress),
-    )
+    run = judged(Run(front, ready.encoder, {}, steady), ready, progress)
+    return replace(run, manifest=manifest_of(ready, origin, shortlist(run.frontier)))
+
+
+def judged(run: Run, ready: Prepared, progress: Any, small: int = LIMIT) -> Run:
+    """Return a run whose points are judged: on validation for choosing, on test for the card.
+
+    What is shown is what the files will say: published counts, unless ``small`` is 0.
+    """
+    held = ready.part("validation")
+    front = run.frontier.evaluate(held.X, held.y, sensitive_features=held.groups, sample_weight=held.weight)
+    held = held.seen()  # rows of a file larger than memory, or a sample of them
+    known: dict[str, Any] = {"sensitive_features": held.groups, "sample_weight": held.weight}
+    details = describe_points(front, held.X, held.y, small=small, **known)
+    front = published_frontier(front) if small else front
+    del held
+    tested = judged_on_test(front, ready.part("test"), ready.settings, progress, small)
+    return replace(run, frontier=front, details=details, tested=tested)
+
+
+def with_exact_counts(run: Run, data: Any, progress: Any = "auto") -> Run:
+    """Return a run with exact counts, small ones too, from the file that it was traced from; nothing is refitted.
+
+    Files of a run have published counts only (`fairfront.measures.disclosure`); this is for use where rows are kept.
+    """
+    settings = Settings.from_json(run.manifest["settings"])
+    source = open_source(data, delimiter=settings.delimiter, missing=settings.missing)
+    if source.sha256() != run.manifest["data"].get("sha256"):
+        raise InputError(
+            f"{data} is not the file that the run was traced from ({run.manifest['data']['name']}, by its sha256), "
+            "expected the same rows for exact counts; give that file."
+        )
+    bare = replace(run, frontier=replace(run.frontier, evaluations={}))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GroupWarning)
+        return judged(bare, prepare(source, settings, progress), progress, small=0)
 
 
 def _trace(train: Part, ready: Prepared, kept: Mapping[str, Any]) -> Frontier:
