@@ -112,6 +112,15 @@ def test_where_nothing_has_room_all_counts_are_rounded() -> None:
     np.testing.assert_array_equal(shown[:, :, 1], cells[:, :, 1])
 
 
+def test_parts_of_a_few_people_stay_in_proportion() -> None:
+    """One of three people approved is not five of five, though three are published as five."""
+    cells = np.array([[[[1.0, 2.0], [40.0, 60.0]], [[300.0, 400.0], [500.0, 600.0]]]])
+    shown = published(cells)[2]
+    assert shown[0, 0, 0].tolist() == [0.0, 5.0]
+    flipped = published(cells[..., ::-1])[2]
+    assert flipped[0, 0, 0].tolist() == [5.0, 0.0]
+
+
 def test_strays_are_rounded_and_the_number_of_all_rows_stays() -> None:
     n = publish_sizes(np.array([3343.0, 654.0, 3.0]), 2, 2)
     assert n.tolist() == [3341.0, 654.0, 5.0]

@@ -15,7 +15,7 @@ from ..frontier.points import LinearPoints
 from ..frontier.saving import published_frontier
 from ..measures.disclosure import LIMIT
 from ..measures.rewording import reworded
-from ..objectives import warn_of_names
+from ..objectives import Groups, warn_of_names
 from ..solvers import Newton
 from ..storage.checkpoints import check_checkpoint
 from ..tables.reading import open_source
@@ -142,10 +142,23 @@ def with_exact_counts(run: Run, data: Any, progress: Any = "auto") -> Run:
             f"{data} is not the file that the run was traced from ({run.manifest['data']['name']}, by its sha256), "
             "expected the same rows for exact counts; give that file."
         )
-    bare = replace(run, frontier=replace(run.frontier, evaluations={}))
+    ready = prepare(source, settings, progress)
+    facts = replace(run.frontier.facts, left_out=_left_out(run.frontier, ready))
+    bare = replace(run, frontier=replace(run.frontier, facts=facts, evaluations={}))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GroupWarning)
-        return judged(bare, prepare(source, settings, progress), progress, small=0)
+        return judged(bare, ready, progress, small=0)
+
+
+def _left_out(front: Frontier, ready: Prepared) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the groups of train that training left out of the gaps, whose names no file has."""
+    known = dict(front.facts.sensitive)
+    if ready.settings.group_probabilities:
+        return ()
+    groups = Groups(cross=ready.settings.cross, min_size=1)
+    found = groups.resolve(ready.part("train").groups, ready.part("train").n)
+    out = [(each.name, tuple(level for level in each.levels if level not in known[each.name])) for each in found]
+    return tuple((name, levels) for name, levels in out if levels)
 
 
 def _trace(train: Part, ready: Prepared, kept: Mapping[str, Any]) -> Frontier:
