@@ -11,6 +11,7 @@ import pytest
 
 import fairfront as ff
 from cli_for_tests import fairfront
+from trial_for_tests import census, strays, write_csv
 
 BASE = ("--target", "y", "--stability", 0, "--points", 4)
 TREES = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
@@ -186,3 +187,54 @@ def test_other_peoples_folders_and_names_stay(folder: Path, tmp_path: Path) -> N
     ):
         manifest.write_text(json.dumps(found | change))
         assert words in fairfront("show", run, code=2)
+
+
+def test_exact_counts_need_the_rows_and_stay_out_of_the_run(tmp_path: Path) -> None:
+    data = write_csv(strays(1500), tmp_path / "strays.csv")
+    run, page = tmp_path / "run", tmp_path / "page.html"
+    fairfront("trace", data, "--target", "outcome", "--favourable", "passed", "--groups", "race", "-o", run)
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    assert "needs the rows" in fairfront("show", run, "--small", 0, code=2)
+    assert "leave it out" in fairfront("show", run, "--data", data, code=2)
+    other = write_csv(strays(1400), tmp_path / "other.csv")
+    assert "is not the file" in fairfront("report", run, "--small", 0, "--data", other, "-o", page, code=2)
+    assert "Exact counts" in fairfront("show", run, "--small", 0, "--data", data)
+    fairfront("report", run, "--small", 0, "--data", data, "-o", page)
+    assert '"small":0' in page.read_text()
+    fairfront("select", run, "--id", 0, "--small", 0, "--data", data, "-o", tmp_path / "model")
+    assert "Exact counts" in (tmp_path / "model" / "card.md").read_text()
+    assert {path: path.read_bytes() for path in before} == before
+    fairfront("select", run, "--id", 0, "-o", tmp_path / "again")
+    first, second = (json.loads(path.read_text())["candidates"] for path in sorted((run / "decisions").iterdir()))
+    assert first == second  # figures of the record are the published ones
+
+
+def test_three_strays_leave_every_gap_defined(tmp_path: Path) -> None:
+    data = write_csv(strays(), tmp_path / "strays.csv")
+    words = ("--target", "outcome", "--favourable", "passed", "--groups", "race", "--stability", 0)
+    said = fairfront("trace", data, *words, "-o", tmp_path / "run")
+    assert "not defined" not in said
+    fairfront("select", tmp_path / "run", "--id", 2, "-o", tmp_path / "model")
+    card = (tmp_path / "model" / "card.md").read_text()
+    assert "| White | 6" in card
+    assert "| Other | 1" in card
+    assert "hidden" not in card
+    assert "Tiny" not in card
+
+
+def test_weights_are_not_printed_as_people(tmp_path: Path) -> None:
+    data = write_csv(census(8000), tmp_path / "census.csv")
+    words = ("--target", "income", "--favourable", "50000+.", "--groups", "sex", "--weight", "instance_weight")
+    run = tmp_path / "run"
+    said = fairfront("trace", data, *words, "--stability", 0, "-o", run)
+    assert "weighted by" in said
+    details = json.loads((run / "details.json").read_text())
+    for attribute in details["attributes"]:
+        assert max(attribute["n"]) <= 1600
+        assert max(map(max, attribute["rates"]["selection"]["gained"])) <= 1600
+    fairfront("select", run, "--id", 0, "-o", tmp_path / "model")
+    card = (tmp_path / "model" / "card.md").read_text()
+    assert "weighted by `instance_weight`" in card
+    assert "| (all rows) | 1600 |" in card
+    refused = fairfront("select", run, "--at-most", "tpr_gap=0.0001", "-o", tmp_path / "other", code=2)
+    assert not [int(word) for word in refused.replace(",", " ").split() if word.isdigit() and int(word) > 8000]

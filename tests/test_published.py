@@ -11,7 +11,7 @@ from fairfront.measures import Evaluation, evaluate_scores
 from fairfront.measures.disclosure import LIMIT, POOLED
 from fairfront.measures.published import pool_of, published
 from fairfront.objectives import Groups
-from trial_for_tests import RACES, matrix, strays, students
+from trial_for_tests import matrix, strays, students
 
 
 def judged(kind: str, columns: dict, n: int = 260, weight: np.ndarray | None = None, seed: int = 0) -> Evaluation:
@@ -87,7 +87,8 @@ def eight_races() -> ff.Frontier:
     X, train = matrix(rows, "lsat", "ugpa", "family_income"), slice(0, 4_000)
     groups = ff.Groups(min_size=10)
     kept = {"sensitive_features": rows["race"][train], "favourable": "passed", "groups": groups, "n_points": 6}
-    front = ff.trace(X[train], rows["outcome"][train], **kept)
+    with pytest.warns(ff.GroupWarning, match="Puertorican"):  # at least ten people passed in every other race
+        front = ff.trace(X[train], rows["outcome"][train], **kept)
     later = slice(4_000, None)
     return front.evaluate(X[later], rows["outcome"][later], sensitive_features=rows["race"][later])
 
@@ -97,7 +98,8 @@ def test_no_group_of_a_hundred_leaves_the_page_and_worst_gaps_are_over_all_shown
     record = front.evaluations["validation"]
     shown = published(record, front.facts.task)
     rates, exact = shown.groups["group"], record.groups["group"]
-    large = [race for race in RACES if exact.n[exact.levels.index(race)] >= 100]
+    large = [race for race, n in zip(exact.levels, exact.n, strict=True) if n >= 100]
+    assert len(large) >= 5
     assert set(large) <= set(rates.levels)
     assert np.isfinite(rates.tpr[:, [rates.levels.index(race) for race in large]]).all()
     spread = np.nanmax(rates.tpr, axis=1) - np.nanmin(rates.tpr, axis=1)
