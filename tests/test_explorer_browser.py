@@ -40,6 +40,19 @@ def test_opens_on_the_decision_with_pythons_figures(visit: Any, written: Path) -
     found.check_quiet()
 
 
+@pytest.mark.filterwarnings("ignore::fairfront.ProxyWarning")
+def test_what_has_to_be_known_of_probabilities_is_said_first(visit: Any, tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    p, X = random.choice([0.2, 0.4, 0.6], 900), random.normal(size=(900, 2))
+    y = (X[:, 0] + random.normal(size=900) > 0).astype(int)
+    proxy = ff.GroupProbabilities({"a": p, "b": 1 - p}, name="race")
+    front = ff.trace(X, y, sensitive_features=proxy, n_points=3, progress=False)
+    front = front.evaluate(X, y, sensitive_features=proxy)
+    found = visit(front.to_html(tmp_path / "page.html"))
+    assert "usually understate gaps between people" in found.page.locator("#notices p").first.inner_text()
+    found.check_quiet()
+
+
 def test_bars_are_pythons_rates(visit: Any, written: Path) -> None:
     front, found = loans()[0], visit(written)
     rates = front.evaluations["validation"].groups["group"]

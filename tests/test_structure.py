@@ -37,7 +37,7 @@ ORDER = [
     "cli",
     "__main__",
 ]
-LATE = {("frontier", "plots"), ("frontier", "explorer"), ("measures", "explorer")}
+LATE = {("frontier", "plots"), ("frontier", "explorer")}
 FILES = sorted(SOURCE.rglob("*.py"))
 TESTS = [path for path in sorted(Path(__file__).parent.rglob("*.py")) if path.name != "waiting_for_tests.py"]
 

@@ -1,6 +1,6 @@
 """The methods that the paper names, each in one small file, for comparison only.
 
-All but `ferm`, `balashankar` and `covariance` take a function w -> (h (m,), J (m, d)) and answer with a `Found`.
+All but `ferm` and `balashankar` take a function w -> (h (m,), J (m, d)) and answer with a `Found`.
 """
 
 from .almo import almo

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..objectives import Array, Attribute, GroupProbabilities, Groups
-from ..objectives.cells import FEWEST
+from ..objectives import Array, Attribute, GroupProbabilities, Groups, count_in_words
 
 REFERENCE, COMPARED, TOO_FEW, MISSING, ALL = "reference", "compared", "too few", "missing", "all"
 NO_GROUP = "(missing)"
@@ -126,7 +125,7 @@ def _lines(attribute: Attribute, min_size: int, soft: bool) -> Lines:
 
 
 def _check_sizes(attribute: Attribute, sizes: Array, big: NDArray[np.bool_], min_size: int) -> None:
-    told = [f"{level} {_said(size)}" for level, size in zip(attribute.levels, sizes, strict=True)]
+    told = [f"{level} {count_in_words(size)}" for level, size in zip(attribute.levels, sizes, strict=True)]
     counts = ", ".join(told if len(told) <= 10 else [*told[:9], f"and {len(told) - 9} more"])
     if big.sum() < 2:
         raise InputError(
@@ -135,14 +134,9 @@ def _check_sizes(attribute: Attribute, sizes: Array, big: NDArray[np.bool_], min
         )
     if not big[-1]:
         raise InputError(
-            f"reference group {attribute.reference!r} of {attribute.name!r} has {_said(sizes[-1])} rows, expected at "
-            f"least {min_size}; choose another or pass groups=Groups(min_size=...)."
+            f"reference group {attribute.reference!r} of {attribute.name!r} has {count_in_words(sizes[-1])} rows, "
+            f"expected at least {min_size}; choose another or pass groups=Groups(min_size=...)."
         )
-
-
-def _said(size: float) -> str:
-    """Return a number of rows for a message, which may be logged: small ones are not told."""
-    return f"{size:g}" if size >= FEWEST else f"fewer than {FEWEST}"
 
 
 def count(lines: Lines, truth: NDArray[np.intp], decided: NDArray[np.intp], K: int, weight: Array | None) -> Counts:

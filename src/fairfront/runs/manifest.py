@@ -13,6 +13,7 @@ import threadpoolctl
 
 from .. import __version__
 from ..exceptions import InputError
+from ..objectives.small_counts import FEWEST
 from .preparing import Prepared
 from .settings import Settings
 
@@ -34,6 +35,7 @@ PACKAGES = ("numpy", "scipy", "scikit-learn", "narwhals", "pyarrow", "lightgbm",
 
 def manifest_of(prepared: Prepared, data: Mapping[str, Any], shown: Sequence[int]) -> dict[str, Any]:
     """Return the manifest of a run: data, schema, split, settings, versions, BLAS, seed, ids of the options listed."""
+    unlabelled = prepared.unlabelled
     return {
         "format": FORMAT,
         "schema": SCHEMA,
@@ -42,7 +44,7 @@ def manifest_of(prepared: Prepared, data: Mapping[str, Any], shown: Sequence[int
         "columns": prepared.schema.to_json(),
         "features": list(prepared.features),
         "findings": [{"column": f.column, "kind": f.kind, "sentence": f.sentence} for f in prepared.findings],
-        "rows_without_target": small(prepared.unlabelled),
+        "rows_without_target": f"fewer than {FEWEST}" if 0 < unlabelled < FEWEST else unlabelled,
         "split": {"rule": prepared.split_words, "sha256": prepared.split_digest, "rows": prepared.sizes},
         "settings": prepared.settings.to_json(),
         "sensitive": used_where(prepared.settings),
@@ -50,11 +52,6 @@ def manifest_of(prepared: Prepared, data: Mapping[str, Any], shown: Sequence[int
         "keep": "all",
         "shown": list(shown),
     }
-
-
-def small(count: int, limit: int = 10) -> int | str:
-    """Return a count, or words in the place of one that is small."""
-    return f"fewer than {limit}" if 0 < count < limit else count
 
 
 def used_where(settings: Settings) -> dict[str, str]:

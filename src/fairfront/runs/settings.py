@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from ..exceptions import InputError
 from ..objectives import LOSSES, NOTIONS, Groups
+from ..objectives.small_counts import FEWEST
 from ..tables.reading import MISSING
 
 Model = Literal["linear", "boosting"]
@@ -15,7 +16,6 @@ Names = tuple[str, ...]
 References = tuple[tuple[str, str], ...]
 PROXY = "group"
 """What the attribute is called whose groups are columns of probabilities."""
-SMALLEST = 10
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,9 @@ class Settings:
             object.__setattr__(self, "notion", (usual,))
         for name in self.notion:
             NOTIONS[name]
-        if self.min_size < SMALLEST:
+        if self.min_size < FEWEST:
             raise InputError(
-                f"min_size is {self.min_size}, expected at least {SMALLEST}: figures of fewer people are not written "
+                f"min_size is {self.min_size}, expected at least {FEWEST}: figures of fewer people are not written "
                 "to files."
             )
         if self.model not in ("linear", "boosting"):

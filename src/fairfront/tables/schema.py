@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 from ..exceptions import InputError
+from ..objectives.small_counts import FEWEST
 
 Kind = Literal["number", "category"]
-SMALL = 10
-FEWER = f"fewer than {SMALL}"
+FEWER = f"fewer than {FEWEST}"
 
 
 @dataclass(frozen=True)
@@ -84,8 +84,8 @@ class Schema:
 
 
 def _hidden(count: int) -> int | str:
-    return FEWER if 0 < count < SMALL else count
+    return FEWER if 0 < count < FEWEST else count
 
 
 def _shown(column: Mapping[str, Any]) -> int:
-    return SMALL - 1 if column["n_missing"] == FEWER else int(column["n_missing"])
+    return FEWEST - 1 if column["n_missing"] == FEWER else int(column["n_missing"])

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
+from ..objectives import count_in_words
 from .cells import number_text
 from .codes import Codes
 from .source import nearest
@@ -51,8 +52,7 @@ class Target:
         """Say that rows without a label were left out, with the count unless it is small."""
         if not self.dropped:
             return None
-        count = "fewer than 10" if self.dropped < 10 else self.dropped
-        return f"{count} rows without a label were left out."
+        return f"{count_in_words(self.dropped)} rows without a label were left out."
 
 
 def read_target(table: Table, name: str, favourable: Any = None, *, regression: bool = False) -> Target:
