@@ -29,7 +29,8 @@ def weighted() -> tuple[Any, Any, dict[str, Any]]:
     rows = census(4_000)
     given = {"sensitive_features": {"race": rows["race"], "sex": rows["sex"]}, "favourable": "50000+."}
     X = matrix(rows, "age", "study", "weeks", "kind")
-    return X, rows["income"], given | {"sample_weight": rows["instance_weight"], "n_points": 6}
+    given |= {"sample_weight": rows["instance_weight"], "groups": ff.Groups(min_size=4), "n_points": 6}
+    return X, rows["income"], given
 
 
 def skewed() -> tuple[Any, Any, dict[str, Any]]:
