@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 import fairfront as ff
-from fairfront.measures.scored import figures_of
+from fairfront.measures.scored import bins_of, drawn_counts, figures_of
 from fairfront.measures.tallies import ScoredRows
 
 
@@ -118,3 +118,42 @@ def test_probabilities_of_0_and_1_are_scores(labels: tuple[Any, Any]) -> None:
     assert found.tables["group"]["auc"][-1] == pytest.approx(roc_auc_score(y == labels[1], p))
     plain = ff.audit(y, p, sensitive_features=random.choice(["a", "b"], 200))
     assert "auc" in plain.tables["group"]
+
+
+def test_rows_and_counts_are_drawn_alike() -> None:
+    weight = np.array([[3.0, 0.0, 40.0, 7.0], [20.0, 5.0, 0.0, 25.0]])
+    rows = drawn_counts(weight, 100, 4000, np.random.default_rng(0))
+    counts = drawn_counts(weight * (1.0 + 1e-9), 100, 4000, np.random.default_rng(0))  # not whole: a multinomial
+    for found in (rows, counts):
+        assert found.shape == (4000, 2, 4)
+        assert (found.sum(axis=(1, 2)) == 100).all()
+        np.testing.assert_allclose(found.mean(axis=0), weight, atol=0.35)
+        np.testing.assert_allclose(found.var(axis=0), weight * (1.0 - weight / 100.0), rtol=0.1, atol=1e-12)
+
+
+@pytest.mark.parametrize("block", [1, 7, 1 << 14])
+def test_bins_do_not_depend_on_how_many_are_taken_at_a_time(monkeypatch, block) -> None:
+    random = np.random.default_rng(0)
+    for weight in (None, random.uniform(size=3000)):
+        scores = np.round(random.uniform(size=3000), 3)
+        tally = ScoredRows(scores, random.uniform(size=3000) < scores, weight, True, False).tally()
+        whole = bins_of(tally)
+        monkeypatch.setattr("fairfront.measures.scored.BLOCK", block)
+        parts = bins_of(tally)
+        monkeypatch.undo()
+        np.testing.assert_allclose(parts.sums, whole.sums, rtol=1e-12)
+        assert (parts.area, parts.distance) == pytest.approx((whole.area, whole.distance), rel=1e-12)
+        up, down = whole.sums[0].sum(axis=1)
+        sides = (tally.up, tally.down)
+        curve = [np.concatenate([np.zeros(1), np.cumsum(side) / side.sum()]) for side in sides]
+        assert whole.distance == pytest.approx(np.abs(curve[0] - curve[1]).max(), rel=1e-12)
+        assert whole.area / (up * down) == pytest.approx(1.0 - np.trapezoid(curve[0], curve[1]), rel=1e-12)
+
+
+def test_the_line_of_all_rows_is_that_of_every_attribute() -> None:
+    random = np.random.default_rng(0)
+    p = random.uniform(size=400)
+    groups = {"one": random.integers(2, size=400), "two": random.integers(3, size=400)}
+    found = ff.audit(random.uniform(size=400) < p, p, sensitive_features=groups, n_resamples=50).groups
+    for name in ("auc_lower", "ks_upper", "brier_upper", "slope_lower"):
+        assert found["one"].columns[name][-1] == found["two"].columns[name][-1]

@@ -48,7 +48,8 @@ def logistic_line(value: Array, up: Array, down: Array, size: float, sign: float
     x, share = _log_odds(middle, sign), mass / total
     centre = float(x @ share)
     spread = float(np.sqrt((x - centre) ** 2 @ share)) or 1.0
-    slope, offset, settled = _newton(((x - centre) / spread)[None], positive / mass, share)
+    start = np.array([[spread], [centre]])  # the line of scores that are calibrated
+    slope, offset, settled = _newton(((x - centre) / spread)[None], positive / mass, share, start)
     if not settled[0] and len(x) == len(value):
         return np.nan, np.nan
     line = np.array([slope[0], offset[0]]) if settled[0] else np.zeros(2)
@@ -92,14 +93,18 @@ def _sums(value: Array, up: Array, down: Array, scale: tuple[float, float, float
     return total
 
 
-def _newton(x: Array, targets: Array, share: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
+def _newton(
+    x: Array, targets: Array, share: Array, start: Array | None = None
+) -> tuple[Array, Array, NDArray[np.bool_]]:
     """Minimise the logistic loss of slope x + offset for all models at once; say which have settled.
+
+    ``start`` (2, N) are slopes and offsets to begin with, 0 by default.
 
     A step that changes scores by at most s changes curvatures by at most a factor exp(s): scaled by
     log(1 + s) / s it lowers the loss from anywhere, and is Newton's own near the end. Large steps are first
     tried in full. Without a finite optimum curvature fades while s stays near 1.
     """
-    slope, offset = np.zeros(len(x)), np.zeros(len(x))
+    slope, offset = np.zeros((2, len(x))) if start is None else start
     settled = np.zeros(len(x), dtype=bool)
     for _ in range(MAX_ITER):
         score = slope[:, None] * x + offset[:, None]

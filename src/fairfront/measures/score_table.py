@@ -49,14 +49,16 @@ class Scores:
 def drawn_scores(scored: ScoredRows, lines: Lines, resampling: Resampling) -> Scores:
     """Compute the figures of scores of every line, and draw them again for their intervals."""
     random = np.random.default_rng(resampling.random_state)
-    exact, draws = [], []
+    found = []
     for rows, share in lines.parts():
-        tally = scored.tally(rows, share)
-        figures, binned = figures_of(tally)
-        exact.append(figures)
-        draws.append(drawn(tally, binned, figures, resampling.n, random))
-    value = {name: np.array([line[name] for line in exact]) for name in exact[0]}
-    return Scores(value, {name: np.column_stack([line[name] for line in draws]) for name in DRAWN})
+        known = scored.known if rows is None else {}  # the line of all rows is that of every attribute
+        if resampling not in known:
+            tally = scored.tally(rows, share)
+            figures, binned = figures_of(tally)
+            known[resampling] = figures, drawn(tally, binned, figures, resampling.n, random)
+        found.append(known[resampling])
+    value = {name: np.array([figures[name] for figures, _ in found]) for name in found[0][0]}
+    return Scores(value, {name: np.column_stack([draws[name] for _, draws in found]) for name in DRAWN})
 
 
 def score_columns(

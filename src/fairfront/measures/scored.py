@@ -8,6 +8,7 @@ figure, which leaves only their spread to the bins.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,8 @@ from .sums import ratio
 from .tallies import Tally
 
 BINS = 200
+BLOCK = 1 << 14
+FEW_ROWS = 1000
 DRAWN = ("auc", "ks", "brier", "in_the_large", "mean_score")
 LIMITS = {"auc": (0.0, 1.0), "ks": (0.0, 1.0), "brier": (0.0, 1.0)}
 
@@ -56,22 +59,30 @@ def figures_of(tally: Tally) -> tuple[dict[str, float], Binned | None]:
 
 
 def bins_of(tally: Tally) -> Binned:
-    """Add up the rows of every bin in one pass; a bin is small enough to stay in the cache."""
+    """Add up the rows of every bin in one pass, as many bins at a time as stay in the cache."""
     starts = _starts(tally)
     up, down = tally.up.sum(), tally.down.sum()
     origin = 0.0 if tally.probability else float(tally.value[len(tally.value) // 2])  # keeps squares from cancelling
-    sums, area, distance, before = np.empty((3, 2, len(starts))), 0.0, 0.0, np.zeros(2)
-    for k, (start, stop) in enumerate(zip(starts, [*starts[1:], len(tally.value)], strict=True)):
-        value, sides = tally.value[start:stop] - origin, (tally.up[start:stop], tally.down[start:stop])
-        running = [side.cumsum() for side in sides]
-        ends = np.array([each[-1] for each in running])
-        sums[:, :, k] = ends, [s @ value for s in sides], [s @ (value * value) for s in sides]
-        area += before[1] * ends[0] + sides[0] @ (running[1] - 0.5 * sides[1])
+    sums, area, distance, before = np.empty((3, 2, len(starts))), 0.0, 0.0, np.zeros((2, 1))
+    bounds = np.append(starts, len(tally.value))
+    for first, last in pairwise(_blocks(bounds)):
+        part = slice(bounds[first], bounds[last])
+        value, sides = tally.value[part] - origin, np.stack([tally.up[part], tally.down[part]])
+        running = before + np.cumsum(sides, axis=1)
+        weighted = sides * value
+        each = np.stack([sides, weighted, weighted * value])
+        sums[:, :, first:last] = np.add.reduceat(each, bounds[first:last] - bounds[first], axis=2)
+        area += float(sides[0] @ (running[1] - 0.5 * sides[1]))
         if up > 0 and down > 0:
-            apart = np.abs((before[0] + running[0]) / up - (before[1] + running[1]) / down)
-            distance = max(distance, float(apart.max()))
-        before += ends
-    return Binned(sums, origin, float(area), distance)
+            distance = max(distance, float(np.abs(running[0] / up - running[1] / down).max()))
+        before = running[:, -1:]
+    return Binned(sums, origin, area, distance)
+
+
+def _blocks(bounds: NDArray[np.intp]) -> list[int]:
+    """Return the first bins of blocks of about `BLOCK` scores, and the number of bins; a large bin is a block."""
+    firsts = np.searchsorted(bounds[:-1], np.arange(0, bounds[-1], BLOCK))
+    return [*np.unique(firsts[firsts < len(bounds) - 1]).tolist(), len(bounds) - 1]
 
 
 def _starts(tally: Tally) -> NDArray[np.intp]:
@@ -91,22 +102,39 @@ def drawn(
     if binned is None:
         return {name: np.full(n_resamples, np.nan) for name in DRAWN}
     share = binned.sums[0] / binned.sums[0].sum()
-    size = max(1, round(tally.size))
-    counts = random.multinomial(size, share.ravel(), size=n_resamples).reshape(n_resamples, *share.shape)
+    counts = drawn_counts(binned.sums[0], max(1, round(tally.size)), n_resamples, random)
     draws, middle = (_of_counts(each, binned, tally) for each in (counts.astype(np.float64), share[None]))
     shifted = {name: exact[name] + draws[name] - middle[name] for name in DRAWN}
     return {name: np.clip(at, *LIMITS[name]) if name in LIMITS else at for name, at in shifted.items()}
 
 
+def drawn_counts(weight: Array, size: int, n_resamples: int, random: np.random.Generator) -> NDArray[np.int64]:
+    """Draw ``size`` rows n_resamples times and count them in cells of this weight (2, bins): (R, 2, bins).
+
+    Few rows without weights are drawn themselves, others as counts from a multinomial: what is quicker, and alike.
+    """
+    cells = weight.ravel()
+    if size <= FEW_ROWS and cells.sum() == size and np.array_equal(cells, np.rint(cells)):
+        cell_of = np.repeat(np.arange(len(cells)), cells.astype(np.intp))
+        picked = cell_of[random.integers(size, size=(n_resamples, size), dtype=np.int32)]
+        picked += len(cells) * np.arange(n_resamples)[:, None]
+        counts = np.bincount(picked.ravel(), minlength=n_resamples * len(cells))
+    else:
+        counts = random.multinomial(size, cells / cells.sum(), size=n_resamples)
+    return counts.reshape(n_resamples, *weight.shape)
+
+
 def _of_counts(counts: Array, binned: Binned, tally: Tally) -> dict[str, Array]:
     """Return the figures of binned counts (R, 2, bins)."""
     running = np.cumsum(counts, axis=2)
-    ends = ratio(running, running[:, :, -1:])
-    up, across = ends[:, 0], ends[:, 1]
-    before = np.concatenate([np.zeros((len(counts), 1)), across[:, :-1]], axis=1)
-    area = 0.5 * (np.diff(up, prepend=0.0, axis=1) * (across + before)).sum(axis=1)
-    means = np.nan_to_num(ratio(binned.sums[1:], binned.sums[0]))
-    sums = np.stack([counts.sum(axis=2), *(np.einsum("rlb,lb->rl", counts, mean) for mean in means)], axis=1)
+    total = running[:, :, -1]
+    area = np.einsum("rb,rb->r", counts[:, 0], running[:, 1] - 0.5 * counts[:, 1])
+    area = ratio(area, total[:, 0] * total[:, 1])
+    up, across = (ratio(running[:, side], total[:, side, None]) for side in range(2))
+    means = np.concatenate(
+        [np.ones((1, *binned.sums.shape[1:])), np.nan_to_num(ratio(binned.sums[1:], binned.sums[0]))]
+    )
+    sums = np.stack([counts[:, side] @ means[:, side].T for side in range(2)], axis=2)
     found = _of_sums(sums, binned.origin, tally)
     return {**found, "auc": 1.0 - area if tally.below else area, "ks": np.abs(up - across).max(axis=1)}
 

@@ -5,8 +5,9 @@ Every figure of scores (ranking, calibration, level) is a sum over a tally, so r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,8 @@ class ScoredRows:
     weight: Array | None
     probability: bool
     below: bool
+    known: dict[Any, Any] = field(default_factory=dict)
+    """What was found of all rows together, by how it was drawn."""
 
     def tally(self, rows: NDArray[np.intp] | None = None, share: Array | None = None) -> Tally:
         """Count some of the rows (all by default), each with a share of membership (whole by default)."""
