@@ -18,9 +18,9 @@ from .logistic import logistic_line
 from .sums import ratio
 from .tallies import Tally
 
-BINS = 200
+BINS = 100
 BLOCK = 1 << 14
-FEW_ROWS = 1000
+FEW_ROWS = 500
 DRAWN = ("auc", "ks", "brier", "in_the_large", "mean_score")
 LIMITS = {"auc": (0.0, 1.0), "ks": (0.0, 1.0), "brier": (0.0, 1.0)}
 

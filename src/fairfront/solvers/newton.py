@@ -109,7 +109,7 @@ def follow(solver: KnotSolver, start: Knot, caps: Array, on_knot: Any = None) ->
     for row in caps:
         knot = solve_knot(solver, knots[-1], Target.from_caps(row[None]))
         if not knot.status.solved:
-            knot = _approach(solver, knots[-1], row)
+            knot = approach(solver, knots[-1], row)
         if knot.status is Status.FLOOR:
             return [*knots[1:], knot]
         knots[-1] = _light(knots[-1])
@@ -119,7 +119,7 @@ def follow(solver: KnotSolver, start: Knot, caps: Array, on_knot: Any = None) ->
     return knots[1:]
 
 
-def _approach(solver: KnotSolver, inside: Knot, row: Array) -> Knot:
+def approach(solver: KnotSolver, inside: Knot, row: Array) -> Knot:
     """Go from caps that are met towards caps that are hard to meet, as far as can be; short of them it is the floor.
 
     Local solutions may end on the way where others go on, so uncertified ends are tried again from smaller weights.

@@ -19,7 +19,7 @@ from ..problems import LinearProblem
 from ..problems.samples import Samples
 from .iterates import Iterate
 from .lagrangian import convexified
-from .newton import Knot, Newton, first_knot, follow, with_guards
+from .newton import Knot, Newton, approach, first_knot, follow, with_guards
 from .sqp import true_multipliers
 from .status import Status
 from .steps import capped_step
@@ -33,8 +33,8 @@ SLOW, ASTRAY = 0.1, 0.3
 """A step that leaves more than these shares of the residual asks for new Hessians, and, where they are new, for full
 ones."""
 MOST = 12
-THIN, FEWEST = 32, 4096
-"""Rows per column, and rows at least, on which the change of a cell's Hessian is taken."""
+THIN = 128
+"""Rows per column on which the change of a cell's Hessian is taken; a quarter of that where there are many columns."""
 ROOM = 1 << 28
 """Bytes for the cells' Hessians: as many samples go side by side as have room. Where four times as much is too little
 for one of them, points are solved one by one."""
@@ -81,6 +81,11 @@ def _hessian_bytes(problem: LinearProblem) -> int:
     return 16 * problem.layout.k * (problem.K * problem.d) ** 2
 
 
+def _part(size: int) -> int:
+    """Return on how many rows of a cell the change of its Hessian is taken."""
+    return min(max(THIN * size, 512), max(THIN // 4 * size, 4096))
+
+
 class _Paths:
     """Where every sample is on its path: W, L, G, multipliers x, KKT residual, caps, and the Hessians of its cells.
 
@@ -98,7 +103,7 @@ class _Paths:
         self.L, self.G, self.everyone = samples.cells(self.W, self.all)
         self.thin, self.H, self.rest = samples, np.empty(0), np.empty(0)
         if _hessian_bytes(problem) <= 4 * ROOM:
-            self.thin = samples.thinned(max(FEWEST, THIN * problem.K * problem.d))
+            self.thin = samples.thinned(_part(problem.K * problem.d))
             self.H = np.stack([samples.hessians(plain, s) for s in range(S)])
             self.rest = self.H - np.stack([self.thin.hessians(plain, s) for s in range(S)])
         self.solved, self.floor = np.ones(S, dtype=bool), np.zeros(S, dtype=bool)
@@ -136,7 +141,7 @@ class _Paths:
         knot = Knot(start, self.caps[s], Status.EFFICIENT, False)
         if not np.any(start.multipliers):
             knot = replace(first_knot(solver, start.W), caps=self.caps[s])
-        found = follow(solver, knot, row[None])[-1]
+        found = approach(solver, knot, row) if self.H.size else follow(solver, knot, row[None])[-1]
         self._place(s, found.at.W, found.at.multipliers)
         self.caps[s] = found.caps
         self.solved[s], self.floor[s] = found.status.solved, found.status is Status.FLOOR
@@ -161,8 +166,10 @@ class _Paths:
             return runs
         self.kkt[runs] = self._residuals(runs, self.G[runs], self.L[runs], self.x[runs], caps)
         age = np.ones(len(self.all), dtype=np.intp)  # steps since the Hessians were taken
-        todo = runs[self.kkt[runs] > TOL]
+        todo, begun = runs[self.kkt[runs] > TOL], self.kkt.copy()
         for iteration in range(MOST):
+            if iteration == MOST // 2:  # by now caps that can be met are nearly met
+                todo = todo[self.kkt[todo] < ASTRAY * begun[todo]]
             if not len(todo):
                 break
             with np.errstate(over="ignore", invalid="ignore"):  # a step may land where losses overflow
