@@ -99,7 +99,7 @@ def test_no_group_of_a_hundred_leaves_the_page_and_worst_gaps_are_over_all_shown
     shown = published(record, front.facts.task)
     rates, exact = shown.groups["group"], record.groups["group"]
     large = [race for race, n in zip(exact.levels, exact.n, strict=True) if n >= 100]
-    assert len(large) >= 5
+    assert len(large) >= 3
     assert set(large) <= set(rates.levels)
     assert np.isfinite(rates.tpr[:, [rates.levels.index(race) for race in large]]).all()
     spread = np.nanmax(rates.tpr, axis=1) - np.nanmin(rates.tpr, axis=1)
