@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,11 +22,15 @@ def select(
     least_gap: Annotated[
         str | None, typer.Option(help="Smallest gap: tpr, fpr, selection, error, or a column such as sex.tpr_gap.")
     ] = None,
-    within: Annotated[
-        list[str] | None, typer.Option(help="With --least-gap: how much worse than the best, as error:0.005.")
+    most: Annotated[
+        str | None, typer.Option(help="Largest of a column that is better when larger: auc, selection_ratio.")
     ] = None,
-    at_most: Annotated[
-        list[str] | None, typer.Option(help="Cap such as tpr_gap=.02; the smallest error among those. Repeatable.")
+    within: Annotated[
+        list[str] | None, typer.Option(help="How much worse than the best another column may be, as error=0.005.")
+    ] = None,
+    at_most: Annotated[list[str] | None, typer.Option(help="Upper bound such as tpr_gap=.02; may be repeated.")] = None,
+    at_least: Annotated[
+        list[str] | None, typer.Option(help="Lower bound such as selection_ratio=.8; may be repeated.")
     ] = None,
     id: Annotated[int | None, typer.Option(help="The point with this id.")] = None,
     knee: Annotated[bool, typer.Option("--knee", help="The knee of the training frontier.")] = False,
@@ -43,9 +48,10 @@ def select(
 ) -> None:
     """Choose a point of a run and write it as a model with its card.
 
-    The rule is applied on validation, and a record of the decision is kept.
+    The rule is applied on validation, at the operating point of the run, and a record of the decision is kept. Among
+    the points within bounds the one of the smallest error is taken, unless --least-gap or --most says otherwise.
 
-    Example: fairfront select run --least-gap tpr --within error:0.005 --by "A. Smith" -o model
+    Example: fairfront select run --least-gap tpr --within error=0.005 --by "A. Smith" -o model
     """
     from ..runs.decision import candidates, check_recordable
     from ..runs.keeping import keep_only
@@ -62,7 +68,8 @@ def select(
     stored = run_at(run, trust)
     check_recordable(stored)
     found = stored if data is None or small else with_exact_counts(stored, data)
-    rule = _rule(found, least_gap, within, at_most, id, knee, confidence)
+    asked = {"within": within, "at_most": at_most, "at_least": at_least}
+    rule = _rule(found, least_gap, most, asked, id, knee, confidence)
     model, decision = found.decide(reason=reason, by=by, **rule)
     model.save(output, overwrite=overwrite, onnx=onnx)
     stored = record_decision(stored, replace(decision, candidates=candidates(stored, decision.id)))
@@ -70,7 +77,8 @@ def select(
         keep_only(stored, (decision.id, plain_id(stored.frontier)))
     console = screen()
     say(console, f"id {decision.id}: {decision.rule_words}.")
-    for sentence in (*decision.notes, *pair_sentences(found.frontier, [decision.id])):
+    said = (model.about["operating_point"], *decision.notes, *pair_sentences(found.frontier, [decision.id]))
+    for sentence in filter(None, said):
         say(console, sentence)
     say(console, f"Model, card and decision record: {output} (read {output / 'card.md'}).")
     say(console, f"Predictions read {_listed(model.columns)}.")
@@ -84,27 +92,22 @@ def _listed(names: tuple[str, ...], most: int = 20) -> str:
 def _rule(
     run: Run,
     least_gap: str | None,
-    within: list[str] | None,
-    at_most: list[str] | None,
+    most: str | None,
+    asked: dict[str, list[str] | None],
     id: int | None,
     knee: bool,
     confidence: float,
 ) -> dict[str, Any]:
     """Return the rule in the words of `Frontier.select`."""
-    sure = None if confidence == 0 else confidence
     names = (*run.frontier.column_names(), run.frontier.facts.gap_column)
     rule: dict[str, Any] = {"id": id, "knee": knee or None}
-    if least_gap is not None:
-        rule |= {
-            "least": column(least_gap, names, first="_gap"),
-            "within": _pairs(within, ":", names, "--within"),
-            "confidence": sure,
-        }
-    elif within:
-        raise InputError("--within goes with --least-gap: how much worse than the best the least gap may be.")
-    if at_most:
-        rule |= {"at_most": _pairs(at_most, "=", names, "--at-most"), "confidence": sure}
-    return {name: value for name, value in rule.items() if value is not None or name == "confidence"}
+    rule["least"] = None if least_gap is None else column(least_gap, names, first="_gap")
+    rule["most"] = None if most is None else column(most, names)
+    rule |= {name: _pairs(texts, names, f"--{name.replace('_', '-')}") for name, texts in asked.items() if texts}
+    given = {name: value for name, value in rule.items() if value is not None}
+    if set(given) == {"within"}:
+        raise InputError("--within goes with --least-gap, --most, --at-most or --at-least; give one of them too.")
+    return given if {"id", "knee"} & set(given) else {**given, "confidence": None if confidence == 0 else confidence}
 
 
 def column(name: str, names: tuple[str, ...], first: str = "") -> str:
@@ -113,17 +116,22 @@ def column(name: str, names: tuple[str, ...], first: str = "") -> str:
     for each in (f"{name}{first}", name, f"{name}_gap"):
         if each in known:
             return each
-    raise InputError(f"{name!r} is no column, expected one of {', '.join(sorted(known))}.")
+    short = {each.removesuffix("_gap") for each in known} if first else set()
+    near = difflib.get_close_matches(name, sorted(known | short), n=1, cutoff=0.5)
+    hint = f"; did you mean {near[0]!r}?" if near else "."
+    raise InputError(f"{name!r} is not a column, expected one of {', '.join(sorted(known))}{hint}")
 
 
-def _pairs(texts: list[str] | None, sign: str, names: tuple[str, ...], option: str) -> dict[str, float]:
+def _pairs(texts: list[str] | None, names: tuple[str, ...], option: str) -> dict[str, float]:
+    """Read NAME=NUMBER, or NAME:NUMBER, into columns and numbers."""
     found = {}
     for text in texts or []:
-        name, there, value = text.rpartition(sign)
+        name, there, value = text.replace(":", "=").rpartition("=")
         try:
-            found[column(name, names)] = float(value)
+            number = float(value)
         except ValueError:
             there = ""
         if not there or not name:
-            raise InputError(f"{option} is {text!r}, expected NAME{sign}NUMBER such as error{sign}0.005.")
+            raise InputError(f"{option} is {text!r}, expected NAME=NUMBER such as error=0.005.")
+        found[column(name, names)] = number
     return found

@@ -38,5 +38,7 @@ def show(
     print_options(console, found)
     print_picture(console, found)
     front = found.frontier
-    print_rates(console, front, list(dict.fromkeys([plain_id(front), *(id or [suggested_id(front)])])))
+    suggested = suggested_id(front)
+    shown = id or ([] if suggested is None else [suggested])
+    print_rates(console, front, list(dict.fromkeys([plain_id(front), *shown])))
     print_next(console, found, run)

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from ..frontier import Frontier
+from ..frontier.cutoffs import operating_words
 from ..measures import GroupRates
 from ..measures.disclosure import EXACT, ROUNDED
 from ..runs import Run
@@ -19,6 +21,7 @@ from ..runs.options import (
     leading_gap,
     main_error,
     main_gap,
+    mark_words,
     pair_sentences,
     plain_id,
     suggested_id,
@@ -29,6 +32,9 @@ from ..storage.foreign import SUFFIX, untrusted_types
 from .screen import say
 
 WIDTH, HEIGHT = 60, 14
+HEADS = {"approval_rate": "approved", "auc": "AUC", "selection_ratio": "ratio"}
+"""Headings that leave room for the others on a narrow screen; the lines below say more."""
+ANOTHER = "--approval-rate RATE, --cutoff CUTOFF or --costs FALSE_POSITIVE,FALSE_NEGATIVE"
 RATES = ("selection", "tpr", "fpr", "error")
 VALUES = ("prediction", "residual", "mse")
 
@@ -42,12 +48,22 @@ def options_json(run: Run) -> dict[str, Any]:
         "points": len(front),
         "plain": plain_id(front),
         "suggested": suggested_id(front),
+        "operating_point": _operating_json(front),
         "sensitive": dict(run.manifest["sensitive"]),
         "notes": list(front.sentences[len(front.facts.notions) :]),
         "options": [
             {"id": o.id, "mark": o.mark, **{k: _or_none(v) for k, v in o.figures.items()}} for o in run.options()
         ],
     }
+
+
+def _operating_json(front: Frontier) -> dict[str, Any] | None:
+    """Return the rule and the cut-off of every point by id, None where no operating point was given."""
+    point = front.operating()
+    if point is None:
+        return None
+    cutoffs = {str(id): float(cutoff) for id, cutoff in zip(front.ids.tolist(), point.cutoffs, strict=True)}
+    return {"rule": point.rule.words, "placed_on": point.placed_on, "cutoffs": cutoffs}
 
 
 def _or_none(value: float) -> float | None:
@@ -69,7 +85,7 @@ def print_options(console: Console, run: Run) -> None:
     """Print about seven options, one line each."""
     options = run.options()
     front = run.frontier
-    table = Table(title=f"{len(options)} options out of {len(front)} points")
+    table = Table(title=f"{len(options)} options out of {len(front)} points", box=SIMPLE_HEAD, padding=(0, 0))
     table.add_column("id", justify="right")
     names = [name for name in options[0].figures if _fits(name, main_gap(front))]
     for name in names:
@@ -79,7 +95,8 @@ def print_options(console: Console, run: Run) -> None:
         cells = [f"{each.figures[name]:.4f}" if "loss" in name else _digits(each.figures[name]) for name in names]
         table.add_row(str(each.id), *cells, each.mark, style="bold" if each.mark else None)
     console.print(table)
-    for line in (*_legend(front), *pair_sentences(front, [each.id for each in options])):
+    pairs = pair_sentences(front, [each.id for each in options])
+    for line in (*mark_words(front, options), *_legend(front), *pairs):
         say(console, line)
 
 
@@ -89,6 +106,9 @@ def _legend(front: Frontier) -> list[str]:
     gap, training = main_gap(front).replace("_", " "), front.facts.gap_column.replace("_", " ")
     sure = vouched_for(front)
     lines = [f"loss and {training}: {front.facts.measured_on}; the other figures: validation."]
+    if front.facts.task.classes:
+        lines[0] += " approved: share of favourable decisions; ratio: lowest share of a group over the highest."
+    operating = operating_words(front.record(), front.facts)
     if sure:
         lines[0] += f" at most: upper end of the {gap} at 95 % confidence."
     if len(names) > 1:
@@ -97,6 +117,10 @@ def _legend(front: Frontier) -> list[str]:
     if record.weighted:
         lines.append("Rates are weighted by the sample weights; counts are rows.")
     lines.append(ROUNDED if record.small else EXACT)
+    if operating:
+        lines.append(f"{operating} Another needs the rows: fairfront trace ... {ANOTHER}.")
+    if suggested_id(front) is None:
+        return [*lines, "suggested: none, because no point decides better than without looking at people."]
     lead = leading_gap(front).replace("_", " ")
     what = f"upper end of the {gap}" if sure and lead == gap else f"{lead} as observed"
     return [*lines, f"suggested: the least {what} within {tolerance_of(front):g} of the smallest {main_error(front)}."]
@@ -108,7 +132,7 @@ def _fits(name: str, gap: str) -> bool:
 
 
 def _head(name: str) -> str:
-    return escape("at most" if name.endswith(" at most") else name.replace("_", " "))
+    return escape("at most" if name.endswith(" at most") else HEADS.get(name, name.replace("_", " ")))
 
 
 def _digits(value: float) -> str:
@@ -120,7 +144,7 @@ def _digits(value: float) -> str:
 def print_next(console: Console, run: Run, path: Path) -> None:
     """Say what to type next."""
     front, where, trust = run.frontier, shlex.quote(str(path)), _trust(path)
-    gap, within = leading_gap(front).removesuffix("_gap"), f"{main_error(front)}:{tolerance_of(front):g}"
+    gap, within = leading_gap(front).removesuffix("_gap"), f"{main_error(front)}={tolerance_of(front):g}"
     say(console, "Next:")
     for line in (
         f"fairfront show {where}{trust}",
@@ -147,7 +171,8 @@ def print_picture(console: Console, run: Run) -> None:
     if not known.any():
         return
     grid = [[" "] * WIDTH for _ in range(HEIGHT)]
-    marks = {plain_id(front): "P", suggested_id(front): "S"}
+    suggested = suggested_id(front)
+    marks = {plain_id(front): "P"} | ({} if suggested is None else {suggested: "S"})
     columns, rows = _steps(x[known], WIDTH), HEIGHT - 1 - _steps(y[known], HEIGHT)
     ids = front.ids[front.solved][known]
     for strong in (False, True):  # marked points are drawn last, on top

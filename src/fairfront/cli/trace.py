@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from ..runs.preparing import Prepared
 
 
+IN_SHELL = {"^(cutoff|costs) ": r"--\1 ", "^approval_rate ": "--approval-rate "}
+"""The command's words for those of the function in errors."""
+
+
 def trace(
     file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or Feather; CSV and TSV may be gzipped.")],
     target: Annotated[str, typer.Option(help="Column to predict.")],
@@ -58,6 +62,15 @@ def trace(
         bool,
         typer.Option("--posteriors", help="Boosted trees fitted to labels and groups once; models guess the group."),
     ] = False,
+    cutoff: Annotated[
+        float | None, typer.Option(help="Cut-off on the probability of the favourable value, one for all groups.")
+    ] = None,
+    approval_rate: Annotated[
+        float | None, typer.Option(help="Share of favourable decisions; cut-offs are placed on validation.")
+    ] = None,
+    costs: Annotated[
+        str | None, typer.Option(help="Costs of a false positive and a false negative, as 5,1: the least cost.")
+    ] = None,
     ridge: Annotated[float | None, typer.Option(help="Ridge; by default 1 / rows.")] = None,
     stability: Annotated[
         int | None, typer.Option(help="Bootstrap refits; by default 20 where the data are not large.", min=0)
@@ -78,9 +91,10 @@ def trace(
 
     Example: fairfront trace adult.csv --target income --favourable ">50K" --groups sex,race:ref=White -o run
     """
+    from ..measures.rewording import reworded
     from ..runs import Settings
     from ..runs.preparing import prepare
-    from ..runs.settings import parse_attributes
+    from ..runs.settings import as_costs, parse_attributes
     from ..runs.tracing_tables import run_of
     from ..storage.checkpoints import check_checkpoint
     from ..storage.folders import check_new_folder
@@ -90,38 +104,43 @@ def trace(
     check_new_folder(output, overwrite=overwrite)
     check_checkpoint(checkpoint, resume)
     names, proxies, references = parse_attributes(groups, group_probabilities, "--")
-    settings = Settings(
-        target=target,
-        groups=names,
-        group_probabilities=proxies,
-        favourable=favourable,
-        reference=references,
-        cross=cross,
-        min_size=min_size,
-        notion=tuple(notion or ()),
-        surrogate=surrogate,
-        loss=loss,
-        model=model,
-        ridge=ridge,
-        n_points=points,
-        max_fits=max_fits,
-        split=split,
-        seed=seed,
-        drop=tuple(drop or ()),
-        allow=tuple(allow or ()),
-        text=tuple(text or ()),
-        numbers=tuple(number or ()),
-        missing=(*MISSING, *(missing or ())),
-        delimiter=delimiter,
-        weight=weight,
-        use_sensitive=use_sensitive,
-        stability=stability,
-        posteriors=posteriors,
-    )
+    with reworded(IN_SHELL):
+        settings = Settings(
+            target=target,
+            groups=names,
+            group_probabilities=proxies,
+            favourable=favourable,
+            reference=references,
+            cross=cross,
+            min_size=min_size,
+            notion=tuple(notion or ()),
+            surrogate=surrogate,
+            loss=loss,
+            model=model,
+            ridge=ridge,
+            n_points=points,
+            max_fits=max_fits,
+            split=split,
+            seed=seed,
+            drop=tuple(drop or ()),
+            allow=tuple(allow or ()),
+            text=tuple(text or ()),
+            numbers=tuple(number or ()),
+            missing=(*MISSING, *(missing or ())),
+            delimiter=delimiter,
+            weight=weight,
+            use_sensitive=use_sensitive,
+            stability=stability,
+            posteriors=posteriors,
+            cutoff=cutoff,
+            approval_rate=approval_rate,
+            costs=as_costs(costs),
+        )
     console = screen(stderr=json_output)
     prepared = prepare(open_source(file, delimiter=delimiter, missing=settings.missing), settings)
     _say_what_was_read(console, prepared)
-    run = run_of(file, settings, prepared=prepared, checkpoint=checkpoint, resume=resume)
+    with reworded(IN_SHELL):
+        run = run_of(file, settings, prepared=prepared, checkpoint=checkpoint, resume=resume)
     run.save(output, overwrite=overwrite)
     if json_output:
         typer.echo(json.dumps(options_json(run), indent=1, allow_nan=False))

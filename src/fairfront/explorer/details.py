@@ -120,7 +120,7 @@ def describe_points(
         most_detailed(X.shape[0] if hasattr(X, "shape") else len(X)) if limit is None else check_count(limit, "limit")
     )
     places = detailed(front, ids, most)
-    rows = rows_of(front, places, X, y, sensitive_features, sample_weight)
+    rows = rows_of(front, places, X, y, sensitive_features, sample_weight, on)
     found = describe(front, rows, confidence, small)
     return Details(
         on=on,

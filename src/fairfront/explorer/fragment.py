@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..frontier import Frontier
+from ..frontier.cutoffs import is_test, operating_words
 from ..frontier.selection import plain_place
 from ..objectives import Array
 from .order import detailed
-from .rows import is_test
 
 ROWS, WIDTH, HEIGHT, PAD = 12, 360, 200, 34
 GREY, BLUE, DARK = "#a9b3c1", "#0072b2", "#3c4654"
@@ -25,10 +25,11 @@ def frontier_fragment(front: Frontier) -> str:
     head = f"{len(front)} points, {' + '.join(front.facts.notions)}" + (
         f"; rates on {on}" if on else "; training figures"
     )
-    sentence = " ".join(front.sentences)
+    sentence = " ".join((*front.sentences, operating_words(front.record(on) if on else None, front.facts)))
+    figures = _table(front, on, _columns(front, on, up, across))
     return (
         f'<div style="font:13px/1.4 system-ui,sans-serif"><b>Frontier</b>: {escape(head)}<br>'
-        f"<small>{escape(sentence)}</small><br>{_picture(front, on, across, up)}{_table(front, on, (up, across))}"
+        f"<small>{escape(sentence)}</small><br>{_picture(front, on, across, up)}{figures}"
         "<small>front.to_html(path) writes the explorer; front.select(...) gives a model.</small></div>"
     )
 
@@ -40,6 +41,11 @@ def _axes(front: Frontier, on: str | None) -> tuple[str, str]:
     names = front.column_names(on)
     gap = next((name for name in names if name.endswith("_gap")), front.facts.gap_column)
     return gap, next((name for name in ("error", "mse") if name in names), "loss")
+
+
+def _columns(front: Frontier, on: str | None, up: str, across: str) -> tuple[str, ...]:
+    known = front.column_names(on) if on else ()
+    return (up, *(name for name in ("approval_rate", "auc") if name in known), across)
 
 
 def _table(front: Frontier, on: str | None, columns: tuple[str, ...]) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..exceptions import InputError
 from ..frontier import Frontier
+from ..frontier.cutoffs import is_test
 from ..frontier.selection import plain_place
 from ..measures.figures import larger_is_better
 from ..objectives import rates_of
@@ -19,7 +20,6 @@ from .notions import not_compared
 from .order import detailed, walk
 from .packing import packed, rounded
 from .parts import part_of
-from .rows import is_test
 
 
 def gathered(
@@ -37,7 +37,7 @@ def gathered(
     return {
         "facts": facts_of(front),
         "points": points_of(front),
-        "parts": [part_of(shown[name], front.facts.task, small) for name in _ordered(shown, on)],
+        "parts": [part_of(shown[name], front.facts, small) for name in _ordered(shown, on)],
         "baselines": [_baseline(front, name, other, on, small) for name, other in baselines.items()],
         "moved": most_moved(front, described),
         "details": None if details is None else _details(details),
@@ -109,7 +109,7 @@ def _baseline(front: Frontier, name: str, other: Frontier, on: str | None, small
         raise InputError("baselines are compared on rates, expected an evaluation; call front.evaluate(...) first.")
     record = front.evaluations[on]
     front.overlay(other, next(iter(record.columns)), on=on)
-    part = part_of(other.evaluations[on], front.facts.task, small)
+    part = part_of(other.evaluations[on], front.facts, small)
     names = getattr(other.points, "names", None)
     return {
         "name": name,

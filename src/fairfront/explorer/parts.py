@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from ..frontier.cutoffs import operating_words
 from ..frontier.evaluating import GAPS, figures
+from ..frontier.facts import Facts
 from ..measures import ClassRates, Evaluation, GroupRates, PerGroup
 from ..measures.intervals import DENOMINATORS, normal_quantile, rows_behind
 from ..measures.published import published
+from ..measures.skill import decides_alike, no_better, rival_words
 from ..objectives import Array, Task
 from .packing import packed, rounded
 
@@ -17,8 +20,9 @@ CONFIDENCE = 0.95
 OVERALL = ("error", "approval_rate", "auc", "mse")
 
 
-def part_of(record: Evaluation, task: Task, small: int) -> dict[str, Any]:
+def part_of(record: Evaluation, facts: Facts, small: int) -> dict[str, Any]:
     """Return an evaluation as the page reads it: published counts and what follows from them, unless small is 0."""
+    task = facts.task
     record = published(record, task) if small else record
     sure = [name for name in record.columns if name == "error" or name.rpartition(".")[2] in GAPS]
     return {
@@ -28,6 +32,10 @@ def part_of(record: Evaluation, task: Task, small: int) -> dict[str, Any]:
         "weighted": record.weighted,
         "small": record.small,
         "confidence": CONFIDENCE,
+        "operating": operating_words(record, facts),
+        "alike": np.flatnonzero(decides_alike(record)).tolist(),
+        "no_better": np.flatnonzero(no_better(record, task)).tolist(),
+        "rival": rival_words(record),
         "columns": {name: packed(values) for name, values in (record.columns | _mistakes(record)).items()},
         "upper": {name: packed(figures(record, name, CONFIDENCE)) for name in sure},
         "attributes": [

@@ -11,6 +11,7 @@ from scipy.special import expit
 
 from ..exceptions import InputError
 from ..frontier import Frontier
+from ..frontier.cutoffs import decisions, is_test
 from ..frontier.estimator_points import EstimatorPoints
 from ..frontier.matching import checked_features, held_rows
 from ..frontier.points import LinearPoints
@@ -18,7 +19,7 @@ from ..frontier.posterior_points import PosteriorPoints
 from ..frontier.selection import plain_place
 from ..measures import Evaluation
 from ..measures.part_sums import part_sums
-from ..measures.table import decide, judgement_of
+from ..measures.table import judgement_of
 from ..objectives import Array, Attribute, Task
 from ..problems.fits.learners import scores_of_learner
 from .order import Places
@@ -59,21 +60,17 @@ def refuse_test(on: str) -> None:
         )
 
 
-def is_test(name: str) -> bool:
-    """Tell whether an evaluation's name says that it is for testing."""
-    return name.strip().casefold().startswith("test")
-
-
-def rows_of(front: Frontier, places: Places, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Rows:
-    """Check rows as `Frontier.evaluate` does and let the points decide them."""
+def rows_of(
+    front: Frontier, places: Places, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, on: str
+) -> Rows:
+    """Check rows as `Frontier.evaluate` does and let the points decide them, at the cut-offs of ``on``."""
     if y is None or sensitive_features is None:
         raise InputError("details need X, y and sensitive_features, found one of them missing; pass all three.")
     task = front.facts.task
     matrix = checked_features(front.points, X)
     held = held_rows(front.facts, matrix.shape[0], y, sensitive_features, sample_weight)
     matrix, labels, n = held.of(matrix), held.labels, len(held.labels)
-    scores = scores_at(front, places, matrix)
-    decided = decide(scores, task)
+    scores, decided = decisions_at(front, places, matrix, on)
     sums = part_sums(decided, labels, task, held.attributes, held.weight)
     regression = task.kind == "regression"
     return Rows(
@@ -90,10 +87,14 @@ def rows_of(front: Frontier, places: Places, X: Any, y: Any, sensitive_features:
     )
 
 
-def scores_at(front: Frontier, places: Places, X: Any) -> Array:
-    """Return the scores of some points, (k, K, n), without those of all where that can be had."""
-    points = front.points
-    return points.take(places).scores(X) if hasattr(points, "take") else points.scores(X)[places]
+def decisions_at(front: Frontier, places: Places, X: Any, on: str) -> tuple[Array, NDArray[Any]]:
+    """Return scores (k, K, n) and decisions (k, n) of some points, without those of all where that can be had."""
+    points, task, record = front.points, front.facts.task, front.evaluations.get(on)
+    operating = None if record is None else record.operating
+    if hasattr(points, "take"):
+        return decisions(points.take(places), X, task, None if operating is None else operating.take(places))
+    scores, decided = decisions(points, X, task, operating)
+    return scores[places], decided[places]
 
 
 def _probability(front: Frontier, places: Places, X: Any, scores: Array) -> Array | None:

@@ -12,11 +12,12 @@ from typing import Any
 from .. import __version__
 from ..exceptions import InputError
 from ..frontier import Frontier
+from ..frontier.cutoffs import is_test
 from ..measures.disclosure import check_small
 from .details import Details, describe_points
 from .gathering import gathered
 from .page import page
-from .rows import is_test, refuse_test
+from .rows import refuse_test
 
 PYTHON_LINE = "model = front.select(id={id})"
 

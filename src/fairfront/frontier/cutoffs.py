@@ -20,6 +20,7 @@ from .points import Points
 
 if TYPE_CHECKING:
     from .facts import Facts
+    from .frontier import Frontier
 
 
 def is_test(name: str) -> bool:
@@ -82,6 +83,13 @@ def responses_of(points: Points, X: Any, task: Task) -> tuple[Array, Array]:
         scores = points.scores(X)
         second = np.where(probable(points)[:, None], expit(scores[:, 0]), scores[:, 0])
     return scores, turned(second, task, probable(points))
+
+
+def responses_at(front: Frontier, X: Any) -> tuple[Array, Array | None]:
+    """Return scores (N, K, n), and what cut-offs are on, (N, n), where an operating point was given."""
+    if front.operating() is None:
+        return front.points.scores(X), None
+    return responses_of(front.points, X, front.facts.task)
 
 
 def turned(second: Array, task: Task, probability: NDArray[np.bool_]) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .card_figures import calibration, moves, rates, stability
+from .card_operating import cutoff
 from .decision import Decision
 from .markdown import cell, code, digits, line, table
 from .options import main_error, main_gaps
@@ -20,6 +21,7 @@ def card_of(run: Run, id: int, decision: Decision) -> str:
         _purpose(run, id, decision),
         _data(run),
         _groups(run),
+        cutoff(run, id, tested),
         _alternatives(decision),
         rates(run, tested, decision),
         calibration(tested),
@@ -108,6 +110,7 @@ def _alternatives(decision: Decision) -> str:
             "training, the other figures of validation.",
             "",
             *table(["id", "", *(name.replace("_", " ") for name in names)], rows),
+            *(["", " ".join(decision.footnotes)] if decision.footnotes else []),
         ]
     )
 

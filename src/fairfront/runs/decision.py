@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ..exceptions import InputError
 from ..frontier.evaluating import GAPS
-from .options import options_of
+from ..measures.figures import larger_is_better
+from .options import mark_words, options_of
 
 if TYPE_CHECKING:
     from .run import Run
@@ -26,9 +27,10 @@ class Decision:
     """One choice, as it is written beside the model.
 
     ``candidates`` are the options that the commands listed, with their figures on validation, and the chosen point
-    where it was not one of them (``shown`` is then False); ``opened`` counts how many
-    times the test part has been looked at in this run, this time included; ``notes`` say what else has to be known to
-    read the figures.
+    where it was not one of them (``shown`` is then False); ``opened`` counts how many times the test part has been
+    looked at in this run, this time included. ``operating`` is the rule and the cut-off of the model, None at 0.5;
+    ``notes`` say what else has to be known to read the figures and what speaks against the choice, ``footnotes`` what
+    marks mean.
     """
 
     id: int
@@ -40,7 +42,9 @@ class Decision:
     points: int
     candidates: tuple[Mapping[str, Any], ...]
     data: str | None
+    operating: Mapping[str, Any] | None = None
     notes: tuple[str, ...] = ()
+    footnotes: tuple[str, ...] = ()
     format: str = "fairfront decision"
     schema: int = 1
 
@@ -58,22 +62,33 @@ class Decision:
             return "the knee of the training frontier"
         if "preference" in rule:
             return f"nearest to the preference {list(rule['preference'])}"
-        sure = rule.get("confidence", 0.95)
-        if "least" in rule:
-            allowed = rule.get("within") or {}
-            within = "".join(f", {name} within {value:g} of the smallest" for name, value in allowed.items())
-            return f"the least {rule['least']} ({_ends([rule['least']], sure)}){within}"
-        caps = ", ".join(f"{name} at most {value:g}" for name, value in rule["at_most"].items())
-        best = next((name for name in ("error", "mse") if name in self.candidates[0]), "training loss")
-        return f"the smallest {best} with {caps} ({_ends(rule['at_most'], sure)})"
+        first = ", " if rule.get("least") or rule.get("most") else " with "
+        return self._best() + first * bool(conditions := list(self._conditions())) + ", ".join(conditions)
+
+    def _best(self) -> str:
+        """Say what was best among the points that were allowed."""
+        rule, sure = self.rule, self.rule.get("confidence", 0.95)
+        for word, key in (("least", "least"), ("largest", "most")):
+            if rule.get(key):
+                return f"the {word} {rule[key]} ({_ends(rule[key], sure)})"
+        return f"the smallest {next((n for n in ('error', 'mse') if n in self.candidates[0]), 'training loss')}"
+
+    def _conditions(self) -> Iterator[str]:
+        """Say which points were allowed."""
+        rule, sure = self.rule, self.rule.get("confidence", 0.95)
+        for words, key in (("at most", "at_most"), ("at least", "at_least")):
+            for name, value in (rule.get(key) or {}).items():
+                yield f"{name} {words} {value:g} ({_ends(name, sure)})"
+        for name, value in (rule.get("within") or {}).items():
+            yield f"{name} within {value:g} of the {'largest' if larger_is_better(name) else 'smallest'}"
 
 
-def _ends(names: Iterable[str], confidence: float | None) -> str:
-    """Say which end of an interval a rule used; losses and gaps of predicted values have none."""
-    kinds = {name.rpartition(".")[2] for name in names}
-    if confidence is None or not kinds & {*GAPS, "error"}:
+def _ends(name: str, confidence: float | None) -> str:
+    """Say which end of an interval a rule used; losses, AUC and gaps of predicted values have none."""
+    kind = name.rpartition(".")[2]
+    if confidence is None or kind not in {*GAPS, "error", "selection_ratio"}:
         return "as observed"
-    return f"upper end at {confidence:.0%} confidence"
+    return f"{'lower' if larger_is_better(name) else 'upper'} end at {confidence:.0%} confidence"
 
 
 def _plain(figures: Mapping[str, float]) -> dict[str, float | None]:
@@ -99,6 +114,9 @@ def candidates(run: Run, id: int) -> tuple[dict[str, Any], ...]:
 def decided(run: Run, id: int, rule: Mapping[str, Any], reason: str, by: str) -> Decision:
     """Return the record of a choice from a run."""
     given = {name: value for name, value in rule.items() if value is not None or name == "confidence"}
+    front, point = run.frontier, run.frontier.operating()
+    options = options_of(front, dict.fromkeys((*run.shown, id)))
+    own = next(option for option in options if option.id == id)
     return Decision(
         id=id,
         rule=given,
@@ -109,5 +127,16 @@ def decided(run: Run, id: int, rule: Mapping[str, Any], reason: str, by: str) ->
         points=len(run.frontier),
         candidates=candidates(run, id),
         data=run.manifest["data"].get("sha256"),
-        notes=run.frontier.sentences[len(run.frontier.facts.notions) :],
+        operating=None
+        if point is None
+        else {
+            "rule": point.rule.words,
+            "cutoff": float(point.cutoffs[front.place(id)]),
+            "placed_on": point.placed_on,
+        },
+        footnotes=tuple(mark_words(front, options)),
+        notes=(
+            *front.sentences[len(front.facts.notions) :],
+            *(f"id {id} is marked as {said}" for said in mark_words(front, [own])),
+        ),
     )

@@ -13,9 +13,10 @@ from scipy.special import expit, softmax
 
 from ..exceptions import InputError
 from ..frontier.candidate_scores import scores_of
+from ..frontier.cutoffs import at_cutoff, turned
 from ..frontier.points import LinearPoints
 from ..frontier.saving_points import task_content, task_of
-from ..measures.table import decide
+from ..measures.operating import Operating, OperatingPoint
 from ..objectives import Array, Task
 from ..storage.folders import write_file, write_folder
 from ..storage.foreign import read_estimator, write_estimator
@@ -47,6 +48,9 @@ class TableModel:
         Classes and the favourable label.
     about : mapping
         What it is: id, notion, where the sensitive attribute was used; no rows and no counts.
+    cutoff : float or None
+        The operating point: the favourable label is decided where its probability (its score, where the model gives no
+        probabilities) is at or above; None decides at 0.5 (a score of 0).
     """
 
     encoder: TableEncoder
@@ -57,6 +61,7 @@ class TableModel:
     card: str = ""
     decision: Mapping[str, Any] | None = None
     manifest: Mapping[str, Any] | None = None
+    cutoff: float | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -70,13 +75,15 @@ class TableModel:
             return self.task.kind != "regression" and hasattr(self.estimator, "predict_proba")
         return self.points.loss in PROBABLE
 
-    def scores(self, table: Table) -> Array:
-        """Return scores (K, n): above 0 decides for the second of two classes, the largest wins among several."""
-        X = self.encoder.transform(table)
-        if self.points is not None:
-            return np.asarray(self.points.scores(X)[0])
-        found, cut = scores_of(self.estimator, X, self.task, "estimator")
-        return np.asarray(found - cut) if self.task.kind == "binary" else found
+    @property
+    def model(self) -> Any:
+        """Return the model without its preprocessing: a stock estimator, which decides at its cut-off if it has one."""
+        bare = self.estimator if self.points is None else self.points.build(0)
+        if self.cutoff is None:
+            return bare
+        known = np.array([self.gives_probabilities])
+        point = OperatingPoint(Operating(self.cutoff), np.array([self.cutoff]), known, "validation")
+        return at_cutoff(bare, point, 0, self.task)
 
     def predict(self, data: Any) -> NDArray[Any]:
         """Return labels, or values for regression, for a data frame or a file."""
@@ -106,21 +113,35 @@ class TableModel:
         parts = [self.scores(coerce(chunk, self.encoder)) for chunk in source.chunks(self.columns)]
         return np.concatenate(parts, axis=1)
 
+    def scores(self, table: Table) -> Array:
+        """Return scores (K, n), of two classes the second's: log-odds of linear models, else what estimators give."""
+        X = self.encoder.transform(table)
+        if self.points is None:
+            return scores_of(self.estimator, X, self.task, "estimator")[0]
+        return np.asarray(self.points.scores(X)[0])
+
     def _labels(self, scores: Array) -> NDArray[Any]:
         if self.task.kind == "regression":
             return np.asarray(scores[0])
-        return np.asarray(np.asarray(self.task.classes)[decide(scores[None], self.task)[0].astype(np.intp)])
+        if self.task.kind == "multiclass":
+            decided = scores.argmax(axis=0)
+        elif self.cutoff is None:
+            decided = scores[0] > (0.5 if self.points is None and self.gives_probabilities else 0.0)
+        else:
+            responses = self._probabilities(scores).T[1:] if self.gives_probabilities else scores
+            favoured = turned(responses, self.task, np.array([self.gives_probabilities]))[0] >= self.cutoff
+            decided = favoured == (self.task.favourable == 1)
+        return np.asarray(np.asarray(self.task.classes)[decided.astype(np.intp)])
 
     def _probabilities(self, scores: Array) -> Array:
         if self.task.kind == "multiclass":
             return np.asarray(softmax(scores, axis=0).T if self.points is not None else scores.T)
-        second = expit(scores[0]) if self.points is not None else scores[0] + 0.5
+        second = expit(scores[0]) if self.points is not None else scores[0]
         return np.column_stack([1.0 - second, second])
 
     def to_onnx(self, path: Any = None) -> bytes:
         """Return the model with its preprocessing as one ONNX graph (extra ``onnx``), and write it to a path."""
-        model = self.estimator if self.points is None else self.points.build(0)
-        return export_onnx(self.encoder, model, self.task, path)
+        return export_onnx(self.encoder, self.model, self.task, path)
 
     def save(self, path: Any, *, overwrite: bool = False, onnx: bool = False) -> Path:
         """Write the model, its card, the decision and the manifest as one folder, whole or not at all."""
@@ -139,6 +160,7 @@ class TableModel:
     def _write(self, folder: Path) -> None:
         encoding, arrays = self.encoder.to_content()
         content: dict[str, Any] = {"task": task_content(self.task), "about": dict(self.about), "encoder": encoding}
+        content["cutoff"] = self.cutoff
         stored = {f"encoder.{name}": values for name, values in arrays.items()}
         if self.points is not None:
             stored |= {"coef": self.points.coef, "intercept": self.points.intercept}
@@ -164,6 +186,7 @@ def read_model(folder: Path, trusted: tuple[str, ...] = ()) -> TableModel:
         card=(folder / CARD).read_text(encoding="utf-8", errors="replace") if (folder / CARD).exists() else "",
         decision=read_json(folder / DECISION) if (folder / DECISION).exists() else None,
         manifest=read_json(folder / MANIFEST) if (folder / MANIFEST).exists() else None,
+        cutoff=content["cutoff"],
     )
     if "linear" in content:
         points = LinearPoints(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,8 @@ def export_onnx(encoder: TableEncoder | None, model: Any, task: Task, path: Any 
     encoder : TableEncoder or None
         From columns to features. None: the graph reads the features themselves, as one input ``X`` (N, d).
     model : estimator
-        Fitted LogisticRegression, LinearSVC, RidgeClassifier, Ridge or LinearRegression.
+        Fitted LogisticRegression, LinearSVC, RidgeClassifier, Ridge or LinearRegression, or a FixedThresholdClassifier
+        around one, whose threshold the graph decides at.
     task : Task
         Classes of the labels.
     path : path, optional
@@ -55,6 +57,10 @@ def export_onnx(encoder: TableEncoder | None, model: Any, task: Task, path: Any 
     What Python refuses, the graph cannot: infinite numbers go through, and a text with blanks around it is another
     level.
     """
+    threshold, facts = None, task
+    if hasattr(model, "threshold"):
+        place = 1 if model.pos_label is None else task.classes.index(model.pos_label)
+        task, threshold, model = replace(task, favourable=place), float(model.threshold), model.estimator
     coef, intercept = _weights(model, task)
     graph = OnnxGraph((LABEL, PROBABILITIES, SCORES))
     if encoder is None:
@@ -63,8 +69,8 @@ def export_onnx(encoder: TableEncoder | None, model: Any, task: Task, path: Any 
     else:
         total, inputs = _from_columns(graph, encoder, coef)
     scores = graph.node("Add", total, graph.constant(intercept))
-    _answers(graph, scores, len(coef), task, isinstance(model, LogisticRegression))
-    content = graph.finish(BARE if encoder is None else DOC, _facts(inputs, task))
+    _answers(graph, scores, len(coef), task, isinstance(model, LogisticRegression), threshold)
+    content = graph.finish(BARE if encoder is None else DOC, _facts(inputs, facts))
     if path is not None:
         write_file(path, content)
     return content
@@ -151,27 +157,40 @@ def _category_term(graph: OnnxGraph, name: str, block: CategoryBlock, part: Arra
     return graph.node("Gather", table, graph.node("Squeeze", codes, graph.constant(np.array([1]))), axis=0)
 
 
-def _answers(graph: OnnxGraph, scores: str, K: int, task: Task, probable: bool) -> None:
-    """Add the outputs to the scores (N, K), as `decide` and `predict_proba` do in Python."""
-    column = graph.constant(np.array([1]))
+def _answers(graph: OnnxGraph, scores: str, K: int, task: Task, probable: bool, threshold: float | None) -> None:
+    """Add the outputs to the scores (N, K), as `predict` and `predict_proba` do in Python."""
     if task.kind == "regression":
+        column = graph.constant(np.array([1]))
         graph.output(LABEL, np.float64, ("N",), graph.node("Squeeze", scores, column))
         return
-    if K == 1:
-        second = graph.node("Squeeze", graph.node("Greater", scores, graph.constant(np.array(0.0))), column)
-        place = graph.node("Cast", second, to=graph.onnx.TensorProto.INT64)
-    else:
-        place = graph.node("ArgMax", scores, axis=1, keepdims=0)
+    found, outputs = scores, SCORES
+    if probable and K == 1:
+        p = graph.node("Sigmoid", scores)
+        found = graph.node("Concat", graph.node("Sub", graph.constant(np.array(1.0)), p), p, axis=1)
+    elif probable:
+        found = graph.node("Softmax", scores, axis=1)
+    if probable:
+        outputs, K = PROBABILITIES, max(K, 2)
+    place = _decided(graph, scores, found, task, threshold)
     labels: NDArray[Any] = label_array(task.classes)
     graph.output(LABEL, labels.dtype, ("N",), graph.node("Gather", graph.constant(labels), place, axis=0))
-    if not probable:
-        graph.output(SCORES, np.float64, ("N", K), scores)
-    elif K == 1:
-        p = graph.node("Sigmoid", scores)
-        first = graph.node("Sub", graph.constant(np.array(1.0)), p)
-        graph.output(PROBABILITIES, np.float64, ("N", 2), graph.node("Concat", first, p, axis=1))
+    graph.output(outputs, np.float64, ("N", K), found)
+
+
+def _decided(graph: OnnxGraph, scores: str, found: str, task: Task, threshold: float | None) -> str:
+    """Return the place of the class that is decided, (N,); a threshold is on what speaks for the favourable label."""
+    if task.kind == "multiclass":
+        return graph.node("ArgMax", scores, axis=1, keepdims=0)
+    column = graph.constant(np.array([1]))
+    if threshold is None:
+        second = graph.node("Greater", scores, graph.constant(np.array(0.0)))
     else:
-        graph.output(PROBABILITIES, np.float64, ("N", K), graph.node("Softmax", scores, axis=1))
+        response = scores if task.favourable == 1 else graph.node("Neg", scores)
+        if found != scores:
+            response = graph.node("Gather", found, graph.constant(np.array([task.favourable])), axis=1)
+        second = graph.node("GreaterOrEqual", response, graph.constant(np.array(threshold)))
+        second = second if task.favourable == 1 else graph.node("Not", second)
+    return graph.node("Cast", graph.node("Squeeze", second, column), to=graph.onnx.TensorProto.INT64)
 
 
 def _facts(inputs: dict[str, str], task: Task) -> dict[str, str]:

@@ -11,8 +11,10 @@ from ..exceptions import InputError
 from ..frontier import Frontier
 from ..frontier.archive import spread
 from ..frontier.selection import plain_place
+from ..measures.skill import decides_alike, no_better, rival_words, trivial
 from ..objectives import Array, rates_of
 
+ALIKE, NO_BETTER = "alike", "no better"
 TOLERANCE = 0.005
 RELATIVE = 0.05
 SHOWN = 7
@@ -23,8 +25,13 @@ class Option:
     """One point as a person sees it: its id, what it is, and its figures on validation."""
 
     id: int
-    mark: str
+    marks: tuple[str, ...]
     figures: dict[str, float]
+
+    @property
+    def mark(self) -> str:
+        """Return the marks in one line."""
+        return ", ".join(self.marks)
 
 
 def main_error(front: Frontier) -> str:
@@ -65,8 +72,14 @@ def plain_id(front: Frontier) -> int:
     return int(front.ids[plain_place(front)])
 
 
-def suggested_id(front: Frontier) -> int:
-    """Return the id with the least upper end of the gap among those within a tolerance of the smallest error."""
+def suggested_id(front: Frontier) -> int | None:
+    """Return the id with the least upper end of the gap among those within a tolerance of the smallest error.
+
+    Points that decide nearly everyone alike, or no better than without looking, are never suggested; None where there
+    are no others.
+    """
+    if trivial(front.record(), front.facts.task)[front.solved].all():
+        return None
     return front.choose(least=leading_gap(front), within={main_error(front): tolerance_of(front)})
 
 
@@ -81,9 +94,10 @@ def shortlist(front: Frontier, n: int = SHOWN) -> tuple[int, ...]:
 
     Points whose error and gap are the same to three digits are one option: nobody could see a difference.
     """
+    plain, suggested = plain_id(front), suggested_id(front)
     solved, axes = front.solved, _axes(front)
     order = [int(solved[i]) for i in spread(axes[solved], min(len(solved), 4 * n))]
-    chosen = [front.place(each) for each in dict.fromkeys([plain_id(front), suggested_id(front)])]
+    chosen = [front.place(each) for each in dict.fromkeys([plain, suggested]) if each is not None]
     seen = {_shown(axes[place]) for place in chosen}
     while len(chosen) < n:
         rest = [place for place in order if place not in chosen and _shown(axes[place]) not in seen]
@@ -95,10 +109,31 @@ def shortlist(front: Frontier, n: int = SHOWN) -> tuple[int, ...]:
 
 
 def options_of(front: Frontier, ids: Iterable[int]) -> list[Option]:
-    """Return points as people see them, plain and suggested marked."""
+    """Return points as people see them: plain, suggested and trivial ones marked."""
     plain, suggested = plain_id(front), suggested_id(front)
-    marks = {plain: "plain", suggested: "suggested"} if plain != suggested else {plain: "plain, suggested"}
-    return [_option(front, front.place(id), marks.get(id, "")) for id in ids]
+    places = [front.place(id) for id in ids]
+    return [_option(front, place, _marks(front, place, plain, suggested)) for place in places]
+
+
+def _marks(front: Frontier, place: int, plain: int, suggested: int | None) -> tuple[str, ...]:
+    id, record = int(front.ids[place]), front.record()
+    marks = {
+        "plain": id == plain,
+        "suggested": id == suggested,
+        ALIKE: bool(decides_alike(record)[place]),
+        NO_BETTER: bool(no_better(record, front.facts.task)[place]),
+    }
+    return tuple(name for name, there in marks.items() if there)
+
+
+def mark_words(front: Frontier, options: list[Option]) -> list[str]:
+    """Say what the marks of trivial points mean, where there are some."""
+    words = {
+        ALIKE: "decides more than 99 % of the validation rows alike",
+        NO_BETTER: rival_words(front.record()),
+    }
+    there = {mark for option in options for mark in option.marks}
+    return [f"{mark}: {said}; never suggested." for mark, said in words.items() if mark in there]
 
 
 def pair_sentences(front: Frontier, ids: Iterable[int]) -> list[str]:
@@ -141,17 +176,20 @@ def _farthest(axes: Array, chosen: list[int], rest: list[int]) -> int:
     return rest[int(np.argmax(distance))]
 
 
-def _option(front: Frontier, place: int, mark: str) -> Option:
+def _option(front: Frontier, place: int, marks: tuple[str, ...]) -> Option:
     error = main_error(front)
     figures = {
         "loss": float(front.loss[place]),
         front.facts.gap_column: float(front.gaps[place].max()),
         error: float(front.column(error)[place]),
     }
+    for name in ("approval_rate", "auc"):
+        if name in front.column_names():
+            figures[name] = float(front.column(name)[place])
     for gap in main_gaps(front):
         figures[gap] = float(front.column(gap)[place])
         if vouched_for(front):
             figures[f"{gap} at most"] = float(front.column(gap, confidence=0.95)[place])
     if front.facts.task.classes:
         figures["selection_ratio"] = float(front.column("selection_ratio")[place])
-    return Option(int(front.ids[place]), mark, figures)
+    return Option(int(front.ids[place]), marks, figures)

@@ -11,6 +11,7 @@ from typing import Any
 from ..exceptions import InputError
 from ..explorer import Details, write_explorer
 from ..frontier import Frontier
+from ..frontier.cutoffs import operating_words
 from ..frontier.points import LinearPoints
 from ..frontier.saving import load_frontier, write_frontier
 from ..measures.disclosure import LIMIT
@@ -101,10 +102,14 @@ class Run:
             "favourable": front.facts.task.favourable_label,
             "sensitive": dict(self.manifest["sensitive"]),
             "loss": front.facts.loss,
+            "operating_point": operating_words(front.record(), front.facts),
         }
+        point = front.operating()
+        cutoff = None if point is None else float(point.cutoffs[place])
         if not isinstance(front.points, LinearPoints):
-            return TableModel(self.encoder, None, front.facts.task, about, estimator=front.points.build(place))
-        return TableModel(self.encoder, front.points.take([place]), front.facts.task, about)
+            model = front.points.build(place)
+            return TableModel(self.encoder, None, front.facts.task, about, estimator=model, cutoff=cutoff)
+        return TableModel(self.encoder, front.points.take([place]), front.facts.task, about, cutoff=cutoff)
 
     def to_html(self, path: Any, *, chosen: int | None = None, title: str | None = None) -> Path:
         """Write the explorer of this run, one page in which a person sees the trade-off and chooses."""

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 from ..exceptions import InputError
+from ..measures.operating import Operating, check_costs
 from ..objectives import LOSSES, NOTIONS, Groups
 from ..objectives.small_counts import FEWEST
 from ..tables.reading import MISSING
@@ -44,6 +45,9 @@ class Settings:
         Whether group columns are features too; predictions then need them.
     posteriors : bool
         Boosted trees: whether weightings are read from probabilities of labels and groups, learnt once.
+    cutoff, approval_rate : float or None
+        The operating point, one of them or ``costs`` (of a false positive and a false negative) at most: cut-offs are
+        placed on validation and applied unchanged on test; None decides at 0.5.
     stability : int or None
         Bootstrap refits for the card; None decides by the size of the data.
     """
@@ -74,9 +78,15 @@ class Settings:
     stability: int | None = None
     posteriors: bool = False
     group_probabilities: tuple[str, ...] = ()
+    cutoff: float | None = None
+    approval_rate: float | None = None
+    costs: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         LOSSES[self.loss]
+        if self.regression:
+            self.operating.refuse("values to be predicted (regression)")
+        self.operating.check()
         if not self.notion:
             usual = "disparate_mistreatment" if self.regression else "equal_opportunity"
             object.__setattr__(self, "notion", (usual,))
@@ -134,6 +144,12 @@ class Settings:
         return self.loss == "squared"
 
     @property
+    def operating(self) -> Operating:
+        """Return how scores become decisions."""
+        costs = None if self.costs is None else dict(zip(("false_positive", "false_negative"), self.costs, strict=True))
+        return Operating(self.cutoff, self.approval_rate, costs)
+
+    @property
     def group_rule(self) -> Groups:
         """Return how group columns become groups."""
         return Groups(reference=dict(self.reference) or None, cross=self.cross, min_size=self.min_size)
@@ -182,6 +198,23 @@ def parse_attributes(
             "the reference: p_black,p_white:ref."
         )
     return (), columns, tuple((PROXY, name) for name in marked)
+
+
+def as_costs(given: Any) -> tuple[float, float] | None:
+    """Return the costs of a false positive and of a false negative from a mapping of the two, or from both in order."""
+    if given is None:
+        return None
+    if isinstance(given, Mapping):
+        return check_costs(given)
+    try:
+        false_positive, false_negative = (
+            float(part) for part in (given.split(",") if isinstance(given, str) else given)
+        )
+    except (TypeError, ValueError):
+        raise InputError(
+            f"costs is {given!r}, expected two numbers: of a false positive and of a false negative, such as 5,1."
+        ) from None
+    return check_costs({"false_positive": false_positive, "false_negative": false_negative})
 
 
 def parse_groups(

@@ -14,6 +14,7 @@ from scipy.special import expit, softmax
 
 from ..exceptions import GroupWarning
 from ..frontier import Frontier
+from ..frontier.cutoffs import responses_at
 from ..frontier.matching import encode_labels, resolve_attributes
 from ..frontier.selection import plain_place
 from ..measures import audit
@@ -35,25 +36,36 @@ def judged_on_test(
 ) -> dict[str, Any]:
     """Return, by id, the audit on test and the changed decisions, as they are published or exact (small = 0)."""
     test = test.seen()
-    scores = front.points.scores(test.X)
+    scores, responses = responses_at(front, test.X)
     places = [int(i) for i in front.solved]
-    changes = _changes(front, scores, test, small)
+    changes = _changes(front, scores, responses, test, small)
     least = _least(front, test, settings)
     found: dict[str, Any] = {}
     with progress_bar(progress, "judging on test", len(places)) as bar:
         for done, place in enumerate(places, start=1):
             id = str(int(front.ids[place]))
             found[id] = {
-                "audit": _audited(front, scores[place], test, settings, least, small),
+                "audit": _audited(front, place, scores, responses, test, settings, least, small),
                 "moves": changes.get(id, {}),
             }
             bar.update(done, f"{done} of {len(places)} points")
     return found
 
 
-def _audited(front: Frontier, scores: Array, test: Part, settings: Settings, least: int, small: int) -> dict[str, Any]:
+def _audited(
+    front: Frontier,
+    place: int,
+    scores: Array,
+    responses: Array | None,
+    test: Part,
+    settings: Settings,
+    least: int,
+    small: int,
+) -> dict[str, Any]:
     task = front.facts.task
-    given, options = _judged(front, scores)
+    given, options = _judged(front, scores[place])
+    if responses is not None:
+        given, options = _at_cutoff(front, responses, place)
     options["task"] = "regression" if task.kind == "regression" else "classification"
     options["groups"] = Groups(
         reference={name: levels[-1] for name, levels in front.facts.sensitive}, cross=settings.cross, min_size=least
@@ -99,13 +111,28 @@ def _judged(front: Frontier, scores: Array) -> tuple[Any, dict[str, Any]]:
     return scores[0], {"cutoff": 0.0, "favourable_side": "above" if task.favourable == 1 else "below"}
 
 
-def _changes(front: Frontier, scores: Array, test: Part, small: int) -> dict[str, Any]:
+def _at_cutoff(front: Frontier, responses: Array, place: int) -> tuple[Any, dict[str, Any]]:
+    """Return what an audit reads at the cut-off that was placed on validation: responses, or decisions all alike."""
+    point, task = front.operating(), front.facts.task
+    assert point is not None
+    given, cutoff = responses[place], float(point.cutoffs[place])
+    if given.min() < cutoff <= given.max():
+        return given, {"cutoff": cutoff, "favourable_side": "above"}
+    favoured = given >= cutoff
+    return np.asarray(task.classes)[np.where(favoured, task.favourable, 1 - task.favourable)], {}
+
+
+def _changes(front: Frontier, scores: Array, responses: Array | None, test: Part, small: int) -> dict[str, Any]:
     """Return who gains and who loses a favourable decision against plain training, by id and attribute."""
     task = front.facts.task
     if task.kind == "regression":
         return {}
     labels = encode_labels(np.asarray(test.y), task)
-    decided = decide(scores, task) == task.favourable
+    point = front.operating()
+    if point is not None and responses is not None:
+        decided = point.favoured(responses)
+    else:
+        decided = decide(scores, task) == task.favourable
     plain = plain_place(front)
     found: dict[str, Any] = {str(int(id)): {} for id in front.ids}
     for each in resolve_attributes(front.facts, test.groups, test.n):

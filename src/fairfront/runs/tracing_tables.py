@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..exceptions import FairfrontError, GroupWarning, InputError, ProxyWarning
 from ..explorer import describe_points
 from ..frontier import Frontier
@@ -25,7 +27,7 @@ from .manifest import manifest_of
 from .options import shortlist
 from .preparing import Part, Prepared, prepare
 from .run import Run
-from .settings import PROXY, Settings, parse_attributes
+from .settings import PROXY, Settings, as_costs, parse_attributes
 from .testing import judged_on_test
 
 WORDS = {r"groups=Groups\(min_size=\.\.\.\)": "min_size (--min-size on the command line)"}
@@ -63,7 +65,8 @@ def trace_table(
     progress : bool or "auto"
     **settings
         The other fields of `Settings`: ``favourable`` (the value of the target that is good for the person),
-        ``notion``, ``loss``, ``model``, ``split``, ``drop``, ``weight``, ``seed``...
+        ``notion``, ``loss``, ``model``, ``split``, ``drop``, ``weight``, ``seed``, and the operating point:
+        ``cutoff``, ``approval_rate`` or ``costs``...
 
     Returns
     -------
@@ -74,6 +77,8 @@ def trace_table(
     for key in ("notion", "drop", "allow", "text", "numbers"):
         if key in settings:
             settings[key] = (settings[key],) if isinstance(settings[key], str) else tuple(settings[key])
+    if "costs" in settings:
+        settings["costs"] = as_costs(settings["costs"])
     settings |= {"groups": names, "group_probabilities": proxies, "reference": references}
     known = Settings(target=target, **settings)
     return run_of(data, known, progress, checkpoint=checkpoint, resume=resume)
@@ -101,6 +106,7 @@ def _run_of(
     source = open_source(data, delimiter=settings.delimiter, missing=settings.missing)
     ready = prepare(source, settings, progress) if prepared is None else prepared
     train = ready.part("train")
+    _check_operating(train, settings)
     kept = {"checkpoint": checkpoint, "resume": resume, "progress": progress}
     with reworded(WORDS):
         front = _trace(train, ready, kept)
@@ -120,7 +126,16 @@ def judged(run: Run, ready: Prepared, progress: Any, small: int = LIMIT) -> Run:
     What is shown is what the files will say: published counts, unless ``small`` is 0.
     """
     held = ready.part("validation")
-    front = run.frontier.evaluate(held.X, held.y, sensitive_features=held.groups, sample_weight=held.weight)
+    rule = ready.settings.operating
+    front = run.frontier.evaluate(
+        held.X,
+        held.y,
+        sensitive_features=held.groups,
+        sample_weight=held.weight,
+        cutoff=rule.cutoff,
+        approval_rate=rule.approval_rate,
+        costs=rule.costs,
+    )
     held = held.seen()  # rows of a file larger than memory, or a sample of them
     known: dict[str, Any] = {"sensitive_features": held.groups, "sample_weight": held.weight}
     details = describe_points(front, held.X, held.y, small=small, **known)
@@ -159,6 +174,14 @@ def _left_out(front: Frontier, ready: Prepared) -> tuple[tuple[str, tuple[str, .
     found = groups.resolve(ready.part("train").groups, ready.part("train").n)
     out = [(each.name, tuple(level for level in each.levels if level not in known[each.name])) for each in found]
     return tuple((name, levels) for name, levels in out if levels)
+
+
+def _check_operating(train: Part, settings: Settings) -> None:
+    """Refuse a cut-off of several classes before anything is traced; Dask collections tell their classes later."""
+    if settings.operating.asked is not None and not is_dask(train.y):
+        classes = len(np.unique(np.asarray(train.y)))
+        if classes > 2:
+            settings.operating.refuse(f"{classes} classes of {settings.target!r}")
 
 
 def _trace(train: Part, ready: Prepared, kept: Mapping[str, Any]) -> Frontier:

@@ -42,6 +42,7 @@ function partOf(given, count) {
     ...given,
     columns: unpackAll(given.columns),
     upper: unpackAll(given.upper || {}),
+    marked: new Set([...(given.alike || []), ...(given.no_better || [])]),
     attributes: given.attributes.map((a) => attributeOf(a, count)),
   };
 }

@@ -46,9 +46,10 @@ function card(role, title, place, choose, hint) {
   ];
   const ratio = part && [...part.columns.keys()].find((n) => kindOf(n) === "selection_ratio" && attributeOfColumn(part, n) === attributeOfColumn(part, gap));
   if (ratio) lines.push(figureLine("Selection ratio", part.columns.get(ratio)[place], ratio));
+  for (const name of ["approval_rate", "auc"]) if (part && part.columns.has(name)) lines.push(figureLine(columnWords(name), part.columns.get(name)[place], name));
   return el("article", { class: `card ${role}`, "data-role": role, "data-id": raw.points.ids[place] },
     el("h3", null, badge(role), title, el("span", { class: "id" }, named(nameOf(place)))),
-    el("dl", null, lines), pairLine(part, place), groupLines(part, place),
+    el("dl", null, lines), markLines(part, place), pairLine(part, place), groupLines(part, place),
     role !== "plain" && place !== raw.points.plain ? el("p", { class: "against" }, againstPlain(place)) : el("p", { class: "against" }, role === "plain" ? raw.facts.trained ? "What training gives when no gap is asked for." : "The candidate with the smallest error, which the others are compared with." : `The ${PLAIN} itself.`),
     role !== "chosen" && place !== state.chosen ? el("button", { type: "button", class: "small screen-only", on: { click: () => choose(place) } }, "Choose this one") : null);
 }
@@ -75,6 +76,13 @@ function worstPair(attribute, name, place) {
     if (!found || spread > found.spread) found = { attribute, rate, low, high, spread };
   }
   return found;
+}
+
+// Why a point is never suggested, where it is not.
+function markLines(part, place) {
+  if (!part || !part.marked.has(place)) return null;
+  const said = [part.alike.includes(place) ? "decides more than 99 % of these rows alike" : "", part.no_better.includes(place) ? part.rival : ""];
+  return el("p", { class: "notice", "data-mark": "trivial" }, `Never suggested: ${said.filter((words) => words).join("; ")}.`);
 }
 
 // The notion's rate in each group as thin bars.
@@ -117,7 +125,7 @@ function withInterval(change, lower, upper, name) {
 function drawCards(choose) {
   const least = leastNow();
   put("cards", card("plain", raw.facts.trained ? "Plain model" : "Most accurate candidate", raw.points.plain, choose), card("chosen", raw.facts.trained ? "Chosen model" : "Chosen candidate", state.chosen, choose),
-    card("least", "Least gap within the tolerance", least.place, choose, `${columnWords(state.gap)} has no value at any point within the tolerance: too few people. Look at another gap.`));
+    card("least", "Least gap within the tolerance", least.place, choose, usable(partNow()).length ? `${columnWords(state.gap)} has no value at any point within the tolerance: too few people. Look at another gap.` : "No point decides better than without looking at people."));
 }
 
 // A wish typed by the reader: the smallest error under the cap, said in a sentence.

@@ -5,8 +5,8 @@ function finiteOr(value, otherwise) {
 }
 
 // Points sorted by a key; `first[i]` is the place with the smallest `best` among the i + 1 smallest keys.
-function ranking(keys, best) {
-  const order = solved.filter((place) => Number.isFinite(keys[place]));
+function ranking(keys, best, places) {
+  const order = places.filter((place) => Number.isFinite(keys[place]));
   order.sort((a, b) => keys[a] - keys[b] || a - b);
   const first = new Int32Array(order.length);
   let leader = -1;
@@ -33,12 +33,17 @@ function countUpTo(ranked, limit) {
 
 const rankings = new Map();
 
+// Points that decide nearly everyone alike, or no better than without looking, are never suggested.
+function usable(part) {
+  return part ? solved.filter((place) => !part.marked.has(place)) : solved;
+}
+
 function rankedBy(part, keyName, bestName, sure, sureKey) {
   const label = [part ? part.name : "", keyName, bestName, sure].join("\u0000");
   if (!rankings.has(label)) {
     const keys = vouched(part, keyName, sure && sureKey);
     const best = vouched(part, bestName, sure && !sureKey);
-    rankings.set(label, ranking(keys, best));
+    rankings.set(label, ranking(keys, best, usable(part)));
   }
   return rankings.get(label);
 }
