@@ -150,11 +150,14 @@ def test_other_calls_warn_once() -> None:
     rows = small()
     X, y, proxy = rows["X"], rows["y"], rows["proxy"]
     model = LogisticRegression().fit(X, y)
+    front = ff.trace(X, y, sensitive_features={"race": rows["race"]}, n_points=3, progress=False)
     calls = [
         lambda: ff.Frontier.from_models({"m": model}, X, y, sensitive_features=proxy),
         lambda: ff.ParetoFairClassifier().fit(X, y, sensitive_features=proxy),
         lambda: ff.FrontierClassifier(n_points=3).fit(X, y, sensitive_features=proxy),
         lambda: ff.trace(X, y, sensitive_features=proxy, estimator=LogisticRegression(), max_fits=3, progress=False),
+        lambda: front.calibration(0, X, y, sensitive_features=proxy),
+        lambda: front.explain(0, 1, X, y, sensitive_features=proxy),
         lambda: GroupScore("tpr_gap")(y, model.predict(X), sensitive_features=proxy),
     ]
     for call in calls:

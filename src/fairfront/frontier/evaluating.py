@@ -15,7 +15,7 @@ from ..measures.intervals import Sizes, error_interval, worst_gap_floor, worst_g
 from ..measures.operating import Operating, OperatingPoint
 from ..measures.pairs import worst_pair
 from ..measures.ratios import selection_ratio_lower
-from ..objectives import Array, Task, warn_of_proxies
+from ..objectives import Array, Task
 from ..validation import is_dask
 from .cutoffs import decisions, placed, probable, responses_of, second_class
 from .evaluating_parts import evaluate_parts
@@ -40,7 +40,6 @@ def evaluate_points(
 
     ``asked`` is a rule that places cut-offs on these rows, or cut-offs that hold here too.
     """
-    warn_of_proxies(sensitive_features, stacklevel=4)
     if any(is_dask(each) for each in (X, y, sensitive_features, sample_weight)):
         return evaluate_parts(points, facts, X, y, sensitive_features, name, sample_weight, asked)
     matrix = checked_features(points, X)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import GroupWarning, InputError
-from ..objectives import Array, Attribute, Groups, Task, take_groups
+from ..objectives import Array, Attribute, Groups, Task, take_groups, warn_of_proxies
 from ..problems.building import feature_names
 from ..validation import check_labels, check_matrix, check_weights, take_rows, weighted_rows
 from .points import Points
@@ -38,6 +38,7 @@ class HeldRows:
 
 def held_rows(facts: Facts, n: int, y: Any, sensitive_features: Any, sample_weight: Any = None) -> HeldRows:
     """Check what is known of n rows, and match labels and groups with training."""
+    warn_of_proxies(sensitive_features, stacklevel=5)
     labels = encode_labels(check_labels(y, n), facts.task)
     weight = check_weights(sample_weight, n)
     rows = weighted_rows(weight)
