@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -103,8 +104,7 @@ def test_the_gate_is_closed_whoever_the_reference_is(tmp_path: Path, groups: str
     done = CliRunner().invoke(app, ["audit", str(path), *words], env={"COLUMNS": "200"})
     assert done.exit_code == 3, done.output
     assert "is not met." in done.output
-    assert "selection ratio: Female has 0.0" in done.output
-    assert "times the rate of Male" in done.output
+    assert re.search(r"selection ratio: Female \(\d+ people\) has 0\.0\d+ times the rate of Male", done.output)
     assert "the lower end of each pair of groups on its own is 0.0" in done.output
 
 
@@ -161,12 +161,13 @@ def test_outputs_name_the_reference_that_was_taken_and_how_to_choose_another(tmp
 @pytest.mark.filterwarnings("ignore::fairfront.exceptions.GroupWarning")
 def test_a_run_and_its_card_name_the_reference_that_was_taken() -> None:
     run = ff.trace_table(
-        pd.DataFrame(census(3_000, seed=1)),
+        pd.DataFrame(census(8_000, seed=1)),
         target="income",
         favourable="50000+.",
         groups="sex,race:ref=White",
         n_points=3,
         stability=0,
+        min_size=10,
     )
     assert run.reference("sex") == "Female, the largest group; choose another with sex:ref=Male"
     assert run.reference("race") == "White"

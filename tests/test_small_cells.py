@@ -52,11 +52,11 @@ def test_min_size_counts_the_rows_that_the_notion_compares(notion: str, levels: 
         assert "fewer than 30 rows stay out of the gaps: c (12 rows with label 1)" in told[0]
 
 
-def test_candidates_count_them_too() -> None:
+def test_what_is_only_judged_leaves_out_nobody_with_enough_rows() -> None:
     _, y, group = with_few_positives()
-    with pytest.warns(GroupWarning, match=r"c \(12 rows with label 1\)"):
-        front = ff.Frontier.from_scores({"one": y * 0.9}, y, sensitive_features=group, notion="equal_opportunity")
-    assert front.facts.left_out == (("group", ("c",)),)
+    front = ff.Frontier.from_scores({"one": y * 0.9}, y, sensitive_features=group, notion="equal_opportunity")
+    assert front.facts.left_out == ()
+    assert ff.audit(y, y * 0.9, sensitive_features=group).worst["group"]["tpr_gap"].not_compared == ()
 
 
 def test_too_few_everywhere_says_which_rows_are_meant() -> None:
@@ -159,3 +159,38 @@ def test_trace_and_select_name_the_pair(tmp_path: Path) -> None:
     assert re.search(r"Gaps of race are over \d of 5 groups; not compared, for too few rows: ", done.output)
     chosen = CliRunner().invoke(app, ["select", str(tmp_path / "run"), "--knee", "-o", str(tmp_path / "model")])
     assert "people labelled '50000+.')" in chosen.output
+
+
+def audited(**options: object) -> ff.Audit:
+    rows = students(4_000, seed=5)
+    score = (rows["lsat"] - rows["lsat"].min()) / np.ptp(rows["lsat"])
+    known = {"sensitive_features": {"race": rows["race"]}, "favourable": "passed", "approval_rate": 0.8}
+    return ff.audit(rows["outcome"], score, favourable_side="above", n_resamples=20, **{**known, **options})
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_an_audit_says_whom_a_worst_figure_is_between_and_over_whom_it_is(weighted: bool) -> None:
+    found = audited(sample_weight=np.random.default_rng(1).gamma(2.0, 800.0, 4_000) if weighted else None)
+    worst, columns = found.worst["race"], found.tables["race"]
+    small = [str(g) for g, kind in zip(columns["group"], columns["status"], strict=True) if kind == "too few"]
+    assert small
+    groups = list(columns["group"])
+    for figure, counted in (("tpr_gap", "positives"), ("fpr_gap", "negatives"), ("selection_ratio", "n")):
+        each = worst[figure]
+        assert each.people == tuple(columns[counted][groups.index(name)] for name in each.between)
+        assert each.not_compared == tuple(small)
+        assert each.groups == 8
+    for each in worst.values():
+        assert not each.floor > each.upper
+    said = next(s for s in found.sentences if "TPR gap" in s)
+    (one, other), (few, many) = worst["tpr_gap"].between, worst["tpr_gap"].people
+    assert f"between {one} ({few:.0f} people) and {other} ({many:.0f}), at most" in said
+    assert said.endswith(f"; over {8 - len(small)} of 8 groups; not compared: {', '.join(small)}.")
+    record = next(each for each in found.to_dict(small=0)["worst"]["race"] if each["figure"] == "tpr_gap")
+    assert (record["people"], record["not_compared"]) == ([few, many], small)
+
+
+def test_a_worst_figure_over_all_groups_leaves_that_out() -> None:
+    found = audited(groups=Groups(min_size=1))
+    assert found.worst["race"]["selection_gap"].not_compared == ()
+    assert not any("demographic parity" in said and "not compared" in said for said in found.sentences)

@@ -15,12 +15,12 @@ from .screen import screen
 
 Columns = dict[str, list[Any]]
 
-TESTS = {"p_value": "Fisher p", "deviations": "SDs", "detectable_gap": "can show"}
+TESTS = {"p_value": "Fisher p", "deviations": "SDs", "detectable_gap": "detectable"}
 RIGHT = ("tpr", "fpr", "precision", "error", "auc", "slope")
 LEGEND = (
     "rate: share with the favourable decision; ratio: over the reference group's rate, with its interval; Fisher p: of "
-    "Fisher's exact test of equal rates; SDs: the difference of rates in standard deviations; can show: the smallest "
-    "gap of rates that this many rows would find 4 times out of 5. Intervals "
+    "Fisher's exact test of equal rates; SDs: the difference of rates in standard deviations; detectable: the "
+    "smallest gap of rates that a test on this many rows would find 4 times out of 5. Intervals "
     "and gaps of TPR, FPR, precision, error, AUC and slope are in --json."
 )
 WIDTH = 110

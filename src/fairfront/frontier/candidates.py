@@ -21,7 +21,6 @@ from ..objectives import (
     Attribute,
     Groups,
     Task,
-    compared_rows,
     proxy_sentences,
     rates_of,
     take_groups,
@@ -159,9 +158,7 @@ def _frontier(
         sensitive_features = take_groups(sensitive_features, rows, len(labels))
         scores, labels, weight = scores[:, :, rows], labels[rows], weight[rows]
         decided = None if decided is None else decided[:, rows]
-    notions = [NOTIONS[notion]() for notion in _notions(options) if notion in NOTIONS]
-    among = compared_rows(notions, points.task, "loss", labels)
-    attributes = (options.groups or Groups()).resolve(sensitive_features, len(labels), among=among)
+    attributes = (options.groups or Groups()).resolve(sensitive_features, len(labels))
     operating = None
     if asked is not None:
         known = {"probability": asked.probability, "placed_on": options.name, "side": asked.side}
@@ -174,14 +171,10 @@ def _frontier(
     return _assembled(points, replace(record, operating=operating), attributes, options)
 
 
-def _notions(options: Options) -> tuple[str, ...]:
-    return (options.notion,) if isinstance(options.notion, str) else tuple(options.notion)
-
-
 def _assembled(
     points: CandidatePoints, record: Evaluation, attributes: tuple[Attribute, ...], options: Options
 ) -> Frontier:
-    notions = _notions(options)
+    notions = (options.notion,) if isinstance(options.notion, str) else tuple(options.notion)
     gaps = np.column_stack([notion_gap(record, points.task, notion) for notion in notions])
     best = record.columns["mse" if points.task.kind == "regression" else "error"]
     axes = np.column_stack([best, gaps])

@@ -6,7 +6,7 @@ reference), ``f_gap_lower`` and ``f_gap_upper``; NaN where there is no value, wi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,10 +42,11 @@ class Sureness:
 
 @dataclass(frozen=True, eq=False)
 class Share:
-    """A share of rows per line: its value and the effective number of rows behind it, (lines,)."""
+    """A share of rows per line: its value, the effective number of rows behind it, and their number, (lines,)."""
 
     value: Array
     size: Array
+    people: Array
 
 
 def shares_of(counts: Counts, task: Task) -> dict[str, Share]:
@@ -53,8 +54,7 @@ def shares_of(counts: Counts, task: Task) -> dict[str, Share]:
     good = task.favourable
     found = _against_the_rest(counts, good)
     wrong = counts.weight.sum(axis=(1, 2)) - np.trace(counts.weight, axis1=1, axis2=2)
-    everyone = found["selection"].size
-    found["error"] = Share(_clip(ratio(wrong, counts.weight.sum(axis=(1, 2)))), everyone)
+    found["error"] = replace(found["selection"], value=_clip(ratio(wrong, counts.weight.sum(axis=(1, 2)))))
     if task.kind == "multiclass":
         for k, label in enumerate(task.classes):
             of_class = _against_the_rest(counts, k)
@@ -69,13 +69,14 @@ def _against_the_rest(counts: Counts, k: int) -> dict[str, Share]:
     _, squared_p, squared_c, squared_n = _margins(counts.squared, k)
     everyone, of_positive, of_chosen = _kish(total, squared_n), _kish(positive, squared_p), _kish(chosen, squared_c)
     of_negative = _kish(total - positive, squared_n - squared_p)
+    _, labelled, decided, people = _margins(counts.rows, k)
     tpr = _clip(ratio(hit, positive))
     return {
-        "selection": Share(_clip(ratio(chosen, total)), everyone),
-        "tpr": Share(tpr, of_positive),
-        "fpr": Share(_clip(ratio(chosen - hit, total - positive)), of_negative),
-        "fnr": Share(1.0 - tpr, of_positive),
-        "precision": Share(_clip(ratio(hit, chosen)), of_chosen),
+        "selection": Share(_clip(ratio(chosen, total)), everyone, people),
+        "tpr": Share(tpr, of_positive, labelled),
+        "fpr": Share(_clip(ratio(chosen - hit, total - positive)), of_negative, people - labelled),
+        "fnr": Share(1.0 - tpr, of_positive, labelled),
+        "precision": Share(_clip(ratio(hit, chosen)), of_chosen, decided),
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -116,7 +116,7 @@ def _head(lines: Lines) -> dict[str, NDArray[Any]]:
 
 def _given(share: Share, few: Mask) -> Share:
     """Return a share without its value in lines of a few people."""
-    return Share(np.where(few, np.nan, share.value), np.where(few, 0.0, share.size)) if few.any() else share
+    return replace(share, value=np.where(few, np.nan, share.value), size=np.where(few, 0.0, share.size))
 
 
 def _counted(behind: Counted, good: int) -> dict[str, Array]:

@@ -103,15 +103,30 @@ def worst_sentence(worst: Worst, confidence: float) -> str:
     what = _in_words(worst)
     if worst.value != worst.value:
         return f"{worst.notion}, {what}: {_why(worst)}."
-    one, other = worst.between
+    one, other = _with_people(worst)
     sure = f"{confidence:.0%} confidence over all groups"
+    over = not_compared_words(worst)
     if worst.figure in RATIOS:
         ends = f"{worst.lower:.3f} to {worst.upper:.3f}"
-        return f"{worst.notion}, {what}: {one} has {worst.value:.3f} times the rate of {other} ({ends}; {sure})."
+        return f"{worst.notion}, {what}: {one} has {worst.value:.3f} times the rate of {other} ({ends}; {sure}){over}."
     return (
         f"{worst.notion}, {what}: {worst.value:.4g} between {one} and {other}, "
-        f"at most {worst.upper:.4g} ({worst.unit}; {sure})."
+        f"at most {worst.upper:.4g} ({worst.unit}; {sure}){over}."
     )
+
+
+def not_compared_words(worst: Worst) -> str:
+    """Say over how many groups a worst contrast is and which are not compared; nothing where it is over all."""
+    if not worst.not_compared:
+        return ""
+    left = worst.groups - len(worst.not_compared)
+    return f"; over {left} of {worst.groups} groups; not compared: {', '.join(worst.not_compared)}"
+
+
+def _with_people(worst: Worst) -> tuple[str, str]:
+    """Name the two groups of a contrast with the people whom it rests on, where they are counted."""
+    (one, other), (few, many) = worst.between, worst.people
+    return (one, other) if few != few else (f"{one} ({few:.0f} people)", f"{other} ({many:.0f})")
 
 
 def _why(worst: Worst) -> str:
@@ -130,9 +145,11 @@ def _in_words(worst: Worst) -> str:
 def worst_record(worst: Worst) -> dict[str, Any]:
     """Return a worst contrast with words where it has no value."""
     record: dict[str, Any] = {"figure": worst.figure, "notion": worst.notion, "unit": worst.unit}
+    record["not_compared"] = list(worst.not_compared)
     if worst.value != worst.value:
         return {**record, "value": _why(worst)}
-    ends = {"value": worst.value, "lower": worst.lower, "upper": worst.upper}
-    if worst.figure in RATIOS:
-        ends["pair_lower"] = worst.pair_lower
-    return {**record, **ends, "between": list(worst.between)}
+    names = ("value", "lower", "upper", "pair_lower" if worst.figure in RATIOS else "floor")
+    record |= {name: getattr(worst, name) for name in names} | {"between": list(worst.between)}
+    if worst.people[0] == worst.people[0]:
+        record["people"] = list(worst.people)
+    return record

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from ..objectives import Array
 from .figures import RATIOS, figure_of
 from .group_table import Share
 from .intervals import Interval, newcombe
-from .lines import REFERENCE, Lines
+from .lines import COMPARED, REFERENCE, TOO_FEW, Lines
 from .ratios import ratio_interval, ratio_lower
 
 
@@ -19,10 +19,27 @@ from .ratios import ratio_interval, ratio_lower
 class Worst:
     """One notion's worst contrast.
 
-    ``value`` is the largest absolute gap between two groups (for a ratio, the lowest rate over the highest);
-    ``lower`` and ``upper`` hold for all pairs of groups at once (Bonferroni). ``between`` names the two groups, the
-    lower rate first for a ratio, and ``unit`` the unit. ``pair_lower`` is a ratio's least lower end of all pairs, each
-    on its own: what may be claimed of it. NaN where fewer than two groups have the figure.
+    Attributes
+    ----------
+    figure, notion, unit : str
+    value : float
+        The largest absolute gap between two groups, or the lowest rate over the highest.
+    lower, upper : float
+        Ends that hold for all pairs of groups at once (Bonferroni).
+    between : tuple of str
+        The two groups, the lower rate first for a ratio.
+    people : tuple of float
+        The rows of each of them that the figure is about; NaN for figures of scores.
+    not_compared : tuple of str
+        Groups that are not in it, because they have too few rows or none that the figure is about.
+    groups : int
+        How many groups there are, these among them.
+    floor : float
+        The smallest gap that so many rows could demonstrate at such rates, never above ``upper``; NaN for a ratio.
+    pair_lower : float
+        Of a ratio, the least lower end of all pairs, each on its own: what may be claimed of it.
+
+    NaN where fewer than two groups have the figure.
     """
 
     figure: str
@@ -32,6 +49,10 @@ class Worst:
     upper: float
     between: tuple[str, str]
     unit: str
+    people: tuple[float, float] = (np.nan, np.nan)
+    not_compared: tuple[str, ...] = ()
+    groups: int = 0
+    floor: float = np.nan
     pair_lower: float = np.nan
 
 
@@ -50,29 +71,43 @@ def _gap(name: str, share: Share, lines: Lines, confidence: float) -> Worst:
     value, size = np.nan_to_num(share.value), share.size
     level = 1.0 - (1.0 - confidence) / max(1, len(one))
     interval = newcombe(value[one] * size[one], size[one], value[other] * size[other], size[other], level)
-    return worst_gap_of(name, value[one] - value[other], interval, (one, other), lines)
+    return _of_pairs(name, share.value, share.people, interval, lines)
 
 
 def worst_means(name: str, value: Array, error: Array, lines: Lines, z: float) -> Worst:
     """Return the worst gap of a mean from standard errors; z is the quantile for all pairs at once."""
     one, other = _pairs(value, lines)
     gap, half = value[one] - value[other], z * np.sqrt(error[one] ** 2 + error[other] ** 2)
-    return worst_gap_of(name, gap, (gap - half, gap + half), (one, other), lines)
+    return _of_pairs(name, value, np.full(len(value), np.nan), (gap - half, gap + half), lines)
 
 
-def worst_gap_of(
-    name: str, gap: Array, interval: Interval, pairs: tuple[NDArray[np.intp], NDArray[np.intp]], lines: Lines
-) -> Worst:
+def _of_pairs(name: str, value: Array, people: Array, interval: Interval, lines: Lines) -> Worst:
     """Return the largest absolute gap of pairs; its lower end is 0 unless one pair's interval leaves 0 out."""
-    figure = figure_of(name)
-    if not len(gap):
-        return Worst(f"{name}_gap", figure.notion, np.nan, np.nan, np.nan, ("", ""), figure.unit)
-    low, high = interval
-    place = int(np.argmax(np.abs(gap)))
-    between = lines.names[int(pairs[0][place])], lines.names[int(pairs[1][place])]
-    lower = float(np.maximum(np.maximum(low, -high), 0.0).max())
-    upper = float(np.maximum(np.abs(low), np.abs(high)).max())
-    return Worst(f"{name}_gap", figure.notion, float(np.abs(gap[place])), lower, upper, between, figure.unit)
+    figure, (low, high) = figure_of(name), interval
+    found = Worst(f"{name}_gap", figure.notion, np.nan, np.nan, np.nan, ("", ""), figure.unit)
+    found = _with_groups(found, value, lines)
+    one, other = _pairs(value, lines)
+    if not len(one):
+        return found
+    gap = np.abs(value[one] - value[other])
+    place = int(np.argmax(gap))
+    i, j = int(one[place]), int(other[place])
+    return replace(
+        found,
+        value=float(gap[place]),
+        lower=float(np.maximum(np.maximum(low, -high), 0.0).max()),
+        upper=float(np.maximum(np.abs(low), np.abs(high)).max()),
+        between=(lines.names[i], lines.names[j]),
+        people=(float(people[i]), float(people[j])),
+        floor=float((high - low).max() / 2.0),
+    )
+
+
+def _with_groups(found: Worst, value: Array, lines: Lines) -> Worst:
+    """Say how many groups there are and which of them are not compared."""
+    groups = [i for i, kind in enumerate(lines.status) if kind in (REFERENCE, COMPARED, TOO_FEW)]
+    there = set(_known(value, lines).tolist())
+    return replace(found, groups=len(groups), not_compared=tuple(lines.names[i] for i in groups if i not in there))
 
 
 def _of_several(
@@ -83,7 +118,17 @@ def _of_several(
     found = [_gap(name, shares[name], lines, level) for name in names]
     value, lower, upper = (float(np.max([getattr(w, end) for w in found])) for end in ("value", "lower", "upper"))
     worse = next((w for w in found if w.value == value), found[0])
-    return Worst(figure, notion, value, lower, upper, worse.between, "share of people with the same label")
+    return replace(
+        worse,
+        figure=figure,
+        notion=notion,
+        value=value,
+        lower=lower,
+        upper=upper,
+        unit="share of people with the same label",
+        not_compared=tuple(dict.fromkeys(name for w in found for name in w.not_compared)),
+        floor=float(np.max([w.floor for w in found])),
+    )
 
 
 def worst_ratio(share: Share, lines: Lines, confidence: float) -> Worst:
@@ -91,15 +136,23 @@ def worst_ratio(share: Share, lines: Lines, confidence: float) -> Worst:
     figure = RATIOS["selection_ratio"]
     there = _known(share.value, lines)
     rate, size = share.value[there], share.size[there]
+    found = Worst(figure.name, figure.notion, np.nan, np.nan, np.nan, ("", ""), figure.unit)
+    found = _with_groups(found, share.value, lines)
     if len(there) < 2 or not rate.any():
-        return Worst(figure.name, figure.notion, np.nan, np.nan, np.nan, ("", ""), figure.unit)
+        return found
     low, high = int(there[np.argmin(rate)]), int(there[np.argmax(rate)])
     if low == high:  # all rates are equal
         low, high = int(there[0]), int(there[-1])
     lower, upper = ratio_interval(rate[None], size, confidence)
-    own = float(ratio_lower(rate[None], size, confidence)[0])
-    value, between = float(rate.min() / rate.max()), (lines.names[low], lines.names[high])
-    return Worst(figure.name, figure.notion, value, float(lower[0]), float(upper[0]), between, figure.unit, own)
+    return replace(
+        found,
+        value=float(rate.min() / rate.max()),
+        lower=float(lower[0]),
+        upper=float(upper[0]),
+        between=(lines.names[low], lines.names[high]),
+        people=(float(share.people[low]), float(share.people[high])),
+        pair_lower=float(ratio_lower(rate[None], size, confidence)[0]),
+    )
 
 
 def _pairs(value: Array, lines: Lines) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
