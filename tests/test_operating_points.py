@@ -297,3 +297,66 @@ def test_a_frontier_without_a_rule_gives_the_bare_model() -> None:
     front = judged(traced(train, n_points=3), held)
     assert front.evaluations["validation"].rule == "no operating point was given"
     assert isinstance(front.select(id=0), LogisticRegression)
+
+
+@pytest.mark.parametrize("favourable", ["passed", "failed"])
+@pytest.mark.parametrize("fraction", [0.0, 0.3])
+def test_the_shell_decides_at_the_operating_point(fraction: float, favourable: str) -> None:
+    train, held, _ = parts()
+    shell = ff.FrontierClassifier(
+        approval_rate=0.7, validation_fraction=fraction, favourable=favourable, random_state=0
+    ).fit(train[0], train[1], sensitive_features=train[2])
+    front = shell.frontier_
+    name = "validation" if fraction else "training"
+    assert shell.cutoff_ == front.evaluations[name].cutoffs[front.place(shell.chosen_id_)]
+    np.testing.assert_array_equal(shell.predict(held[0]), front.select(id=shell.chosen_id_).predict(held[0]))
+    assert np.mean(shell.predict(held[0]) == favourable) == pytest.approx(0.7, abs=0.06)
+    shell.use(int(front.ids[0]))
+    np.testing.assert_array_equal(shell.predict(held[0]), front.select(id=int(front.ids[0])).predict(held[0]))
+
+
+def test_the_shell_of_an_estimator_decides_at_the_operating_point() -> None:
+    train, held, _ = parts(1800)
+    tree = DecisionTreeClassifier(max_depth=3, min_samples_leaf=20, random_state=0)
+    shell = ff.FrontierClassifier(estimator=tree, max_fits=3, cv=3, cutoff=0.9, favourable="passed", random_state=0)
+    shell.fit(train[0], train[1], sensitive_features=train[2])
+    p = shell.model_.predict_proba(held[0])[:, 1]
+    np.testing.assert_array_equal(shell.predict(held[0]) == "passed", p >= 0.9)
+    with pytest.raises(ff.InputError, match="cutoff and approval_rate were given"):
+        ff.FrontierClassifier(cutoff=0.5, approval_rate=0.8).fit(train[0], train[1], sensitive_features=train[2])
+
+
+def test_the_shells_own_choice_is_not_a_knee_that_decides_everyone_alike() -> None:
+    train, _, _ = parts(22_000, 0)
+    shell = ff.FrontierClassifier(favourable="passed").fit(train[0], train[1], sensitive_features=train[2])
+    decided = shell.predict(train[0])
+    assert np.mean(decided == "passed") <= 0.99
+    assert not shell.frontier_.evaluations
+    assert shell.chosen_id_ != shell.frontier_.choose(knee=True)  # the knee itself lets nearly everyone pass
+
+
+def test_rules_are_not_mixed_in_an_overlay() -> None:
+    train, held, _ = parts(1800)
+    front = judged(traced(train, n_points=3), held, approval_rate=0.8)
+    model = LogisticRegression().fit(train[0], train[1])
+    half = ff.Frontier.from_models({"m": model}, *held[:2], sensitive_features=held[2], favourable="passed")
+    with pytest.raises(ff.InputError, match=r"approval rate 0\.8; no operating point was given"):
+        front.overlay(half)
+    same = ff.Frontier.from_models(
+        {"m": model}, *held[:2], sensitive_features=held[2], favourable="passed", approval_rate=0.8
+    )
+    assert len(front.overlay(same)["dominated"]) == len(front) + 1
+
+
+@pytest.mark.parametrize("favourable", ["passed", "failed"])
+def test_dask_rows_are_judged_at_operating_points(favourable: str) -> None:
+    array = pytest.importorskip("dask.array")
+    train, held, _ = parts(6000)
+    front = traced(train, favourable=favourable, n_points=3)
+    X, y, race = (array.from_array(np.asarray(each), chunks=(400, -1)[: np.ndim(each)]) for each in held)
+    for rule in ({"cutoff": 0.4}, {"approval_rate": 0.6}, {"costs": {"false_positive": 3, "false_negative": 1}}):
+        near, far = judged(front, held, **rule), front.evaluate(X, y, sensitive_features=race, **rule)
+        np.testing.assert_allclose(far.column("approval_rate"), near.column("approval_rate"), atol=2e-3)
+        np.testing.assert_allclose(far.column("error"), near.column("error"), atol=2e-3)
+        model = far.select(id=int(front.ids[1]))
+        assert np.mean(model.predict(held[0]) != held[1]) == pytest.approx(far.column("error")[1], abs=1e-12)

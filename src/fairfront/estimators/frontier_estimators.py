@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.model_selection import train_test_split
+from sklearn.utils.validation import check_is_fitted
 
-from ..exceptions import InputError
+from ..exceptions import FairfrontWarning, InputError
 from ..frontier import Frontier
+from ..frontier.cutoffs import turned
 from ..frontier.fitting_estimators import trace_estimator
 from ..frontier.points import LinearPoints
+from ..measures.operating import Operating
 from ..objectives import Array, GroupProbabilities, Groups, take_groups
 from ..problems.dask.problem import refuse_collections
+from ..problems.fits.learners import probabilities_of
 from ..tracing import refuse_search, resolve_search, trace_setup
 from ..validation import check_weights, take_rows
 from .base import FairLinearModel
@@ -30,21 +35,32 @@ class _FrontierFit(FairLinearModel):
     def _fit_frontier(
         self, X: Any, y: NDArray[Any], sensitive_features: Any, sample_weight: Any, classification: bool
     ) -> Any:
-        rule: dict[str, Any] = {"knee": True} if self.choose is None else dict(self.choose)
+        operating = self._operating()
         weight = check_weights(sample_weight, len(y))
         train, held = self._split(y, sensitive_features, classification)
         parts = (take_rows(X, train), y[train], _rows(sensitive_features, train), _rows(weight, train))
         front = self._traced(*parts, classification)
         if held is not None:
-            front = front.evaluate(
-                take_rows(X, held),
-                y[held],
-                sensitive_features=_rows(sensitive_features, held),
-                name="validation",
-                sample_weight=_rows(weight, held),
-            )
+            parts = (take_rows(X, held), y[held], _rows(sensitive_features, held), _rows(weight, held))
+        rows, labels, groups, weights = parts
+        known: dict[str, Any] = {"sensitive_features": groups, "sample_weight": weights, **operating}
+        if held is not None or operating:
+            front = front.evaluate(rows, labels, name="training" if held is None else "validation", **known)
         self.frontier_ = front
-        return self.use(front.choose(**rule))
+        if self.choose is not None:
+            return self.use(front.choose(**self.choose))
+        if not front.evaluations and classification:  # the knee may decide everyone alike, which only rows can tell
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FairfrontWarning)
+                front = front.evaluate(rows, labels, name="training", **known)
+        return self.use(front.choose(knee=True))
+
+    def _operating(self) -> dict[str, Any]:
+        """Return the operating point that was asked for, as `Frontier.evaluate` takes it."""
+        names = ("cutoff", "approval_rate", "costs")
+        given = {name: getattr(self, name, None) for name in names}
+        Operating(**given).check()
+        return {name: value for name, value in given.items() if value is not None}
 
     def _traced(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, classification: bool) -> Frontier:
         """Trace the frontier of linear models, or of the estimator that was given."""
@@ -95,6 +111,8 @@ class _FrontierFit(FairLinearModel):
             set_weights(self, W, True, self.frontier_.facts.task.kind == "regression")
         else:
             self.model_ = points.build(place)
+        point = self.frontier_.operating()
+        self.cutoff_ = None if point is None else float(point.cutoffs[place])
         self.chosen_id_ = int(id)
         self.status_ = self.frontier_.status[place]
         self.objectives_ = self.frontier_.objectives[place]
@@ -117,8 +135,12 @@ class FrontierClassifier(ClassifierMixin, WithProbabilities, _FrontierFit):  # t
     preferences : None, int or array of shape (R, m)
         Targets, as in `trace`.
     choose : dict, optional
-        The rule of `Frontier.select` that picks the point, the knee by default, for example
-        ``{"least": "tpr_gap", "within": {"error": 0.005}}``.
+        The rule of `Frontier.select` that picks the point, for example ``{"least": "tpr_gap", "within": {"error":
+        0.005}}``; by default the knee among points that do not decide nearly everyone alike.
+    cutoff, approval_rate, costs
+        The operating point, one of them at most, as in `Frontier.evaluate`: cut-offs are placed on the rows kept for
+        choosing (on the training rows without any), and `predict` decides at that of the point in use. Without one it
+        decides at 0.5.
     validation_fraction : float
         Share of the rows, stratified by label and group, that is kept from tracing and used for choosing; rules
         on rates need it.
@@ -133,6 +155,8 @@ class FrontierClassifier(ClassifierMixin, WithProbabilities, _FrontierFit):  # t
     frontier_ : Frontier
     chosen_id_ : int
         The point in use; ``use(id)`` changes it.
+    cutoff_ : float or None
+        The cut-off of the point in use, on the probability (or score) of the favourable label.
     """
 
     def __init__(
@@ -160,6 +184,9 @@ class FrontierClassifier(ClassifierMixin, WithProbabilities, _FrontierFit):  # t
         fit_params: Any = None,
         shared_trees: float = 0.0,
         posteriors: bool = False,
+        cutoff: float | None = None,
+        approval_rate: float | None = None,
+        costs: Any = None,
     ) -> None:
         self.notion = notion
         self.loss = loss
@@ -184,12 +211,33 @@ class FrontierClassifier(ClassifierMixin, WithProbabilities, _FrontierFit):  # t
         self.fit_params = fit_params
         self.shared_trees = shared_trees
         self.posteriors = posteriors
+        self.cutoff = cutoff
+        self.approval_rate = approval_rate
+        self.costs = costs
 
     def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> FrontierClassifier:
         """Trace the frontier and choose a point."""
         refuse_collections(self, X, y, sensitive_features, sample_weight)
         X, y = self._validated(X, y, classification=True)
         return self._fit_frontier(X, y, sensitive_features, sample_weight, True)  # type: ignore[no-any-return]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the decided label of every row, at the operating point if there is one; needs no sensitive feature."""
+        check_is_fitted(self)
+        point = self.frontier_.operating()
+        if point is None:
+            return super().predict(X)
+        place, task = self.frontier_.place(self.chosen_id_), self.frontier_.facts.task
+        probable = point.probability[[place]]
+        if not probable[0]:
+            second = self.decision_function(X)
+        elif self.estimator is None:
+            second = self.predict_proba(X)[:, 1]
+        else:
+            self._linear(X[:1])  # refuses rows of another shape
+            second = probabilities_of(self.model_, X, task)[:, 1]
+        favoured = point.take([place]).favoured(turned(second[None], task, probable))[0]
+        return np.asarray(self.classes_[(favoured == (task.favourable == 1)).astype(np.intp)])
 
 
 class FrontierRegressor(RegressorMixin, _FrontierFit):  # type: ignore[misc]

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..measures import auc
 from ..measures.changes import Flips, flips
-from ..measures.table import decide
 from ..objectives import Array, Attribute
+from .cutoffs import decisions
 from .matching import checked_features, held_rows
 from .refining import weights_of
 
@@ -113,8 +113,7 @@ def _flips(
     task = front.facts.task
     if task.kind == "regression":
         return {}
-    scores = front.points.scores(X)[list(places)]
-    decided = decide(scores, task) == task.favourable
+    decided = decisions(front.points, X, task, front.operating())[1][list(places)] == task.favourable
     return {
         a.name: flips(decided[0], decided[1], labels == task.favourable, a.codes, a.levels)
         for a in attributes
