@@ -192,7 +192,7 @@ def main() -> None:
         f"settings in one run, in turns, the shortest of {TURNS}; load of the machine before it began: {load:.1f}. All frontiers of "
         f"a case are the same bytes. With nothing set, 200 000 rows are **{faster:.2f} times** as fast as with one thread (bar: "
         f"1.5 on two free cores); no case may be slower than one thread by more than 5 %.\n\n"
-        f"### Nothing else running\n\n{shown(idle)}\n\n### Beside a job that keeps all cores busy\n\n{shown(beside)}\n"
+        f"### As the machine is\n\n{shown(idle)}\n\n### Beside a job that keeps all cores busy\n\n{shown(beside)}\n"
     )
     if small:
         print(body)
