@@ -28,7 +28,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "weights": {"weighted": True, "sensitive": ("sex", "race")},
     "missing groups": {"sensitive": ("region",)},
     "crossed": {"sensitive": ("sex", "region"), "groups": ff.Groups(cross=True, min_size=5)},
-    "left out": {"sensitive": ("race",), "groups": ff.Groups(min_size=50)},
+    "left out": {"sensitive": ("race",), "groups": ff.Groups(min_size=30)},
     "classes": {"kind": "multiclass", "sensitive": ("race",), "loss": "softmax", "weighted": True},
     "regression": {"kind": "regression", "loss": "squared", "notion": "disparate_mistreatment", "weighted": True},
 }
