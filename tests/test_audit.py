@@ -88,7 +88,8 @@ def test_figures_of_scores_are_those_of_scikit_learn(weighted: bool) -> None:
         assert columns["slope"][line] == pytest.approx(plain.coef_[0, 0], rel=1e-5)
         if not weighted:
             assert columns["ks"][line] == pytest.approx(ks_2samp(p[y == 1], p[y == 0]).statistic)
-        for name in ("auc", "ks", "brier", "slope", "mean_score"):
+            assert columns["gini"][line] == pytest.approx(2 * columns["auc"][line] - 1)
+        for name in ("auc", "gini", "ks", "brier", "slope", "mean_score"):
             assert columns[f"{name}_lower"][line] < columns[name][line] < columns[f"{name}_upper"][line]
     spread = np.sqrt(np.cov(data["p"], aweights=weight, ddof=0))
     assert columns["smd"][0] == pytest.approx((columns["mean_score"][0] - columns["mean_score"][1]) / spread)

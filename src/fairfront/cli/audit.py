@@ -209,7 +209,7 @@ def _show_json(found: Audit, verdicts: list[Verdict]) -> None:
 def _show(found: Audit, verdicts: list[Verdict], before: dict[str, Any] | None) -> None:
     """Print what `Audit.to_dict` shows."""
     from ..measures.words import in_shell, marked_in_shell, reference_sentences
-    from .audit_tables import LEGEND, console_for_output
+    from .audit_tables import LEGEND, console_for_output, ranking_lines
 
     console, shown = console_for_output(), found.to_dict(small=found.small)
     words = marked_in_shell if found.proxies else in_shell
@@ -219,7 +219,8 @@ def _show(found: Audit, verdicts: list[Verdict], before: dict[str, Any] | None) 
     for level, tables in shown.get("strata", {}).items():
         for name, columns in tables.items():
             _show_table(console, f"{name} within {level}", columns, None)
-    _say(console, [LEGEND, *shown["found"], *(verdict.sentence for verdict in verdicts)])
+    ranked = ranking_lines(next(iter(shown["tables"].values())))
+    _say(console, [LEGEND, *ranked, *shown["found"], *(verdict.sentence for verdict in verdicts)])
 
 
 def _show_table(console: Console, name: str, columns: Columns, before: Columns | None) -> None:

@@ -57,6 +57,13 @@ def right_table(name: str, columns: Columns) -> Table:
     return table
 
 
+def ranking_lines(columns: Columns) -> list[str]:
+    """Say how well scores rank all rows, whatever the cut-off, where these are numbers."""
+    names = [name for name in ("auc", "ks", "gini") if isinstance(columns.get(name, [None])[-1], float)]
+    said = ", ".join(f"{figure_of(name).heading} {_number(columns[name][-1])}" for name in names)
+    return [f"All rows, whatever the cut-off: {said} (Gini is 2 AUC - 1)."] if said else []
+
+
 def missing_lines(name: str, columns: Columns) -> list[str]:
     """Say why figures of the tables have no value, a line for each group that lacks some."""
     keys = ("selection", "selection_over_reference", *(key for key in RIGHT if key in columns))

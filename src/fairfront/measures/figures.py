@@ -90,7 +90,8 @@ SCORED = {
     figure.name: figure
     for figure in (
         Figure("auc", "n", "probability", "one label only", better=1, heading="AUC"),
-        Figure("ks", "n", "difference of shares", "one label only", better=1),
+        Figure("gini", "n", "difference of probabilities", "one label only", better=1, heading="Gini"),
+        Figure("ks", "n", "difference of shares", "one label only", better=1, heading="KS"),
         Figure("brier", "n", "squared probability", "scores are no probabilities", better=-1),
         Figure(
             "in_the_large",

@@ -16,7 +16,7 @@ from .sums import ratio
 from .tallies import ScoredRows
 from .worst import Worst, worst_means
 
-OF_BOTH_LABELS = ("auc", "ks", "slope", "slope_error")
+OF_BOTH_LABELS = ("auc", "gini", "ks", "slope", "slope_error")
 """Figures that rest on the people of either label, however few they are."""
 
 

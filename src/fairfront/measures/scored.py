@@ -21,8 +21,8 @@ from .tallies import Tally
 BINS = 100
 BLOCK = 1 << 14
 FEW_ROWS = 500
-DRAWN = ("auc", "ks", "brier", "in_the_large", "mean_score")
-LIMITS = {"auc": (0.0, 1.0), "ks": (0.0, 1.0), "brier": (0.0, 1.0)}
+DRAWN = ("auc", "gini", "ks", "brier", "in_the_large", "mean_score")
+LIMITS = {"auc": (0.0, 1.0), "gini": (-1.0, 1.0), "ks": (0.0, 1.0), "brier": (0.0, 1.0)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,8 @@ def figures_of(tally: Tally) -> tuple[dict[str, float], Binned | None]:
     up, down = binned.sums[0].sum(axis=1)
     if up > 0 and down > 0:
         area = binned.area / (up * down)
-        found |= {"auc": float(np.clip(1.0 - area if tally.below else area, 0.0, 1.0)), "ks": binned.distance}
+        auc = float(np.clip(1.0 - area if tally.below else area, 0.0, 1.0))
+        found |= {"auc": auc, "gini": 2.0 * auc - 1.0, "ks": binned.distance}
     if tally.probability:
         line = logistic_line(tally.value, tally.up, tally.down, tally.size, -1.0 if tally.below else 1.0)
         found["slope"], found["slope_error"] = line
@@ -136,7 +137,8 @@ def _of_counts(counts: Array, binned: Binned, tally: Tally) -> dict[str, Array]:
     )
     sums = np.stack([counts[:, side] @ means[:, side].T for side in range(2)], axis=2)
     found = _of_sums(sums, binned.origin, tally)
-    return {**found, "auc": 1.0 - area if tally.below else area, "ks": np.abs(up - across).max(axis=1)}
+    auc = 1.0 - area if tally.below else area
+    return {**found, "auc": auc, "gini": 2.0 * auc - 1.0, "ks": np.abs(up - across).max(axis=1)}
 
 
 def _of_sums(sums: Array, origin: float, tally: Tally) -> dict[str, Array]:
