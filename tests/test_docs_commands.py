@@ -14,7 +14,7 @@ import pytest
 from waiting_for_tests import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", ROOT / "docs" / "command-line.md"]
+PAGES = [ROOT / "README.md", ROOT / "docs" / "command-line.md", ROOT / "docs" / "cut-off.md"]
 
 
 def sessions(page: Path) -> list[str]:

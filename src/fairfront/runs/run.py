@@ -102,7 +102,7 @@ class Run:
             "favourable": front.facts.task.favourable_label,
             "sensitive": dict(self.manifest["sensitive"]),
             "loss": front.facts.loss,
-            "operating_point": operating_words(front.record(), front.facts),
+            "operating_point": self._operating_words(place),
         }
         point = front.operating()
         cutoff = None if point is None else float(point.cutoffs[place])
@@ -110,6 +110,12 @@ class Run:
             model = front.points.build(place)
             return TableModel(self.encoder, None, front.facts.task, about, estimator=model, cutoff=cutoff)
         return TableModel(self.encoder, front.points.take([place]), front.facts.task, about, cutoff=cutoff)
+
+    def _operating_words(self, place: int) -> str:
+        """Say how the cut-off of a point came about, and what it is."""
+        front, point = self.frontier, self.frontier.operating()
+        own = "" if point is None else f" The cut-off of this model is {point.cutoffs[place]:.4g}."
+        return operating_words(front.record(), front.facts) + own
 
     def to_html(self, path: Any, *, chosen: int | None = None, title: str | None = None) -> Path:
         """Write the explorer of this run, one page in which a person sees the trade-off and chooses."""
