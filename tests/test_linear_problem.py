@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
 
@@ -11,6 +12,7 @@ from conftest import Case, assemble, case_of, central, draw
 from fairfront.objectives import LOSSES
 from fairfront.objectives.losses import SmoothedHinge
 from fairfront.problems import FirstOrder, LinearProblem, SecondOrder, WeightedFit, fitting, linear
+from fairfront.problems.design import sorted_design
 
 SMOOTH = [name for name in LOSSES if LOSSES[name].smooth]
 
@@ -188,3 +190,17 @@ def test_fits_take_no_notice_of_the_metric(loss: str) -> None:
     problem = plain(LOSSES[loss].kinds[0], loss)
     bent = problem.with_metric(np.diag(np.arange(1.0, problem.K * problem.d + 1.0)))
     np.testing.assert_array_equal(bent.fit(problem.algebra.p), problem.fit(problem.algebra.p))
+
+
+def test_sparse_rows_are_taken_without_a_copy() -> None:
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((50, 7), density=0.3, rng=rng, format="csr")
+    order = rng.permutation(50)
+    thin, full = sorted_design(X, order, True), sorted_design(X.toarray(), order, True)
+    W, S, v = rng.normal(size=(2, 8)), rng.normal(size=(2, 20)), rng.uniform(size=20)
+    assert np.shares_memory(thin.taken(5, 25).data, thin.X.data)
+    assert thin.X.indices.dtype == np.int32
+    np.testing.assert_allclose(thin.scores(5, 25, W), full.scores(5, 25, W))
+    np.testing.assert_allclose(thin.pull(5, 25, S), full.pull(5, 25, S))
+    np.testing.assert_allclose(np.triu(thin.weighted(5, 25, v)), np.triu(full.weighted(5, 25, v)))
+    np.testing.assert_allclose(thin.squares(5, 25, v), full.squares(5, 25, v))

@@ -51,7 +51,9 @@ def smallest_detectable_gap(
 
     gap = room
     for _ in range(60):  # needed is concave with a slope of at most 1/2 at the root: each round halves the distance
-        gap = np.minimum(needed(gap), room)
+        last, gap = gap, np.minimum(needed(gap), room)
+        if np.array_equal(last, gap, equal_nan=True):
+            break
     return np.where(needed(room) <= room, gap, np.nan)
 
 

@@ -151,6 +151,9 @@ class SparseDesign:
         rows = sparse.csr_array(X, dtype=np.float64)[order]
         ones = sparse.csr_array(np.ones((rows.shape[0], 1)))
         self.X = sparse.csr_array(sparse.hstack([rows, ones])) if intercept else rows
+        if self.X.nnz < np.iinfo(np.int32).max:  # half the memory, and quicker to follow
+            places = (self.X.indices.astype(np.int32), self.X.indptr.astype(np.int32))
+            self.X = sparse.csr_array((self.X.data, *places), shape=self.X.shape)
         self.n, self.d = self.X.shape
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -168,22 +171,28 @@ class SparseDesign:
         per_row = max(1.0, 12.0 * self.X.nnz / max(1, self.n))
         return max(256, min(int(ROW_BYTES / per_row), SCORE_BYTES // (8 * r)))
 
+    def taken(self, start: int, stop: int, v: Array | None = None) -> Any:
+        """Return the rows without a copy, or each times an entry of v."""
+        ends = self.X.indptr[start : stop + 1]
+        there = slice(ends[0], ends[-1])
+        data = self.X.data[there] if v is None else self.X.data[there] * np.repeat(v, np.diff(ends))
+        return sparse.csr_array((data, self.X.indices[there], ends - ends[0]), shape=(stop - start, self.d))
+
     def scores(self, start: int, stop: int, W: Array) -> Array:
         """Return W X^T on the rows."""
-        return np.ascontiguousarray((self.X[start:stop] @ W.T).T)
+        return np.ascontiguousarray((self.taken(start, stop) @ W.T).T)
 
     def pull(self, start: int, stop: int, S: Array) -> Array:
         """Return S X on the rows."""
-        return np.ascontiguousarray((self.X[start:stop].T @ S.T).T)
+        return np.ascontiguousarray((self.taken(start, stop).T @ S.T).T)
 
     def weighted(self, start: int, stop: int, v: Array, half: bool = False) -> Array:
         """Return X^T diag(v) X on the rows."""
-        rows = self.X[start:stop]
-        return np.asarray((rows.T @ sparse.diags_array(v) @ rows).toarray())
+        return np.asarray((self.taken(start, stop, v).T @ self.taken(start, stop)).toarray())
 
     def squares(self, start: int, stop: int, v: Array) -> Array:
         """Return the diagonal of X^T diag(v) X on the rows."""
-        return np.asarray(self.X[start:stop].power(2).T @ v)
+        return np.asarray(self.taken(start, stop).power(2).T @ v)
 
 
 def sorted_design(X: Any, order: NDArray[np.intp], intercept: bool) -> Design:

@@ -34,14 +34,14 @@ class Samples:
     @classmethod
     def draw(cls, problem: LinearProblem, n: int, rng: np.random.Generator) -> Samples:
         """Draw n samples, rows with replacement inside each cell."""
-        assert isinstance(problem.rows, Piece)
-        offsets = problem.layout.cells.offsets
-        counts = np.empty((n, problem.rows.n), dtype=np.uint16)
+        cells = problem.layout.cells
+        piece, offsets = Piece(problem.design, problem.targets, cells), cells.offsets
+        counts = np.empty((n, piece.n), dtype=np.uint16)
         for sample in counts:
             for start, stop in pairwise(offsets):
                 size = int(stop - start)
                 sample[start:stop] = np.bincount(rng.integers(size, size=size), minlength=size)
-        return cls._of(problem, problem.rows, counts)
+        return cls._of(problem, piece, counts)
 
     @classmethod
     def _of(cls, problem: LinearProblem, piece: Piece, counts: NDArray[np.uint16]) -> Samples:

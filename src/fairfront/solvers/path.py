@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -49,7 +49,7 @@ def newton_path(
     shares = np.linspace(1.0, 0.0, max(n_points or FIRST, 2))[1:]
     knots = settled(solver, [start, *_spread(solver, start, shares, top, on_knot)])
     if n_points is None:
-        knots = settled(solver, refine(solver, knots, top, on_knot))
+        knots = settled(solver, refine(solver, knots, top, on_knot), tried=knots)
     if newton.restarts:
         knots = settled(solver, [knots[0], *(_restarted(solver, knot, newton.restarts) for knot in knots[1:])])
     if newton.overshoot > 0:
@@ -68,15 +68,17 @@ def _spread(solver: KnotSolver, start: Knot, shares: Array, top: Array, on_knot:
     return [*follow(solver, start, caps, on_knot), floor]
 
 
-def settled(solver: KnotSolver, knots: list[Knot]) -> list[Knot]:
+def settled(solver: KnotSolver, knots: list[Knot], tried: Sequence[Knot] = ()) -> list[Knot]:
     """Solve uncertified points again where better ones are known, from the last to the first.
 
     That is the next point when it lies below the tangent of this one (it came from another branch of local optima),
-    and the model with zero weights when its loss is smaller. Plain training is tried in any case.
+    and the model with zero weights when its loss is smaller. Plain training is tried in any case, but for points that
+    were ``tried`` from it before.
     """
     if all(knot.certified for knot in knots):
         return knots
     p, q, found = solver.rows.p, len(knots[0].caps), list(knots)
+    plain = replace(knots[0].at, factor=solver.curvature(knots[0].at))
     zero = solver.evaluate(0.0 * knots[0].at.W, 0.0 * knots[0].at.multipliers)
     for i in reversed(range(1, len(knots))):
         knot = found[i]
@@ -86,9 +88,11 @@ def settled(solver: KnotSolver, knots: list[Knot]) -> list[Knot]:
             after = found[i + 1]
             tangent = loss + float(np.abs(knot.at.multipliers[:q]) @ (knot.caps - after.caps))
             starts += [after.at] if p @ after.at.L < tangent - near else []
-        starts.append(knots[0].at)
+        starts = [replace(at, factor=None) for at in starts]
+        if not any(knot is other for other in tried):
+            starts.append(plain)
         for at in [] if knot.certified else starts:
-            other = solve_knot(solver, replace(knot, at=replace(at, factor=None)), Target.from_caps(knot.caps[None]))
+            other = solve_knot(solver, replace(knot, at=at), Target.from_caps(knot.caps[None]))
             if other.status.solved and p @ other.at.L < p @ found[i].at.L - near:
                 found[i] = replace(other, status=knot.status)
     return found
