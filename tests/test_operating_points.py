@@ -16,6 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import fairfront as ff
 from fairfront.frontier.selection import usable
+from fairfront.measures.published import published
 from fairfront.measures.skill import decides_alike, trivial
 from trial_for_tests import matrix, students
 
@@ -360,3 +361,29 @@ def test_dask_rows_are_judged_at_operating_points(favourable: str) -> None:
         np.testing.assert_allclose(far.column("error"), near.column("error"), atol=2e-3)
         model = far.select(id=int(front.ids[1]))
         assert np.mean(model.predict(held[0]) != held[1]) == pytest.approx(far.column("error")[1], abs=1e-12)
+
+
+def test_published_approval_rates_give_no_small_count_back() -> None:
+    """Three false alarms among 300 others: with exact approvals and published hits they could be had by subtraction."""
+    y = np.repeat([1, 0], [300, 300])
+    score = np.concatenate([np.full(250, 0.9), np.full(50, 0.1), np.full(3, 0.9), np.full(297, 0.1)])
+    group = np.tile(["a", "b"], 300)
+    front = ff.Frontier.from_scores({"s": score}, y, sensitive_features=group)
+    record, task = front.evaluations["validation"], front.facts.task
+    shown = published(record, task)
+    assert record["approval_rate"][0] * 600 == pytest.approx(253)
+    assert shown["approval_rate"][0] * 600 == pytest.approx(255)
+    assert shown.alike[0] == pytest.approx(345 / 600)
+
+
+def test_modules_are_returned_with_a_word_about_their_cutoff() -> None:
+    torch = pytest.importorskip("torch")
+    train, held, _ = parts(1200)
+    module = torch.nn.Linear(3, 1)
+    known = {"sensitive_features": train[2], "favourable": "passed", "progress": False}
+    few = ff.torch.Training(epochs=1)
+    front = ff.torch.trace(module, train[0].astype(np.float32), train[1], preferences=2, training=few, **known)
+    front = judged(front, (held[0].astype(np.float32), *held[1:]), approval_rate=0.7)
+    assert front.column("approval_rate") == pytest.approx(0.7, abs=0.02)
+    with pytest.warns(ff.FairfrontWarning, match="gives scores and decides nothing: compare the probability"):
+        front.select(id=int(front.ids[0]))

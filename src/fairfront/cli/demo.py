@@ -100,23 +100,39 @@ def _rows(columns: dict[str, Any], rows: Any) -> dict[str, Any]:
 
 
 def _say_what_is_compared(console: Console, front: Frontier) -> None:
+    from ..frontier.cutoffs import operating_words
+
     facts = front.facts
     for name, levels in facts.sensitive:
         console.print(f"Compared between groups {', '.join(levels)} of {name!r} (reference {levels[-1]}):")
     for sentence in facts.sentences:
         console.print(f"  {sentence}")
-    console.print(f"The sensitive attribute is used for {facts.used_for}.\n")
+    console.print(f"The sensitive attribute is used for {facts.used_for}.")
+    console.print(f"{operating_words(front.record(), facts)}\n")
 
 
 def _table(front: Frontier, chosen: int) -> Table:
     """Return the solved points, plain model first."""
     caption = f"chosen: the least upper end of the TPR gap within {TOLERANCE} of the smallest error"
     table = Table(title="The frontier (rates on validation)", caption=caption)
-    for head in ("id", "loss (train)", "loss gap (train)", "error", "TPR gap", "at most (95 %)", "selection ratio", ""):
+    for head in (
+        "id",
+        "loss (train)",
+        "loss gap (train)",
+        "error",
+        "approved",
+        "AUC",
+        "TPR gap",
+        "at most (95 %)",
+        "ratio",
+        "",
+    ):
         table.add_column(head, justify="right" if head else "left")
     loss, gap = front.loss, front.gaps.max(axis=1)
     figures = [
         front.column("error"),
+        front.column("approval_rate"),
+        front.column("auc"),
         front.column(GAP),
         front.column(GAP, confidence=0.95),
         front.column("selection_ratio"),

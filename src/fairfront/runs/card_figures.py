@@ -139,5 +139,6 @@ def stability(run: Run, id: int) -> str:
         "cap on training rows can be trusted."
     ]
     if share is not None:
-        lines.append(f"On average {share:.1%} of the training rows would be decided otherwise.")
+        half = "" if front.operating() is None else " at a cut-off of 0.5"
+        lines.append(f"On average {share:.1%} of the training rows would be decided otherwise{half}.")
     return " ".join(lines)
