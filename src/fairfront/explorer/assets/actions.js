@@ -32,7 +32,7 @@ function save(name, kind, text) {
 
 // One line per point: ids, status, training figures, and every shown evaluation's figures and rates.
 function tableOf() {
-  const plain = (v) => (v === HIDDEN ? `hidden: below ${raw.small}` : Number.isFinite(v) ? v : null);
+  const plain = (v) => (Number.isFinite(v) ? v : null);
   const columns = [["id", raw.points.ids], ["status", raw.points.status.map((s) => raw.points.statuses[s].name)], ["certified", [...raw.points.certified].map((c) => c === "1")]];
   if (raw.points.names) columns.push(["name", raw.points.names]);
   for (const [name, values] of training) columns.push([name, Array.from(values, plain)]);
