@@ -132,14 +132,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         loans = write_file("loans", Path(name))
         lines = [measure(case, Path(name), loans) for case in cases]
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False, cwd=ROOT
-    )
     body = (
         "Processor seconds of all threads of `fairfront trace`, from reading the file to the saved run, in a process that has "
         "traced another file before, so that nothing is left to import: all points, their figures on validation and test, "
         "and the bootstrap frontiers. Beside it scikit-learn's `LogisticRegression` on the encoded training rows (60 % of the "
-        f"file). No setting of threads. Commit {commit.stdout.strip()}.\n\n"
+        "file). No setting of threads.\n\n"
     ) + table(["file", "rows", "columns", "points", "bootstrap frontiers", "trace", "at most", "plain fit"], lines)
     write_section("Tracing a file", "python -m benchmarks.trace_cost", body)
 
