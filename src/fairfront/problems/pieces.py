@@ -32,7 +32,7 @@ Bent = Iterable[tuple[int, int, Array]]
 Product = Callable[[Array], Array]
 Chunks = Sequence[tuple[int, int, int]]
 """Runs of rows (start, stop, cell) that are taken at once; cell is -1 with shares."""
-SEGMENT, SHARE, SEGMENTS = 5e5, 1e6, 32
+SEGMENT, SHARE, SEGMENTS = 5e5, 1e6, 64
 """Nanoseconds of work that are worth a segment, and a thread (it takes about 0.1 ms to begin and to end); most segments
 of a pass."""
 
