@@ -173,6 +173,7 @@ def test_fits_measured_on_few_people_are_not_kept(tmp_path: Path) -> None:
     keep = (group != "c") | (y == 0) | (np.cumsum((group == "c") & (y == 1)) <= 8)
     path = tmp_path / "run.checkpoint"
     settings: dict[str, Any] = {"estimator": DecisionTreeClassifier(max_depth=3), "max_fits": 3, "cv": 2}
+    settings["groups"] = ff.Groups(min_size=8)
     known = {"sensitive_features": group[keep], "checkpoint": path, "progress": False, **settings}
     with pytest.warns(ff.FairfrontWarning, match="fewer than 10 held-out rows"):
         first = ff.trace(X[keep], y[keep], **known)
@@ -187,6 +188,7 @@ def test_gaps_of_few_people_are_not_kept(tmp_path: Path, every_state: list[bytes
     keep = (group != "c") | (y == 0) | (np.cumsum((group == "c") & (y == 1)) <= 9)
     known: dict[str, Any] = {"sensitive_features": group[keep], "solver": ff.PBPDO(slide=0.005, max_iter=90)}
     known |= {"preferences": 3, "checkpoint": tmp_path / "run.checkpoint", "progress": False}
+    known["groups"] = ff.Groups(min_size=9)
     whole = ff.trace(X[keep], y[keep], **known)
     states = list(dict.fromkeys(every_state))
     for state in states[:: max(1, len(states) // 4)]:
@@ -195,7 +197,7 @@ def test_gaps_of_few_people_are_not_kept(tmp_path: Path, every_state: list[bytes
     names = [name for entry in read_checkpoint(known["checkpoint"])[1] for name in entry.arrays]
     assert "archive.weights" in names
     assert not {"history", "archive.axes"} & set(names)
-    setup = ff.linear_problem(X[keep], y[keep], sensitive_features=group[keep])
+    setup = ff.linear_problem(X[keep], y[keep], sensitive_features=group[keep], groups=known["groups"])
     path = tmp_path / "solve.checkpoint"
     first, again = (ff.solve(setup, ff.PDO(max_iter=60), random_state=0, checkpoint=path, resume=r) for r in (0, 1))
     np.testing.assert_array_equal(first.W, again.W)
