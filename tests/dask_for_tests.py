@@ -22,8 +22,9 @@ CASES: dict[str, dict[str, Any]] = {
     "two notions, two attributes": {
         "notion": ("demographic_parity", "equal_opportunity"),
         "columns": ("sex", "race"),
+        "groups": ff.Groups(min_size=20),
     },
-    "crossed": {"columns": ("sex", "race"), "groups": ff.Groups(cross=True, min_size=20)},
+    "crossed": {"columns": ("sex", "race"), "groups": ff.Groups(cross=True, min_size=10)},
     "missing groups, reference": {"columns": ("region",), "groups": ff.Groups(reference="south")},
     "weights": {"weight": "some are 0"},
     "unit weights": {"weight": "all are 1"},
