@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -113,17 +114,21 @@ def _say_what_is_compared(console: Console, front: Frontier) -> None:
 
 def _table(front: Frontier, chosen: int) -> Table:
     """Return the solved points, plain model first."""
-    caption = f"chosen: the least upper end of the TPR gap within {TOLERANCE} of the smallest error"
-    table = Table(title="The frontier (rates on validation)", caption=caption)
+    caption = (
+        "loss and loss gap: training; the other figures: validation; "
+        "at most: upper end of the TPR gap at 95 % confidence\n"
+        f"chosen: smallest upper end of the TPR gap among models within {TOLERANCE} of the smallest error"
+    )
+    table = Table(title="The frontier", caption=caption, box=SIMPLE_HEAD, padding=(0, 0))
     for head in (
         "id",
-        "loss (train)",
-        "loss gap (train)",
+        "loss",
+        "loss gap",
         "error",
         "approved",
         "AUC",
         "TPR gap",
-        "at most (95 %)",
+        "at most",
         "ratio",
         "",
     ):
