@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import fairfront as ff
 from conftest import TASKS, draw
+from fairfront.explorer import describe_points
 from fairfront.measures import Evaluation, evaluate_scores
 from fairfront.measures.disclosure import LIMIT, POOLED
-from fairfront.measures.published import pool_of, published
+from fairfront.measures.published import pool_of, published, published_sides
 from fairfront.objectives import Groups
 from trial_for_tests import matrix, strays, students
 
@@ -118,3 +121,48 @@ def test_three_strays_do_not_undefine_the_gaps() -> None:
     assert np.isfinite(shown["tpr_gap"]).all()
     n = shown.groups["group"].n
     assert n.sum() in (3_995, 4_000, 3_990)  # the three of no group are 0, 5 or 10
+
+
+def test_the_label_of_a_few_people_is_not_given_by_totals() -> None:
+    """Eight or nine people with a label in all are ten in the error and the approval rate, and have no AUC."""
+    shown = []
+    for few in (8, 9):
+        y = np.concatenate([np.ones(few), np.zeros(500 - few)]).astype(int)
+        scores = np.where(np.arange(500) < few + 40, 1.0, -1.0)[None, None]
+        sex = np.tile(["f", "m"], 250)
+        attributes = Groups(min_size=1).resolve({"sex": sex}, 500)
+        record = evaluate_scores(scores, y, TASKS["binary"], attributes, name="validation")
+        shown.append(published(record, TASKS["binary"]).columns)
+        assert np.isnan(shown[-1]["auc"]).all()
+    assert shown[0]["approval_rate"][0] == shown[1]["approval_rate"][0] == pytest.approx(0.1)
+    assert shown[0]["error"][0] == shown[1]["error"][0]
+
+
+def test_moves_and_rates_together_give_no_small_count_back() -> None:
+    """Thirteen gain and two lose in a group whose approvals are known to rise by eleven."""
+    gained, lost = published_sides(np.array([[13.0]]), np.array([[2.0]]), np.array([[11.0]]))
+    assert (gained - lost).tolist() == [[11.0]]
+    assert lost.tolist() == [[0.0]]
+    same = [published_sides(np.array([[11.0 + k]]), np.array([[float(k)]]), np.array([[11.0]])) for k in range(3)]
+    assert all(np.array_equal(sides, same[0]) for sides in same)
+
+
+@given(st.integers(0, 400), st.integers(0, 400), st.integers(-3, 3))
+def test_sides_are_rounded_and_not_negative(gained: int, lost: int, off: int) -> None:
+    up, down = published_sides(*(np.array([[float(v)]]) for v in (gained, lost, gained - lost + off)))
+    for side in (up.item(), down.item()):
+        assert side >= 0
+        assert side >= LIMIT or side % 5 == 0
+
+
+def test_moves_of_labels_add_up_to_those_of_all_people() -> None:
+    rows = students(3_000)
+    X = matrix(rows, "lsat", "ugpa")
+    front = ff.trace(X, rows["outcome"], sensitive_features=rows["sex"], favourable="passed", n_points=5)
+    (attribute,) = describe_points(front, X, rows["outcome"], sensitive_features=rows["sex"]).attributes
+    of = {
+        rate: {side: np.array(record[side]) for side in ("gained", "lost")}
+        for rate, record in attribute["rates"].items()
+    }
+    np.testing.assert_array_equal(of["selection"]["gained"], of["tpr"]["gained"] + of["fpr"]["gained"])
+    np.testing.assert_array_equal(of["error"]["gained"], of["tpr"]["lost"] + of["fpr"]["gained"])

@@ -9,10 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..frontier import Frontier
-from ..measures import Evaluation, GroupRates
-from ..measures.disclosure import publish_counts
-from ..measures.published import pool_of, published
-from ..measures.sums import ratio, weighted_sums
+from ..measures import ClassRates, Evaluation, GroupRates, PerGroup
+from ..measures.published import (
+    Sides,
+    changed_sides,
+    pool_of,
+    published,
+    published_moves,
+    published_people,
+    published_sides,
+)
+from ..measures.rates import ClassSums
+from ..measures.sums import pooled, ratio, weighted_sums
 from ..objectives import Array, Attribute, rates_of
 from .bins import calibration_bins
 from .packing import packed_bits, rounded
@@ -43,7 +51,11 @@ def describe(front: Frontier, rows: Rows, confidence: float, small: int) -> dict
 
 def _overall_change(rows: Rows, error: Array, confidence: float, small: int) -> Change:
     """Return the change of the error of all rows against the plain model, (k, 1)."""
-    change = _changes(rows, rows.wrong, rows.weight[:, None], confidence, small)[0]
+    sides = None
+    if rows.task.kind != "regression":
+        sides = _moves(rows, 0, _pooled(rows.attributes[0]) if small else rows.attributes[0], small)["error"]
+        sides = sides[0][:, -1:], sides[1][:, -1:]
+    change = _changes(rows, rows.wrong, rows.weight[:, None], confidence, sides, np.ones(1))
     return change.moved_to((error - error[rows.plain])[:, None])
 
 
@@ -66,11 +78,12 @@ def _attribute(rows: Rows, attribute: Attribute, record: Evaluation, confidence:
     rates = record.groups[attribute.name]
     shown = _pooled(attribute) if small else attribute
     names = SHARES if isinstance(rates, GroupRates) else MEANS
+    moved = _moves(rows, list(record.groups).index(attribute.name), shown, small)
     return {
         "name": attribute.name,
         "levels": list(rates.levels),
         "n": rounded(rates.n, 0),
-        "rates": {name: _rate(rows, shown, name, rates.rate(name), confidence, small) for name in names},
+        "rates": {name: _rate(rows, shown, name, rates, moved, confidence) for name in names},
         "calibration": _calibration(rows, shown, small),
     }
 
@@ -88,45 +101,95 @@ def _pooled(attribute: Attribute) -> Attribute:
     return replace(attribute, levels=pool.levels, codes=place[attribute.codes])
 
 
-def _rate(rows: Rows, attribute: Attribute, rate: str, values: Array, confidence: float, small: int) -> dict[str, Any]:
+def _rate(
+    rows: Rows, attribute: Attribute, rate: str, rates: PerGroup, moved: dict[str, Sides], confidence: float
+) -> dict[str, Any]:
     """Return a rate's change in every group and, last, overall; the change of the gaps; who changed sides.
 
-    ``values`` (k, c) are the rates themselves, from whose differences the changes are.
+    Changes are differences of ``rates``, and their intervals rest on the rows ``moved`` and on the people of ``rates``.
     """
-    c = len(attribute.levels)
+    c, values = len(attribute.levels), rates.rate(rate)
     columns = np.column_stack([columns_of(rows, attribute, rate), _among(rows, rate)])
-    change, moved = _changes(rows, _values(rows, rate), columns, confidence, small)
+    sides = moved.get(rate)
+    change = _changes(rows, _values(rows, rate), columns, confidence, sides, _people(rates, rate, columns, rows))
     change = change.moved_to(np.column_stack([values - values[rows.plain], change.value[:, c:]]))
     gap = _part(change, slice(0, c - 1)).less(_part(change, slice(c - 1, c)))
-    sides = {} if moved is None else {"gained": rounded(moved[0], 0), "lost": rounded(moved[1], 0)}
-    return sides | _listed(change, by_id=True) | {"gap": _listed(gap, by_id=True)}
+    counts = {} if sides is None else {"gained": rounded(sides[0], 0), "lost": rounded(sides[1], 0)}
+    return counts | _listed(change, by_id=True) | {"gap": _listed(gap, by_id=True)}
+
+
+def _people(rates: PerGroup, rate: str, columns: Array, rows: Rows) -> Array:
+    """Return published over exact rows behind a rate, of every group and of everyone, (c + 1,)."""
+    exact = (columns / rows.weight[:, None]).sum(axis=0)
+    shown = rates.n
+    if isinstance(rates, GroupRates) and rates.labelled is not None and rate in ("tpr", "fpr"):
+        good = rows.task.favourable if isinstance(rates, ClassRates) else 0
+        favourable = rates.labelled[:, good]
+        shown = favourable if rate == "tpr" else rates.labelled.sum(axis=1) - favourable
+    return np.append(np.nan_to_num(ratio(np.asarray(shown), exact[:-1])), 1.0)
+
+
+def _moves(rows: Rows, place: int, attribute: Attribute, small: int) -> dict[str, Sides]:
+    """Return the rows that gained and lost by rate, (k, c + 1) each, everyone last; none for regression.
+
+    Published ones are made of those of either label, so that they add up to one another and to the rates.
+    """
+    if rows.task.kind == "regression":
+        return {}
+    member = attribute.membership()
+    everyone = np.column_stack([member, 1.0 - member.sum(axis=1)])
+    wrong = changed_sides(rows.wrong, rows.wrong[rows.plain], everyone)
+    if not small:
+        found = {
+            rate: changed_sides(_values(rows, rate), _values(rows, rate)[rows.plain], everyone * among[:, None])
+            for rate, among in (("tpr", rows.good), ("fpr", ~rows.good), ("selection", rows.good | True))
+        }
+        return {rate: _with_everyone(sides) for rate, sides in (found | {"error": wrong}).items()}
+    shown = _published_people(rows, place)
+    of_good, of_others = published_moves(rows.decided, rows.plain, rows.good, member, shown)
+    if isinstance(shown, ClassSums):
+        right = shown.hits.sum(axis=2)
+        wrong = published_sides(*wrong, right[rows.plain] - right)
+    else:
+        wrong = of_good[1] + of_others[0], of_good[0] + of_others[1]
+    both = of_good[0] + of_others[0], of_good[1] + of_others[1]
+    found = {"tpr": of_good, "fpr": of_others, "selection": both, "error": wrong}
+    return {rate: _with_everyone(sides) for rate, sides in found.items()}
+
+
+def _published_people(rows: Rows, place: int) -> Any:
+    """Return the people of an attribute's groups that may be published, small groups pooled, those of none last."""
+    assert rows.record.sums is not None
+    people = rows.record.sums.people[place]
+    c = len(people.n) - 1
+    pool = pool_of(rows.attributes[place].levels, people.n[:c])
+    return published_people(pooled(people, (*pool.members, (c,))), rows.task.favourable)
+
+
+def _with_everyone(sides: Sides) -> Sides:
+    """Put the sum over all rows in the place of those without a group."""
+    up, down = (np.column_stack([side[:, :-1], side.sum(axis=1)]) for side in sides)
+    return up, down
 
 
 def _changes(
-    rows: Rows, values: NDArray[Any], columns: Array, confidence: float, small: int
-) -> tuple[Change, tuple[Array, Array] | None]:
-    """Return the change against the plain model in each column, (k, q), and for shares the rows gained and lost."""
-    before, size, total = values[rows.plain], effective_rows(columns), columns.sum(axis=0)
-    if rows.task.kind == "regression":
+    rows: Rows, values: NDArray[Any], columns: Array, confidence: float, sides: Sides | None, people: Array
+) -> Change:
+    """Return the change against the plain model in each column, (k, q), from the rows that changed sides."""
+    before, total = values[rows.plain], columns.sum(axis=0)
+    size = effective_rows(columns) * people
+    if sides is None:
         mean = ratio(weighted_sums(values, columns, lambda block: block - before), total)
         square = ratio(weighted_sums(values, columns, lambda block: (block - before) ** 2), total)
-        return mean_change(mean, square, size, confidence), None
-    sides = (values & ~before, ~values & before)
-    weights = [weighted_sums(side, columns) for side in sides]
-    people = [weighted_sums(side, columns / rows.weight[:, None]) for side in sides]
-    moved = [_published(side) for side in people] if small else people
-    scale = np.nan_to_num(ratio(size, total))
+        return mean_change(mean, square, size, confidence)
+    exact = changed_sides(values, before, columns / rows.weight[:, None])
+    weights = changed_sides(values, before, columns)
+    scale = np.nan_to_num(ratio(size, total * people))
     gained, lost = (
-        w * np.nan_to_num(ratio(shown, exact)) * scale for w, shown, exact in zip(weights, moved, people, strict=True)
+        w * np.nan_to_num(ratio(shown, all_rows)) * scale
+        for w, shown, all_rows in zip(weights, sides, exact, strict=True)
     )
-    return share_change(gained, lost, size, confidence), (moved[0], moved[1])
-
-
-def _published(moved: Array) -> Array:
-    """Return rows that changed sides, (k, q), everyone in the last column, as they may be published."""
-    groups, everyone = moved[:, :-1], moved[:, -1:]
-    shown, total = publish_counts(np.column_stack([groups, everyone - groups.sum(axis=1, keepdims=True)]))
-    return np.column_stack([shown[:, :-1], total])
+    return share_change(gained, lost, size, confidence)
 
 
 def _calibration(rows: Rows, attribute: Attribute, small: int) -> list[Any] | None:

@@ -95,12 +95,6 @@ def publish_decisions(decided: Array, whole: Array, total: Array | None = None) 
     return _chain(decided, np.broadcast_to(whole, decided.shape[:2]), total, LIMIT)
 
 
-def publish_counts(counts: Array) -> tuple[Array, Array]:
-    """Return counts of N lists (N, c) that may be published, and their totals (N,); wholes are not published."""
-    total = rounded(counts.sum(axis=1))
-    return _split(counts, np.full(counts.shape, 2.0 * max(float(total.max()), 1.0)), total, LIMIT, 0), total
-
-
 def publish_totals(decided: Array, whole: float) -> Array:
     """Return the rows of all groups by decision, (N, D), that may be published; ``whole`` are those of the label."""
     return _chain(decided[:, None], np.full((len(decided), 1), whole), None, LIMIT)[:, 0]
@@ -116,9 +110,9 @@ def nearest(counts: Array) -> Array:
     return np.asarray(STEP * np.floor(counts / STEP + 0.5))
 
 
-def rounded(counts: Array, limit: int = LIMIT) -> Array:
-    """Return counts with those below the limit rounded to a multiple of 5."""
-    return np.where(counts < limit, nearest(counts), counts)
+def rounded(counts: Array) -> Array:
+    """Return counts with those below `LIMIT` rounded to 0, 5 or 10."""
+    return np.where(counts < LIMIT, nearest(counts), counts)
 
 
 def _chain(parts: Array, whole: Array, total: Array | None, limit: int) -> Array:

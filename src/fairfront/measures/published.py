@@ -7,22 +7,22 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array, Task
-from .changes import Moves
 from .disclosure import (
     LIMIT,
     POOLED,
-    publish_counts,
     publish_decisions,
     publish_labels,
     publish_sizes,
     publish_totals,
+    rounded,
 )
 from .part_sums import PartSums
-from .rates import ClassSums, RateSums
-from .sums import along_groups, of_groups, pooled, ratio
+from .rates import ClassSums, RateSums, rate_sums
+from .sums import along_groups, of_groups, pooled, ratio, weighted_sums
 from .table import Evaluation, evaluation_of
 from .values import MeanSums
 
@@ -45,33 +45,57 @@ def published(record: Evaluation, task: Task) -> Evaluation:
         people=tuple(part.shown for part in parts),
         twice=tuple(part.squares() for part in parts) if sums.twice else (),
     )
-    found = evaluation_of(shown, task, levels, record.name, record.columns.get("auc"))
+    found = evaluation_of(shown, task, levels, record.name, _area(record))
     figures = {name: getattr(found, name) for name in ("columns", "signed", "groups", "sizes", "labels", "alike")}
     return replace(record, **figures, small=LIMIT, sums=None)
 
 
-def published_moves(moved: Moves) -> Moves:
-    """Return who gained and lost, groups of a few people pooled and small counts rounded; everyone stays last."""
-    pool = pool_of(moved.levels[:-1], moved.n[:-1])
-    members = [list(some) for some in pool.members]
+def _area(record: Evaluation) -> Array | None:
+    """Return the AUC of all rows, NaN where it rests on a few people of one label."""
+    area = record.columns.get("auc")
+    if area is None or record.sums is None:
+        return area
+    everyone = _everyone(record.sums)
+    few = min(float(everyone.positives[0]), float(everyone.negatives[0])) < LIMIT
+    return np.full_like(area, np.nan) if few else area
 
-    def people(counts: Array) -> Array:
-        groups = np.column_stack([counts[:, some].sum(axis=1) for some in members])
-        shown, total = publish_counts(np.column_stack([groups, counts[:, -1] - groups.sum(axis=1)]))
-        return np.column_stack([shown[:, :-1], total])
 
-    def joined(values: Array) -> Array:
-        parts = [values[..., some].sum(axis=-1) for some in members]
-        return np.stack([*parts, values[..., -1]], axis=-1)
+Sides = tuple[Array, Array]
 
-    exact = {name: joined(getattr(moved, name)) for name in ("n", "weight", "gained", "lost", "n_gained", "n_lost")}
-    shown = {name: people(getattr(moved, name)) for name in ("n_gained", "n_lost")}
-    weights = {
-        name: exact[name] * np.nan_to_num(ratio(shown[f"n_{name}"], exact[f"n_{name}"])) for name in ("gained", "lost")
-    }
-    rest = exact["n"][-1] - exact["n"][:-1].sum()
-    n = np.append(publish_sizes(np.append(exact["n"][:-1], rest))[:-1], exact["n"][-1])
-    return Moves((*pool.levels, moved.levels[-1]), n, exact["weight"], **weights, **shown)
+
+def published_sides(gained: Array, lost: Array, net: Array) -> Sides:
+    """Return how many rows gained and lost, (N, c), that may be published beside rates whose counts differ by ``net``.
+
+    The smaller side is rounded where it is small, and the other follows from the published net: otherwise the two
+    together with the rates would give the small one back.
+    """
+    less = rounded(np.minimum(gained, lost))
+    up, down = np.where(gained <= lost, less, less + net), np.where(gained <= lost, less - net, less)
+    below = np.maximum(0.0, -np.minimum(up, down))
+    return rounded(up + below), rounded(down + below)
+
+
+def published_moves(
+    decided: NDArray[np.bool_], plain: int, good: NDArray[np.bool_], member: Array, shown: RateSums | None = None
+) -> tuple[Sides, Sides]:
+    """Return who gains and loses a favourable decision against one model: of the favourable label, and of the others.
+
+    ``decided`` are (N, n), ``member`` (n, c); results are (N, c + 1) with the rows without a group last. ``shown`` are
+    published people of these groups, by default those of `published_people`.
+    """
+    everyone = np.column_stack([member, 1.0 - member.sum(axis=1)])
+    if shown is None:
+        shown = published_people(rate_sums(decided, good, everyone, everyone.shape[1]), 0)
+    found = []
+    for rows, favoured in ((good, shown.hit), (~good, shown.false_alarm)):
+        gained, lost = changed_sides(decided, decided[plain], everyone * rows[:, None])
+        found.append(published_sides(gained, lost, favoured - favoured[plain]))
+    return found[0], found[1]
+
+
+def changed_sides(values: NDArray[np.bool_], before: NDArray[np.bool_], columns: Array) -> Sides:
+    """Return the weights of rows that come into a share and go out of it, (N, q) each."""
+    return weighted_sums(values & ~before, columns), weighted_sums(~values & before, columns)
 
 
 @dataclass(frozen=True)
@@ -164,9 +188,9 @@ def _wrong(sums: PartSums) -> Array:
         exact = whole - right
         shown = publish_totals(np.column_stack([right, exact]), float(whole))[:, 1]
     else:
-        missed, alarm = everyone.positives - everyone.hit[:, 0], everyone.false_alarm[:, 0]
-        exact = missed + alarm
-        shown = _total(missed, everyone.positives[0]) + _total(alarm, everyone.negatives[0])
+        exact = everyone.positives[0] - everyone.hit[:, 0] + everyone.false_alarm[:, 0]
+        positives, hit, alarm = _totals(everyone)
+        shown = positives - hit + alarm
     return np.asarray(sums.rows.wrong * np.nan_to_num(ratio(shown, exact)))
 
 
@@ -180,9 +204,9 @@ def _classes(sums: PartSums, task: Task) -> dict[str, Array]:
     labels = rows.labels * np.nan_to_num(ratio(publish_labels(exact[None], everyone.n)[0], exact))
     if isinstance(everyone, ClassSums):
         return {"labels": labels, "decided": publish_totals(np.rint(rows.decided * n / weight), n) * weight / n}
-    hit, alarm = everyone.hit[:, 0], everyone.false_alarm[:, 0]
-    shown = _total(hit, everyone.positives[0]) + _total(alarm, everyone.negatives[0])
-    approved = rows.decided[:, task.favourable] * np.nan_to_num(ratio(shown, hit + alarm))
+    _, hit, alarm = _totals(everyone)
+    exact_approved = everyone.hit[:, 0] + everyone.false_alarm[:, 0]
+    approved = rows.decided[:, task.favourable] * np.nan_to_num(ratio(hit + alarm, exact_approved))
     both = [weight - approved, approved]
     return {"labels": labels, "decided": np.column_stack(both if task.favourable == 1 else both[::-1])}
 
@@ -198,8 +222,16 @@ def _everyone(sums: PartSums) -> Any:
     return along_groups(sums.people[0], lambda values, axis: values.sum(axis=axis, keepdims=True))
 
 
-def _total(part: Array, whole: float) -> Array:
-    return publish_totals(np.column_stack([part, whole - part]), float(whole))[:, 0]
+def _totals(everyone: Any) -> tuple[float, Array, Array]:
+    """Return published rows of all groups: with the favourable label, and decided so with it and with another."""
+    exact = np.concatenate([everyone.positives, everyone.negatives])
+    shown = publish_labels(exact[None], everyone.n)[0]
+    parts = [everyone.hit[:, 0], everyone.false_alarm[:, 0]]
+    found = [
+        publish_totals(np.column_stack([part, whole - part]), float(limit))[:, 0]
+        for part, whole, limit in zip(parts, exact, shown, strict=True)
+    ]
+    return float(shown[0]), found[0], found[1]
 
 
 def _scaled(weight: Any, exact: Any, shown: Any) -> Any:

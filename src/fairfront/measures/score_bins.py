@@ -54,6 +54,8 @@ def _cut(rule: Operating, good: Array, other: Array, low: Array, high: Array) ->
     at = np.tile(low[there], 2)
     weight = np.concatenate([good[there], other[there]])
     first = float(rule.place(at[None], np.arange(len(at)) < there.sum(), weight, between=False)[0])
+    if first > low[there].max():  # nobody is approved
+        return float(np.nextafter(high[there].max(), np.inf))
     below = high[there & (high < first)]
     return 0.5 * (first + float(below.max())) if len(below) else first
 

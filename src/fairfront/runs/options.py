@@ -152,11 +152,24 @@ def pair_sentences(front: Frontier, ids: Iterable[int]) -> list[str]:
         f"{gap.replace('_', ' ')} of id {', '.join(some)}: between {words}" + (f", by {attribute}." if several else ".")
         for (attribute, words), some in found.items()
     ]
-    left_out = [(name, len(dict(front.facts.sensitive)[name]), levels) for name, levels in front.facts.left_out]
-    return said + [
-        f"Gaps of {name} are over {c} of {c + len(levels)} groups; not compared, for too few rows: {', '.join(levels)}."
-        for name, c, levels in left_out
-    ]
+    return said + not_compared_sentences(front, gap)
+
+
+def not_compared_sentences(front: Frontier, gap: str) -> list[str]:
+    """Say over how many groups a worst gap is, and who is not compared: left out in training, or too few here."""
+    said = []
+    rate = gap.rpartition(".")[2].removesuffix("_gap")
+    left_out = dict(front.facts.left_out)
+    for name, rates in front.record().groups.items():
+        values = rates.rate(rate) if rate in rates.names else np.zeros((1, len(rates.levels)))
+        unknown = np.asarray(np.isnan(values).reshape(len(values), len(rates.levels), -1).all(axis=(0, 2)))
+        few = [level for level, gone in zip(rates.levels, unknown, strict=True) if gone]
+        out = [*few, *left_out.get(name, ())]
+        every = len(rates.levels) + len(left_out.get(name, ()))
+        if out:
+            words = f"{every - len(out)} of {every} groups; not compared, for too few rows: {', '.join(out)}."
+            said.append(f"Gaps of {name} are over {words}")
+    return said
 
 
 def _axes(front: Frontier) -> Array:

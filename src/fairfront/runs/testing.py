@@ -10,6 +10,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from ..exceptions import GroupWarning
@@ -18,11 +19,11 @@ from ..frontier.cutoffs import responses_at
 from ..frontier.matching import encode_labels, resolve_attributes
 from ..frontier.selection import plain_place
 from ..measures import audit
-from ..measures.changes import flips
+from ..measures.changes import OVERALL
 from ..measures.disclosure import LIMIT
-from ..measures.published import published_moves
+from ..measures.published import changed_sides, pool_of, published_moves
 from ..measures.table import decide
-from ..objectives import Array, Groups
+from ..objectives import Array, Attribute, Groups
 from ..progress import progress_bar
 from .model import PROBABLE
 from .preparing import Part
@@ -135,14 +136,27 @@ def _changes(front: Frontier, scores: Array, responses: Array | None, test: Part
         decided = decide(scores, task) == task.favourable
     plain = plain_place(front)
     found: dict[str, Any] = {str(int(id)): {} for id in front.ids}
+    good = labels == task.favourable
     for each in resolve_attributes(front.facts, test.groups, test.n):
-        codes = each.membership() if each.codes is None else each.codes
-        moved = flips(decided[plain], decided, labels == task.favourable, codes, each.levels, test.weight).among_all
-        shown = published_moves(moved) if small else moved
+        levels, gained, lost = _moved(each, decided, plain, good, small)
         for place, id in enumerate(front.ids.tolist()):
-            found[str(id)][each.name] = {
-                "group": list(shown.levels),
-                "gained": shown.n_gained[place].tolist(),
-                "lost": shown.n_lost[place].tolist(),
-            }
+            sides = {"gained": gained[place].tolist(), "lost": lost[place].tolist()}
+            found[str(id)][each.name] = {"group": list(levels), **sides}
     return found
+
+
+def _moved(
+    attribute: Attribute, decided: NDArray[np.bool_], plain: int, good: NDArray[np.bool_], small: int
+) -> tuple[tuple[str, ...], Array, Array]:
+    """Return groups and everyone, and how many rows of each gained and lost, (N, c + 1)."""
+    member = attribute.membership()
+    if not small:
+        rows = np.column_stack([member, np.ones(len(good))])
+        gained, lost = changed_sides(decided, decided[plain], rows)
+        return (*attribute.levels, OVERALL), gained, lost
+    pool = pool_of(attribute.levels, member.sum(axis=0))
+    joined = np.column_stack([member[:, list(some)].sum(axis=1) for some in pool.members])
+    of_good, of_others = published_moves(decided, plain, good, joined)
+    gained, lost = (one + other for one, other in zip(of_good, of_others, strict=True))
+    last = [np.column_stack([side[:, :-1], side.sum(axis=1)]) for side in (gained, lost)]
+    return (*pool.levels, OVERALL), last[0], last[1]
