@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..measures.disclosure import nearest
+from ..measures.sums import ratio
 from ..objectives import Array
 from .packing import rounded
 
@@ -29,12 +30,12 @@ def calibration_bins(
     if not pieces:
         return None
     predicted = [np.average(probability[piece], weights=weight[piece]) for piece in pieces]
-    observed = [np.average(good[piece], weights=weight[piece]) for piece in pieces]
-    n = np.array([len(piece) for piece in pieces], dtype=np.float64)
-    if small:
-        n = nearest(n)
-        observed = [nearest(share * rows) / rows for share, rows in zip(observed, n, strict=True)]
-    return {"predicted": rounded(predicted, 4), "observed": rounded(observed, 4), "n": rounded(n, 0)}
+    sides = np.array([[good[piece].sum(), (~good[piece]).sum()] for piece in pieces], dtype=np.float64)
+    weights = np.array([[weight[piece][good[piece]].sum(), weight[piece][~good[piece]].sum()] for piece in pieces])
+    shown = nearest(sides) if small else sides
+    scaled = weights * np.nan_to_num(ratio(shown, sides))
+    observed = ratio(scaled[:, 0], scaled.sum(axis=1))
+    return {"predicted": rounded(predicted, 4), "observed": rounded(observed, 4), "n": rounded(shown.sum(axis=1), 0)}
 
 
 def _joined(pieces: list[NDArray[np.intp]], good: NDArray[np.bool_], least: int) -> list[NDArray[np.intp]]:

@@ -89,8 +89,8 @@ def rows_of(
 
 def decisions_at(front: Frontier, places: Places, X: Any, on: str) -> tuple[Array, NDArray[Any]]:
     """Return scores (k, K, n) and decisions (k, n) of some points, without those of all where that can be had."""
-    points, task, record = front.points, front.facts.task, front.evaluations.get(on)
-    operating = None if record is None else record.operating
+    points, task = front.points, front.facts.task
+    operating = front.operating(on if on in front.evaluations else None)
     if hasattr(points, "take"):
         return decisions(points.take(places), X, task, None if operating is None else operating.take(places))
     scores, decided = decisions(points, X, task, operating)
