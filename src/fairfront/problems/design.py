@@ -176,7 +176,9 @@ class SparseDesign:
         ends = self.X.indptr[start : stop + 1]
         there = slice(ends[0], ends[-1])
         data = self.X.data[there] if v is None else self.X.data[there] * np.repeat(v, np.diff(ends))
-        return sparse.csr_array((data, self.X.indices[there], ends - ends[0]), shape=(stop - start, self.d))
+        rows = sparse.csr_array((stop - start, self.d))  # its constructor would copy short views
+        rows.data, rows.indices, rows.indptr = data, self.X.indices[there], ends - ends[0]
+        return rows
 
     def scores(self, start: int, stop: int, W: Array) -> Array:
         """Return W X^T on the rows."""
