@@ -13,7 +13,7 @@ def predict(
     file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or Feather with the columns of training.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")],
     keep: Annotated[list[str] | None, typer.Option(help="Column of the input to copy; may be repeated.")] = None,
-    delimiter: Annotated[str | None, typer.Option(help="Character between columns, where it is no comma.")] = None,
+    delimiter: Annotated[str | None, typer.Option(help="Field delimiter (default: comma).")] = None,
     missing: Annotated[list[str] | None, typer.Option(help="Further mark of a missing value.")] = None,
     trust: Annotated[list[str] | None, typer.Option(help="Type inside an estimator that may be loaded.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file.")] = False,

@@ -49,7 +49,7 @@ def trace(
     text: Annotated[list[str] | None, typer.Option(help="Column to read as categories; may be repeated.")] = None,
     number: Annotated[list[str] | None, typer.Option(help="Column to read as numbers; may be repeated.")] = None,
     missing: Annotated[list[str] | None, typer.Option(help="Further mark of a missing value.")] = None,
-    delimiter: Annotated[str | None, typer.Option(help="Character between columns, where it is no comma.")] = None,
+    delimiter: Annotated[str | None, typer.Option(help="Field delimiter (default: comma).")] = None,
     weight: Annotated[str | None, typer.Option(help="Column of sample weights.")] = None,
     use_sensitive: Annotated[
         bool, typer.Option("--use-sensitive", help="Let the model read the group columns; every output says so.")
