@@ -265,7 +265,7 @@ def test_a_group_without_weight_is_not_there_and_equal_scores_have_reasons() -> 
         ({"groups": ff.Groups(reference="Other")}, "reference group 'Other'"),
         ({"confidence": 95}, "between 0 and 1"),
         ({"task": "ranking"}, "task is 'ranking'"),
-        ({"scores_or_labels": np.linspace(-3, 3, 900)}, "are no probabilities"),
+        ({"scores_or_labels": np.linspace(-3, 3, 900)}, "are not probabilities"),
         ({"scores_or_labels": np.full(900, "maybe")}, "'maybe', which y_true does not"),
         ({"scores_or_labels": np.full(900, np.nan)}, "NaN"),
         ({"scores_or_labels": np.ones(30)}, "one value per row in both"),

@@ -198,7 +198,7 @@ def test_bad_candidates_are_one_sentence() -> None:
         scores.select(id=0)
     with pytest.raises(ff.InputError, match="scores of fixed rows"):
         scores.evaluate(X, y, sensitive_features=group)
-    with pytest.raises(ff.InputError, match="are no probabilities"):
+    with pytest.raises(ff.InputError, match="are not probabilities"):
         ff.Frontier.from_scores({"s": X[:, 0]}, y, sensitive_features=group)
     with pytest.raises(ff.InputError, match="expected one within the scores"):
         ff.Frontier.from_scores({"s": np.abs(X[:, 0])}, y, sensitive_features=group, cutoff=99)

@@ -47,8 +47,8 @@ def test_a_run_is_not_overwritten(written: Path) -> None:
     ("path", "sentence"),
     [
         (".", "is a folder, expected the name of a file"),
-        ("nowhere/run.checkpoint", "nowhere is no folder"),
-        ("run.checkpoint/more", "run.checkpoint is no folder"),
+        ("nowhere/run.checkpoint", "nowhere is not a folder"),
+        ("run.checkpoint/more", "run.checkpoint is not a folder"),
     ],
 )
 def test_places_that_cannot_be(path: str, sentence: str, written: Path) -> None:

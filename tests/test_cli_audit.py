@@ -204,7 +204,7 @@ def test_a_baseline_that_is_none_is_refused(scored: Path, tmp_path: Path, conten
     path = tmp_path / "last.json"
     path.write_text(content)
     done = run(scored, *BASE, "--favourable", "1", "--baseline", str(path))
-    assert "is no audit" in str(done.exception)
+    assert "is not an audit" in str(done.exception)
 
 
 def test_figures_without_a_value_have_a_line(tmp_path: Path) -> None:

@@ -200,7 +200,7 @@ def test_recalibrate_fits_probabilities_and_keeps_the_order(front) -> None:
         assert expit(new).mean() == pytest.approx((y == "yes").mean(), abs=1e-2)
 
 
-def test_selection_takes_the_upper_end_that_rows_vouch_for(front) -> None:
+def test_selection_takes_the_upper_end_of_what_rows_show(front) -> None:
     X, y, group = draw(6, 4000)
     held = front.evaluate(X, y, sensitive_features=group)
     plain, upper = held.column("tpr_gap"), held.column("tpr_gap", confidence=0.95)

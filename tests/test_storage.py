@@ -93,15 +93,15 @@ def test_a_link_is_followed_not_replaced(tmp_path) -> None:
 def test_places_that_cannot_be_written_are_told_in_a_sentence(tmp_path) -> None:
     (tmp_path / "file").write_text("x")
     for path, words in (
-        (tmp_path / "none" / "run", "is no folder, expected one to write 'run' into"),
+        (tmp_path / "none" / "run", "is not a folder, expected one to write 'run' into"),
         (tmp_path / "file", "is a file, expected the name of a folder"),
-        (tmp_path / "file" / "run", "is no folder"),
+        (tmp_path / "file" / "run", "is not a folder"),
     ):
         with pytest.raises(ff.InputError, match=words):
             write_folder(path, fill, overwrite=True)
     with pytest.raises(ff.InputError, match="is a folder, expected the name of a file"):
         write_file(tmp_path, "x")
-    with pytest.raises(ff.InputError, match="is no folder"):
+    with pytest.raises(ff.InputError, match="is not a folder"):
         write_file(tmp_path / "none" / "a.txt", "x")
     assert (tmp_path / "file").read_text() == "x"
 

@@ -192,7 +192,7 @@ def objects() -> bytes:
 
 
 DAMAGE = {
-    "no folder": (lambda p: shutil.rmtree(p), "is no folder, expected one written by fairfront"),
+    "no folder": (lambda p: shutil.rmtree(p), "is not a folder, expected one written by fairfront"),
     "no json": (lambda p: (p / "thing.json").unlink(), r"thing\.json is missing"),
     "no npz": (lambda p: (p / "thing.npz").unlink(), r"thing\.npz is missing"),
     "no other file": (lambda p: (p / "more.bin").unlink(), r"more\.bin is missing"),

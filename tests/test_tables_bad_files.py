@@ -96,7 +96,7 @@ def test_paths_that_are_no_table(tmp_path: Path) -> None:
         "peeple.csv": "did you mean",
         ".": "is a folder",
         "people.xlsx": "ending '.xlsx', expected one of .csv",
-        "plain.csv.gz": "is no gzip file",
+        "plain.csv.gz": "is not a gzip file",
         "nowhere/t.csv": "there is no file",
     }.items():
         with pytest.raises(InputError, match="expected") as caught:

@@ -91,9 +91,9 @@ def test_checkpoints_need_a_place(tmp_path) -> None:
     common: dict[str, Any] = {"sensitive_features": GROUP, "training": fft.Training(epochs=1), "progress": False}
     with pytest.raises(ff.InputError, match="is a folder, expected a file"):
         fft.fit(nn.Linear(4, 1), X, Y, checkpoint=tmp_path, **common)
-    with pytest.raises(ff.InputError, match="is no folder, expected one"):
+    with pytest.raises(ff.InputError, match="is not a folder, expected one"):
         fft.fit(nn.Linear(4, 1), X, Y, checkpoint=tmp_path / "none" / "run", **common)
-    with pytest.raises(ff.InputError, match="is no folder, expected one"):
+    with pytest.raises(ff.InputError, match="is not a folder, expected one"):
         fft.trace(nn.Linear(4, 1), X, Y, checkpoint=tmp_path / "none" / "trace", **common)
 
 

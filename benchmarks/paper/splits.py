@@ -85,11 +85,11 @@ READING = """## How to read this
   the error. Plain training is such a method: it offers one model, with a smaller error and a gap above .1.
 - With the cap of .02 Newton has a smaller test error than FERM, GridSearch and the raw reading of PDO, and a **larger** one
   than ExponentiatedGradient, by about .002. The latter decides by a random choice between models, which linear models
-  without chance cannot copy, and fits rates instead of the hinge. With the cap of .05 these two cannot be told apart.
+  without chance cannot copy, and fits rates instead of the hinge. With the cap of .05 these two cannot be distinguished.
 - The normalised reading of PDO, PB-PDO and both forms of Newton are within a thousandth of each other. With the cap of
   .05 the tracers use the room they are given and end at larger test gaps than methods whose few candidates happen
   to lie lower.
-- An interval that contains zero says that two methods cannot be told apart on this data. All models are linear on the same
+- An interval that contains zero says that two methods cannot be distinguished on this data. All models are linear on the same
   columns; differences come from the candidates a method offers and from what it fits.
 - The paper has no such comparison; its Table 1 rests on one split of Adult."""
 

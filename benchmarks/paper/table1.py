@@ -128,7 +128,7 @@ DIFFERENCES = """## Where this differs from the paper
   method dominates all others, PDO in either reading included: differences in DEO are within the sampling error.
   On Adult ExponentiatedGradient keeps the highest accuracy at a small gap; it does so by a random choice between models at
   every decision, and its models are fitted to rates, not to the hinge, which serves these 13 columns poorly.
-- **Few validation rows.** On COMPAS the choice rests on 739 rows, and gaps below about .05 cannot be told apart there. A path
+- **Few validation rows.** On COMPAS the choice rests on 739 rows, and gaps below about .05 cannot be distinguished there. A path
   that ends at a zero *loss* gap (PB-PDO, and Newton on the rate surrogate) may stop short of a zero rate gap on COMPAS by
   race; Newton's path with overshoot goes on and gets nearer."""
 

@@ -173,7 +173,7 @@ def _read_baseline(path: Path) -> dict[str, Any]:
         raise InputError(f"baseline {path} cannot be read ({error}), expected a file written with --json.") from error
     tables = found.get("tables") if isinstance(found, dict) and found.get("format") == FORMAT else None
     if not isinstance(tables, dict) or not all(_is_table(columns) for columns in tables.values()):
-        raise InputError(f"baseline {path} is no audit, expected a file written with fairfront audit --json.")
+        raise InputError(f"baseline {path} is not an audit, expected a file written with fairfront audit --json.")
     return dict(found)
 
 

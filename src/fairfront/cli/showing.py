@@ -18,6 +18,7 @@ from ..measures import GroupRates
 from ..measures.disclosure import EXACT, ROUNDED
 from ..runs import Run
 from ..runs.options import (
+    has_intervals,
     leading_gap,
     main_error,
     main_gap,
@@ -26,7 +27,6 @@ from ..runs.options import (
     plain_id,
     suggested_id,
     tolerance_of,
-    vouched_for,
 )
 from ..storage.foreign import SUFFIX, untrusted_types
 from .screen import say
@@ -104,7 +104,7 @@ def _legend(front: Frontier) -> list[str]:
     """Say where the figures of the options are from, what they leave out, and which point is suggested."""
     names = [name for name, _ in front.facts.sensitive]
     gap, training = main_gap(front).replace("_", " "), front.facts.gap_column.replace("_", " ")
-    sure = vouched_for(front)
+    sure = has_intervals(front)
     lines = [f"loss and {training}: {front.facts.measured_on}; the other figures: validation."]
     if front.facts.task.classes:
         lines[0] += " approved: share of favourable decisions; ratio: lowest share of a group over the highest."

@@ -14,7 +14,7 @@ from .base import ClassifierPredictions
 
 
 def _is_likelihood(estimator: Any) -> bool:
-    """Tell whether the loss is a likelihood; hinges are not, and their scores are no probabilities."""
+    """Tell whether the loss is a likelihood; hinges are not, and their scores are not probabilities."""
     loss = estimator.loss
     if estimator.estimator is not None and not hasattr(estimator.estimator, "predict_proba"):
         raise AttributeError(

@@ -69,7 +69,7 @@ class Details:
         try:
             record = dict(text) if isinstance(text, Mapping) else json.loads(text)
         except ValueError as error:
-            raise InputError(f"details are no JSON ({error}), expected what Details.to_json wrote.") from error
+            raise InputError(f"details are not JSON ({error}), expected what Details.to_json wrote.") from error
         names = {each.name for each in fields(cls)}
         if not isinstance(record, dict) or set(record) != names or record["version"] != VERSION:
             raise InputError(f"details have other fields than version {VERSION} has, expected what to_json wrote.")

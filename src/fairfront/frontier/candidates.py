@@ -131,12 +131,12 @@ def _task(y: Any, n: int, options: Options) -> tuple[Task, NDArray[Any]]:
 
 
 def _values(given: Any, n: int, task: Task, name: str, at_half: bool) -> Array:
-    """Return one candidate's scores (K, n); scores that are no probabilities need a way to a cut-off."""
+    """Return one candidate's scores (K, n); scores that are not probabilities need a way to a cut-off."""
     scores = given_scores(given, n, task, name)
     low, high = scores.min(), scores.max()
     if task.kind == "binary" and at_half and not 0.0 <= low <= high <= 1.0:
         raise InputError(
-            f"scores of {name!r} run from {low:g} to {high:g} and are no probabilities (0 to 1), expected a cut-off; "
+            f"scores of {name!r} run from {low:g} to {high:g} and are not probabilities (0 to 1), expected a cut-off; "
             "give cutoff=, approval_rate= or costs=."
         )
     return scores

@@ -47,7 +47,7 @@ def save_frontier(front: Frontier, path: Any, *, overwrite: bool = False) -> Pat
     """
     target = Path(path)
     if overwrite and target.is_dir() and not (target / f"{NAME}.json").is_file():
-        raise InputError(f"{target} holds no saved frontier, expected one to overwrite; choose another name.")
+        raise InputError(f"{target} does not hold a saved frontier, expected one to overwrite; choose another name.")
     return write_folder(target, lambda folder: write_frontier(front, folder), overwrite=overwrite)
 
 

@@ -83,7 +83,7 @@ class Lines:
         yield None, None
 
     def whole(self, counts: Array) -> NDArray[Any]:
-        """Return counts of rows as whole numbers, where groups are no probabilities."""
+        """Return counts of rows as whole numbers, where groups are not probabilities."""
         return counts if self.shares is not None else np.rint(counts).astype(np.int64)
 
 

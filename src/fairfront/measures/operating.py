@@ -138,7 +138,7 @@ def default_cutoff(scores: Array, what: str = "scores") -> float:
     ways = "give cutoff=, approval_rate= or costs=."
     if low < 0.0 or high > 1.0:
         raise InputError(
-            f"{what} run from {low:g} to {high:g} and are no probabilities (0 to 1), expected a cut-off; {ways}"
+            f"{what} run from {low:g} to {high:g} and are not probabilities (0 to 1), expected a cut-off; {ways}"
         )
     if not low <= 0.5 <= high:
         raise InputError(

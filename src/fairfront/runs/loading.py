@@ -25,7 +25,7 @@ def load(path: Any, *, trusted: Sequence[str] = ()) -> Any:
     """
     folder = Path(path)
     if not folder.is_dir():
-        raise InputError(f"{folder} is no folder, expected one written by fairfront; check the path.")
+        raise InputError(f"{folder} is not a folder, expected one written by fairfront; check the path.")
     if isinstance(trusted, (bool, str)) or not all(isinstance(name, str) for name in trusted):
         raise InputError(
             f"trusted is {trusted!r}, expected a list of the names of types, such as those that an error has listed."

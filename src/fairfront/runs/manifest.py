@@ -105,7 +105,7 @@ def read_json(path: Path) -> Any:
 def check_manifest(found: Any, where: str) -> dict[str, Any]:
     """Return a manifest that this version understands, or say why not."""
     if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise InputError(f"{where} is no manifest of a run, expected one written by fairfront trace.")
+        raise InputError(f"{where} is not a manifest of a run, expected one written by fairfront trace.")
     schema, writer = found.get("schema"), found.get("fairfront")
     if schema != SCHEMA:
         newer = isinstance(schema, int) and schema > SCHEMA

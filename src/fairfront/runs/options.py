@@ -62,7 +62,7 @@ def tolerance_of(front: Frontier) -> float:
     return float(f"{RELATIVE * float(np.nanmin(front.column('mse')[front.solved])):.2g}")
 
 
-def vouched_for(front: Frontier) -> bool:
+def has_intervals(front: Frontier) -> bool:
     """Tell whether gaps have intervals, so that upper ends can be shown; gaps of predicted values have none."""
     return front.facts.task.kind != "regression"
 
@@ -201,7 +201,7 @@ def _option(front: Frontier, place: int, marks: tuple[str, ...]) -> Option:
             figures[name] = float(front.column(name)[place])
     for gap in main_gaps(front):
         figures[gap] = float(front.column(gap)[place])
-        if vouched_for(front):
+        if has_intervals(front):
             figures[f"{gap} at most"] = float(front.column(gap, confidence=0.95)[place])
     if front.facts.task.classes:
         figures["selection_ratio"] = float(front.column("selection_ratio")[place])

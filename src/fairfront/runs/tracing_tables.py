@@ -57,7 +57,7 @@ def trace_table(
     target : str
         The column to predict.
     groups : str or sequence of str
-        Columns of groups, ``"sex,race:ref=White"``; they are no features unless ``use_sensitive=True``.
+        Columns of groups, ``"sex,race:ref=White"``; they are not features unless ``use_sensitive=True``.
     group_probabilities : str or sequence of str
         In the place of groups: columns of probabilities, one per group, ``"p_black,p_white:ref"``; never features.
     checkpoint, resume

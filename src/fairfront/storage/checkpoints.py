@@ -80,7 +80,9 @@ def check_checkpoint(path: Any, resume: bool) -> None:
         _check_place(Path(path), resume)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
-        raise InputError(f"checkpoint is no name of a file ({why}), found {_short(path)}; choose another.") from error
+        raise InputError(
+            f"checkpoint is not the name of a file ({why}), found {_short(path)}; choose another."
+        ) from error
 
 
 def _short(path: Any) -> str:

@@ -134,7 +134,7 @@ def check_parent(target: Path) -> None:
 
 
 def _no_parent(target: Path) -> str:
-    return f"{target.parent} is no folder, expected one to write {target.name!r} into; make it first."
+    return f"{target.parent} is not a folder, expected one to write {target.name!r} into; make it first."
 
 
 def _replaceable(target: Path) -> bool:

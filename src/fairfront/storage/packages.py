@@ -74,7 +74,7 @@ def read_package(
     """
     place = Path(folder)
     if not place.is_dir():
-        raise InputError(f"{place} is no folder, expected one written by fairfront; check the path.")
+        raise InputError(f"{place} is not a folder, expected one written by fairfront; check the path.")
     document = _document(place / f"{name}.json", kind)
     steps = _steps(document, place / f"{name}.json", schema, upgrades or {})
     if document.get("sha256") != _seal({k: v for k, v in document.items() if k != "sha256"}):

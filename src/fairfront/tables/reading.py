@@ -73,7 +73,7 @@ def _check_file(path: Path) -> None:
         hint = f"; did you mean {path.parent / near[0]}?" if near else "; check the path."
         raise InputError(f"there is no file {path}, expected a CSV, TSV, Parquet or Feather file{hint}")
     if not path.is_file():
-        raise InputError(f"{path} is no regular file, expected one that can be read twice; save it as a file first.")
+        raise InputError(f"{path} is not a regular file, expected one that can be read twice; save it as a file first.")
     endings = (*DELIMITED, *(f"{ending}.gz" for ending in DELIMITED), *KINDS)
     if not path.name.lower().endswith(endings):
         raise InputError(
@@ -93,7 +93,7 @@ def _neighbours(folder: Path) -> list[str]:
 def _check_packed(path: Path) -> None:
     with opened(path) as (data, raw):
         if data is raw:
-            raise InputError(f"{path} is no gzip file, expected one by its ending .gz; rename it, or pack it again.")
+            raise InputError(f"{path} is not a gzip file, expected one by its ending .gz; rename it, or pack it again.")
 
 
 def _delimiter(path: Path, given: str | None) -> str:

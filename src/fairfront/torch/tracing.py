@@ -118,7 +118,7 @@ def _file(folder: Any, name: str) -> Path | None:
     if place.exists() and not place.is_dir():
         raise InputError(f"{place} is a file, expected a folder for the checkpoint of a trace; choose another name.")
     if not place.parent.is_dir():
-        raise InputError(f"{place.parent} is no folder, expected one to make {place.name!r} in; make it first.")
+        raise InputError(f"{place.parent} is not a folder, expected one to make {place.name!r} in; make it first.")
     place.mkdir(exist_ok=True)
     return place / f"{name}.safetensors"
 

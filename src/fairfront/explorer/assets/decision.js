@@ -139,7 +139,7 @@ function applyCap(choose) {
   if (found.place !== null) {
     choose(found.place, `${nameOf(found.place)} has the smallest ${columnWords(bestName(part)).toLowerCase()} of ${whole(found.allowed)} points with a ${asked}.`);
   } else if (found.nearest !== undefined) {
-    const value = vouched(part, state.gap, state.sure)[found.nearest];
+    const value = claimed(part, state.gap, state.sure)[found.nearest];
     say(`No point has a ${asked}; the nearest is ${nameOf(found.nearest)} with ${gapWritten(value, state.gap)}. The choice stays as it was.`);
   } else say("No point has this figure on these rows.");
 }

@@ -41,8 +41,8 @@ function usable(part) {
 function rankedBy(part, keyName, bestName, sure, sureKey) {
   const label = [part ? part.name : "", keyName, bestName, sure].join("\u0000");
   if (!rankings.has(label)) {
-    const keys = vouched(part, keyName, sure && sureKey);
-    const best = vouched(part, bestName, sure && !sureKey);
+    const keys = claimed(part, keyName, sure && sureKey);
+    const best = claimed(part, bestName, sure && !sureKey);
     rankings.set(label, ranking(keys, best, usable(part)));
   }
   return rankings.get(label);
@@ -52,7 +52,7 @@ function plainColumn(part, name) {
   return training.get(name) || (part && part.columns.get(name)) || null;
 }
 
-function vouched(part, name, sure) {
+function claimed(part, name, sure) {
   return (sure && part && part.upper.get(name)) || plainColumn(part, name);
 }
 
@@ -79,7 +79,7 @@ function chooseLeast(part, gap, tolerance, sure) {
   if (!ranked.order.length) return { place: null, allowed: 0 };
   const allowed = countUpTo(ranked, ranked.key(0) + tolerance);
   const place = ranked.first[allowed - 1];
-  return { place: Number.isFinite(vouched(part, gap, sure)[place]) ? place : null, allowed };
+  return { place: Number.isFinite(claimed(part, gap, sure)[place]) ? place : null, allowed };
 }
 
 // A field's text as a number, shares typed in points: "0.5" is read as 0.5e-2, the very float that Python reads.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 import tempfile
+import time
 import warnings
 import weakref
 from collections.abc import Sequence
@@ -25,6 +26,8 @@ from .spooling import SpoolError, spooled, temporary_folder
 LOG = logging.getLogger("fairfront")
 DISK_SHARE = 0.8
 """Share of the free space of a disk that prepared rows may take."""
+TRIES, PAUSE = 200, 0.01
+"""How often a folder is removed in which files still appear, and the seconds between."""
 
 
 class DaskProblem(LinearProblem):
@@ -117,11 +120,20 @@ def _on_disk(runner: Runner, parts: Sequence[tuple[Any, ...]], n: int, squares: 
     try:
         kept = runner.kept([call(*part, str(Path(folder) / str(i))) for i, part in enumerate(parts)])
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)
         raise
     rows = DaskRows(runner, [(piece,) for piece in kept], n, squares, eager=False)
     weakref.finalize(rows, shutil.rmtree, folder, ignore_errors=True)
     return rows
+
+
+def _remove(folder: str) -> None:
+    """Remove a folder into which threads may still be writing; once it is gone, they cannot open files in it."""
+    for _ in range(TRIES):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not Path(folder).exists():
+            return
+        time.sleep(PAUSE)
 
 
 def _place(runner: Runner, seen: Seen) -> str:
