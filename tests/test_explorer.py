@@ -147,7 +147,7 @@ def test_details_in_place_of_rows(tmp_path: Path) -> None:
         write_explorer(front, tmp_path / "c.html", details=replace(again, small=0))
     with pytest.raises(ff.InputError, match="other fields"):
         Details.from_json('{"version": 99}')
-    with pytest.raises(ff.InputError, match="no JSON"):
+    with pytest.raises(ff.InputError, match="not JSON"):
         Details.from_json("nonsense")
     with pytest.raises(ff.InputError, match="missing"):
         write_explorer(front, tmp_path / "c.html", X=X)

@@ -107,7 +107,7 @@ def test_paths_that_are_no_table(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes by name are not there on this system")
 def test_a_pipe_cannot_be_read_twice(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "t.csv")
-    with pytest.raises(InputError, match="no regular file"):
+    with pytest.raises(InputError, match="not a regular file"):
         open_source(tmp_path / "t.csv")
 
 
