@@ -79,10 +79,14 @@ def responses_of(points: Points, X: Any, task: Task) -> tuple[Array, Array]:
     own = getattr(points, "responses", None)
     if own is not None:
         scores, second = own(X)
-    else:
-        scores = points.scores(X)
-        second = np.where(probable(points)[:, None], expit(scores[:, 0]), scores[:, 0])
-    return scores, turned(second, task, probable(points))
+        return scores, turned(second, task, probable(points))
+    scores = points.scores(X)
+    return scores, _responses(scores, task, probable(points))
+
+
+def _responses(scores: Array, task: Task, probability: NDArray[np.bool_]) -> Array:
+    """Return what cut-offs are on, (N, n), from scores (N, 1, n)."""
+    return turned(np.where(probability[:, None], expit(scores[:, 0]), scores[:, 0]), task, probability)
 
 
 def responses_at(front: Frontier, X: Any) -> tuple[Array, Array | None]:
@@ -126,6 +130,13 @@ def decisions(points: Points, X: Any, task: Task, operating: OperatingPoint | No
         return scores, decide(scores, task)
     scores, responses = responses_of(points, X, task)
     return scores, second_class(operating, responses, task)
+
+
+def decide_at(scores: Array, task: Task, operating: OperatingPoint | None) -> NDArray[Any]:
+    """Return what scores (N, K, n) decide, at 0.5 or at an operating point's cut-offs, (N, n)."""
+    if operating is None:
+        return decide(scores, task)
+    return second_class(operating, _responses(scores, task, operating.probability), task)
 
 
 def at_cutoff(model: Any, operating: OperatingPoint | None, place: int, task: Task) -> Any:

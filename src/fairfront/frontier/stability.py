@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ..exceptions import InputError
-from ..measures.table import decide
 from ..objectives import Array
 from ..problems import LinearProblem, blas_threads
 from ..problems.samples import Samples
@@ -16,6 +15,7 @@ from ..progress import progress_bar
 from ..solvers.aiming import working_problem
 from ..solvers.refits import refit
 from ..validation import check_count
+from .cutoffs import decide_at
 from .refining import path_caps_of, same_problem, weights_of
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ class Stability:
 
     loss, gap (N, 2)     band of the refitted loss on its sample, and of the refit's worst gap on all training rows
     coef (N, K, d, 2)    band of every coefficient
-    flips (N,)           mean share of training rows whose decision differs between the point and its refit; NaN for
-                         regression
+    flips (N,)           mean share of training rows whose decision differs between the point and its refit, both at
+                         the point's own cut-off where there is an operating point; NaN for regression
     n                    refits in which every point converged, ``confidence`` of the bands
     """
 
@@ -79,21 +79,24 @@ def bootstrap_frontier(
         loss=band(found.L @ problem.algebra.p),
         gap=band(worst.reshape(n, -1)),
         coef=band(found.W),
-        flips=_flips(problem, W, found.W) if setup.task.classes else np.full(len(W), np.nan),
+        flips=_flips(front, problem, W, found.W) if setup.task.classes else np.full(len(W), np.nan),
         n=int(found.solved.all(axis=1).sum()),
         confidence=confidence,
     )
 
 
-def _flips(problem: LinearProblem, W: Array, refits: Array) -> Array:
+def _flips(front: Frontier, problem: LinearProblem, W: Array, refits: Array) -> Array:
     """Return the mean share of rows whose decision differs between a point (N, K, d) and its refits (S, N, K, d)."""
     S, N, K, d = refits.shape
     models = np.concatenate([W[None], refits]).reshape(-1, d)
+    operating = front.operating()
+    if operating is not None:
+        operating = operating.take(np.tile(np.arange(N), S + 1))
     changed = np.zeros((S, N))
     size = max(64, problem.design.rows_per_chunk(len(models)))
     for start in range(0, problem.design.n, size):
         stop = min(start + size, problem.design.n)
         scores = problem.design.scores(start, stop, models).reshape((S + 1) * N, K, -1)
-        decided = decide(scores, problem.task).reshape(S + 1, N, -1)
+        decided = decide_at(scores, problem.task, operating).reshape(S + 1, N, -1)
         changed += (decided[1:] != decided[0]).sum(axis=2)
     return np.asarray(changed.mean(axis=0) / problem.design.n)

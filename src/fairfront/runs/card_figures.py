@@ -139,6 +139,7 @@ def stability(run: Run, id: int) -> str:
         "cap on training rows can be trusted."
     ]
     if share is not None:
-        half = "" if front.operating() is None else " at a cut-off of 0.5"
-        lines.append(f"On average {share:.1%} of the training rows would be decided otherwise{half}.")
+        operating = front.operating()
+        cutoff = "" if operating is None else f" at the cut-off {operating.cutoffs[front.place(id)]:.4g}"
+        lines.append(f"On average {share:.1%} of the training rows would be decided otherwise{cutoff}.")
     return " ".join(lines)

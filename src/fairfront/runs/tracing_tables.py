@@ -110,14 +110,14 @@ def _run_of(
     kept = {"checkpoint": checkpoint, "resume": resume, "progress": progress}
     with reworded(WORDS):
         front = _trace(train, ready, kept)
-    steady = _stability(front, train, settings, progress)
     del train
     origin: Mapping[str, Any] = {
         "name": Path(data).name if isinstance(data, (str, Path)) else "data frame",
         "sha256": source.sha256(),
     }
-    run = judged(Run(front, ready.encoder, {}, steady), ready, progress)
-    return replace(run, manifest=manifest_of(ready, origin, shortlist(run.frontier)))
+    run = judged(Run(front, ready.encoder, {}), ready, progress)
+    steady = _stability(run.frontier, ready, progress)
+    return replace(run, stability=steady, manifest=manifest_of(ready, origin, shortlist(run.frontier)))
 
 
 def judged(run: Run, ready: Prepared, progress: Any, small: int = LIMIT) -> Run:
@@ -207,11 +207,13 @@ def _trace(train: Part, ready: Prepared, kept: Mapping[str, Any]) -> Frontier:
     return replace(front, points=replace(front.points, feature_names=ready.encoder.feature_names))
 
 
-def _stability(front: Frontier, train: Part, settings: Settings, progress: Any) -> dict[str, Any]:
+def _stability(front: Frontier, ready: Prepared, progress: Any) -> dict[str, Any]:
     """Refit the points on bootstrap samples, or say why not."""
+    settings = ready.settings
     n = settings.stability
     if n == 0:
         return {"why_not": "no refits were asked for (--stability 0)"}
+    train = ready.part("train")
     if is_dask(train.X):
         return {"why_not": "the data are larger than memory, and refits draw all training rows again and again"}
     if n is None and train.X.shape[0] * train.X.shape[1] > AFFORDABLE:
