@@ -97,6 +97,9 @@ def trace(
     n_points : int, optional
         Newton: how many points to solve, evenly between plain training and the smallest gap; by default as many as the
         curve bends. First-order solvers: most points to keep (100), those that runs ended at always.
+    ridge : float, optional
+        Penalty on the squared weights; by default 1 / (sum of weights), scikit-learn's C = 1, so that a weight of 2 is
+        a row that is there twice.
     estimator : estimator, optional
         Any classifier or regressor whose fit takes sample_weight, instead of a linear model: points are then weighted
         fits of it, not certified, and X is whatever it takes. ``max_fits`` weightings are tried (or ``solver`` is a

@@ -16,6 +16,8 @@ from .exceptions import InputError
 Array = NDArray[np.float64]
 
 DENSE = 65_536
+SMALLEST, LARGEST = 1e-100, 1e100
+"""Sizes of numbers whose squares and sums are numbers too: weights, targets and columns are within them."""
 
 
 def as_columns(
@@ -237,6 +239,12 @@ def as_weights(sample_weight: Any, n: int) -> Array:
         raise InputError(f"sample_weight has shape {weight.shape}, expected ({n},), as many as X has rows.")
     if not np.isfinite(weight).all() or (weight < 0).any():
         raise InputError("sample_weight has negative, missing or infinite entries, expected numbers of at least 0.")
+    low, high = weight.min(initial=np.inf, where=weight > 0.0), weight.max(initial=0.0)
+    if high > LARGEST or low < SMALLEST:
+        raise InputError(
+            f"sample_weight has positive entries from {low:g} to {high:g}, expected 0 or numbers between {SMALLEST:g} "
+            f"and {LARGEST:g}, whose sums and products are numbers too; divide them all by their mean."
+        )
     return weight
 
 

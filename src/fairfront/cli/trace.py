@@ -71,7 +71,7 @@ def trace(
     costs: Annotated[
         str | None, typer.Option(help="Costs of a false positive and a false negative, as 5,1: the least cost.")
     ] = None,
-    ridge: Annotated[float | None, typer.Option(help="Ridge; by default 1 / rows.")] = None,
+    ridge: Annotated[float | None, typer.Option(help="Ridge; by default 1 / (sum of weights).")] = None,
     stability: Annotated[
         int | None, typer.Option(help="Bootstrap refits; by default 20 where the data are not large.", min=0)
     ] = None,

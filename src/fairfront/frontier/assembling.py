@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..objectives import Algebra, Array
 from ..pareto import nondominated
 from ..problems import Setup
+from ..problems.units import check_finite
 from ..solvers import Knot, Newton, Outcome, Status, Target
 from ..solvers.aiming import Path
 from .archive import Archive
@@ -85,6 +86,7 @@ def _frontier(
 ) -> Frontier:
     """Put weights, cells and what is known of them into a frontier."""
     problem, algebra = setup.problem, setup.problem.algebra
+    check_finite(W, L)
     points = LinearPoints.from_weights(
         W,
         problem.fit_intercept,

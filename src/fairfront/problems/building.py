@@ -40,6 +40,8 @@ from ..validation import (
     is_dask,
 )
 from .linear import LinearProblem
+from .ridge import default_ridge
+from .units import check_targets
 
 if TYPE_CHECKING:
     from .dask.reading import FarData
@@ -58,10 +60,12 @@ class Setup:
     feature_names: tuple[str, ...] | None
     favourable_was_given: bool
     recipe: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
 
     def sentences(self) -> tuple[str, ...]:
-        """Say in words what each notion compares, and what gaps are where groups are probabilities."""
-        return (*(notion.sentence(self.task) for notion in self.notions), *proxy_sentences(self.proxies))
+        """Say in words what each notion compares, what gaps are between probable groups, and what else to know."""
+        compared = (notion.sentence(self.task) for notion in self.notions)
+        return (*compared, *proxy_sentences(self.proxies), *self.notes)
 
     @property
     def proxies(self) -> tuple[str, ...]:
@@ -99,8 +103,9 @@ def linear_problem(
     notions = _notions(notion, surrogate)
     among = compared_rows(notions, what, surrogate, codes)
     attributes = (groups or Groups()).resolve(data.groups, len(codes), data.counts, among)
-    total = float(len(codes) if data.weight is None else data.weight.sum())
-    size = 1.0 / total if ridge is None else check_positive(ridge, "ridge", zero=True)
+    rows = float(len(codes) if data.counts is None else data.counts.sum())
+    total = rows if data.weight is None else float(data.weight.sum())
+    size, notes = default_ridge(total, rows) if ridge is None else (check_positive(ridge, "ridge", zero=True), ())
     cell_labels = np.zeros(len(codes), dtype=np.intp) if regression else codes.astype(np.intp)
     phi = GAPS[gap]() if isinstance(gap, str) else gap
     layout, algebra = build(what, cell_labels, attributes, notions, phi, surrogate, size, data.weight)
@@ -119,7 +124,7 @@ def linear_problem(
     }
     described = tuple(attribute.take(np.arange(0)) for attribute in attributes)
     given = favourable is not None
-    return Setup(problem, what, described, notions, surrogate, size, feature_names(X), given, recipe)
+    return Setup(problem, what, described, notions, surrogate, size, feature_names(X), given, recipe, notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +170,9 @@ def _loss(loss: str | Loss) -> Loss:
 def _regression(labels: NDArray[Any]) -> tuple[Task, Array]:
     if labels.dtype.kind not in "biuf":
         raise InputError(f"y has values of type {labels.dtype}, expected numbers for regression.")
-    return Task("regression"), labels.astype(np.float64)
+    values = labels.astype(np.float64)
+    check_targets(float(np.abs(values).max(initial=0.0)))
+    return Task("regression"), values
 
 
 def _classes(data: NearData | FarData, favourable: Any) -> tuple[Task, NDArray[np.intp]]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..problems import Setup, blas_threads
+from ..problems.units import check_finite
 from ..storage.checkpoints import Fingerprint
 from . import SOLVERS, Newton, Outcome, Solver, run
 from .aiming import sided, single_target, working_problem
@@ -55,8 +56,10 @@ def solve(
         if isinstance(chosen, Newton):
             check_needs(work, chosen.needs, chosen)
             assert target is not None
-            return newton_outcome(work, chosen, target, first, exact, journal)
-        outcome = run(work, chosen, first, target, on_iterate, journal.seed(random_state), journal)
-        if target is None or not getattr(chosen, "polish", False):
-            return outcome
-        return polished(work, outcome, target, journal)
+            outcome = newton_outcome(work, chosen, target, first, exact, journal)
+        else:
+            outcome = run(work, chosen, first, target, on_iterate, journal.seed(random_state), journal)
+            if target is not None and getattr(chosen, "polish", False):
+                outcome = polished(work, outcome, target, journal)
+    check_finite(outcome.W, outcome.L)
+    return outcome

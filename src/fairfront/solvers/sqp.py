@@ -28,6 +28,9 @@ from .simplex import factor as factored
 from .steps import capped_step, least_distance
 
 ROUNDING = 4 * float(np.finfo(float).eps)
+CONVEX = 1e-9
+"""How far below 0 the weight of a cell in a certified Lagrangian may be, as a share of the terms that it is the sum of:
+multipliers are not known better. The ridge has no part in it, because a penalty makes no cell convex."""
 
 
 class KnotSolver:
@@ -261,19 +264,21 @@ class KnotSolver:
         That is omega >= 0 on every convex cell and 0 on the others. Where the curvature does not depend on the label
         (likelihoods, squares), a cell's losses on several labels count together.
         """
+        if not at.kkt <= max(self.tol, 1e-7):
+            return False
         omega = self.rows.p + at.multipliers @ self.rows.B
-        floor = -1e-9 * float(self.rows.p.max())
+        lowest = -CONVEX * (self.rows.p + np.abs(at.multipliers) @ np.abs(self.rows.B))
         alike = self.problem.loss.likelihood or isinstance(self.problem.loss, Squared)
-        total = np.zeros(self.problem.layout.cells.count)
+        total, floor = np.zeros((2, self.problem.layout.cells.count))
         for bound, where in self.problem.measures:
-            inside: Array = np.where(where >= 0, omega[where], 0.0)
-            if not bound.convex and np.abs(inside).max(initial=0.0) > 0.0:
+            inside, least = (np.where(where >= 0, each[where], 0.0) for each in (omega, lowest))
+            if not bound.convex and inside.any():
                 return False
             if bound.convex and not bound.linear:
-                if not alike and inside.min(initial=0.0) < floor:
+                if not alike and (inside < least).any():
                     return False
-                total += inside
-        return bool(total.min(initial=0.0) >= floor) and at.kkt <= max(self.tol, 1e-7)
+                total, floor = total + inside, floor + least
+        return bool((total >= floor).all())
 
 
 def true_multipliers(rows: Algebra, factor: Any, x: Array, move: Array, z: Array, ahead: Array, caps: Array) -> Array:

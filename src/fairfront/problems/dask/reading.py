@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ...exceptions import InputError
 from ...objectives import Algebra, Array, Cells, GroupProbabilities, Layout, Loss, Task
 from ...validation import as_columns, check_labels, find_classes, is_dask
+from ..units import check_targets
 from .looking import Seen, look, together
 from .parts import Plan
 from .passes import aligned_blocks
@@ -91,6 +92,8 @@ def far_data(X: Any, y: Any, sensitive_features: Any, sample_weight: Any, regres
     seen: Seen = runner.over(((i, *block, regression) for i, block in enumerate(blocks)), look, together)
     if seen.fault:
         raise InputError(seen.fault)
+    if regression:
+        check_targets(abs(seen.mean) + float(np.sqrt(seen.spread)))
     if not seen.rows:
         raise InputError("X has 0 rows that count, expected at least one sample with a weight above 0.")
     size = 8.0 * seen.rows * seen.columns
