@@ -77,6 +77,14 @@ def test_a_group_left_out_in_training_stays_out_of_the_file(tmp_path) -> None:
     assert np.isfinite(rates.tpr).all()
 
 
+def test_a_group_of_ten_or_more_that_training_left_out_keeps_its_name(tmp_path) -> None:
+    X, y, group = planted()
+    group = np.where(np.arange(len(group)) < 24, "twenty-four", np.where(group == PLANTED, "a", group))
+    front = quiet(lambda: ff.trace(X, y, sensitive_features=group, n_points=2, progress=False))
+    front.save(tmp_path / "f")
+    assert load_frontier(tmp_path / "f").facts.left_out == front.facts.left_out == (("group", ("twenty-four",)),)
+
+
 def test_a_group_that_only_the_evaluation_has_stays_out_of_the_file(tmp_path) -> None:
     X, y, group = planted()
     rest = group != PLANTED

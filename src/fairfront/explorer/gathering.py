@@ -74,7 +74,7 @@ def facts_of(front: Frontier) -> dict[str, Any]:
         "used_for": facts.used_for,
         "sensitive": [[name, list(levels)] for name, levels in facts.sensitive],
         "largest": list(facts.largest),
-        "left_out": [[name, list(levels)] for name, levels in facts.left_out],
+        "left_out": [[name, list(levels)] for name, levels in facts.told_left_out],
         "missing": list(facts.missing),
         "trained": facts.surrogate != "decision",
         "larger": [name for name in columns if larger_is_better(name)],

@@ -147,7 +147,7 @@ def facts_of(setup: Setup, solver: Any, path: Path = "worst_gap") -> Facts:
         gap=problem.algebra.gap.name,
         ridge=setup.ridge,
         sensitive=tuple((a.name, a.levels) for a in setup.attributes),
-        left_out=tuple((a.name, tuple(level for level, _ in a.left_out)) for a in setup.attributes if a.left_out),
+        **Facts.without(setup.attributes),
         solver=repr(solver),
         missing=tuple(a.name for a in setup.attributes if a.n_missing),
         favourable_was_given=setup.favourable_was_given,

@@ -220,7 +220,7 @@ def _facts(task: Task, notions: tuple[str, ...], attributes: tuple[Attribute, ..
         gap="absolute",
         ridge=0.0,
         sensitive=tuple((a.name, a.levels) for a in attributes),
-        left_out=tuple((a.name, tuple(level for level, _ in a.left_out)) for a in attributes if a.left_out),
+        **CandidateFacts.without(attributes),
         solver="given by the user",
         favourable_was_given=options.favourable is not None,
         measured_on=options.name,

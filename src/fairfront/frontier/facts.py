@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..objectives import Task
+from ..objectives import Attribute, Task
+from ..objectives.small_counts import FEWEST
 from ..solvers import Newton
 from ..solvers.aiming import Path
+
+UNNAMED = f"(a group of fewer than {FEWEST} rows)"
 
 
 @dataclass(frozen=True)
@@ -16,7 +19,8 @@ class Facts:
     """What a frontier was made from, in words and names; no rows, labels or counts of small groups.
 
     ``sensitive`` maps each attribute to its groups, the reference last; ``left_out`` names the groups that
-    were too small for the gaps, ``missing`` the attributes that some rows lack (those count in the loss alone);
+    were too small for the gaps, ``unnamed`` those of them with so few rows that no output names them,
+    ``missing`` the attributes that some rows lack (those count in the loss alone);
     ``largest`` names the attributes whose reference is their largest group because none was named;
     ``recipe``, ``newton`` and ``path`` are the settings that lay out the same problem and solve it again;
     ``measured_on`` says which rows losses and gaps are of; ``proxies`` are the attributes whose groups were given as
@@ -42,6 +46,26 @@ class Facts:
     used_for: str = "training weights and evaluation; predictions need no sensitive feature"
     measured_on: str = "training"
     proxies: tuple[str, ...] = ()
+    unnamed: tuple[tuple[str, tuple[str, ...]], ...] = field(default=(), repr=False)
+
+    @classmethod
+    def without(cls, attributes: Iterable[Attribute]) -> dict[str, Any]:
+        """Return what training left out, and what of it is not named, as fields of this record."""
+        out = [(a.name, a.left_out) for a in attributes if a.left_out]
+        few = [(name, tuple(level for level, n in levels if n < FEWEST)) for name, levels in out]
+        return {
+            "left_out": tuple((name, tuple(level for level, _ in levels)) for name, levels in out),
+            "unnamed": tuple((name, levels) for name, levels in few if levels),
+        }
+
+    @property
+    def told_left_out(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Return the groups that training left out as outputs name them."""
+        few = dict(self.unnamed)
+        return tuple(
+            (name, tuple(UNNAMED if level in few.get(name, ()) else level for level in levels))
+            for name, levels in self.left_out
+        )
 
     @property
     def loss_name(self) -> str:

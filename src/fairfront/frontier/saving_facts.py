@@ -25,7 +25,7 @@ from .saving_points import task_content, task_of
 REGISTRIES: dict[str, Registry[Any]] = {"notion": NOTIONS, "loss": LOSSES, "gap": GAPS}
 SETTINGS: dict[str, type] = {"groups": Groups, "newton": Newton}
 FACTS: dict[str, type[Facts]] = {"traced": Facts, "candidates": CandidateFacts, "estimators": EstimatorFacts}
-SPECIAL = ("task", "left_out", "recipe", "newton")
+SPECIAL = ("task", "left_out", "unnamed", "recipe", "newton")
 
 
 class _NamelessError(Exception):
@@ -41,7 +41,7 @@ def facts_content(facts: Facts) -> dict[str, Any]:
     return {
         "kind": kind,
         "task": task_content(facts.task),
-        "left_out": [[name, len(levels)] for name, levels in facts.left_out],
+        "left_out": facts.told_left_out,
         **_settings(facts),
         "plain": plain,
     }
@@ -84,7 +84,7 @@ def _parameters(value: Any) -> dict[str, Any]:
 
 
 def facts_of_content(content: Mapping[str, Any]) -> Facts:
-    """Return the facts that `facts_content` was given, without the names of groups that were left out."""
+    """Return the facts that `facts_content` was given, without the names of groups of very few rows."""
     if content["kind"] not in FACTS:
         raise InputError(f"facts are of the kind {content['kind']!r}, which this version does not know; upgrade.")
     known = FACTS[content["kind"]]
@@ -94,16 +94,11 @@ def facts_of_content(content: Mapping[str, Any]) -> Facts:
         raise InputError(f"facts have {min(unknown)!r}, which this version does not know; upgrade fairfront.")
     return known(
         task=task_of(content["task"]),
-        left_out=tuple((name, nameless(count)) for name, count in content["left_out"]),
+        left_out=_tuples(content["left_out"]),
         recipe={name: _of_setting(value) for name, value in content["recipe"].items()},
         newton=_of_setting(content["newton"]),
         **plain,
     )
-
-
-def nameless(count: int) -> tuple[str, ...]:
-    """Return words in the place of the names of groups that were left out."""
-    return tuple(f"(left-out group {place + 1}, name not saved)" for place in range(count))
 
 
 def _tuples(value: Any) -> Any:

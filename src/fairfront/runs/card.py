@@ -80,9 +80,8 @@ def _groups(run: Run) -> str:
         how = ", given as probabilities" if name in run.frontier.proxies else ""
         lines.append(f"- {code(name)}{how}: {groups}; reference: {line(run.reference(name))}.")
     if facts.left_out:
-        lines.append(
-            "- Too small to be compared in training: " + "; ".join(f"groups of {code(n)}" for n, _ in facts.left_out)
-        )
+        out = [f"{code(name)}: {', '.join(map(cell, levels))}" for name, levels in facts.told_left_out]
+        lines.append(f"- Too small to be compared in training: {'; '.join(out)}.")
     if facts.missing:
         lines.append(
             f"- Some rows have no {', '.join(f'{code(n)}' for n in facts.missing)}: they count in the loss alone."

@@ -159,7 +159,7 @@ def not_compared_sentences(front: Frontier, gap: str) -> list[str]:
     """Say over how many groups a worst gap is, and who is not compared: left out in training, or too few here."""
     said = []
     rate = gap.rpartition(".")[2].removesuffix("_gap")
-    left_out = dict(front.facts.left_out)
+    left_out = dict(front.facts.told_left_out)
     for name, rates in front.record().groups.items():
         values = rates.rate(rate) if rate in rates.names else np.zeros((1, len(rates.levels)))
         unknown = np.asarray(np.isnan(values).reshape(len(values), len(rates.levels), -1).all(axis=(0, 2)))
