@@ -96,6 +96,7 @@ def test_files_are_small_and_finished(path: Path) -> None:
         "catboost",
         "playwright",
         "safetensors",
+        "cryptography",
         "torchjd",
     ],
 )

@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 
 SMALL = "Counts below it are rounded: 10, or 0 for exact counts, for use where the rows are kept."
+SIGN = "PEM file of an Ed25519 private key that signs what is written (extra sign)."
 DATA = "With --small 0: the file that the run was traced from."
 
 

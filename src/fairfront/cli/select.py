@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..exceptions import InputError
-from .screen import DATA, SMALL, say, screen
+from .screen import DATA, SIGN, SMALL, say, screen
 
 if TYPE_CHECKING:
     from ..runs import Run
@@ -45,6 +44,7 @@ def select(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output folder.")] = False,
     small: Annotated[int, typer.Option(help=SMALL)] = 10,
     data: Annotated[Path | None, typer.Option(help=DATA)] = None,
+    sign: Annotated[Path | None, typer.Option(help=SIGN)] = None,
 ) -> None:
     """Choose a point of a run and write it as a model with its card.
 
@@ -53,28 +53,36 @@ def select(
 
     Example: fairfront select run --least-gap tpr --within error=0.005 --by "A. Smith" -o model
     """
-    from ..runs.decision import candidates, check_recordable
-    from ..runs.keeping import keep_only
-    from ..runs.options import pair_sentences, plain_id
-    from ..runs.run import record_decision
+    from ..runs.choice import write_choice
+    from ..runs.options import pair_sentences
+    from ..runs.records import check_recordable
     from ..runs.tracing_tables import with_exact_counts
     from ..storage.folders import check_new_folder
+    from ..storage.signatures import private_key
     from .reading_runs import check_data, run_at
 
     if keep not in ("all", "chosen"):
         raise InputError(f"--keep is {keep!r}, expected all or chosen.")
     check_new_folder(output, overwrite=overwrite)
     check_data(small, data)
+    key = None if sign is None else private_key(sign)
     stored = run_at(run, trust)
-    check_recordable(stored)
+    check_recordable(stored, key)
     found = stored if data is None or small else with_exact_counts(stored, data)
     asked = {"within": within, "at_most": at_most, "at_least": at_least}
     rule = _rule(found, least_gap, most, asked, id, knee, confidence)
-    model, decision = found.decide(reason=reason, by=by, **rule)
-    model.save(output, overwrite=overwrite, onnx=onnx)
-    stored = record_decision(stored, replace(decision, candidates=candidates(stored, decision.id)))
-    if keep == "chosen":
-        keep_only(stored, (decision.id, plain_id(stored.frontier)))
+    model, decision = write_choice(
+        stored,
+        output,
+        rule,
+        judged=found,
+        reason=reason,
+        by=by,
+        keep=keep,
+        onnx=onnx,
+        overwrite=overwrite,
+        key=key,
+    )
     console = screen()
     say(console, f"id {decision.id}: {decision.rule_words}.")
     said = (model.about["operating_point"], *decision.notes, *pair_sentences(found.frontier, [decision.id]))

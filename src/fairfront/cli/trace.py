@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from ..names import LOSSES, NOTIONS
-from .screen import screen
+from .screen import SIGN, screen
 
 if TYPE_CHECKING:
     from ..runs.preparing import Prepared
@@ -84,6 +84,7 @@ def trace(
     ] = False,
     json_output: Annotated[bool, typer.Option("--json", help="Write the options as JSON.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output folder.")] = False,
+    sign: Annotated[Path | None, typer.Option(help=SIGN)] = None,
 ) -> None:
     """Trace the frontier between error and the gap of a file's groups.
 
@@ -98,11 +99,13 @@ def trace(
     from ..runs.tracing_tables import run_of
     from ..storage.checkpoints import check_checkpoint
     from ..storage.folders import check_new_folder
+    from ..storage.signatures import private_key
     from ..tables.reading import MISSING, open_source
     from .showing import options_json, print_compared, print_next, print_options
 
     check_new_folder(output, overwrite=overwrite)
     check_checkpoint(checkpoint, resume)
+    key = None if sign is None else private_key(sign)
     names, proxies, references = parse_attributes(groups, group_probabilities, "--")
     with reworded(IN_SHELL):
         settings = Settings(
@@ -141,7 +144,7 @@ def trace(
     _say_what_was_read(console, prepared)
     with reworded(IN_SHELL):
         run = run_of(file, settings, prepared=prepared, checkpoint=checkpoint, resume=resume)
-    run.save(output, overwrite=overwrite)
+    run.write(output, overwrite=overwrite, key=key)
     if json_output:
         typer.echo(json.dumps(options_json(run), indent=1, allow_nan=False))
         return

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from ..exceptions import InputError
 from ..frontier.evaluating import GAPS
+from ..measures.disclosure import LIMIT
 from ..measures.figures import larger_is_better
+from ..storage.checksums import digest
+from .manifest import as_text
 from .options import mark_words, options_of
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 DECISIONS = "decisions"
 """Folder of a run in which decisions are kept."""
+FORMAT, SCHEMA = "fairfront decision", 2
 
 
 @dataclass(frozen=True)
@@ -28,9 +30,10 @@ class Decision:
 
     ``candidates`` are the options that the commands listed, with their figures on validation, and the chosen point
     where it was not one of them (``shown`` is then False); ``opened`` counts how many times the test part has been
-    looked at in this run, this time included. ``operating`` is the rule and the cut-off of the model, None at 0.5;
-    ``notes`` say what else has to be known to read the figures and what speaks against the choice, ``footnotes`` what
-    marks mean.
+    looked at in this run, this time included. ``run`` is the checksum of the run's other files and ``previous`` that of
+    the record before this one (None for the first, and for a run that was not saved); ``small`` is 0 where the rule
+    read exact counts. ``operating`` is the rule and the cut-off of the model, None at 0.5; ``notes`` say what else has
+    to be known to read the figures and what speaks against the choice, ``footnotes`` what marks mean.
     """
 
     id: int
@@ -42,11 +45,14 @@ class Decision:
     points: int
     candidates: tuple[Mapping[str, Any], ...]
     data: str | None
+    run: str | None = None
+    previous: str | None = None
+    small: int = LIMIT
     operating: Mapping[str, Any] | None = None
     notes: tuple[str, ...] = ()
     footnotes: tuple[str, ...] = ()
-    format: str = "fairfront decision"
-    schema: int = 1
+    format: str = FORMAT
+    schema: int = SCHEMA
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -96,14 +102,6 @@ def _plain(figures: Mapping[str, float]) -> dict[str, float | None]:
     return {name: value if math.isfinite(value) else None for name, value in figures.items()}
 
 
-def check_recordable(run: Run) -> None:
-    """Refuse a run that cannot count how often its test part was opened, before it is opened."""
-    if run.path is not None and not os.access(run.path / DECISIONS, os.W_OK):
-        raise InputError(
-            f"{run.path} is read-only, expected a run in which the decision can be recorded; copy it and select there."
-        )
-
-
 def candidates(run: Run, id: int) -> tuple[dict[str, Any], ...]:
     """Return the options that were listed, and the chosen one, with their figures on validation."""
     shown = run.shown
@@ -127,6 +125,9 @@ def decided(run: Run, id: int, rule: Mapping[str, Any], reason: str, by: str) ->
         points=len(run.frontier),
         candidates=candidates(run, id),
         data=run.manifest["data"].get("sha256"),
+        run=run.checksum,
+        previous=digest(as_text(run.decisions[-1])) if run.decisions else None,
+        small=0 if run.exact else LIMIT,
         operating=None
         if point is None
         else {

@@ -30,7 +30,33 @@ def load(path: Any, *, trusted: Sequence[str] = ()) -> Any:
         raise InputError(
             f"trusted is {trusted!r}, expected a list of the names of types, such as those that an error has listed."
         )
-    types = tuple(trusted)
+    return _whole(folder, tuple(trusted))
+
+
+def _whole(folder: Path, types: tuple[str, ...], times: int = 20) -> Any:
+    """Read a folder again where it was replaced while it was read, so that no two folders are mixed."""
+    for _ in range(times):
+        before = _identity(folder)
+        try:
+            found = _read(folder, types)
+        except InputError:
+            if _identity(folder) == before:
+                raise
+        else:
+            if _identity(folder) == before:
+                return found
+    raise InputError(f"{folder} is written again and again while it is read; load it when that has ended.")
+
+
+def _identity(folder: Path) -> tuple[int, int] | None:
+    try:
+        found = folder.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _read(folder: Path, types: tuple[str, ...]) -> Any:
     if (folder / "model.json").exists():
         return read_model(folder, types)
     if (folder / MANIFEST).exists():

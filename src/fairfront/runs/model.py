@@ -18,9 +18,11 @@ from ..frontier.points import LinearPoints
 from ..frontier.saving_points import task_content, task_of
 from ..measures.operating import Operating, OperatingPoint
 from ..objectives import Array, Task
+from ..storage.checksums import check_checksums, write_checksums
 from ..storage.folders import write_file, write_folder
 from ..storage.foreign import read_estimator, write_estimator
 from ..storage.packages import read_package, write_package
+from ..storage.signatures import private_key, write_signature
 from ..tables.encoding import TableEncoder
 from ..tables.reading import Table, open_source
 from ..tables.typing import coerce
@@ -30,7 +32,7 @@ from .onnx_export import export_onnx
 KIND = "fairfront model"
 NAME = "model"
 CARD, DECISION, MANIFEST = "card.md", "decision.json", "manifest.json"
-ESTIMATOR = "estimator.skops"
+ESTIMATOR, ONNX = "estimator.skops", "model.onnx"
 PROBABLE = ("logistic", "softmax")
 
 
@@ -143,19 +145,27 @@ class TableModel:
         """Return the model with its preprocessing as one ONNX graph (extra ``onnx``), and write it to a path."""
         return export_onnx(self.encoder, self.model, self.task, path)
 
-    def save(self, path: Any, *, overwrite: bool = False, onnx: bool = False) -> Path:
-        """Write the model, its card, the decision and the manifest as one folder, whole or not at all."""
-        return write_folder(Path(path), lambda folder: self._fill(folder, onnx), overwrite=overwrite)
+    def save(self, path: Any, *, overwrite: bool = False, onnx: bool = False, sign: Any = None) -> Path:
+        """Write the model, its card, the decision and the manifest as one folder, whole or not at all.
 
-    def _fill(self, folder: Path, onnx: bool) -> None:
+        ``sign`` is the PEM file of a private key.
+        """
+        key = None if sign is None else private_key(sign)
+        return write_folder(Path(path), lambda folder: self.fill(folder, onnx=onnx, key=key), overwrite=overwrite)
+
+    def fill(self, folder: Path, *, onnx: bool = False, key: Any = None) -> None:
+        """Write all files of the model into an empty folder."""
         self._write(folder)
         if self.card:
             write_file(folder / CARD, self.card)
         if onnx:
-            self.to_onnx(folder / "model.onnx")
+            self.to_onnx(folder / ONNX)
         for name, record in ((DECISION, self.decision), (MANIFEST, self.manifest)):
             if record is not None:
                 write_file(folder / name, as_text(record))
+        write_checksums(folder)
+        if key is not None:
+            write_signature(folder, key)
 
     def _write(self, folder: Path) -> None:
         encoding, arrays = self.encoder.to_content()
@@ -174,6 +184,7 @@ class TableModel:
 
 def read_model(folder: Path, trusted: tuple[str, ...] = ()) -> TableModel:
     """Read a model that `TableModel.write` wrote; nothing is executed, types of others are confirmed by name."""
+    check_checksums(folder)
     content, arrays = read_package(folder, NAME, KIND)
     own = {name.removeprefix("encoder."): values for name, values in arrays.items() if name.startswith("encoder.")}
     encoder = TableEncoder.from_content(content["encoder"], own)

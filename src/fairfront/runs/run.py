@@ -16,14 +16,17 @@ from ..frontier.points import LinearPoints
 from ..frontier.saving import load_frontier, write_frontier
 from ..measures.disclosure import LIMIT
 from ..measures.words import in_shell, marked_in_shell, reference_words
-from ..storage.folders import write_file, write_folder, write_numbered
+from ..storage.checksums import check_checksums, checksum_of, found_in, write_checksums
+from ..storage.folders import write_file, write_folder
 from ..storage.packages import read_package, write_package
+from ..storage.signatures import private_key, write_signature
 from ..tables.encoding import TableEncoder
 from .card import card_of
 from .decision import DECISIONS, Decision, decided
 from .manifest import as_text, check_manifest, read_json
 from .model import MANIFEST, TableModel
 from .options import Option, options_of, shortlist, suggested_id
+from .records import read_records, stages, with_earlier
 
 KIND = "fairfront run"
 FRONTIER, ENCODER, TEST, DETAILS = "frontier", "encoder", "test", "details.json"
@@ -45,6 +48,8 @@ class Run:
         Aggregates of validation rows that the explorer shows: who gains, who loses, how surely.
     path : Path or None
         The folder it was read from or written to.
+    checksum : str or None
+        One checksum of all its files in that folder but the decision records, which name it.
     """
 
     frontier: Frontier
@@ -57,6 +62,7 @@ class Run:
     """Figures on test of every point; only the card of a chosen model reads them."""
     decisions: tuple[Mapping[str, Any], ...] = ()
     """Records of what was chosen from this run; each of them opened the test part once."""
+    checksum: str | None = None
 
     @property
     def shown(self) -> tuple[int, ...]:
@@ -136,31 +142,48 @@ class Run:
         """Tell whether counts are exact, small ones too; such a run is for use in memory and is not written."""
         return self.details is not None and self.details.small == 0
 
-    def save(self, path: Any, *, overwrite: bool = False) -> Path:
-        """Write the run as one folder of arrays and JSON, whole or not at all."""
+    def save(self, path: Any, *, overwrite: bool = False, sign: Any = None) -> Path:
+        """Write the run as one folder of arrays and JSON, whole or not at all; ``sign`` is the PEM file of a key."""
+        return self.write(path, overwrite=overwrite, key=None if sign is None else private_key(sign))
+
+    def write(self, path: Any, *, overwrite: bool = False, key: Any = None) -> Path:
+        """Write the run as `save` does, signed with a key that was read already."""
         if self.exact:
             raise InputError("this run has exact counts, which are not written; save the run that they were added to.")
-        return write_folder(Path(path), self._fill, overwrite=overwrite)
+        return write_folder(Path(path), lambda folder: self._fill(folder, key), overwrite=overwrite)
 
-    def _fill(self, folder: Path) -> None:
+    def _fill(self, folder: Path, key: Any) -> None:
         write_frontier(self.frontier, folder / FRONTIER)
         encoding, arrays = self.encoder.to_content()
         write_package(folder, ENCODER, "fairfront encoder", encoding, arrays)
         write_package(folder, TEST, "fairfront test figures", {"points": self.tested, "stability": self.stability}, {})
         if self.details is not None:
             write_file(folder / DETAILS, self.details.to_json())
+        write_file(folder / MANIFEST, as_text(self.manifest))
+        self._fill_decisions(folder)
+        write_checksums(folder)
+        if key is not None:
+            write_signature(folder, key)
+
+    def _fill_decisions(self, folder: Path) -> None:
+        """Write the records; where they are of files that differ from those written now, the manifest says so."""
+        if self.decisions:
+            checksum, last = checksum_of(found_in(folder), DECISIONS), self.decisions[-1]["run"]
+            if last not in stages(self.manifest, checksum):
+                write_file(folder / MANIFEST, as_text(with_earlier(self.manifest, last)))
         (folder / DECISIONS).mkdir()
         for n, decision in enumerate(self.decisions, start=1):
             write_file(folder / DECISIONS / f"{n:04d}.json", as_text(decision))
-        write_file(folder / MANIFEST, as_text(self.manifest))
 
 
 def read_run(folder: Path, trusted: tuple[str, ...] = ()) -> Run:
     """Read a run that `Run.save` wrote."""
+    sums = check_checksums(folder, growing=DECISIONS)
     manifest = check_manifest(read_json(folder / MANIFEST), str(folder / MANIFEST))
     encoding, arrays = read_package(folder, ENCODER, "fairfront encoder")
     tested, _ = read_package(folder, TEST, "fairfront test figures")
     front = load_frontier(folder / FRONTIER, trusted=trusted)
+    checksum = checksum_of(sums, DECISIONS)
     return Run(
         frontier=front,
         encoder=TableEncoder.from_content(encoding, arrays),
@@ -169,7 +192,8 @@ def read_run(folder: Path, trusted: tuple[str, ...] = ()) -> Run:
         details=_details(folder / DETAILS),
         path=folder,
         tested=tested["points"],
-        decisions=tuple(read_json(path) for path in sorted((folder / DECISIONS).glob("*.json"))),
+        decisions=read_records(folder, sums, stages(manifest, checksum)),
+        checksum=checksum,
     )
 
 
@@ -181,11 +205,3 @@ def _details(file: Path) -> Details | None:
         return Details.from_json(file.read_bytes())
     except InputError as error:
         raise InputError(f"{file} is damaged: {error} Delete it, or trace again.") from error
-
-
-def record_decision(run: Run, decision: Decision) -> Run:
-    """Keep a decision with the run, so that later cards can say how often the test part was opened."""
-    kept = (*run.decisions, decision.to_json())
-    if run.path is not None:
-        write_numbered(run.path / DECISIONS, as_text(kept[-1]))
-    return replace(run, decisions=kept)

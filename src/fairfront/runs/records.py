@@ -1,0 +1,109 @@
+"""The chain of decision records: each names the checksum of the one before it and that of the run.
+
+A record that was edited, left out or moved breaks the chain. That the last one was deleted cannot be seen in the chain
+itself; the list of checksums misses it, unless that was written again too, which only a signature prevents.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..exceptions import InputError
+from ..storage.checksums import check_checksums, checksum_of, write_checksums
+from ..storage.folders import write_numbered
+from ..storage.signatures import is_signed, write_signature
+from .decision import DECISIONS, FORMAT, SCHEMA, Decision
+from .manifest import as_text, read_json
+
+if TYPE_CHECKING:
+    from .run import Run
+
+AGAIN = "it was edited, deleted or added by something else than fairfront select: copy the run again."
+
+
+def stages(manifest: Mapping[str, Any], checksum: str) -> list[str]:
+    """Return the checksums that a run has had, oldest first: records name the one that they were made at."""
+    return [*(each["checksum"] for each in manifest.get("earlier", ())), checksum]
+
+
+def with_earlier(manifest: Mapping[str, Any], checksum: str | None) -> dict[str, Any]:
+    """Return a manifest that keeps a run's checksum, and which points it had, before its files are written anew."""
+    before = {"checksum": checksum, "kept": manifest.get("kept_ids", "all")}
+    return {**manifest, "earlier": [*manifest.get("earlier", ()), before]}
+
+
+def read_records(folder: Path, sums: Mapping[str, str], known: Sequence[str]) -> tuple[Mapping[str, Any], ...]:
+    """Return the records of a run whose files have these checksums, or say where their chain breaks.
+
+    ``known`` are the checksums that the run has had, oldest first.
+    """
+    names = [name for name in sums if name.startswith(f"{DECISIONS}/")]
+    found: list[Mapping[str, Any]] = []
+    previous, stage = None, 0
+    for number, name in enumerate(sorted(names, key=lambda each: (len(each), each)), start=1):
+        expected, where = f"{DECISIONS}/{number:04d}.json", folder / name
+        if name != expected:
+            raise InputError(f"{folder / expected} is missing, expected records numbered from 1 without a gap; {AGAIN}")
+        record = _checked(where, number)
+        if record["previous"] != previous:
+            raise InputError(f"{where} does not follow the record before it (its checksum differs); {AGAIN}")
+        if record["run"] not in known[stage:]:
+            raise InputError(f"{where} is a record of other files than this run has (their checksum differs); {AGAIN}")
+        previous, stage = sums[name], known.index(record["run"], stage)
+        found.append(record)
+    return tuple(found)
+
+
+def _checked(where: Path, number: int) -> Mapping[str, Any]:
+    record = read_json(where)
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise InputError(f"{where} is not a decision record, expected one written by fairfront select; {AGAIN}")
+    if record.get("schema") != SCHEMA:
+        raise InputError(f"{where} has schema {record.get('schema')!r}, expected {SCHEMA}; trace and select again.")
+    if set(record) != set(Decision.__dataclass_fields__) or record["opened"] != number:
+        raise InputError(f"{where} does not have the fields of record {number}; {AGAIN}")
+    if where.read_bytes() != as_text(record).encode():
+        raise InputError(f"{where} is spelt otherwise than fairfront writes; {AGAIN}")
+    return record
+
+
+def check_recordable(run: Run, key: Any = None) -> None:
+    """Refuse a run that cannot count how often its test part was opened, before it is opened."""
+    if run.path is None:
+        raise InputError("the run has no folder yet, expected one that was saved; call run.save(path) first.")
+    if not os.access(run.path / DECISIONS, os.W_OK):
+        raise InputError(
+            f"{run.path} is read-only, expected a run in which the decision can be recorded; copy it and select there."
+        )
+    if key is None and is_signed(run.path):
+        raise InputError(
+            f"{run.path} is signed, and a record without a signature would break it, expected the key too; give "
+            "--sign KEY, or select in a copy (ff.load and save)."
+        )
+
+
+def records_now(run: Run) -> tuple[Mapping[str, Any], ...]:
+    """Return the records that a run's folder has at this moment, refusing one that was replaced by another run."""
+    assert run.path is not None
+    sums = check_checksums(run.path, growing=DECISIONS)
+    if checksum_of(sums, DECISIONS) != run.checksum:
+        raise InputError(f"{run.path} was written anew while it was read, expected the run as it was; select again.")
+    return read_records(run.path, sums, stages(run.manifest, str(run.checksum)))
+
+
+def add_record(run: Run, decision: Decision, key: Any = None) -> None:
+    """Write the next record of a run, list it, and sign the list.
+
+    A kill before the list is written leaves a record that continues the chain, and the next one lists it.
+    """
+    assert run.path is not None
+    place = write_numbered(run.path / DECISIONS, as_text(decision.to_json()))
+    if int(place.stem) != decision.opened:  # only where the system keeps no locks
+        place.unlink()
+        raise InputError(f"another model was chosen from {run.path} at this moment; select again.")
+    write_checksums(run.path)
+    if key is not None:
+        write_signature(run.path, key)
