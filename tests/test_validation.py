@@ -57,7 +57,7 @@ REFUSED = [
     (lambda: check_matrix(sparse.csr_array((0, 2))), "X has 0 rows"),
     (lambda: check_matrix([["a", "b"]]), r"X has entries that are not numbers \(.*'a'.*\); encode cat"),
     (lambda: check_matrix(pd.DataFrame({"a": ["x", "y"]})), "X has entries that are not numbers"),
-    (lambda: check_matrix(np.array([[1j]])), r"X has entries that are not numbers \(found complex numbers\)"),
+    (lambda: check_matrix(np.array([[1j]])), "X has complex numbers, expected real ones"),
     (lambda: check_matrix([[1.0], [1.0, 2.0]]), "X cannot be read as an array"),
     (lambda: check_matrix([[1.0, np.nan]]), r"X contains NaN or infinity \(first in column 1\), expected"),
     (
@@ -99,7 +99,7 @@ REFUSED = [
     ),
     (lambda: check_positive(np.inf, "ridge"), "ridge is inf, expected a finite number above 0"),
     (lambda: check_positive(None, "ridge"), "ridge is None, expected a finite number above 0"),
-    (lambda: check_positive("many", "ridge"), r"ridge has entries that are not numbers \(.*many.*\)"),
+    (lambda: check_positive("many", "ridge"), "ridge is 'many', expected a finite number above 0"),
 ]
 
 

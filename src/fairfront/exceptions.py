@@ -11,7 +11,10 @@ class FairfrontError(Exception):
 
 
 class InputError(FairfrontError, ValueError):
-    """Input that cannot be used: the message says what, expected, found and remedy."""
+    """Input that cannot be used: the message says what, expected, found and remedy, on one line."""
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(" ".join(line.strip() for line in str(message).splitlines()))
 
 
 class UnboundedError(FairfrontError, ArithmeticError):

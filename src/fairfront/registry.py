@@ -26,12 +26,12 @@ class Registry(Generic[T]):
         return item
 
     def __getitem__(self, name: str) -> T:
-        if not isinstance(name, str) or name not in self._items:
+        if name not in self:
             raise InputError(self._unknown(name))
         return self._items[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._items
+        return isinstance(name, str) and name in self._items
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._items)

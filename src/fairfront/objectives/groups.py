@@ -5,13 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import GroupWarning, InputError
-from ..validation import as_columns, factorize
+from ..validation import as_columns, check_count, check_flag, factorize, refuse
 from .labels import Array
 from .proxies import GroupProbabilities
 from .small_counts import count_in_words
@@ -88,6 +89,14 @@ class Groups:
     reference: Any = None
     cross: bool = False
     min_size: int = 30
+
+    def __post_init__(self) -> None:
+        named = self.reference.items() if isinstance(self.reference, Mapping) else [("", self.reference)]
+        for name, group in named:
+            if not isinstance(name, str) or not (group is None or isinstance(group, (str, Real, np.generic))):
+                raise refuse("reference", self.reference, "a group, or a mapping such as {'race': 'White'}")
+        check_flag(self.cross, "cross")
+        check_count(self.min_size, "min_size")
 
     def resolve(
         self, sensitive_features: Any, n: int, counts: Array | None = None, among: Compared = ()

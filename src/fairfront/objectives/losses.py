@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..registry import Registry
+from ..validation import check_positive
 from .labels import Array, Kind, Task
 
 
@@ -128,6 +129,9 @@ class SmoothedHinge(MarginLoss):
 
     name: ClassVar[str] = "smoothed_hinge"
     width: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_positive(self.width, "width")
 
     def margin(self, u: Array) -> tuple[Array, Array]:
         """Return 0, (1 - u)^2 / (2 width) or 1 - u - width / 2, and its derivative."""

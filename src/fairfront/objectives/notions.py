@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..registry import Registry
+from ..validation import check_number
 from .labels import Kind, Task
 from .surrogates import Quantity
 
@@ -226,6 +227,9 @@ class GroupLoss(Notion):
     kinds: ClassVar[tuple[Kind, ...]] = ALL
     two_sided: ClassVar[bool] = False
     floor: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_number(self.floor, "floor")
 
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
         """Take each group's loss by itself."""

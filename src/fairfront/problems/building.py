@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import narwhals.stable.v1 as nw
 import numpy as np
@@ -32,12 +32,17 @@ from ..objectives import (
 from ..objectives.losses import Softmax, Squared
 from ..objectives.notions import Surrogate
 from ..validation import (
+    check_choice,
+    check_favourable,
+    check_flag,
+    check_instance,
     check_labels,
     check_matrix,
     check_positive,
     check_weights,
     find_classes,
     is_dask,
+    refuse,
 )
 from .linear import LinearProblem
 from .ridge import default_ridge
@@ -45,6 +50,9 @@ from .units import check_targets
 
 if TYPE_CHECKING:
     from .dask.reading import FarData
+
+
+TASKS = ("classification", "regression")
 
 
 @dataclass(frozen=True)
@@ -95,6 +103,9 @@ def linear_problem(
     and classification for all others, unless given.
     """
     _check_types(loss, gap, groups)
+    check_flag(fit_intercept, "fit_intercept")
+    if task is not None:
+        check_choice(task, "task", TASKS)
     chosen = _loss(loss)
     regression = isinstance(chosen, Squared) if task is None else task == "regression"
     data = _read(X, y, sensitive_features, sample_weight, regression)
@@ -177,9 +188,7 @@ def _regression(labels: NDArray[Any]) -> tuple[Task, Array]:
 
 def _classes(data: NearData | FarData, favourable: Any) -> tuple[Task, NDArray[np.intp]]:
     classes, codes = data.classes()
-    if favourable is not None and favourable not in classes:
-        raise InputError(f"favourable is {favourable!r}, expected one of the labels {', '.join(map(repr, classes))}.")
-    good = 1 if favourable is None else classes.index(favourable)
+    good = check_favourable(favourable, classes)
     return Task("binary" if len(classes) == 2 else "multiclass", tuple(classes), good), codes
 
 
@@ -197,14 +206,13 @@ def _fitting(loss: Loss, task: Task) -> Loss:
 
 
 def _notions(notion: Any, surrogate: Surrogate) -> tuple[Notion, ...]:
-    if surrogate not in ("loss", "rate"):
-        raise InputError(f"unknown surrogate {surrogate!r}, expected 'loss' or 'rate'.")
+    check_choice(surrogate, "surrogate", get_args(Surrogate))
     given = notion if isinstance(notion, (tuple, list)) else (notion,)
     if not given:
         raise InputError("notion is empty, expected at least one notion.")
     for item in given:
         if not isinstance(item, (str, Notion)):
-            raise InputError(f"notion is {item!r}, expected a name or a Notion.")
+            raise refuse("notion", item, "a name or a Notion")
     return tuple(NOTIONS[item]() if isinstance(item, str) else item for item in given)
 
 
@@ -223,9 +231,14 @@ def _check_types(loss: Any, gap: Any, groups: Any) -> None:
     """Refuse settings that are neither a name nor an instance of the right kind."""
     for value, kind, what in ((loss, Loss, "loss"), (gap, Gap, "gap")):
         if not isinstance(value, (str, kind)):
-            raise InputError(f"{what} is {value!r}, expected a name or a {kind.__name__}.")
-    if groups is not None and not isinstance(groups, Groups):
-        raise InputError(f"groups is {groups!r}, expected Groups(reference=..., cross=..., min_size=...).")
+            raise refuse(what, value, f"a name or a {kind.__name__}")
+    check_groups(groups)
+
+
+def check_groups(groups: Any) -> Groups | None:
+    """Return how columns become groups, None where that was not said."""
+    expected = "Groups(reference=..., cross=..., min_size=...)"
+    return None if groups is None else check_instance(groups, Groups, "groups", expected)
 
 
 def feature_names(X: Any) -> tuple[str, ...] | None:

@@ -10,6 +10,7 @@ import numpy as np
 from ..exceptions import InputError
 from ..objectives import Algebra, Array
 from ..problems import FirstOrder, LinearProblem, SecondOrder, WeightedFit
+from ..validation import check_count, check_flag, check_positive
 from .iterates import Iterate
 from .preferences import Target
 from .resuming import Journal
@@ -47,6 +48,15 @@ class Newton:
     one_sided: bool = False
     needs: tuple[type, ...] = field(default=(FirstOrder, SecondOrder, WeightedFit), init=False, repr=False)
     name: ClassVar[str] = "newton"
+
+    def __post_init__(self) -> None:
+        check_positive(self.tol, "tol")
+        check_count(self.max_iter, "max_iter")
+        check_count(self.restarts, "restarts", least=0)
+        check_positive(self.overshoot, "overshoot", zero=True)
+        if self.no_group_worse is not None:
+            check_positive(self.no_group_worse, "no_group_worse", zero=True)
+        check_flag(self.one_sided, "one_sided")
 
     def solver(self, problem: LinearProblem, plain: Array, journal: Journal | None = None) -> KnotSolver:
         """Return the solver of single points, with the constraints that the options ask for."""

@@ -8,13 +8,14 @@ gradient is built from raw gradients (Proposition 1) and then scaled to unit len
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Algebra, Array
 from ..problems import FirstOrder, Point
+from ..validation import as_numbers, check_choice, check_count, check_flag, check_positive, refuse
 from .loop import Plan, State
 from .preferences import Balance, Target, imbalance
 from .simplex import certificate, factor, min_norm, projected_gradient
@@ -62,6 +63,26 @@ class PaperPDO:
     needs: tuple[type, ...] = field(default=(FirstOrder,), init=False, repr=False)
     name: ClassVar[str] = "paper_pdo"
 
+    def __post_init__(self) -> None:
+        check_count(self.T, "T", least=0)
+        check_positive(self.eta, "eta")
+        check_count(self.K, "K", least=0)
+        if self.rho is not None:
+            check_positive(self.rho, "rho")
+        self._check_alpha0()
+        check_flag(self.warm_alpha, "warm_alpha")
+        check_choice(self.inner, "inner", get_args(Inner))
+        check_choice(self.gradients, "gradients", get_args(Gradients))
+        check_positive(self.start_scale, "start_scale")
+
+    def _check_alpha0(self) -> None:
+        """Refuse a start outside the simplex, from which inner steps do not lead back."""
+        if self.alpha0 is None:
+            return
+        alpha = as_numbers(self.alpha0, "alpha0")
+        if alpha.ndim != 1 or not (alpha >= 0.0).all() or not abs(alpha.sum() - 1.0) <= 1e-9:
+            raise refuse("alpha0", self.alpha0, "numbers of at least 0 that sum to 1, one per objective")
+
     @property
     def max_iter(self) -> int:
         """Return T."""
@@ -86,6 +107,8 @@ class PaperPDO:
 
     def _alpha(self, runs: int, rows: int) -> Array:
         first = np.full(rows, 1.0 / rows) if self.alpha0 is None else np.asarray(self.alpha0, dtype=np.float64)
+        if len(first) < rows:
+            raise refuse("alpha0", self.alpha0, f"{rows} numbers, one per row of gradients")
         return np.broadcast_to(first[:rows], (runs, rows)).copy()
 
     def plan(self, algebra: Algebra, point: Point, state: PaperState) -> tuple[Plan, PaperState]:
@@ -148,6 +171,12 @@ class PaperPBPDO(PaperPDO):
     epsilon_2: float = 1e-2
     balance: Balance = "softmax"
     name: ClassVar[str] = "paper_pb_pdo"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive(self.epsilon_1, "epsilon_1", zero=True)
+        check_positive(self.epsilon_2, "epsilon_2", zero=True)
+        check_choice(self.balance, "balance", get_args(Balance))
 
     def _rows(self, m: int) -> int:
         return m + 1

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..objectives import Algebra, Array
 from ..problems import FirstOrder, Point, SecondOrder, WeightedFit
+from ..validation import check_count, check_flag, check_positive
 from .loop import Plan, State
 from .preferences import Target
 from .status import Status
@@ -66,6 +67,13 @@ class PBPDO:
     polish: bool = False
     needs: tuple[type, ...] = field(default=(FirstOrder,), init=False, repr=False)
     name: ClassVar[str] = "pb_pdo"
+
+    def __post_init__(self) -> None:
+        check_count(self.max_iter, "max_iter", least=0)
+        check_positive(self.tol, "tol", zero=True)
+        check_positive(self.slide, "slide")
+        check_positive(self.line_tol, "line_tol", zero=True)
+        check_flag(self.polish, "polish")
 
     def prepare(self, problem: Any, start: Array | None, target: Target, rng: Any) -> tuple[Any, Array, SlideState]:
         """Start all runs from the plain fit, with the Hessian there as the fixed metric."""

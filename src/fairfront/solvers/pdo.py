@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..objectives import Algebra, Array
 from ..problems import FirstOrder, Point, SecondOrder
+from ..validation import check_count, check_positive
 from .loop import Plan, State
 from .simplex import factor, min_norm
 from .status import Status
@@ -54,6 +55,12 @@ class PDO:
     start_scale: float = 0.1
     needs: tuple[type, ...] = field(default=(FirstOrder,), init=False, repr=False)
     name: ClassVar[str] = "pdo"
+
+    def __post_init__(self) -> None:
+        check_count(self.max_iter, "max_iter", least=0)
+        check_positive(self.tol, "tol", zero=True)
+        check_positive(self.band, "band", zero=True)
+        check_positive(self.start_scale, "start_scale")
 
     def prepare(
         self, problem: Any, start: Array | None, target: Any, rng: np.random.Generator

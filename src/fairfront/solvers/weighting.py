@@ -18,7 +18,7 @@ from sklearn.isotonic import isotonic_regression
 
 from ..objectives import Algebra, Array
 from ..problems import Reading
-from ..validation import check_count
+from ..validation import check_count, check_flag, check_positive
 from .bundle import FLIPPED, bundle_path
 
 
@@ -89,6 +89,9 @@ class Weighting:
 
     def __post_init__(self) -> None:
         check_count(self.max_fits, "max_fits", least=2)
+        check_positive(self.overshoot, "overshoot", zero=True)
+        check_positive(self.tol, "tol", zero=True)
+        check_flag(self.negative, "negative")
 
 
 def search(problem: WeightedFits, config: Weighting, read: Read, cap: float | None = None) -> list[Reading]:

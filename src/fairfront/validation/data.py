@@ -1,8 +1,10 @@
-"""Checks at the public edge: each input is looked at once, here, and refused with one sentence."""
+"""Checks of data: rows, columns, labels, groups and weights, looked at once and refused with one sentence."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -11,9 +13,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.multiclass import type_of_target
 
-from .exceptions import InputError
-
-Array = NDArray[np.float64]
+from ..exceptions import InputError
+from .arrays import Array, as_array, as_native, as_numbers, is_missing, refuse_kind
+from .options import check_positive, refuse, shown
 
 DENSE = 65_536
 SMALLEST, LARGEST = 1e-100, 1e100
@@ -49,15 +51,12 @@ def pass_hint(what: str) -> str:
 
 
 def _from_native(data: Any, what: str, names: Sequence[str] | None) -> dict[str, NDArray[Any]]:
-    native = nw.from_native(data, pass_through=True, eager_only=True, allow_series=True)
+    native = as_native(data, what, series=True)
     if isinstance(native, nw.DataFrame):
         return {str(c.name): _one_dimensional(c.to_numpy(), what) for c in native.iter_columns()}
     if isinstance(native, nw.Series):
         return {str(native.name or "group"): _one_dimensional(native.to_numpy(), what)}
-    try:
-        array = np.asarray(data) if hasattr(data, "__array__") else np.asarray(data, dtype=object)
-    except ValueError as error:
-        raise InputError(f"{what} cannot be read as an array ({error}), expected one value per row.") from error
+    array = _read(data, what)
     if array.ndim == 1:
         return {names[0] if names else "group": _tidy(array)}
     if array.ndim != 2:
@@ -70,8 +69,18 @@ def _from_native(data: Any, what: str, names: Sequence[str] | None) -> dict[str,
     return {str(label): _tidy(array[:, j]) for j, label in enumerate(labels)}
 
 
+def _read(values: Any, what: str) -> NDArray[Any]:
+    try:
+        return as_array(values, what)
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+        found = "its parts have different shapes"
+        raise InputError(f"{what} cannot be read as an array ({found}), expected one value per row.") from error
+
+
 def _one_dimensional(values: Any, what: str) -> NDArray[Any]:
-    array = np.asarray(values) if hasattr(values, "__array__") else np.asarray(values, dtype=object)
+    array = _read(values, what)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -113,40 +122,18 @@ def factorize(values: NDArray[Any]) -> tuple[NDArray[np.intp], list[Any]]:
     return np.fromiter(map(place.__getitem__, items), dtype=np.intp, count=len(items)), distinct
 
 
-def is_missing(value: Any) -> bool:
-    """Tell whether a value stands for a missing one."""
-    if value is None:
-        return True
-    try:
-        return bool(value != value)
-    except TypeError:  # pandas.NA compares to NA, which has no truth value
-        return True
-
-
-def is_dask(value: Any) -> bool:
-    """Tell whether a value is a Dask collection, or a mapping or list of them, without importing Dask."""
-    if isinstance(value, Mapping):
-        return any(is_dask(each) for each in value.values())
-    if isinstance(value, (list, tuple)):
-        return bool(value) and is_dask(value[0])
-    return any(kind.__module__.partition(".")[0] in ("dask", "dask_expr") for kind in type(value).__mro__)
-
-
 def check_matrix(X: Any) -> Any:
     """Return X as a two-dimensional float array or CSR matrix, finite and not empty."""
     if sparse.issparse(X):
-        matrix = sparse.csr_array(X)
-        _check_shape(matrix.shape)
-        if not np.isfinite(matrix.data).all():
-            raise InputError("X contains NaN or infinity, expected finite numbers; impute or drop them first.")
-        return matrix
-    native = nw.from_native(X, pass_through=True, eager_only=True)
+        return _check_sparse(X)
+    native = as_native(X, "X")
     try:
-        array = native.to_numpy() if isinstance(native, nw.DataFrame) else np.asarray(X)
+        array = native.to_numpy() if isinstance(native, nw.DataFrame) else X
+        array = as_array(array, "X") if hasattr(array, "__array__") else np.asarray(array)
     except ValueError as error:
-        raise InputError(f"X cannot be read as an array ({error}), expected (n, d).") from error
-    if array.ndim != 2:
-        raise InputError(f"X has shape {array.shape}, expected (n, d): one row per sample, one column per feature.")
+        if isinstance(error, InputError):
+            raise
+        raise InputError("X cannot be read as an array (rows have different lengths), expected (n, d).") from error
     _check_shape(array.shape)
     if array.dtype not in (np.float32, np.float64):
         array = as_numbers(array, "X", "encode categories first")
@@ -160,18 +147,26 @@ def check_matrix(X: Any) -> Any:
     return array
 
 
-def as_numbers(values: Any, what: str, remedy: str = "expected real numbers") -> Array:
-    """Return values as floats, or say that they are not numbers."""
+def _check_sparse(X: Any) -> Any:
+    """Return a sparse matrix by rows; its indices are checked, because products do not look at them."""
+    _check_shape(X.shape)
+    refuse_kind(X.dtype, "X")
     try:
-        array = np.asarray(values)
-        if array.dtype.kind == "c":
-            raise TypeError("found complex numbers")
-        return array.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{what} has entries that are not numbers ({error}); {remedy}.") from error
+        if X.format in ("csr", "csc", "bsr"):
+            X.check_format(full_check=True)
+        elif X.format == "coo" and any(((c < 0) | (c >= n)).any() for c, n in zip(X.coords, X.shape, strict=True)):
+            raise ValueError("indices out of range")
+    except ValueError as error:
+        raise InputError(f"X is a damaged sparse matrix ({error}), expected indices inside its shape.") from error
+    matrix = sparse.csr_array(X)
+    if not np.isfinite(matrix.data).all():
+        raise InputError("X contains NaN or infinity, expected finite numbers; impute or drop them first.")
+    return matrix
 
 
 def _check_shape(shape: tuple[int, ...]) -> None:
+    if len(shape) != 2:
+        raise InputError(f"X has shape {shape}, expected (n, d): one row per sample, one column per feature.")
     if shape[0] == 0:
         raise InputError("X has 0 rows, expected at least one sample.")
     if shape[1] == 0:
@@ -186,9 +181,20 @@ def check_labels(y: Any, n: int) -> NDArray[Any]:
     if array.dtype.kind == "f":
         if not np.isfinite(array).all():
             raise InputError("y contains NaN or infinity, expected a label or a finite value in every row.")
-    elif array.dtype == object and any(is_missing(v) for v in _distinct(array)):
-        raise InputError("y has missing labels, expected a label in every row; drop those rows.")
+    elif array.dtype == object:
+        _check_values(_distinct(array))
     return array
+
+
+def _check_values(values: Iterable[Any]) -> None:
+    """Refuse labels that are missing, or neither text nor numbers."""
+    for value in values:
+        if is_missing(value):
+            raise InputError("y has missing labels, expected a label in every row; drop those rows.")
+        if not isinstance(value, (str, Real, Decimal, np.bool_)):
+            raise InputError(
+                f"y has {shown(value)}, a {type(value).__name__}, expected labels that are text or numbers."
+            )
 
 
 def _distinct(array: NDArray[Any]) -> Iterable[Any]:
@@ -200,7 +206,7 @@ def _distinct(array: NDArray[Any]) -> Iterable[Any]:
 
 
 def _series_values(y: Any) -> Any:
-    native = nw.from_native(y, pass_through=True, eager_only=True, allow_series=True)
+    native = as_native(y, "y", series=True)
     if isinstance(native, nw.Series):
         return native.to_numpy()
     return native.to_numpy() if isinstance(native, nw.DataFrame) else y
@@ -220,6 +226,16 @@ def find_classes(y: NDArray[Any]) -> tuple[list[Any], NDArray[np.intp]]:
     return classes, codes
 
 
+def check_favourable(favourable: Any, classes: Sequence[Any]) -> int:
+    """Return the place of the favourable label among the classes, by default that of the second."""
+    if favourable is None:
+        return 1
+    known = isinstance(favourable, Hashable) and not getattr(favourable, "ndim", 0) and favourable in classes
+    if not known:
+        raise refuse("favourable", favourable, f"one of the labels {', '.join(map(repr, classes))}")
+    return list(classes).index(favourable)
+
+
 def check_weights(sample_weight: Any, n: int) -> Array | None:
     """Return weights as floats, None when all are 1."""
     if sample_weight is None:
@@ -232,9 +248,9 @@ def check_weights(sample_weight: Any, n: int) -> Array | None:
 
 def as_weights(sample_weight: Any, n: int) -> Array:
     """Return weights of some rows as finite floats of at least 0."""
+    if isinstance(sample_weight, Real):
+        return np.full(n, check_positive(sample_weight, "sample_weight", zero=True))
     weight = as_numbers(_series_values(sample_weight), "sample_weight")
-    if weight.ndim == 0:
-        weight = np.full(n, float(weight))
     if weight.shape != (n,):
         raise InputError(f"sample_weight has shape {weight.shape}, expected ({n},), as many as X has rows.")
     if not np.isfinite(weight).all() or (weight < 0).any():
@@ -264,26 +280,3 @@ def check_preferences(preferences: Any, names: Sequence[str]) -> Array:
             f"preferences must be positive and finite, found {array.min():g} to {array.max():g}; {expected}"
         )
     return array
-
-
-def check_count(value: Any, what: str, *, least: int = 1) -> int:
-    """Return a whole number of at least ``least``."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InputError(f"{what} is {value!r}, expected a whole number of at least {least}.")
-    return int(value)
-
-
-def check_positive(value: float, what: str, *, zero: bool = False) -> float:
-    """Return a finite number above 0 (or at least 0)."""
-    number = float(as_numbers(value, what))
-    if not np.isfinite(number) or number < 0 or (number == 0 and not zero):
-        raise InputError(f"{what} is {value!r}, expected a finite number {'of at least 0' if zero else 'above 0'}.")
-    return number
-
-
-def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Return some rows of whatever an estimator takes: an array, a sparse matrix, a data frame or a list."""
-    native = nw.from_native(X, pass_through=True, eager_only=True)
-    if isinstance(native, nw.DataFrame):
-        return native[rows].to_native()
-    return X[rows] if hasattr(X, "shape") else [X[i] for i in rows]

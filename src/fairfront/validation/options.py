@@ -1,0 +1,155 @@
+"""Checks of options: one function per kind of argument, each with the sentence that refuses what is not of the kind."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Mapping
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..exceptions import InputError
+
+T = TypeVar("T")
+LONGEST = 255
+"""Most bytes that file systems take in one name of a path."""
+SHOWN = 80
+
+
+def shown(value: Any) -> str:
+    """Return a value as it is found in a sentence: on one line, and not longer than people read."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 4]} ..."
+
+
+def refuse(what: str, value: Any, expected: str) -> InputError:
+    """Return the error that says what was found, and what was expected."""
+    return InputError(f"{what} is {shown(value)}, expected {expected}.")
+
+
+def check_count(value: Any, what: str, *, least: int = 1, most: int | None = None) -> int:
+    """Return a whole number of at least ``least``, and of at most ``most``."""
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not whole or value < least or (most is not None and value > most):
+        raise refuse(what, value, f"a whole number {_range(least, most)}")
+    return int(value)
+
+
+def _range(least: int, most: int | None) -> str:
+    return f"of at least {least}" if most is None else f"from {least} to {most}"
+
+
+def check_number(value: Any, what: str, expected: str = "a finite number") -> float:
+    """Return a finite number; True is not one, and neither is a text that reads like one."""
+    if not isinstance(value, Real) or isinstance(value, (bool, np.bool_)) or not math.isfinite(value):
+        raise refuse(what, value, expected)
+    return float(value)
+
+
+def check_positive(value: Any, what: str, *, zero: bool = False) -> float:
+    """Return a finite number above 0 (or at least 0)."""
+    expected = f"a finite number {'of at least 0' if zero else 'above 0'}"
+    number = check_number(value, what, expected)
+    if number < 0 or (number == 0 and not zero):
+        raise refuse(what, value, expected)
+    return number
+
+
+def check_share(value: Any, what: str, *, zero: bool = False, one: bool = False) -> float:
+    """Return a number between 0 and 1, which are allowed where told."""
+    ends = {(True, True): ", both included", (True, False): ", 0 included", (False, True): ", 1 included"}
+    expected = f"a number between 0 and 1{ends.get((zero, one), '')}"
+    number = check_number(value, what, expected)
+    if not 0 <= number <= 1 or (number == 0 and not zero) or (number == 1 and not one):
+        raise refuse(what, value, expected)
+    return number
+
+
+def check_confidence(value: Any, what: str = "confidence") -> float:
+    """Return a confidence between 0 and 1."""
+    number = check_number(value, what, "a number between 0 and 1, such as 0.95")
+    if not 0.0 < number < 1.0:
+        raise refuse(what, value, "a number between 0 and 1, such as 0.95")
+    return number
+
+
+def check_flag(value: Any, what: str) -> bool:
+    """Return True or False, and nothing that merely counts as one of them."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise refuse(what, value, "True or False")
+    return bool(value)
+
+
+def check_seed(value: Any, what: str = "random_state") -> int | None:
+    """Return a seed, or None for a fresh one."""
+    if value is None:
+        return None
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 0:
+        raise refuse(what, value, "a whole number of at least 0, or None")
+    return int(value)
+
+
+def check_text(value: Any, what: str, expected: str = "a text") -> str:
+    """Return a text."""
+    if not isinstance(value, str):
+        raise refuse(what, value, expected)
+    return value
+
+
+def check_choice(value: T, what: str, known: Iterable[str]) -> T:
+    """Return one of the names that are known."""
+    names = tuple(known)
+    if not isinstance(value, str) or value not in names:
+        listed = " or ".join(map(repr, names)) if len(names) == 2 else f"one of {', '.join(names)}"
+        raise refuse(what, value, listed)
+    return value
+
+
+def check_instance(value: Any, kind: type[T], what: str, expected: str) -> T:
+    """Return an object of a class of fairfront, which ``expected`` says how to make."""
+    if not isinstance(value, kind):
+        raise refuse(what, value, expected)
+    return value
+
+
+def check_mapping(value: Any, what: str, example: str) -> Mapping[str, Any]:
+    """Return a mapping whose keys are names."""
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise refuse(what, value, f"a mapping such as {example}")
+    return value
+
+
+def check_callable(value: T, what: str, expected: str) -> T:
+    """Return a function, or what can be called like one."""
+    if not callable(value):
+        raise refuse(what, value, expected)
+    return value
+
+
+def check_names(value: Any, what: str, expected: str = "a name or a list of names") -> tuple[str, ...]:
+    """Return one name or several as a tuple of texts."""
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, (bytes, Mapping)) or not isinstance(value, Iterable):
+        raise refuse(what, value, expected)
+    names = tuple(value)
+    for name in names:
+        if not isinstance(name, str):
+            raise refuse(what, value, expected)
+    return names
+
+
+def check_path(value: Any, what: str = "path") -> Path:
+    """Return the name of a file or folder, which may exist or not."""
+    given = os.fspath(value) if isinstance(value, os.PathLike) else value
+    if not isinstance(given, str) or not given:
+        raise refuse(what, value, "the name of a file or folder")
+    if "\0" in given:
+        raise InputError(f"{what} is {shown(value)}, which has a NUL character, expected a name without one.")
+    longest = max((len(os.fsencode(part)) for part in Path(given).parts), default=0)
+    if longest > LONGEST:
+        raise InputError(f"{what} has a name of {longest} bytes, expected at most {LONGEST}; choose a shorter one.")
+    return Path(given)
