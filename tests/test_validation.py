@@ -25,6 +25,8 @@ from fairfront.validation import (
     is_missing,
 )
 
+OUT_OF_RANGE = sparse.csr_array(np.eye(3))
+OUT_OF_RANGE.indices[1] = 99
 NAMES = ["loss", "Female - Male | y=1"]
 REFUSED = [
     (
@@ -65,6 +67,15 @@ REFUSED = [
         r"X contains NaN or infinity \(first in column 0\)",
     ),
     (lambda: check_matrix(sparse.csr_array([[np.nan, 0.0]])), "X contains NaN or infinity, exp"),
+    (lambda: check_matrix(np.full((2, 2), np.datetime64("2020"))), "X has dates, .* such as days since a date"),
+    (lambda: check_matrix(np.ma.masked_array([[1.0, 2.0]], [[True, False]])), "X is a masked array with 1 masked"),
+    (lambda: check_matrix(sparse.coo_array(np.ones(3))), r"X has shape \(3,\), expected \(n, d\)"),
+    (lambda: check_matrix(sparse.csr_array([[1j, 0.0]])), "X has complex numbers"),
+    (lambda: check_matrix(OUT_OF_RANGE), "X is a damaged sparse matrix .* expected indices inside its shape"),
+    (lambda: check_matrix(pd.DataFrame(np.eye(2), columns=["a", "a"])), "X has two columns 'a', expected different"),
+    (lambda: check_labels(np.array([1j, 0]), 2), "y has complex numbers"),
+    (lambda: check_labels(np.array([b"a", b"b"]), 2), "y has bytes, expected text or numbers; decode them"),
+    (lambda: check_labels(np.array([{1}, {2}]), 2), "y has {.}, a set, expected labels that are text or numbers"),
     (lambda: check_labels([0, 1], 3), "y has 2 rows, expected 3, as many as X"),
     (lambda: check_labels(np.eye(2), 2), r"y has shape \(2, 2\), expected one value per row"),
     (lambda: check_labels(None, 2), r"y has shape \(\), expected one value per row"),

@@ -11,6 +11,8 @@ from .arrays import (
     take_rows,
 )
 from .data import (
+    LARGEST,
+    SMALLEST,
     as_columns,
     as_weights,
     check_favourable,
@@ -43,6 +45,8 @@ from .options import (
 )
 
 __all__ = [
+    "LARGEST",
+    "SMALLEST",
     "Array",
     "as_array",
     "as_columns",

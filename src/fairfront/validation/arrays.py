@@ -41,10 +41,11 @@ def as_native(data: Any, what: str, *, series: bool = False) -> Any:
 
 def as_array(values: Any, what: str) -> NDArray[Any]:
     """Return an array as numpy's own, and anything else as an array of objects."""
-    if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
+    masked = int(np.ma.getmaskarray(values).sum()) if isinstance(values, np.ma.MaskedArray) else 0
+    if masked:
         raise InputError(
-            f"{what} is a masked array with {int(np.ma.getmaskarray(values).sum())} masked entries, expected none; fill them "
-            "(values.filled(...)) or drop those rows."
+            f"{what} is a masked array with {masked} masked entries, expected none; fill them (values.filled(...)) or "
+            "drop those rows."
         )
     if sparse.issparse(values):
         raise InputError(f"{what} is a sparse matrix, expected an array; turn it into one with toarray().")

@@ -249,7 +249,7 @@ def check_weights(sample_weight: Any, n: int) -> Array | None:
 def as_weights(sample_weight: Any, n: int) -> Array:
     """Return weights of some rows as finite floats of at least 0."""
     if isinstance(sample_weight, Real):
-        return np.full(n, check_positive(sample_weight, "sample_weight", zero=True))
+        sample_weight = np.full(n, check_positive(sample_weight, "sample_weight", zero=True))
     weight = as_numbers(_series_values(sample_weight), "sample_weight")
     if weight.shape != (n,):
         raise InputError(f"sample_weight has shape {weight.shape}, expected ({n},), as many as X has rows.")
