@@ -1,6 +1,6 @@
 # make demo   sets up .venv once and runs the main job on embedded data
 # make test   sets up .venv once and passes all tests
-# make fuzz   draws new examples for the property tests
+# make fuzz   draws new examples for the property tests, and tries faults on purpose (HOSTILE=--full: for hours)
 # make bench  runs the benchmarks with the peers (figures go to docs/benchmarks.md)
 # make paper  regenerates the paper's experiments (tables and figures go to docs/paper/)
 
@@ -9,12 +9,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 WORKERS ?= 2
+HOSTILE ?=
 
 # What fairfront computes with is also tested as users run it: one process, no setting of threads.
 BARE := env -u OMP_NUM_THREADS -u OPENBLAS_NUM_THREADS -u MKL_NUM_THREADS -u FAIRFRONT_THREADS
 COMPUTES := threads linear_problem newton newton_edges pdo pb_pdo minimize tracing checkpoints_kills
 
-.PHONY: demo test lint types unit bare fuzz bench paper clean
+.PHONY: demo test lint types unit bare fuzz properties hostile bench paper clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/fairfront demo
@@ -34,8 +35,13 @@ unit: $(VENV)/test.stamp $(VENV)/browser.stamp
 bare: $(VENV)/test.stamp
 	$(BARE) $(BIN)/pytest -q $(COMPUTES:%=tests/test_%.py)
 
-fuzz: $(VENV)/test.stamp
+fuzz: properties hostile
+
+properties: $(VENV)/test.stamp
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 FAIRFRONT_DRAWS=fuzz $(BIN)/pytest -n $(WORKERS) -q -m hypothesis
+
+hostile: $(VENV)/test.stamp
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.hostile $(HOSTILE)
 
 bench: $(VENV)/bench.stamp
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks

@@ -1,0 +1,56 @@
+"""What a lane tried and what survived: one record for the table, the JSON and the page."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..report import table
+
+
+@dataclass
+class Tally:
+    """Counts of one kind of fault; ``failures`` say how to repeat each that did not survive."""
+
+    fault: str
+    tried: int = 0
+    survived: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    failures: list[str] = field(default_factory=list)
+
+    def note(self, failure: str | None, **counted: int) -> None:
+        """Count one try; ``failure`` says what went wrong, None that nothing did."""
+        self.tried += 1
+        self.survived += failure is None
+        self.counts.update(counted)
+        if failure is not None:
+            self.failures.append(failure)
+
+    @property
+    def passed(self) -> bool:
+        """Tell whether something was tried and all of it survived."""
+        return self.tried > 0 and not self.failures
+
+    def record(self) -> dict[str, Any]:
+        """Return the record as JSON has it."""
+        known = {"fault": self.fault, "tried": self.tried, "survived": self.survived}
+        return {**known, "counts": dict(self.counts), "failures": self.failures}
+
+
+def shown(tallies: list[Tally]) -> str:
+    """Return the table of lanes, and the first failures of each."""
+    rows = [[each.fault, each.tried, each.survived, _words(each.counts)] for each in tallies]
+    failures = [f"- {each.fault}: {line}" for each in tallies for line in each.failures[:20]]
+    return "\n".join([table(["fault", "tried", "survived", "of them"], rows), *failures])
+
+
+def _words(counts: Counter[str]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in counts.items())
+
+
+def write_json(path: Path, tallies: list[Tally], **about: Any) -> None:
+    """Write all records and what they are about."""
+    path.write_text(json.dumps({**about, "lanes": [each.record() for each in tallies]}, indent=1) + "\n")

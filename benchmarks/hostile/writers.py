@@ -1,0 +1,91 @@
+"""Two processes at once: the same output, two decisions about one run, two runs on one checkpoint."""
+
+from __future__ import annotations
+
+import shutil
+from functools import partial
+from pathlib import Path
+
+import fairfront as ff
+
+from .children import DONE, REFUSED, Ended, end_of, ends_of
+from .material import Material, digest, frontier, leftovers
+from .tally import Tally
+
+
+def _fault(ended: list[Ended], *codes: set[int]) -> str | None:
+    """Say what is wrong with how two processes ended; ``codes`` are the pairs that may be."""
+    wrong = [each.fault for each in ended if each.fault]
+    if wrong:
+        return wrong[0]
+    found = [each.code for each in ended]
+    return None if set(found) in codes else f"they ended with {found}: {ended[0].said} {ended[1].said}"
+
+
+def same_output(rounds: int, folder: Path, overwrite: bool) -> Tally:
+    """Let two processes save different frontiers under one name."""
+    tally = Tally("two writers of one folder" + (", both overwriting" if overwrite else ""))
+    fronts = [frontier(0), frontier(1)]
+    known = {digest(front.save(folder / f"known{k}{overwrite}")) for k, front in enumerate(fronts)}
+    for number in range(rounds):
+        place = folder / f"round{number}" / "out"
+        place.parent.mkdir()
+        if overwrite:
+            fronts[0].save(place)
+        ended = ends_of([partial(front.save, place, overwrite=overwrite) for front in fronts])
+        wrong = _fault(ended, {DONE}, {DONE, REFUSED}) if overwrite else _fault(ended, {DONE, REFUSED})
+        if wrong is None and digest(place) not in known:
+            wrong = "the folder is neither the one nor the other"
+        if wrong is None and leftovers(place.parent):
+            wrong = f"{leftovers(place.parent)[0]} is left behind"
+        tally.note(wrong and f"round {number}: {wrong}", refused=sum(each.code == REFUSED for each in ended))
+        shutil.rmtree(place.parent)
+    return tally
+
+
+def two_decisions(rounds: int, folder: Path, material: Material) -> Tally:
+    """Let two people choose from one run at once: both records are kept and the run loads."""
+    tally = Tally("two decisions about one run")
+    before = len(ff.load(material.run).decisions)
+    for number in range(rounds):
+        place = folder / f"choice{number}"
+        shutil.copytree(material.run, place / "run")
+        ended = ends_of([material.select(place / "run", place / name) for name in ("one", "two")])
+        wrong = _fault(ended, {DONE})
+        kept = 0 if wrong else len(ff.load(place / "run").decisions) - before
+        if wrong is None and kept != 2:
+            wrong = f"{kept} of 2 records were kept"
+        if wrong is None and leftovers(place):
+            wrong = f"{leftovers(place)[0]} is left behind"
+        tally.note(wrong and f"round {number}: {wrong}")
+        shutil.rmtree(place)
+    return tally
+
+
+def one_checkpoint(rounds: int, folder: Path, material: Material) -> Tally:
+    """Let two processes trace with one checkpoint: one may be refused, neither has other bytes."""
+    tally, known = Tally("two runs on one checkpoint"), folder / "whole"
+    end_of(material.trace(known))
+    for number in range(rounds):
+        place = folder / f"checkpoint{number}"
+        place.mkdir()
+        asked = ("--checkpoint", place / "ck", "--resume")
+        ended = ends_of([material.trace(place / name, *asked) for name in ("one", "two")])
+        wrong = _fault(ended, {DONE}, {DONE, REFUSED})
+        there = [place / name for name in ("one", "two") if (place / name).exists()]
+        if wrong is None and any(digest(each) != digest(known) for each in there):
+            wrong = "a run has other bytes"
+        tally.note(wrong and f"round {number}: {wrong}", refused=sum(each.code == REFUSED for each in ended))
+        shutil.rmtree(place)
+    return tally
+
+
+def run(count: int, material: Material, folder: Path) -> list[Tally]:
+    """Try each pair of writers a quarter of the times."""
+    each = max(count // 4, 1)
+    return [
+        same_output(each, folder, overwrite=False),
+        same_output(each, folder, overwrite=True),
+        two_decisions(each, folder, material),
+        one_checkpoint(each, folder, material),
+    ]
