@@ -30,6 +30,7 @@ def weighted() -> tuple[Any, Any, dict[str, Any]]:
     given = {"sensitive_features": {"race": rows["race"], "sex": rows["sex"]}, "favourable": "50000+."}
     X = matrix(rows, "age", "study", "weeks", "kind")
     given |= {"sample_weight": rows["instance_weight"], "groups": ff.Groups(min_size=4), "n_points": 6}
+    given |= {"ridge": 1.0 / float(np.sum(rows["instance_weight"]))}
     return X, rows["income"], given
 
 
@@ -72,7 +73,8 @@ def made(draw: Callable[[], tuple[Any, Any, dict[str, Any]]]) -> Made:
     setup = same_problem(front, X, y, given["sensitive_features"], given.get("sample_weight"))
     newton = replace(front.facts.newton, tol=1e-7)
     problem = working_problem(setup, newton)
-    return problem, newton, weights_of(front), path_caps_of(front, problem), int(np.argmin(front.loss))
+    W = problem.from_user(weights_of(front))
+    return problem, newton, W, path_caps_of(front, problem), int(np.argmin(front.loss))
 
 
 def refitted_alone(sample: LinearProblem, newton: Newton, W: np.ndarray, caps: np.ndarray, plain: int) -> np.ndarray:

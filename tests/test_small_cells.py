@@ -146,7 +146,7 @@ def test_the_pair_of_a_worst_gap_and_the_people_it_rests_on() -> None:
         )
 
 
-@pytest.mark.filterwarnings("ignore::fairfront.exceptions.GroupWarning")
+@pytest.mark.filterwarnings("ignore::fairfront.exceptions.GroupWarning", "ignore:The default ridge")
 def test_trace_and_select_name_the_pair(tmp_path: Path) -> None:
     path = write_csv(census(6_000, seed=3), tmp_path / "rows.csv")
     words = ["trace", str(path), "--target", "income", "--favourable", "50000+.", "--groups", "race,sex"]

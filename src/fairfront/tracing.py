@@ -227,7 +227,7 @@ def _trace_descent(
         outcome = run(work, solver, start, target, on_iterate, seed, journal, archive)
     if getattr(solver, "polish", False):
         outcome = polished(work, outcome, target, journal)
-    return assemble(setup, solver, outcome, target, archive)
+    return assemble(setup, solver, work, outcome, target, archive)
 
 
 def _trace_newton(
@@ -256,7 +256,7 @@ def _trace_newton(
             bar.update(min(done[0], total), f"{done[0]} points solved")
 
         knots = newton_path(working_problem(setup, newton), newton, path, n_points, pi, on_knot, journal=journal)
-        knots = narrowed(setup.problem, newton, knots, journal)
+        knots = narrowed(setup.problem.framed(), newton, knots, journal)
     return assemble_knots(setup, newton, knots, path)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..objectives import Algebra, Array
 from ..pareto import nondominated
-from ..problems import Setup
+from ..problems import LinearProblem, Setup
 from ..problems.units import check_finite
 from ..solvers import Knot, Newton, Outcome, Status, Target
 from ..solvers.aiming import Path
@@ -19,10 +19,12 @@ from .frontier import Frontier
 from .points import LinearPoints
 
 
-def assemble(setup: Setup, solver: Any, outcome: Outcome, target: Target, archive: Archive) -> Frontier:
-    """Join the ends of all runs with what was seen on the way, and sort by loss."""
+def assemble(
+    setup: Setup, solver: Any, work: LinearProblem, outcome: Outcome, target: Target, archive: Archive
+) -> Frontier:
+    """Join the ends of all runs on ``work`` with what was seen on the way, and sort by loss."""
     _, seen = archive.points()
-    W = np.concatenate([outcome.W, seen])
+    W = work.to_user(np.concatenate([outcome.W, seen]))
     L = setup.problem.values(W)
     algebra = setup.problem.algebra
     axes = np.column_stack([algebra.loss(L), algebra.worst(L)])
@@ -36,9 +38,9 @@ def assemble(setup: Setup, solver: Any, outcome: Outcome, target: Target, archiv
 
 
 def assemble_knots(setup: Setup, solver: Newton, knots: list[Knot], path: Path = "worst_gap") -> Frontier:
-    """Make a frontier of solved points, sorted by loss; what lies past zero keeps its place at the end."""
+    """Make a frontier of points solved on framed columns, by loss; what lies past zero keeps its place at the end."""
     algebra = setup.problem.algebra
-    W = np.stack([knot.at.W for knot in knots])
+    W = setup.problem.framed().to_user(np.stack([knot.at.W for knot in knots]))
     L = setup.problem.values(W)
     past = np.array([knot.status is Status.PAST for knot in knots])
     axes = np.column_stack([algebra.loss(L), algebra.worst(L), past])

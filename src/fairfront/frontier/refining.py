@@ -72,7 +72,7 @@ def refine_between(
     problem = working_problem(setup, newton)
     first, second = (front.place(i) for i in between)
     caps_of = path_caps_of(front, problem)
-    W = weights_of(front)
+    W = problem.from_user(weights_of(front))
     solver = newton.solver(problem, W[int(np.argmin(front.loss))])
     none = np.zeros(len(solver.rows.b))
     last, end = (Knot(solver.evaluate(W[i], none), caps_of[i], Status.RUNNING, False) for i in (first, second))

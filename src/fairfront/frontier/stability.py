@@ -60,7 +60,7 @@ def bootstrap_frontier(
     problem = working_problem(setup, newton)
     if problem.layout.cells.shares is not None:
         raise InputError("stability draws rows inside groups, expected group labels, found probabilities.")
-    W = weights_of(front)
+    W = problem.from_user(weights_of(front))
     caps = path_caps_of(front, problem)
     samples = Samples.draw(problem, n, np.random.default_rng(random_state))
     with progress_bar(progress, "bootstrap", n * len(W)) as bar:
@@ -78,7 +78,7 @@ def bootstrap_frontier(
     return Stability(
         loss=band(found.L @ problem.algebra.p),
         gap=band(worst.reshape(n, -1)),
-        coef=band(found.W),
+        coef=band(problem.to_user(found.W)),
         flips=_flips(front, problem, W, found.W) if setup.task.classes else np.full(len(W), np.nan),
         n=int(found.solved.all(axis=1).sum()),
         confidence=confidence,

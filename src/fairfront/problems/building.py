@@ -44,6 +44,7 @@ from ..validation import (
     is_dask,
     refuse,
 )
+from .frame import Frame, moments
 from .linear import LinearProblem
 from .ridge import default_ridge
 from .units import check_targets
@@ -156,7 +157,8 @@ class NearData:
         self, task: Task, codes: NDArray[Any], loss: Loss, layout: Layout, algebra: Algebra, fit_intercept: bool
     ) -> LinearProblem:
         """Lay the model on the rows."""
-        return LinearProblem(self.matrix, task.targets(codes), task, loss, layout, algebra, fit_intercept)
+        frame = Frame.of(moments(self.matrix), fit_intercept)
+        return LinearProblem(self.matrix, task.targets(codes), task, loss, layout, algebra, fit_intercept, frame)
 
 
 def _read(X: Any, y: Any, sensitive_features: Any, sample_weight: Any, regression: bool) -> NearData | FarData:

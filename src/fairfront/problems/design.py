@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..objectives import Array
+from .frame import Frame, canonical
 
 ROW_BYTES = 1 << 22
 SCORE_BYTES = 1 << 20
@@ -59,9 +60,9 @@ class Design(Protocol):
 
 
 class DenseDesign:
-    """A sorted copy of a dense matrix, in double precision; the only large array fairfront makes."""
+    """A sorted copy of a dense matrix, framed, in double precision; the only large array fairfront makes."""
 
-    def __init__(self, X: NDArray[Any], order: NDArray[np.intp], intercept: bool) -> None:
+    def __init__(self, X: NDArray[Any], order: NDArray[np.intp], intercept: bool, frame: Frame | None = None) -> None:
         self.n, columns = len(order), int(X.shape[1])
         self.d = columns + int(intercept)
         self.X = np.empty((self.n, self.d))
@@ -69,7 +70,10 @@ class DenseDesign:
         if intercept:
             self.X[:, -1] = 1.0
         for start in range(0, self.n, 4096):
-            self.X[start : start + 4096, :columns] = X[order[start : start + 4096]]
+            rows = self.X[start : start + 4096, :columns]
+            rows[:] = X[order[start : start + 4096]]
+            if frame is not None:
+                frame.put(rows)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, X=aligned(state["X"]))
@@ -128,27 +132,34 @@ class LooseDesign(DenseDesign):
     that the rows are sorted already.
     """
 
-    def __init__(self, X: NDArray[Any], order: NDArray[np.intp] | None, intercept: bool) -> None:
+    def __init__(
+        self, X: NDArray[Any], order: NDArray[np.intp] | None, intercept: bool, frame: Frame | None = None
+    ) -> None:
         self.n, columns = (X.shape[0] if order is None else len(order)), int(X.shape[1])
         self.d = columns + int(intercept)
-        self.X, self.order, self.columns, self.far = X, order, columns, False
+        self.X, self.order, self.columns, self.far, self.frame = X, order, columns, False, frame
         self.last, self.kept = (0, 0), np.empty((0, self.d))
 
     def taken(self, start: int, stop: int) -> Array:
-        """Return the rows; those of the last call are still there."""
+        """Return the rows, framed; those of the last call are still there."""
         if self.last != (start, stop):
             if len(self.kept) != stop - start:
                 self.kept = np.ones((stop - start, self.d))
-            self.kept[:, : self.columns] = self.X[start:stop] if self.order is None else self.X[self.order[start:stop]]
+            rows = self.kept[:, : self.columns]
+            rows[:] = self.X[start:stop] if self.order is None else self.X[self.order[start:stop]]
+            if self.frame is not None:
+                self.frame.put(rows)
             self.last = (start, stop)
         return self.kept
 
 
 class SparseDesign:
-    """A sorted copy of a sparse matrix in CSR form."""
+    """A sorted copy of a sparse matrix in CSR form, framed where rows are stored."""
 
-    def __init__(self, X: Any, order: NDArray[np.intp], intercept: bool) -> None:
-        rows = sparse.csr_array(X, dtype=np.float64)[order]
+    def __init__(self, X: Any, order: NDArray[np.intp], intercept: bool, frame: Frame | None = None) -> None:
+        rows = canonical(X)[order]
+        if frame is not None:
+            rows.data = (rows.data - frame.shift[rows.indices]) * frame.factor[rows.indices]
         ones = sparse.csr_array(np.ones((rows.shape[0], 1)))
         self.X = sparse.csr_array(sparse.hstack([rows, ones])) if intercept else rows
         if self.X.nnz < np.iinfo(np.int32).max:  # half the memory, and quicker to follow
@@ -197,6 +208,6 @@ class SparseDesign:
         return np.asarray(self.taken(start, stop).power(2).T @ v)
 
 
-def sorted_design(X: Any, order: NDArray[np.intp], intercept: bool) -> Design:
+def sorted_design(X: Any, order: NDArray[np.intp], intercept: bool, frame: Frame | None = None) -> Design:
     """Return the design of the right kind for a dense or sparse matrix."""
-    return SparseDesign(X, order, intercept) if sparse.issparse(X) else DenseDesign(X, order, intercept)
+    return (SparseDesign if sparse.issparse(X) else DenseDesign)(X, order, intercept, frame)

@@ -19,6 +19,7 @@ from .base import Point, gram
 from .curvature import Conjugate
 from .design import Design, sorted_design
 from .fitting import fit_cells
+from .frame import Frame
 from .pieces import Piece, Rows
 
 DENSE_LIMIT = 3000
@@ -33,6 +34,9 @@ class LinearProblem:
     X : array or sparse matrix of shape (n, d)
     targets : array of shape (n,)
         What the loss reads: -1 / +1, class indices, or values (`Task.targets`).
+    frame : Frame, optional
+        What columns are centred and scaled by inside. Weights are in the users' units all the same, but for those of
+        the problem that `framed` returns; `from_user` and `to_user` turn one into the other.
     """
 
     rows: Rows
@@ -46,12 +50,22 @@ class LinearProblem:
         layout: Layout,
         algebra: Algebra,
         fit_intercept: bool = True,
+        frame: Frame | None = None,
     ) -> None:
         cells = layout.cells
-        piece = Piece(sorted_design(X, cells.order, fit_intercept), targets[cells.order], cells)
-        self._lay(piece, task, loss, layout, algebra, fit_intercept)
+        piece = Piece(sorted_design(X, cells.order, fit_intercept, frame), targets[cells.order], cells)
+        self._lay(piece, task, loss, layout, algebra, fit_intercept, frame)
 
-    def _lay(self, rows: Rows, task: Task, loss: Loss, layout: Layout, algebra: Algebra, fit_intercept: bool) -> None:
+    def _lay(
+        self,
+        rows: Rows,
+        task: Task,
+        loss: Loss,
+        layout: Layout,
+        algebra: Algebra,
+        fit_intercept: bool,
+        frame: Frame | None,
+    ) -> None:
         """Put a model on rows, wherever these are."""
         self.rows, self.task, self.loss, self.layout, self.algebra = rows, task, loss, layout, algebra
         self.fit_intercept = fit_intercept
@@ -61,6 +75,31 @@ class LinearProblem:
         if fit_intercept:
             self.penalised[-1] = 0.0
         self.inverse_metric: Array | None = None
+        self.frame, self.inside = frame, frame is None or frame.trivial
+
+    def framed(self) -> Self:
+        """Return the same problem with weights of the framed columns; the data are shared."""
+        if self.inside or self.frame is None:
+            return self
+        other = copy.copy(self)
+        other.inside, other.penalised, other.inverse_metric = True, self.frame.penalised, None
+        return other
+
+    def from_user(self, W: Array) -> Array:
+        """Return weights (..., d) of the users' units as those of this problem."""
+        return self.frame.inward(W) if self.frame is not None and self.inside else W
+
+    def to_user(self, W: Array) -> Array:
+        """Return weights (..., d) of this problem in the users' units."""
+        return self.frame.outward(W) if self.frame is not None and self.inside else W
+
+    def inner(self, W: Array) -> Array:
+        """Return weights (..., d) of this problem as those of the rows that are kept."""
+        return W if self.inside or self.frame is None else self.frame.inward(W)
+
+    def outer(self, G: Array) -> Array:
+        """Return gradients (..., d) of the rows that are kept as those of this problem."""
+        return G if self.inside or self.frame is None else self.frame.gradient(G)
 
     @property
     def design(self) -> Design:
@@ -124,15 +163,15 @@ class LinearProblem:
     def cells(self, W: Array) -> Point:
         """Evaluate cell values and gradients of R runs in one pass."""
         R, k = len(W), self.layout.k
-        L, G = self.rows.cell_sums(self.measures, k, W, True)
-        weight = self._weights()
+        L, G = self.rows.cell_sums(self.measures, k, self.inner(W), True)
+        weight, G = self._weights(), self.outer(G)
         G[:-1] /= weight[:-1, None, None]
         G[-1] = (W * self.penalised).reshape(R * self.K, self.d)
         return self._point(W, self._values(W, L, weight), G.reshape(k, R, self.K * self.d).transpose(1, 0, 2))
 
     def values(self, W: Array) -> Array:
         """Return the cell values alone, (R, k), for the price of one product."""
-        (L,) = self.rows.cell_sums(self.measures, self.layout.k, W, False)
+        (L,) = self.rows.cell_sums(self.measures, self.layout.k, self.inner(W), False)
         return self._values(W, L, self._weights())
 
     def _values(self, W: Array, L: Array, weight: Array) -> Array:
@@ -166,11 +205,11 @@ class LinearProblem:
         ``half`` allows single precision in the products, which is enough for a Newton step.
         """
         K, d = self.K, self.d
-        H = self.rows.products(self.measures, self._factors(omega), W, half)
+        H = self.rows.products(self.measures, self._factors(omega), self.inner(W), half)
         for a in range(K):
             for b in range(a, K):
                 upper = np.triu(H[a, b])
-                H[a, b] = upper + np.triu(upper, 1).T
+                H[a, b] = self.outer(self.outer(upper + np.triu(upper, 1).T).T)
                 H[b, a] = H[a, b]
             H[a, a] += omega[-1] * np.diag(self.penalised)
         return np.asarray(H.transpose(0, 2, 1, 3).reshape(K * d, K * d))
@@ -182,17 +221,29 @@ class LinearProblem:
 
     def conjugate(self, W: Array, omega: Array) -> Conjugate:
         """Return a solver with the Hessian of omega.L that never forms it."""
-        diagonal, product = self.rows.bend(self.measures, self._factors(omega), W)
-        ridge = omega[-1] * np.tile(self.penalised, self.K)
-        return Conjugate(lambda V: product(V) + V * ridge, diagonal + ridge)
+        diagonal, product = self.rows.bend(self.measures, self._factors(omega), self.inner(W))
+        ridge, shape = omega[-1] * np.tile(self.penalised, self.K), (-1, self.K, self.d)
+
+        def bent(V: Array) -> Array:
+            found = product(self.inner(V.reshape(shape)).reshape(V.shape))
+            return np.asarray(self.outer(found.reshape(shape)).reshape(V.shape) + V * ridge)
+
+        if self.frame is not None and not self.inside:
+            blocks = diagonal.reshape(self.K, self.d)
+            diagonal = (blocks * self.frame.scale**2 + blocks[:, -1:] * self.frame.shift**2).reshape(-1)
+        return Conjugate(bent, diagonal + ridge)
 
     def column_scale(self) -> Array:
-        """Return each column's root mean square, (d,); 1 for empty columns."""
+        """Return each column's root mean square, (d,), of its shift at least; 1 for empty columns."""
         total = self.rows.squares()
-        return np.sqrt(np.where(total > 0, total / max(self.rows.n, 1), 1.0))
+        found = np.sqrt(np.where(total > 0, total / max(self.rows.n, 1), 1.0))
+        return found if self.inside or self.frame is None else np.hypot(found * self.frame.scale, self.frame.shift)
 
     def fit(self, omega: Array, start: Array | None = None) -> Array:
         """Return the weights (K, d) that minimise omega.L, from the given start or from zero."""
+        if not self.inside:
+            inner = self.framed()
+            return inner.to_user(inner.fit(omega, None if start is None else inner.from_user(start)))
         first = np.zeros((self.K, self.d)) if start is None else np.array(start, dtype=np.float64)
         return fit_cells(self, omega, first, second_order=self.K * self.d <= DENSE_LIMIT)
 

@@ -20,7 +20,7 @@ def default_ridge(total: float, rows: float) -> tuple[float, tuple[str, ...]]:
         return ridge, ()
     said = (
         f"The default ridge is 1 / (sum of weights) = {ridge:.3g}, because the mean weight is {mean:.3g}; "
-        f"weights of mean 1 would have {1.0 / rows:.3g}: give ridge= to choose another."
+        f"weights of mean 1 would have {1.0 / rows:.3g}: give a ridge to choose another."
     )
     warnings.warn(said, FairfrontWarning, stacklevel=4)
     return ridge, (said,)

@@ -83,7 +83,7 @@ class Samples:
         problem, design, targets, cells = self.problem, self.piece.design, self.piece.targets, self.piece.cells
         (R, K, d), k = W.shape, problem.layout.k
         L, everyone, G = np.zeros((R, k)), np.zeros((R, k)), np.zeros((k, R * K, d))
-        flat = np.ascontiguousarray(W.reshape(R * K, d))
+        flat = np.ascontiguousarray(problem.inner(W).reshape(R * K, d))
         counts = self.counts if len(which) == len(self) else self.counts[which]
         for start, stop, cell in cells.chunks(self._rows_per_chunk(R * K)):
             scores = design.scores(start, stop, flat).reshape(R, K, -1)
@@ -96,7 +96,7 @@ class Samples:
                 L[:, where[cell]] += np.einsum("rn,rn->r", value, drawn)
                 everyone[:, where[cell]] += value @ base
                 G[where[cell]] += design.pull(start, stop, (slope * drawn[:, None]).reshape(R * K, -1))
-        gradients = G.reshape(k, R, K * d).transpose(1, 0, 2).copy()
+        gradients = problem.outer(G).reshape(k, R, K * d).transpose(1, 0, 2).copy()
         for _, where in problem.measures:
             used, weight = where[where >= 0], cells.weight[where >= 0]
             L[:, used] *= self.scale[which][:, where >= 0] / weight
@@ -115,7 +115,8 @@ class Samples:
         (K, d), k = W.shape, problem.layout.k
         H = np.zeros((k, K, K, d, d))
         for start, stop, cell in cells.chunks(design.rows_per_chunk(K * K)):
-            scores, weight = design.scores(start, stop, W), self.counts[sample, start:stop] * self.scale[sample, cell]
+            scores = design.scores(start, stop, problem.inner(W))
+            weight = self.counts[sample, start:stop] * self.scale[sample, cell]
             weight = weight if cells.row_weight is None else weight * cells.row_weight[start:stop]
             for bound, where in problem.measures:
                 if where[cell] < 0 or bound.linear:
@@ -125,7 +126,7 @@ class Samples:
                     for b in range(a, K):
                         H[where[cell], a, b] += design.weighted(start, stop, v[a, b]) / cells.weight[cell]
         upper = np.triu(H)
-        H = upper + np.triu(upper, 1).swapaxes(-1, -2)
+        H = problem.outer(problem.outer(upper + np.triu(upper, 1).swapaxes(-1, -2)).swapaxes(-1, -2))
         for a in range(K):
             H[-1, a, a] = np.diag(problem.penalised)
             for b in range(a):

@@ -10,10 +10,10 @@ from ..validation import LARGEST, SMALLEST
 
 
 def check_targets(largest: float) -> None:
-    """Refuse targets of a regression whose squares are not numbers; ``largest`` is their largest size."""
+    """Refuse targets of a regression whose powers are not numbers; ``largest`` is their largest size."""
     if largest > LARGEST or 0.0 < largest < SMALLEST:
         raise InputError(
-            f"y has values up to {largest:g} in size, expected {SMALLEST:g} to {LARGEST:g}, whose squares are numbers "
+            f"y has values up to {largest:g} in size, expected {SMALLEST:g} to {LARGEST:g}, whose powers are numbers "
             "too; give them in another unit."
         )
 

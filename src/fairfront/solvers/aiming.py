@@ -27,11 +27,11 @@ TARGETS = 12
 
 
 def working_problem(setup: Setup, solver: Any) -> LinearProblem:
-    """Return the problem to iterate on: as it is in paper mode, with a rounded kink otherwise."""
-    problem = setup.problem
-    if problem.loss.smooth or isinstance(solver, PaperPDO):
-        return problem
-    return problem.with_loss(problem.loss.smoothed(SMOOTHING))
+    """Return the problem to iterate on: as it is in paper mode, with framed columns and a rounded kink otherwise."""
+    if isinstance(solver, PaperPDO):
+        return setup.problem
+    problem = setup.problem.framed()
+    return problem if problem.loss.smooth else problem.with_loss(problem.loss.smoothed(SMOOTHING))
 
 
 def sided(setup: Setup, solver: Any) -> Setup:

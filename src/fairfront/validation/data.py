@@ -18,8 +18,8 @@ from .arrays import Array, as_array, as_native, as_numbers, is_missing, refuse_k
 from .options import check_positive, refuse, shown
 
 DENSE = 65_536
-SMALLEST, LARGEST = 1e-100, 1e100
-"""Sizes of numbers whose squares and sums are numbers too: weights, targets and columns are within them."""
+SMALLEST, LARGEST = 1e-50, 1e50
+"""Sizes of numbers whose fourth powers and sums are numbers too: weights, targets and columns are within them."""
 
 
 def as_columns(

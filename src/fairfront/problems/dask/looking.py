@@ -8,12 +8,11 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from ...exceptions import InputError
-from ...objectives import Array
 from ...validation import check_matrix
+from ..frame import Moments, moments
 from .parts import digest, read_sides
 from .passes import check_sizes
 from .tallying import Tally, keys_of, tallied
@@ -25,7 +24,7 @@ class Seen:
 
     rows            rows that count (weight above 0), of ``columns`` features, ``nbytes`` as sorted doubles
     tally           combinations of label and groups, with their rows and sums of weights
-    squares (d,)    sums of squares of the features
+    moments         of the features, None of no rows
     unit            whether every weight is 1
     mean, spread    mean of a regression's targets, and the sum of squared deviations from it
     sparse          whether some partition is a sparse matrix
@@ -36,7 +35,7 @@ class Seen:
     columns: int = 0
     nbytes: int = 0
     tally: Tally = field(default_factory=Tally)
-    squares: Array | float = 0.0
+    moments: Moments | None = None
     unit: bool = True
     mean: float = 0.0
     spread: float = 0.0
@@ -65,7 +64,7 @@ def _looked(x: Any, y: Any, groups: Any, weight: Any, regression: bool) -> Seen:
     tally = tallied(columns, names, place, keys, given)
     unit = given is None or bool((given == 1.0).all())
     found = Seen(
-        len(busy), d, _bytes(matrix), tally, _squares(matrix, busy), unit,
+        len(busy), d, _bytes(matrix), tally, moments(matrix, busy) if len(busy) else None, unit,
         sparse=sparse.issparse(matrix), digests=(digest(place, keys, target, given),),
     )  # fmt: skip
     if target is None or not len(busy):
@@ -78,14 +77,6 @@ def _bytes(matrix: Any) -> int:
     """Return what the rows take in memory as a sorted copy."""
     n, d = matrix.shape
     return int(12 * matrix.nnz + 16 * n if sparse.issparse(matrix) else 8 * n * (d + 2))
-
-
-def _squares(matrix: Any, rows: NDArray[np.intp]) -> Array:
-    total = np.zeros(matrix.shape[1])
-    for start in range(0, len(rows), 4096):
-        part = matrix[rows[start : start + 4096]].astype(np.float64)
-        total += part.power(2).sum(axis=0) if sparse.issparse(part) else np.einsum("ij,ij->j", part, part)
-    return total
 
 
 def together(parts: Sequence[Seen]) -> Seen:
@@ -103,12 +94,14 @@ def _joined(one: Seen, other: Seen) -> Seen:
     if one.columns != other.columns:
         return Seen(fault=f"partitions have {one.columns} and {other.columns} features, expected the same in all.")
     rows, apart = one.rows + other.rows, other.mean - one.mean
+    assert one.moments is not None
+    assert other.moments is not None
     return Seen(
         rows,
         one.columns,
         one.nbytes + other.nbytes,
         tally,
-        one.squares + other.squares,
+        one.moments.joined(other.moments),
         unit,
         one.mean + apart * other.rows / rows,
         one.spread + other.spread + apart**2 * one.rows * other.rows / rows,

@@ -15,6 +15,7 @@ from ...exceptions import InputError
 from ...objectives import Array, Cells
 from ...validation import as_columns, as_numbers, check_labels, check_weights
 from ..design import LooseDesign, SparseDesign, sorted_design
+from ..frame import Frame
 from ..pieces import Piece
 from .tallying import Key, keys_of
 
@@ -33,6 +34,7 @@ class Plan:
     regression: bool
     weighted: bool
     fit_intercept: bool
+    frame: Frame
 
 
 @dataclass(frozen=True)
@@ -110,12 +112,12 @@ def sorted_rows(known: Side, plan: Plan) -> tuple[NDArray[np.intp], Array, Cells
 def prepared(x: Any, known: Side, plan: Plan) -> Piece:
     """Return a partition's rows as a piece to keep in memory: a sorted copy in double precision."""
     order, targets, cells = sorted_rows(known, plan)
-    return Piece(sorted_design(matrix_of(x), order, plan.fit_intercept), targets, cells)
+    return Piece(sorted_design(matrix_of(x), order, plan.fit_intercept, plan.frame), targets, cells)
 
 
 def loose(x: Any, known: Side, plan: Plan) -> Piece:
     """Return a partition's rows as a piece for one pass: rows are sorted a chunk at a time."""
     order, targets, cells = sorted_rows(known, plan)
     matrix, intercept = matrix_of(x), plan.fit_intercept
-    design = (SparseDesign if sparse.issparse(matrix) else LooseDesign)(matrix, order, intercept)
+    design = (SparseDesign if sparse.issparse(matrix) else LooseDesign)(matrix, order, intercept, plan.frame)
     return Piece(design, targets, cells)

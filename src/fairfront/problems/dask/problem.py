@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 from ...exceptions import FairfrontWarning, InputError
 from ...objectives import Algebra, Array, Layout, Loss, Task
 from ...validation import is_dask
+from ..frame import Frame
 from ..linear import LinearProblem
 from ..memory import GIGABYTE
 from .looking import Seen
@@ -47,9 +48,10 @@ class DaskProblem(LinearProblem):
         layout: Layout,
         algebra: Algebra,
         fit_intercept: bool = True,
+        frame: Frame | None = None,
     ) -> None:
         self.variance = variance
-        self._lay(rows, task, loss, layout, algebra, fit_intercept)
+        self._lay(rows, task, loss, layout, algebra, fit_intercept, frame)
 
     @property
     def passes(self) -> int:

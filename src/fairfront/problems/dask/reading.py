@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ...exceptions import InputError
 from ...objectives import Algebra, Array, Cells, GroupProbabilities, Layout, Loss, Task
 from ...validation import as_columns, check_labels, find_classes, is_dask
+from ..frame import Frame
 from ..units import check_targets
 from .looking import Seen, look, together
 from .parts import Plan
@@ -73,14 +74,15 @@ class FarData:
         far, cell = _of_rows(layout, self.counts)
         target = task.targets(codes)
         keys = {key: i for i, key in enumerate(self.keys)}
+        assert self.seen.moments is not None
+        frame = Frame.of(self.seen.moments, fit_intercept)
         plan = Plan(
             keys, np.append(cell, far.cells.count), target, far.cells.weight, self.regression, not self.seen.unit,
-            fit_intercept,
+            fit_intercept, frame,
         )  # fmt: skip
-        n = self.seen.rows
-        squares = np.append(self.seen.squares, [float(n)] * fit_intercept)
-        rows = laid_rows(self.runner, self.blocks, plan, self.seen, squares)
-        return DaskProblem(rows, self.seen.spread / n, task, loss, far, algebra, fit_intercept)
+        rows = laid_rows(self.runner, self.blocks, plan, self.seen, frame.squares(self.seen.moments))
+        variance = self.seen.spread / self.seen.rows
+        return DaskProblem(rows, variance, task, loss, far, algebra, fit_intercept, frame)
 
 
 def far_data(X: Any, y: Any, sensitive_features: Any, sample_weight: Any, regression: bool) -> FarData | None:

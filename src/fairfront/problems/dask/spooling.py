@@ -39,7 +39,7 @@ class Spooled:
         targets = np.load(f"{self.stem}-targets.npy")
         weight = np.load(f"{self.stem}-weights.npy") if self.plan.weighted else None
         cells = Cells(np.empty(0, dtype=np.intp), self.offsets, self.plan.weight, weight, None)
-        return Piece(LooseDesign(rows, None, self.plan.fit_intercept), targets, cells)
+        return Piece(LooseDesign(rows, None, self.plan.fit_intercept, self.plan.frame), targets, cells)
 
 
 def spooled(x: Any, known: Side, plan: Plan, stem: str) -> Spooled:

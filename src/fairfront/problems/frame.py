@@ -1,0 +1,182 @@
+"""Frames: columns centred and scaled inside, so that what is found does not depend on the users' units.
+
+A framed column is u = (x - shift) / scale. Models keep their scores: where w and b are the weights and the intercept in
+the users' units, w' = scale w and b' = b + shift.w are those of framed columns. Scales are powers of two: exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..exceptions import InputError
+from ..objectives import Array
+from ..validation import LARGEST, SMALLEST
+
+ROWS = 4096
+"""Rows that are looked at together, so that they are still in the cache."""
+ALIKE = 2 * float(np.finfo(float).eps)
+"""A column whose spread is below this share of its mean is constant up to rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """What n rows say of every column, (d,): smallest and largest value, mean, and squared deviations from it.
+
+    ``stored`` counts the rows of a column that are stored: all, but for sparse matrices.
+    """
+
+    n: int
+    low: Array
+    high: Array
+    mean: Array
+    squared: Array
+    stored: Array
+
+    def joined(self, other: Moments) -> Moments:
+        """Return the moments of both sets of rows."""
+        n, apart, low, high = self.n + other.n, other.mean - self.mean, *self._ends(other)
+        with np.errstate(over="ignore", invalid="ignore"):  # such columns are refused by their ends
+            squared = self.squared + other.squared + apart**2 * (self.n * (other.n / n))
+        return Moments(n, low, high, self.mean + apart * (other.n / n), squared, self.stored + other.stored)
+
+    def _ends(self, other: Moments) -> tuple[Array, Array]:
+        return np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+
+
+def moments(X: Any, rows: NDArray[np.intp] | None = None) -> Moments:
+    """Look at the columns of a dense or sparse matrix, or at some of its rows."""
+    find = _sparse_moments if sparse.issparse(X) else _dense_moments
+    n = X.shape[0] if rows is None else len(rows)
+    with np.errstate(over="ignore", invalid="ignore"):  # such columns are refused
+        found = find(X[:ROWS] if rows is None else X[rows[:ROWS]])
+        for start in range(ROWS, n, ROWS):
+            stop = start + ROWS
+            found = found.joined(find(X[start:stop] if rows is None else X[rows[start:stop]]))
+    return found
+
+
+def _dense_moments(block: NDArray[Any]) -> Moments:
+    part = np.asarray(block, dtype=np.float64)
+    n, d = part.shape
+    mean = part.mean(axis=0)
+    away = part - mean
+    return Moments(n, part.min(axis=0), part.max(axis=0), mean, np.einsum("ij,ij->j", away, away), np.full(d, float(n)))
+
+
+def _sparse_moments(block: Any) -> Moments:
+    part = canonical(block)
+    n, d = part.shape
+    stored = np.bincount(part.indices, minlength=d).astype(np.float64)
+    mean = np.bincount(part.indices, part.data, minlength=d) / n
+    away = np.bincount(part.indices, (part.data - mean[part.indices]) ** 2, minlength=d)
+    low, high = (np.asarray(getattr(part, end)(axis=0).toarray(), dtype=np.float64).ravel() for end in ("min", "max"))
+    return Moments(n, low, high, mean, away + (n - stored) * mean**2, stored)
+
+
+def canonical(X: Any) -> Any:
+    """Return a sparse matrix as CSR in which no entry is stored twice; a copy where some were."""
+    rows = sparse.csr_array(X, dtype=np.float64)
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Shift and scale of every column, the intercept (0 and 1) included, (d,); ``factor`` is 1 / scale.
+
+    The factor of a constant column next to an intercept is 0: its weight is of no use, and stays what it is.
+    """
+
+    shift: Array
+    scale: Array
+    factor: Array
+    intercept: bool
+
+    @classmethod
+    def plain(cls, columns: int, intercept: bool) -> Frame:
+        """Return the frame that leaves columns as they are."""
+        one = np.ones(columns + intercept)
+        return cls(0.0 * one, one, one, intercept)
+
+    @classmethod
+    def of(cls, seen: Moments, intercept: bool) -> Frame:
+        """Return the frame of columns; only an intercept makes up for a shift.
+
+        Shifts are whole multiples of the scale, 0 for columns that are near it. Sparse columns with rows that are
+        not stored keep their place: those rows are 0, so that the spread is not far below the mean.
+        """
+        _check_sizes(seen)
+        spread = np.sqrt(seen.squared / seen.n)
+        constant = (seen.low == seen.high) | (spread <= ALIKE * np.abs(seen.mean))
+        constant &= intercept
+        spread = spread if intercept else np.hypot(spread, seen.mean)
+        scale = np.ldexp(1.0, np.frexp(np.where(constant | (spread == 0.0), 1.0, spread))[1] - 1)
+        shift = np.where(constant, seen.low, np.rint(seen.mean / scale) * scale)
+        shift = np.where((seen.stored == seen.n) & intercept, shift, 0.0)
+        factor = np.where(constant, 0.0, 1.0 / scale)
+        end = [1.0] * intercept
+        return cls(np.append(shift, [0.0] * intercept), np.append(scale, end), np.append(factor, end), intercept)
+
+    @property
+    def trivial(self) -> bool:
+        """Tell whether columns stay as they are."""
+        return not self.shift.any() and bool((self.factor == 1.0).all())
+
+    @property
+    def penalised(self) -> Array:
+        """Return what the square of every framed weight counts in |w|^2, (d,)."""
+        found = self.scale**-2.0
+        found[-1] *= not self.intercept
+        return found
+
+    def squares(self, seen: Moments) -> Array:
+        """Return the sums of squares of the framed columns."""
+        columns = len(seen.mean)
+        total = (seen.squared + seen.n * (seen.mean - self.shift[:columns]) ** 2) * self.factor[:columns] ** 2
+        return np.append(total, [float(seen.n)] * self.intercept)
+
+    def put(self, rows: Array) -> None:
+        """Frame rows (n, columns) in place; the intercept is not among them."""
+        columns = rows.shape[1]
+        if self.shift.any():
+            rows -= self.shift[:columns]
+        rows *= self.factor[:columns]
+
+    def inward(self, W: Array) -> Array:
+        """Return the weights (..., d) of the framed columns."""
+        found = W * self.scale
+        if self.shift.any():
+            found[..., -1] += W @ self.shift
+        return found
+
+    def outward(self, W: Array) -> Array:
+        """Return the weights (..., d) in the users' units."""
+        found = W / self.scale
+        if self.shift.any():
+            found[..., -1] -= found @ self.shift
+        return found
+
+    def gradient(self, G: Array) -> Array:
+        """Return gradients (..., d) in the weights of the users' units."""
+        found = G * self.scale
+        if self.shift.any():
+            found += G[..., -1:] * self.shift
+        return found
+
+
+def _check_sizes(seen: Moments) -> None:
+    """Refuse columns whose powers are not numbers."""
+    size = np.maximum(np.abs(seen.low), np.abs(seen.high))
+    bad = np.flatnonzero((size > LARGEST) | ((size < SMALLEST) & (size > 0.0)))
+    if len(bad):
+        raise InputError(
+            f"column {bad[0]} of X has values up to {size[bad[0]]:g} in size, expected {SMALLEST:g} to {LARGEST:g}, "
+            "whose powers are numbers too; give it in another unit."
+        )
