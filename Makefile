@@ -18,7 +18,7 @@ COMPUTES := threads linear_problem newton newton_edges pdo pb_pdo minimize traci
 .PHONY: demo test lint types unit bare fuzz properties hostile bench paper clean
 
 demo: $(VENV)/demo.stamp
-	$(BIN)/fairfront demo
+	$(BIN)/fairfront demo --overwrite
 
 test: lint types unit bare
 

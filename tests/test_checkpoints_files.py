@@ -19,7 +19,7 @@ import fairfront as ff
 from fairfront.cli import app
 from fairfront.runs import Settings
 from fairfront.solvers import resuming
-from fairfront.storage.checkpoints import remove_leftovers
+from fairfront.storage.leftovers import remove_leftovers
 from fairfront.storage.locks import take_lock
 from killed_for_tests import digest_of, rows
 

@@ -170,6 +170,10 @@ def test_other_peoples_folders_and_names_stay(folder: Path, tmp_path: Path) -> N
     words = ("--favourable", "yes", "--groups", "sex")
     said = fairfront("trace", folder / "two.csv", *BASE, *words, "--overwrite", "-o", home, code=2)
     assert "other things" in said
+    (home / "manifest.json").write_text('{"about": "my own notes, which mention fairfront"}')
+    said = fairfront("trace", folder / "two.csv", *BASE, *words, "--overwrite", "-o", home, code=2)
+    assert "(manifest.json)" in said
+    assert sorted(each.name for each in home.iterdir()) == ["manifest.json", "precious.txt"]
     run = tmp_path / "run"
     fairfront("trace", folder / "two.csv", *BASE, *words, "-o", run)
     fairfront("select", run, "--id", 0, "-o", tmp_path / "model")

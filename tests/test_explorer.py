@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import re
 from dataclasses import replace
 from functools import cache
@@ -124,14 +125,27 @@ def test_test_rows_stay_out(tmp_path: Path) -> None:
 
 def test_nothing_is_overwritten_against_the_wish(tmp_path: Path) -> None:
     front = loans()[0]
-    path = front.to_html(tmp_path / "deep" / "page.html")
+    path = front.to_html(tmp_path / "page.html")
     before = path.read_text()
-    with pytest.raises(ff.InputError, match="exists"):
-        front.to_html(path, overwrite=False)
-    with pytest.raises(ff.InputError, match="folder"):
-        front.to_html(tmp_path)
+    (tmp_path / "notes.txt").write_text("dear")
+    (tmp_path / "link.html").symlink_to(tmp_path / "page.html")
+    os.mkfifo(tmp_path / "pipe.html")
+    for name, options, words in (
+        ("page.html", {}, "exists already"),
+        ("notes.txt", {}, "exists already"),
+        ("notes.txt", {"overwrite": True}, "is not a file that fairfront writes"),
+        ("link.html", {"overwrite": True}, "is a link to .*page.html"),
+        ("pipe.html", {"overwrite": True}, "is a named pipe"),
+        (".", {"overwrite": True}, "is a folder, expected the name of a file"),
+        ("deep/page.html", {}, "deep is not a folder, expected one to write 'page.html' into; make it first"),
+    ):
+        with pytest.raises(ff.InputError, match=words):
+            front.to_html(tmp_path / name, **options)
     assert path.read_text() == before
-    assert [p.name for p in path.parent.iterdir()] == ["page.html"]
+    assert (tmp_path / "notes.txt").read_text() == "dear"
+    assert front.to_html(path, title="Again", overwrite=True) == path
+    assert path.read_text() != before
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["link.html", "notes.txt", "page.html", "pipe.html"]
 
 
 def test_details_in_place_of_rows(tmp_path: Path) -> None:

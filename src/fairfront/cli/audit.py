@@ -166,11 +166,9 @@ def _costs(text: str | None) -> dict[str, float] | None:
 
 def _read_baseline(path: Path) -> dict[str, Any]:
     from ..measures.showing import FORMAT
+    from ..storage.documents import read_json
 
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"baseline {path} cannot be read ({error}), expected a file written with --json.") from error
+    found = read_json(path)
     tables = found.get("tables") if isinstance(found, dict) and found.get("format") == FORMAT else None
     if not isinstance(tables, dict) or not all(_is_table(columns) for columns in tables.values()):
         raise InputError(f"baseline {path} is not an audit, expected a file written with fairfront audit --json.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,13 +12,15 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from ..exceptions import InputError, MissingExtraError
+from ..exceptions import MissingExtraError
 from .screen import say, screen
 
 if TYPE_CHECKING:
     from ..datasets import Dataset
     from ..frontier import Frontier
 
+PAGE, PICTURE = "report.html", "frontier.png"
+SOFTWARE = "fairfront"
 GAP = "tpr_gap"
 TOLERANCE = 0.005
 
@@ -28,6 +31,7 @@ def demo(
     ),
     rows: Annotated[int, typer.Option(help="Number of synthetic loan applications.", min=600)] = 6000,
     seed: Annotated[int, typer.Option(help="Seed of the data and of the split.", min=0)] = 0,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the folder of an earlier demo.")] = False,
 ) -> None:
     """Go from embedded rows to a chosen model, and report it on test.
 
@@ -36,10 +40,15 @@ def demo(
     Example: fairfront demo --rows 20000 --output pictures
     """
     from ..datasets import load_loans
+    from ..explorer.page import is_page
+    from ..storage.folders import write_folder
+    from ..storage.inventory import Inventory
+    from ..storage.places import check_new_folder
     from ..tracing import trace
 
     console = screen()
-    _make_folder(output)
+    shown = Inventory("folder of the demo", files={PAGE: is_page, PICTURE: _is_picture})
+    check_new_folder(output, shown, overwrite)
     data = load_loans(n=rows, seed=seed)
     train, validation, test = _split(data, seed)
     X, names = data.matrix("one_hot", fit_on=train)
@@ -58,17 +67,23 @@ def demo(
     chosen = front.choose(least=GAP, within={"error": TOLERANCE})  # ids are places on a frontier just traced
     console.print(_table(front, chosen))
     _report(console, front, chosen, X[test], y[test], _rows(groups, test))
-    _draw(console, front, chosen, output)
-    page = front.to_html(
-        output / "report.html",
-        chosen=chosen,
-        X=X[validation],
-        y=y[validation],
-        sensitive_features=_rows(groups, validation),
-        title="Synthetic loans: the trade-off",
-        small=0,  # no row describes a person, so no count is hidden
-    )
-    say(console, f"Explorer: {page} (open it in a browser and choose)")
+
+    def fill(folder: Path) -> None:
+        _draw(console, front, chosen, folder)
+        front.to_html(
+            folder / PAGE,
+            chosen=chosen,
+            X=X[validation],
+            y=y[validation],
+            sensitive_features=_rows(groups, validation),
+            title="Synthetic loans: the trade-off",
+            small=0,  # no row describes a person, so no count is hidden
+        )
+
+    write_folder(output, fill, shown, overwrite=overwrite)
+    if (output / PICTURE).exists():
+        say(console, f"Picture: {output / PICTURE}")
+    say(console, f"Explorer: {output / PAGE} (open it in a browser and choose)")
     console.print(
         "Next: [cyan]fairfront trace data.csv --target ... --favourable ... --groups ... -o run[/cyan] on your file, "
         "or ff.trace(X, y, sensitive_features=...) in Python."
@@ -182,8 +197,10 @@ def _report(console: Console, front: Frontier, chosen: int, X: Any, y: Any, grou
     )
 
 
-def _draw(console: Console, front: Frontier, chosen: int, output: Path) -> None:
+def _draw(console: Console, front: Frontier, chosen: int, folder: Path) -> None:
     """Write the picture, or say which extra is missing."""
+    from ..storage.folders import write_file
+
     try:
         from ..plots import plot_overview
 
@@ -191,15 +208,10 @@ def _draw(console: Console, front: Frontier, chosen: int, output: Path) -> None:
     except MissingExtraError as error:
         say(console, f"No picture: {error}")
         return
-    figure.savefig(output / "frontier.png", dpi=130)
-    say(console, f"Picture: {output / 'frontier.png'}")
+    drawn = BytesIO()
+    figure.savefig(drawn, dpi=130, format="png", metadata={"Software": SOFTWARE})
+    write_file(folder / PICTURE, drawn.getvalue())
 
 
-def _make_folder(output: Path) -> None:
-    """Make the folder before any work is done, or say why it cannot be."""
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"the picture cannot be written to {output} ({error.strerror}); give another --output."
-        ) from error
+def _is_picture(data: bytes) -> bool:
+    return data.startswith(b"\x89PNG") and f"Software\0{SOFTWARE}".encode() in data

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from ..exceptions import InputError
 from .screen import DATA, SMALL
 
 
@@ -28,9 +27,10 @@ def report(
 
     Example: fairfront report run -o report.html
     """
+    from ..explorer.page import is_page
+    from ..storage.places import check_new_file
     from .reading_runs import run_at
 
-    if output.exists() and not overwrite:
-        raise InputError(f"{output} exists, expected a new file; give another name, or --overwrite.")
-    written = run_at(run, trust, small, data).to_html(output, chosen=id, title=title)
+    check_new_file(output, overwrite, is_page)
+    written = run_at(run, trust, small, data).to_html(output, chosen=id, title=title, overwrite=overwrite)
     typer.echo(f"{written} ({written.stat().st_size / 1e3:.0f} KB): open it in a browser.")

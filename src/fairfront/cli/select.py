@@ -54,16 +54,19 @@ def select(
     Example: fairfront select run --least-gap tpr --within error=0.005 --by "A. Smith" -o model
     """
     from ..runs.choice import write_choice
+    from ..runs.inventories import MODEL, RUN
     from ..runs.options import pair_sentences
     from ..runs.records import check_recordable
     from ..runs.tracing_tables import with_exact_counts
-    from ..storage.folders import check_new_folder
+    from ..storage.places import check_new_folder
     from ..storage.signatures import private_key
     from .reading_runs import check_data, run_at
 
     if keep not in ("all", "chosen"):
         raise InputError(f"--keep is {keep!r}, expected all or chosen.")
-    check_new_folder(output, overwrite=overwrite)
+    check_new_folder(output, MODEL, overwrite)
+    if keep == "chosen":
+        check_new_folder(run, RUN, overwrite=True)
     check_data(small, data)
     key = None if sign is None else private_key(sign)
     stored = run_at(run, trust)

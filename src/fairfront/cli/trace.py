@@ -94,16 +94,17 @@ def trace(
     """
     from ..measures.rewording import reworded
     from ..runs import Settings
+    from ..runs.inventories import RUN
     from ..runs.preparing import prepare
     from ..runs.settings import as_costs, parse_attributes
     from ..runs.tracing_tables import run_of
     from ..storage.checkpoints import check_checkpoint
-    from ..storage.folders import check_new_folder
+    from ..storage.places import check_new_folder
     from ..storage.signatures import private_key
     from ..tables.reading import MISSING, open_source
     from .showing import options_json, print_compared, print_next, print_options
 
-    check_new_folder(output, overwrite=overwrite)
+    check_new_folder(output, RUN, overwrite)
     check_checkpoint(checkpoint, resume)
     key = None if sign is None else private_key(sign)
     names, proxies, references = parse_attributes(groups, group_probabilities, "--")

@@ -22,7 +22,7 @@ def csv_path(name: str) -> Path:
     try:
         if not path.is_file() or path.read_bytes() != content:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_file(path, content)
+            write_file(path, content, overwrite=True)
     except OSError as error:
         raise InputError(
             f"{path} cannot be written ({error.strerror or error}), expected a folder that can be written to: "

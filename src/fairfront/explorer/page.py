@@ -26,6 +26,7 @@ SCRIPTS = (
     "actions.js",
     "main.js",
 )
+GENERATOR = b'<meta name="generator" content="fairfront">'
 STYLES = ("explorer.css", "print.css")
 
 
@@ -59,6 +60,11 @@ def policy() -> str:
         f"default-src 'none'; script-src {digest(script())}; style-src {digest(style())}; "
         "base-uri 'none'; form-action 'none'"
     )
+
+
+def is_page(head: bytes) -> bool:
+    """Tell whether a file begins as a page of fairfront does."""
+    return GENERATOR in head
 
 
 def page(record: dict[str, Any]) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,9 +12,12 @@ from ..exceptions import InputError
 from ..frontier import Frontier
 from ..frontier.cutoffs import is_test
 from ..measures.disclosure import check_small
+from ..storage.csv_cells import FORMULA
+from ..storage.folders import write_file
+from ..storage.places import check_new_file
 from .details import Details, describe_points
 from .gathering import gathered
-from .page import page
+from .page import is_page, page
 from .rows import refuse_test
 
 PYTHON_LINE = "model = front.select(id={id})"
@@ -38,7 +39,7 @@ def write_explorer(
     command: str | None = None,
     python: str = PYTHON_LINE,
     small: int = 10,
-    overwrite: bool = True,
+    overwrite: bool = False,
 ) -> Path:
     """Write one self-contained page in which a person sees the trade-off and chooses; return its path.
 
@@ -69,11 +70,11 @@ def write_explorer(
         10: small groups are pooled and small counts rounded (`measures.disclosure`); 0: exact counts, for a page that
         is kept where the rows are.
     overwrite : bool
-        Whether a file that is there may be replaced.
+        Whether a page that fairfront wrote there before may be replaced; other files stay.
     """
     refuse_test(on)
     check_small(small)
-    target = _target(path, overwrite)
+    check_new_file(path, overwrite, is_page)
     judged = _evaluation(front, on)
     if X is not None:
         details = describe_points(
@@ -91,20 +92,11 @@ def write_explorer(
         "title": title,
         "command": command,
         "python": python,
+        "formula": FORMULA,
         "version": __version__,
         "written": f"{datetime.now(UTC):%Y-%m-%d}",
     }
-    _write(target, page(record))
-    return target
-
-
-def _target(path: Any, overwrite: bool) -> Path:
-    target = Path(path)
-    if target.is_dir():
-        raise InputError(f"path is the folder {str(target)!r}, expected a file to write, such as report.html in it.")
-    if target.exists() and not overwrite:
-        raise InputError(f"{str(target)!r} exists, expected a new file; give another path or pass overwrite=True.")
-    return target
+    return write_file(path, page(record), overwrite=overwrite, own=is_page)
 
 
 def _evaluation(front: Frontier, on: str) -> str | None:
@@ -140,20 +132,3 @@ def _named(baselines: Frontier | Mapping[str, Frontier] | None) -> Mapping[str, 
     if baselines is None:
         return {}
     return {"candidates": baselines} if isinstance(baselines, Frontier) else baselines
-
-
-def _write(target: Path, text: str) -> None:
-    """Write beside the target and rename, so that a half-written page never has its name."""
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-            Path(name).chmod(0o644)
-            Path(name).replace(target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise InputError(f"{str(target)!r} cannot be written ({error.strerror}); give another path.") from error

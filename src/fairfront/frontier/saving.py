@@ -22,7 +22,8 @@ from ..measures.published import published
 from ..objectives import Array, Groups
 from ..pareto import nondominated
 from ..solvers import Status
-from ..storage.folders import write_folder
+from ..storage.folders import make_folder, read_folder, write_folder
+from ..storage.inventory import Inventory
 from ..storage.packages import read_package, write_package
 from .candidate_points import CandidateFacts
 from .candidates import notion_gap
@@ -32,6 +33,7 @@ from .saving_facts import facts_content, facts_of_content
 from .saving_points import Stored, format_of, kind_of
 
 NAME, KIND, SCHEMA = "frontier", "fairfront frontier", 1
+FRONTIER = Inventory("saved frontier", {NAME: KIND})
 ARRAYS = ("objectives", "gaps", "signed_gaps", "preferences", "kkt", "certified", "multipliers", "ids")
 
 
@@ -43,12 +45,9 @@ def save_frontier(front: Frontier, path: Any, *, overwrite: bool = False) -> Pat
     path : path
         A folder that does not exist yet; the one above it does.
     overwrite : bool
-        Replace a frontier that was saved there before. Folders of other things are never replaced.
+        Replace a frontier that was saved there before. Folders with anything else in them are never replaced.
     """
-    target = Path(path)
-    if overwrite and target.is_dir() and not (target / f"{NAME}.json").is_file():
-        raise InputError(f"{target} does not hold a saved frontier, expected one to overwrite; choose another name.")
-    return write_folder(target, lambda folder: write_frontier(front, folder), overwrite=overwrite)
+    return write_folder(path, lambda folder: write_frontier(front, folder), FRONTIER, overwrite=overwrite)
 
 
 def write_frontier(front: Frontier, folder: Any) -> None:
@@ -56,7 +55,7 @@ def write_frontier(front: Frontier, folder: Any) -> None:
     place = Path(folder)
     front = published_frontier(front)
     kind = kind_of(front.points)
-    place.mkdir(exist_ok=True)
+    make_folder(place)
     stored = format_of(kind).write(front.points, place)
     arrays = {name: getattr(front, name) for name in ARRAYS} | _inside("points", stored.arrays)
     evaluations = []
@@ -81,12 +80,16 @@ def load_frontier(path: Any, *, trusted: Sequence[str] = ()) -> Frontier:
     Models of fairfront are numbers and execute nothing. Estimators that a user brought are loaded only if skops trusts
     their types or ``trusted`` names them; the error lists what there is to confirm.
     """
-    content, arrays = read_package(path, NAME, KIND, SCHEMA)
+    return read_folder(path, lambda folder: _read(folder, trusted))
+
+
+def _read(folder: Path, trusted: Sequence[str]) -> Frontier:
+    content, arrays = read_package(folder, NAME, KIND, SCHEMA)
     try:
-        front = _frontier(content, arrays, Path(path), trusted)
+        front = _frontier(content, arrays, folder, trusted)
         _check_lengths(front)
     except (KeyError, TypeError, AttributeError, IndexError) as error:
-        raise InputError(f"{path} does not have the parts of a frontier ({error}); save it again.") from error
+        raise InputError(f"{folder} does not have the parts of a frontier ({error}); save it again.") from error
     return front
 
 

@@ -16,6 +16,7 @@ from ..objectives import Task
 from ..problems.fits.posteriors import Guess, Posteriors
 from ..problems.fits.scaling import Scaling
 from ..registry import Registry
+from ..storage.folders import make_folder
 from ..storage.foreign import SUFFIX, check_trusted, read_estimator, write_estimator
 from .candidate_points import CandidatePoints
 from .estimator_points import EstimatorPoints
@@ -177,7 +178,7 @@ def write_models(models: Sequence[Any], folder: Path) -> tuple[str, ...]:
     """Write estimators into files of the folder and return their names."""
     files = tuple(f"{MODELS}/{place}{SUFFIX}" for place in range(len(models)))
     if files:
-        (folder / MODELS).mkdir(exist_ok=True)
+        make_folder(folder / MODELS)
     for name, model in zip(files, models, strict=True):
         write_estimator(folder / name, model)
     return files

@@ -10,6 +10,7 @@ from typing import Any
 from ..storage.folders import write_folder
 from ..storage.turns import turn
 from .decision import DECISIONS, Decision, candidates
+from .inventories import MODEL
 from .keeping import keep_only
 from .model import TableModel
 from .options import plain_id
@@ -58,7 +59,7 @@ def write_choice(
             model.fill(folder, onnx=onnx, key=key)
             add_record(stored, record, key)
 
-        write_folder(output, fill, overwrite=overwrite)
+        write_folder(output, fill, MODEL, overwrite=overwrite)
         if keep == "chosen":
             stored = replace(stored, decisions=(*now, record.to_json()))
             keep_only(stored, (decision.id, plain_id(stored.frontier)), key)

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..exceptions import InputError
 from ..frontier.saving import load_frontier
+from ..storage.folders import read_folder
 from .model import MANIFEST, read_model
 from .run import read_run
 
@@ -24,36 +25,11 @@ def load(path: Any, *, trusted: Sequence[str] = ()) -> Any:
         Models of fairfront itself are arrays and JSON: loading them executes nothing.
     """
     folder = Path(path)
-    if not folder.is_dir():
-        raise InputError(f"{folder} is not a folder, expected one written by fairfront; check the path.")
     if isinstance(trusted, (bool, str)) or not all(isinstance(name, str) for name in trusted):
         raise InputError(
             f"trusted is {trusted!r}, expected a list of the names of types, such as those that an error has listed."
         )
-    return _whole(folder, tuple(trusted))
-
-
-def _whole(folder: Path, types: tuple[str, ...], times: int = 20) -> Any:
-    """Read a folder again where it was replaced while it was read, so that no two folders are mixed."""
-    for _ in range(times):
-        before = _identity(folder)
-        try:
-            found = _read(folder, types)
-        except InputError:
-            if _identity(folder) == before:
-                raise
-        else:
-            if _identity(folder) == before:
-                return found
-    raise InputError(f"{folder} is written again and again while it is read; load it when that has ended.")
-
-
-def _identity(folder: Path) -> tuple[int, int] | None:
-    try:
-        found = folder.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
+    return read_folder(folder, lambda place: _read(place, tuple(trusted)))
 
 
 def _read(folder: Path, types: tuple[str, ...]) -> Any:

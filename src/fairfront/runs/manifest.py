@@ -6,7 +6,6 @@ import json
 import platform
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 import threadpoolctl
@@ -90,16 +89,6 @@ def _library(info: Mapping[str, Any]) -> str:
 def as_text(content: Mapping[str, Any]) -> str:
     """Return JSON that people can read and programs can compare."""
     return json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
-
-
-def read_json(path: Path) -> Any:
-    """Read a JSON file of a run or model, or say that it is missing or damaged."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path} is missing, expected a folder written by fairfront trace.") from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read ({error}); it is damaged: write it again.") from error
 
 
 def check_manifest(found: Any, where: str) -> dict[str, Any]:

@@ -19,6 +19,8 @@ from ..frontier.saving_points import task_content, task_of
 from ..measures.operating import Operating, OperatingPoint
 from ..objectives import Array, Task
 from ..storage.checksums import check_checksums, write_checksums
+from ..storage.csv_cells import column_names
+from ..storage.documents import read_json
 from ..storage.folders import write_file, write_folder
 from ..storage.foreign import read_estimator, write_estimator
 from ..storage.packages import read_package, write_package
@@ -26,7 +28,8 @@ from ..storage.signatures import private_key, write_signature
 from ..tables.encoding import TableEncoder
 from ..tables.reading import Table, open_source
 from ..tables.typing import coerce
-from .manifest import as_text, read_json
+from .inventories import MODEL
+from .manifest import as_text
 from .onnx_export import export_onnx
 
 KIND = "fairfront model"
@@ -104,10 +107,10 @@ class TableModel:
         if self.task.kind == "regression":
             return found
         if self.gives_probabilities:
-            p = self._probabilities(scores)
-            return found | {f"probability_{label}": p[:, k] for k, label in enumerate(self.task.classes)}
-        names = [self.task.classes[1]] if self.task.kind == "binary" else self.task.classes
-        return found | {f"score_{label}": scores[k] for k, label in enumerate(names)}
+            names = column_names("probability_", self.task.classes)
+            return found | dict(zip(names, self._probabilities(scores).T, strict=True))
+        labels = [self.task.classes[1]] if self.task.kind == "binary" else self.task.classes
+        return found | dict(zip(column_names("score_", labels), scores, strict=True))
 
     def _scores_of(self, data: Any) -> Array:
         source = open_source(data)
@@ -141,9 +144,9 @@ class TableModel:
         second = expit(scores[0]) if self.points is not None else scores[0]
         return np.column_stack([1.0 - second, second])
 
-    def to_onnx(self, path: Any = None) -> bytes:
+    def to_onnx(self, path: Any = None, *, overwrite: bool = False) -> bytes:
         """Return the model with its preprocessing as one ONNX graph (extra ``onnx``), and write it to a path."""
-        return export_onnx(self.encoder, self.model, self.task, path)
+        return export_onnx(self.encoder, self.model, self.task, path, overwrite=overwrite)
 
     def save(self, path: Any, *, overwrite: bool = False, onnx: bool = False, sign: Any = None) -> Path:
         """Write the model, its card, the decision and the manifest as one folder, whole or not at all.
@@ -151,7 +154,7 @@ class TableModel:
         ``sign`` is the PEM file of a private key.
         """
         key = None if sign is None else private_key(sign)
-        return write_folder(Path(path), lambda folder: self.fill(folder, onnx=onnx, key=key), overwrite=overwrite)
+        return write_folder(path, lambda folder: self.fill(folder, onnx=onnx, key=key), MODEL, overwrite=overwrite)
 
     def fill(self, folder: Path, *, onnx: bool = False, key: Any = None) -> None:
         """Write all files of the model into an empty folder."""
@@ -179,7 +182,7 @@ class TableModel:
             }
         else:
             write_estimator(folder / ESTIMATOR, self.estimator)
-        write_package(folder, NAME, KIND, content, stored)
+        write_package(folder, NAME, KIND, content, stored, files=() if self.points is not None else (ESTIMATOR,))
 
 
 def read_model(folder: Path, trusted: tuple[str, ...] = ()) -> TableModel:

@@ -15,9 +15,10 @@ from sklearn.svm import LinearSVC
 from ..exceptions import InputError
 from ..objectives import Array, Task
 from ..storage.folders import write_file
+from ..storage.places import check_new_file
 from ..tables.blocks import Block, CategoryBlock, NumberBlock
 from ..tables.encoding import TableEncoder
-from .onnx_graph import OnnxGraph, label_array
+from .onnx_graph import OnnxGraph, is_graph, label_array
 
 CLASSIFIERS = (LogisticRegression, LinearSVC, RidgeClassifier)
 REGRESSORS = (Ridge, LinearRegression)
@@ -29,7 +30,9 @@ DOC = (
 BARE = "A linear model made with fairfront. The input X is the matrix of encoded features, as doubles."
 
 
-def export_onnx(encoder: TableEncoder | None, model: Any, task: Task, path: Any = None) -> bytes:
+def export_onnx(
+    encoder: TableEncoder | None, model: Any, task: Task, path: Any = None, *, overwrite: bool = False
+) -> bytes:
     """Return a model as an ONNX graph, and write it where a path is given.
 
     Parameters
@@ -43,6 +46,8 @@ def export_onnx(encoder: TableEncoder | None, model: Any, task: Task, path: Any 
         Classes of the labels.
     path : path, optional
         File to write, whole or not at all.
+    overwrite : bool
+        Replace a graph that fairfront wrote there before.
 
     Returns
     -------
@@ -57,6 +62,8 @@ def export_onnx(encoder: TableEncoder | None, model: Any, task: Task, path: Any 
     What Python refuses, the graph cannot: infinite numbers go through, and a text with blanks around it is another
     level.
     """
+    if path is not None:
+        check_new_file(path, overwrite, is_graph)
     threshold, facts = None, task
     if hasattr(model, "threshold"):
         place = 1 if model.pos_label is None else task.classes.index(model.pos_label)
@@ -72,7 +79,7 @@ def export_onnx(encoder: TableEncoder | None, model: Any, task: Task, path: Any 
     _answers(graph, scores, len(coef), task, isinstance(model, LogisticRegression), threshold)
     content = graph.finish(BARE if encoder is None else DOC, _facts(inputs, facts))
     if path is not None:
-        write_file(path, content)
+        write_file(path, content, overwrite=overwrite, own=is_graph)
     return content
 
 

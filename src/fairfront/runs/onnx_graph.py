@@ -14,6 +14,11 @@ from ..exceptions import require
 OPSET, LABEL_OPSET, IR_VERSION = 17, 2, 8
 
 
+def is_graph(head: bytes) -> bool:
+    """Tell whether a file begins as an ONNX graph whose producer, its second field, is fairfront."""
+    return b"\x12\x09fairfront" in head[:16]
+
+
 class OnnxGraph:
     """Collect inputs, constants, nodes and outputs of one graph.
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from ..exceptions import InputError
 from ..progress import progress_bar
+from ..storage.csv_cells import safe_cell
 from ..storage.folders import writing
+from ..storage.places import check_new_file
 from ..tables.reading import open_source
 from ..tables.typing import coerce
 from .model import TableModel
@@ -32,28 +36,46 @@ def predict_file(
     """Write labels and probabilities for every row of a file, in its order; return the number of rows.
 
     ``keep`` copies columns of the input, such as an identifier, in front of the predictions; ``missing`` are texts that
-    stand for a missing value besides those of training.
+    stand for a missing value besides those of training. Text that a spreadsheet would execute gets a quote in front.
+    ``overwrite`` replaces predictions that were written before, never another file and never the one that is read.
     """
+    _check_output(output, data, overwrite)
     source = open_source(data, delimiter=delimiter)
     model.encoder.check(source.names)
     for name in keep:
         source.check_column(name, "keep")
-    if output.exists() and not overwrite:
-        raise InputError(f"{output} exists, expected a new file; give another name, or --overwrite.")
     wanted = tuple(dict.fromkeys((*model.columns, *keep)))
     done = 0
-    with writing(output, text=True) as stream, progress_bar(progress, "predicting", source.size) as bar:
+    with _open(output, overwrite) as stream, progress_bar(progress, "predicting", source.size) as bar:
         writer = csv.writer(stream, lineterminator="\n")
         for chunk in source.chunks(wanted, rows=rows):
             found = model.outputs(coerce(chunk, model.encoder, first_row=done, missing=tuple(missing)))
             kept = {name: chunk[name] for name in keep}
             if done == 0:
                 _check_free(kept, found)
-                writer.writerow([*kept, *found])
+                writer.writerow([safe_cell(name) for name in (*kept, *found)])
             writer.writerows(zip(*(_texts(values) for values in (*kept.values(), *found.values())), strict=True))
             done += len(found["prediction"])
             bar.update(chunk.done, f"{done} rows")
     return done
+
+
+def _check_output(output: Path, data: Any, overwrite: bool) -> None:
+    """Refuse a place that must not be written to, the file that is read before all."""
+    read = Path(data) if isinstance(data, (str, os.PathLike)) else None
+    if read is not None and read.exists() and output.exists() and output.samefile(read):
+        raise InputError(f"{output} is the file that is read, expected another for the predictions; choose a new name.")
+    check_new_file(output, overwrite, _is_predictions)
+
+
+def _open(output: Path, overwrite: bool) -> AbstractContextManager[IO[str]]:
+    return writing(output, text=True, overwrite=overwrite, own=_is_predictions)
+
+
+def _is_predictions(head: bytes) -> bool:
+    """Tell whether a file begins as predictions do: with a line of names, one of them ``prediction``."""
+    first = head.decode("utf-8", errors="replace").partition("\n")[0]
+    return "prediction" in next(csv.reader([first]), [])
 
 
 def _check_free(kept: Iterable[str], found: Iterable[str]) -> None:
@@ -70,4 +92,4 @@ def _texts(values: Any) -> list[Any]:
     array = np.asarray(values)
     if array.dtype.kind == "f":
         return ["" if v != v else repr(v) for v in array.tolist()]
-    return ["" if v is None else v for v in array.tolist()]
+    return ["" if v is None else safe_cell(v) for v in array.tolist()]

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..exceptions import InputError
 from ..storage.checksums import check_checksums, checksum_of, write_checksums
+from ..storage.documents import read_json
 from ..storage.folders import write_numbered
 from ..storage.signatures import is_signed, write_signature
 from .decision import DECISIONS, FORMAT, SCHEMA, Decision
-from .manifest import as_text, read_json
+from .manifest import as_text
 
 if TYPE_CHECKING:
     from .run import Run

@@ -17,13 +17,15 @@ from ..frontier.saving import load_frontier, write_frontier
 from ..measures.disclosure import LIMIT
 from ..measures.words import in_shell, marked_in_shell, reference_words
 from ..storage.checksums import check_checksums, checksum_of, found_in, write_checksums
-from ..storage.folders import write_file, write_folder
+from ..storage.documents import read_json
+from ..storage.folders import make_folder, write_file, write_folder
 from ..storage.packages import read_package, write_package
 from ..storage.signatures import private_key, write_signature
 from ..tables.encoding import TableEncoder
 from .card import card_of
 from .decision import DECISIONS, Decision, decided
-from .manifest import as_text, check_manifest, read_json
+from .inventories import RUN
+from .manifest import as_text, check_manifest
 from .model import MANIFEST, TableModel
 from .options import Option, options_of, shortlist, suggested_id
 from .records import read_records, stages, with_earlier
@@ -123,7 +125,9 @@ class Run:
         own = "" if point is None else f" The cut-off of this model is {point.cutoffs[place]:.4g}."
         return operating_words(front.record(), front.facts) + own
 
-    def to_html(self, path: Any, *, chosen: int | None = None, title: str | None = None) -> Path:
+    def to_html(
+        self, path: Any, *, chosen: int | None = None, title: str | None = None, overwrite: bool = False
+    ) -> Path:
         """Write the explorer of this run, one page in which a person sees the trade-off and chooses."""
         where = shlex.quote(str(self.path or "run"))
         return write_explorer(
@@ -135,6 +139,7 @@ class Run:
             command=f"fairfront select {where} --id {{id}} -o model",
             python=f"model = ff.load({str(self.path or 'run')!r}).select(id={{id}})",
             small=0 if self.exact else LIMIT,
+            overwrite=overwrite,
         )
 
     @property
@@ -150,7 +155,7 @@ class Run:
         """Write the run as `save` does, signed with a key that was read already."""
         if self.exact:
             raise InputError("this run has exact counts, which are not written; save the run that they were added to.")
-        return write_folder(Path(path), lambda folder: self._fill(folder, key), overwrite=overwrite)
+        return write_folder(path, lambda folder: self._fill(folder, key), RUN, overwrite=overwrite)
 
     def _fill(self, folder: Path, key: Any) -> None:
         write_frontier(self.frontier, folder / FRONTIER)
@@ -170,8 +175,8 @@ class Run:
         if self.decisions:
             checksum, last = checksum_of(found_in(folder), DECISIONS), self.decisions[-1]["run"]
             if last not in stages(self.manifest, checksum):
-                write_file(folder / MANIFEST, as_text(with_earlier(self.manifest, last)))
-        (folder / DECISIONS).mkdir()
+                write_file(folder / MANIFEST, as_text(with_earlier(self.manifest, last)), overwrite=True)
+        make_folder(folder / DECISIONS)
         for n, decision in enumerate(self.decisions, start=1):
             write_file(folder / DECISIONS / f"{n:04d}.json", as_text(decision))
 

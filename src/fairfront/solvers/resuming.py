@@ -24,9 +24,9 @@ from ..storage.checkpoints import (
     Fingerprint,
     check_checkpoint,
     read_checkpoint,
-    remove_leftovers,
     write_checkpoint,
 )
+from ..storage.leftovers import remove_leftovers
 from ..storage.locks import FileLock, take_lock
 
 SHARE = 20.0

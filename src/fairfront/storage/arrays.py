@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 import zipfile
 from collections.abc import Mapping
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
+from .documents import AGAIN
 
 NAME = re.compile(r"[A-Za-z0-9_.\-]+")
 KINDS = "biufc"
@@ -45,35 +47,59 @@ def _checked(name: Any, values: Any) -> NDArray[Any]:
 
 
 def unpack(packed: bytes, described: Mapping[str, Any], file: str) -> dict[str, NDArray[Any]]:
-    """Return the arrays that are described, refusing objects, which only code could bring back, and other shapes."""
+    """Return the arrays that are described; shapes and sizes are compared before memory is taken for any of them."""
     try:
         with zipfile.ZipFile(io.BytesIO(packed)) as archive:
-            inside = set(archive.namelist())
+            inside = [entry.filename for entry in archive.infolist()]
             missing = [name for name in described if f"{name}.npy" not in inside]
             if missing:
-                raise InputError(f"{file} lacks the array {missing[0]!r}; copy it again or make it anew.")
-            strange = inside - {f"{name}.npy" for name in described}
-            if strange:
-                raise InputError(f"{file} holds {min(strange)!r}, which its JSON does not name; make it anew.")
-            return {name: _read(archive, name, known, file) for name, known in described.items()}
-    except (zipfile.BadZipFile, EOFError, OSError) as error:
-        raise InputError(f"{file} is not an npz file or is damaged; copy it again or make it anew.") from error
+                raise InputError(f"{file} lacks the array {missing[0]!r}; {AGAIN}")
+            strange = set(inside) - {f"{name}.npy" for name in described}
+            if strange or len(inside) > len(described):
+                raise InputError(
+                    f"{file} holds {min(strange or inside)!r}, which its JSON does not name; make it anew."
+                )
+            return {
+                name: _read(archive, name, str(known["dtype"]), list(known["shape"]), file)
+                for name, known in described.items()
+            }
+    except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError) as error:
+        raise InputError(f"{file} is not an npz file or is damaged; {AGAIN}") from error
 
 
-def _read(archive: zipfile.ZipFile, name: str, known: Mapping[str, Any], file: str) -> NDArray[Any]:
-    with archive.open(f"{name}.npy") as inside:
-        try:
-            array = npy.read_array(inside, allow_pickle=False)
-        except ValueError as error:
-            what = "holds objects" if "allow_pickle" in str(error) else "cannot be read"
+def _read(archive: zipfile.ZipFile, name: str, dtype: str, shape: list[int], file: str) -> NDArray[Any]:
+    """Return one array: its header is read and compared first, and then just the bytes that it stands for."""
+    entry = archive.getinfo(f"{name}.npy")
+    if entry.compress_type != zipfile.ZIP_STORED or entry.compress_size != entry.file_size:
+        raise InputError(f"array {name!r} of {file} is compressed, expected it as it is; make it anew.")
+    with archive.open(entry) as inside:
+        found, fortran, kind = _header(inside, name, file)
+        if kind.str != dtype or list(found) != shape:
             raise InputError(
-                f"array {name!r} of {file} {what}, expected numbers; objects could run code and are never loaded."
-            ) from error
-    if array.dtype.kind not in KINDS:
-        raise InputError(f"array {name!r} of {file} is of type {array.dtype}, expected numbers or booleans.")
-    if array.dtype.str != known["dtype"] or list(array.shape) != known["shape"]:
+                f"array {name!r} of {file} has type {kind.str} and shape {list(found)}, expected {dtype} and {shape}; "
+                "make it anew."
+            )
+        size = kind.itemsize * math.prod(found)
+        if size != entry.file_size - inside.tell():
+            raise InputError(
+                f"array {name!r} of {file} has {entry.file_size - inside.tell()} bytes, expected {size} for the shape "
+                f"{list(found)}; {AGAIN}"
+            )
+        flat = np.frombuffer(bytearray(inside.read(size)), dtype=kind)
+    return flat.reshape(found[::-1]).T if fortran else flat.reshape(found)
+
+
+def _header(inside: IO[bytes], name: str, file: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return shape, order and type of an array of numbers; objects, which only code could bring back, are refused."""
+    try:
+        read = npy.read_array_header_1_0 if npy.read_magic(inside) == (1, 0) else npy.read_array_header_2_0
+        shape, fortran, kind = read(inside)
+    except ValueError as error:
+        raise InputError(f"array {name!r} of {file} cannot be read, expected numbers; {AGAIN}") from error
+    if kind.hasobject:
         raise InputError(
-            f"array {name!r} of {file} has type {array.dtype.str} and shape {list(array.shape)}, expected "
-            f"{known['dtype']} and {known['shape']}; make it anew."
+            f"array {name!r} of {file} holds objects, expected numbers; objects could run code and are never loaded."
         )
-    return np.asarray(array)
+    if kind.kind not in KINDS:
+        raise InputError(f"array {name!r} of {file} is of type {kind}, expected numbers or booleans.")
+    return shape, fortran, kind

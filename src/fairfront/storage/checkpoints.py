@@ -7,7 +7,6 @@ checksum. Whose run it is of is known by fingerprints: of every setting, and of 
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import json
 import os
@@ -23,9 +22,11 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from .arrays import pack, unpack
 from .encoding import decode, encode
-from .folders import check_parent, write_file
+from .folders import write_file
+from .places import check_new_file, check_parent
 
-KIND = b"fairfront checkpoint 1"
+KINDS = b"fairfront checkpoint "
+KIND = KINDS + b"1"
 ANEW = "delete it to start anew, or choose another path."
 
 
@@ -96,6 +97,7 @@ def _check_place(target: Path, resume: bool) -> None:
     if target.is_dir():
         raise InputError(f"{target} is a folder, expected the name of a file for the checkpoint; choose another name.")
     check_parent(target)
+    check_new_file(target, overwrite=True)
     if not os.access(target.parent, os.W_OK):
         raise InputError(f"{target.parent} is read-only or not yours, expected one for the checkpoint; choose another.")
     if target.exists() and not resume:
@@ -103,32 +105,6 @@ def _check_place(target: Path, resume: bool) -> None:
             f"{target} exists already, expected a new checkpoint; go on from it with resume=True (--resume on the "
             "command line), delete it, or choose another path."
         )
-
-
-def remove_leftovers(path: Any) -> None:
-    """Remove what killed runs left of files that they were writing; what a living process writes stays."""
-    target = Path(os.path.realpath(path))
-    for left in target.parent.glob(f".{glob.escape(target.name)}.partial-*"):
-        if not _is_written(left):
-            with suppress(OSError):
-                left.unlink()
-
-
-def _is_written(partial: Path) -> bool:
-    """Tell whether another process that lives has the number in the name of a file.
-
-    Process 1, and this one's number, are what an earlier run in a container had.
-    """
-    number = partial.name.rpartition(".partial-")[2].partition("-")[0]
-    if not number.isdigit() or int(number) in (1, os.getpid()) or os.name == "nt":  # there, open files stay anyhow
-        return False
-    try:
-        os.kill(int(number), 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:  # it lives, and is somebody else's
-        pass
-    return True
 
 
 def write_checkpoint(path: Any, fingerprint: Fingerprint, entries: Sequence[Entry]) -> None:
@@ -150,7 +126,11 @@ def write_checkpoint(path: Any, fingerprint: Fingerprint, entries: Sequence[Entr
     }
     body = json.dumps(encode(content), allow_nan=False).encode("ascii") + b"\n" + packed
     sealed = b"\n".join([KIND, hashlib.sha256(body).hexdigest().encode("ascii"), body])
-    write_file(path, sealed, private=True)
+    write_file(path, sealed, overwrite=True, own=_is_checkpoint, private=True)
+
+
+def _is_checkpoint(head: bytes) -> bool:
+    return head.startswith(KINDS)
 
 
 def read_checkpoint(path: Any) -> tuple[Fingerprint, list[Entry]]:
@@ -161,7 +141,7 @@ def read_checkpoint(path: Any) -> tuple[Fingerprint, list[Entry]]:
         raise InputError(f"{path} cannot be read: {error.strerror or error}; check the path.") from error
     kind, _, rest = data.partition(b"\n")
     if kind != KIND:
-        older = kind.startswith(b"fairfront checkpoint ")
+        older = kind.startswith(KINDS)
         what = "a checkpoint of another version of fairfront" if older else "no checkpoint of fairfront"
         raise InputError(f"{path} is {what}, expected one that starts with {KIND.decode()!r}; {ANEW}")
     seal, _, body = rest.partition(b"\n")

@@ -25,7 +25,7 @@ AGAIN = "copy the folder again or make it anew."
 
 def write_checksums(folder: Path) -> None:
     """Write the list of all files that a folder has now."""
-    write_file(folder / CHECKSUMS, as_lines(found_in(folder)))
+    write_file(folder / CHECKSUMS, as_lines(found_in(folder)), overwrite=True)
 
 
 def check_checksums(folder: Path, growing: str | None = None) -> dict[str, str]:
@@ -47,6 +47,16 @@ def check_checksums(folder: Path, growing: str | None = None) -> dict[str, str]:
         elif listed[name] != found[name]:
             raise InputError(f"{folder / name} was changed after it was written (its checksum differs); {AGAIN}")
     return found
+
+
+def changed_in(folder: Path, growing: str | None = None) -> frozenset[str]:
+    """Return the files that a folder has and its list has not, or not so; ``growing`` is as in `check_checksums`."""
+    try:
+        listed, found = read_checksums(folder), found_in(folder)
+    except InputError:
+        return frozenset([CHECKSUMS])
+    new = {name for name in found if growing is not None and name.startswith(f"{growing}/") and name not in listed}
+    return frozenset(name for name in found.keys() - new if found[name] != listed.get(name))
 
 
 def read_checksums(folder: Path) -> dict[str, str]:

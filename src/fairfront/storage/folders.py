@@ -1,30 +1,36 @@
-"""Folders and files that appear whole or not at all.
+"""Folders and files that appear whole or not at all: all writing of fairfront goes through here.
 
-Everything is built beside its place under a hidden name (``.NAME.partial-PID-THREAD``), forced to the disk, and
-renamed. What has its final name is complete; what was interrupted is removed, or stays hidden if even that was
-impossible.
+Everything is built beside its place under a hidden name (`leftovers`), forced to the disk, and renamed. What has its
+final name is complete; what was interrupted is removed, by its own writer or by the next one. What is replaced is there
+until the new one is, and readers find one of the two at every moment.
 """
 
 from __future__ import annotations
 
-import errno
 import os
-import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import get_ident
-from typing import IO, Any
+from threading import Lock, get_ident
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from ..exceptions import InputError
+from .exchange import exchange, rename_new
+from .leftovers import PARTIAL, REPLACED, beside, in_use, real, remove, remove_leftovers, restore
+from .places import Own, anything, check_new_file, check_new_folder, told
 
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
-MARKS = ("manifest.json", "model.json", "frontier.json")
-"""One of these is in every folder that fairfront writes; folders without any are never replaced."""
+if TYPE_CHECKING:
+    from .inventory import Inventory
+
+TRIES = 200
+PAUSE = 0.01
+"""How often, and after how many seconds, a reader looks again at a folder that is just being replaced."""
+Found = TypeVar("Found")
+_one_by_one = Lock()
 
 
-def write_folder(path: Any, fill: Callable[[Path], None], *, overwrite: bool = False) -> Path:
+def write_folder(path: Any, fill: Callable[[Path], None], inventory: Inventory, *, overwrite: bool = False) -> Path:
     """Make a folder whose contents ``fill`` writes, and return its path.
 
     Parameters
@@ -33,32 +39,35 @@ def write_folder(path: Any, fill: Callable[[Path], None], *, overwrite: bool = F
         Where the folder is to be; the folder above it must exist.
     fill : function of a Path
         Writes all files into the empty folder that it is given.
+    inventory : Inventory
+        What such a folder may hold: only an empty one, or one with these files and no others, is ever replaced.
     overwrite : bool
         Replace a folder that fairfront wrote before. It stays as it is until the new one is complete.
     """
-    target = _real(path)
-    partial = _beside(target, "partial")
-    with _told(target):
-        check_new_folder(target, overwrite)
-        shutil.rmtree(partial, ignore_errors=True)
+    target = real(path)
+    partial = beside(target, PARTIAL)
+    with told(target), in_use(partial, beside(target, REPLACED)):
+        remove_leftovers(target)
+        check_new_folder(target, inventory, overwrite)
+        remove(partial)
         try:
             partial.mkdir()
             fill(partial)
             _sync_tree(partial)
-            check_new_folder(target, overwrite)
-            _put(partial, target)
+            with _one_by_one:
+                check_new_folder(target, inventory, overwrite)
+                _put(partial, target, inventory)
         finally:
-            shutil.rmtree(partial, ignore_errors=True)
+            remove(partial)
         _sync(target.parent)
     return Path(path)
 
 
-def write_file(path: Any, data: bytes | str, *, private: bool = False) -> Path:
-    """Write a file in one piece, in the place of one that may be there, and return its path; text is UTF-8.
-
-    A ``private`` file can be read by its owner only.
-    """
-    with writing(path, private=private) as file:
+def write_file(
+    path: Any, data: bytes | str, *, overwrite: bool = False, own: Own = anything, private: bool = False
+) -> Path:
+    """Write a file in one piece and return its path; text is UTF-8, the rest is as in `writing`."""
+    with writing(path, overwrite=overwrite, own=own, private=private) as file:
         file.write(data.encode("utf-8") if isinstance(data, str) else data)
     return Path(path)
 
@@ -66,7 +75,7 @@ def write_file(path: Any, data: bytes | str, *, private: bool = False) -> Path:
 def write_numbered(folder: Path, text: str) -> Path:
     """Write a JSON file under the next free number of a folder; of two writers at once, neither loses its own."""
     draft = write_file(folder / f".draft-{os.getpid()}-{get_ident()}", text)
-    with _told(folder):
+    with told(folder):
         try:
             number = 1
             while True:
@@ -81,23 +90,78 @@ def write_numbered(folder: Path, text: str) -> Path:
 
 
 @contextmanager
-def writing(path: Any, *, text: bool = False, private: bool = False) -> Iterator[IO[Any]]:
-    """Yield a file to write to piece by piece, which takes its name only when all is written; text is UTF-8."""
-    target = _real(path)
-    partial = _beside(target, "partial")
-    with _told(target):
-        if target.is_dir():
-            raise InputError(f"{target} is a folder, expected the name of a file; choose another name.")
+def writing(
+    path: Any, *, text: bool = False, overwrite: bool = False, own: Own = anything, private: bool = False
+) -> Iterator[IO[Any]]:
+    """Yield a file to write to piece by piece, which takes its name only when all is written.
+
+    Parameters
+    ----------
+    path : path
+        The folder above it must exist. Nothing but a regular file is ever replaced: no link, pipe, device or socket.
+    text : bool
+        Text in UTF-8 instead of bytes.
+    overwrite : bool
+        Replace a file that is there.
+    own : function of bytes
+        Tells from its beginning whether that file is of the kind that is written here; others stay.
+    private : bool
+        The file can be read by its owner only.
+    """
+    target = real(path)
+    partial = beside(target, PARTIAL)
+    how: dict[str, Any] = {"mode": "w", "encoding": "utf-8", "newline": ""} if text else {"mode": "wb"}
+    with told(target), in_use(partial):
+        remove_leftovers(target)
+        check_new_file(target, overwrite, own)
         try:
-            how: dict[str, Any] = {"mode": "w", "encoding": "utf-8", "newline": ""} if text else {"mode": "wb"}
             with open(partial, **how, opener=_owners if private else None) as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            partial.replace(target)
+            check_new_file(target, overwrite, own)
+            if overwrite or not rename_new(partial, target):
+                partial.replace(target)
         finally:
             partial.unlink(missing_ok=True)
         _sync(target.parent)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder inside one that is being written, unless it is there."""
+    with told(path):
+        path.mkdir(exist_ok=True)
+
+
+def read_folder(path: Any, read: Callable[[Path], Found]) -> Found:
+    """Return what ``read`` makes of a folder, all of it from one and the same folder, also while it is replaced."""
+    folder = Path(path)
+    for _ in range(TRIES):
+        before = _identity(folder)
+        if before is None:
+            raise InputError(f"{folder} is not a folder, expected one written by fairfront; check the path.")
+        try:
+            found = read(folder)
+        except (InputError, OSError):
+            if _identity(folder) == before:
+                raise
+            continue
+        if _identity(folder) == before:
+            return found
+    raise InputError(f"{folder} is being written again and again; read it when its writer has ended.")
+
+
+def _identity(folder: Path) -> tuple[int, int, int] | None:
+    """Return by what a folder is known: another one under the same name has another; None where there is none."""
+    for _ in range(TRIES):
+        with suppress(OSError):
+            if folder.is_dir():
+                known = folder.stat()
+                return known.st_dev, known.st_ino, known.st_ctime_ns
+        if not restore(real(folder)) and not folder.is_dir():
+            return None
+        time.sleep(PAUSE)
+    return None
 
 
 def _owners(path: str, flags: int) -> int:
@@ -105,51 +169,28 @@ def _owners(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def _real(path: Any) -> Path:
-    """Return the place that links lead to, so that a link is never replaced by what it should point at."""
-    return Path(os.path.realpath(path))
+def _put(partial: Path, target: Path, inventory: Inventory) -> None:
+    """Rename into place; a folder that is there changes places with the new one, or moves aside for a moment.
 
-
-def _beside(target: Path, what: str) -> Path:
-    return target.parent / f".{target.name}.{what}-{os.getpid()}-{get_ident()}"
-
-
-def check_new_folder(path: Any, overwrite: bool = False) -> None:
-    """Refuse a place where no folder can be made, before any work is done for it."""
-    target = _real(path)
-    check_parent(target)
-    if target.is_dir():
-        if not overwrite:
-            raise InputError(f"{target} exists already, expected a new name; choose another or pass overwrite=True.")
-        if not _replaceable(target):
-            raise InputError(f"{target} holds other things than fairfront writes, and stays; choose another name.")
-    elif target.exists():
-        raise InputError(f"{target} is a file, expected the name of a folder; choose another name.")
-
-
-def check_parent(target: Path) -> None:
-    """Refuse a place in a folder that is not there."""
-    if not target.parent.is_dir():
-        raise InputError(_no_parent(target))
-
-
-def _no_parent(target: Path) -> str:
-    return f"{target.parent} is not a folder, expected one to write {target.name!r} into; make it first."
-
-
-def _replaceable(target: Path) -> bool:
-    """Tell whether a folder is empty or was written by fairfront; somebody's home is neither."""
-    there = [target / mark for mark in MARKS if (target / mark).is_file()]
-    return any(b"fairfront" in mark.read_bytes() for mark in there) or not any(target.iterdir())
-
-
-def _put(partial: Path, target: Path) -> None:
-    """Rename into place; a folder that is there moves aside first and comes back if anything fails."""
+    What was put into the old folder since it was checked brings it back.
+    """
     if not target.exists():
         partial.rename(target)
-        return
-    aside = _beside(target, "replaced")
-    shutil.rmtree(aside, ignore_errors=True)
+    elif exchange(partial, target):
+        try:
+            inventory.check(partial)
+        except InputError:
+            exchange(partial, target)
+            inventory.check(target)
+            raise
+    else:
+        _put_in_two_steps(partial, target)
+
+
+def _put_in_two_steps(partial: Path, target: Path) -> None:
+    """Move the old folder aside and the new one into its place; the old one comes back if anything fails."""
+    aside = beside(target, REPLACED)
+    remove(aside)
     try:
         target.rename(aside)
         partial.rename(target)
@@ -157,26 +198,7 @@ def _put(partial: Path, target: Path) -> None:
         if aside.exists() and not target.exists():
             aside.rename(target)
         raise
-    shutil.rmtree(aside, ignore_errors=True)
-
-
-@contextmanager
-def _told(target: Path) -> Iterator[None]:
-    """Turn errors of the disk into one sentence."""
-    try:
-        yield
-    except OSError as error:
-        raise InputError(_sentence(target, error)) from error
-
-
-def _sentence(target: Path, error: OSError) -> str:
-    if error.errno in FULL:
-        return f"{target} was not written because the disk is full; free some space or choose another disk."
-    if error.errno in FORBIDDEN:
-        return f"{target} was not written because {target.parent} is read-only or not yours; choose another folder."
-    if error.errno in (errno.ENOENT, errno.ENOTDIR) and not target.parent.is_dir():
-        return _no_parent(target)
-    return f"{target} was not written ({error}); choose another place."
+    aside.rename(partial)  # from here on a kill leaves nothing that could be taken for the folder
 
 
 def _sync_tree(folder: Path) -> None:

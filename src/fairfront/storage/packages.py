@@ -10,20 +10,20 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from .arrays import pack, unpack
+from .documents import AGAIN, read_bytes, read_json
 from .encoding import decode, encode
 from .folders import write_file
 
 Arrays = dict[str, NDArray[Any]]
 Upgrade = Callable[[Any, Arrays], tuple[Any, Arrays]]
 KEYS = {"format", "schema", "fairfront", "arrays", "files", "content", "sha256"}
-AGAIN = "copy it again or make it anew."
 
 
 def write_package(
@@ -77,38 +77,55 @@ def read_package(
         raise InputError(f"{place} is not a folder, expected one written by fairfront; check the path.")
     document = _document(place / f"{name}.json", kind)
     steps = _steps(document, place / f"{name}.json", schema, upgrades or {})
-    if document.get("sha256") != _seal({k: v for k, v in document.items() if k != "sha256"}):
-        raise InputError(f"{place / name}.json was changed after it was written (its checksum differs); {AGAIN}")
-    try:
-        packed = _checked(place / f"{name}.npz", document["arrays"])
-        for each, known in document["files"].items():
-            _checked(place / each, known)
-        arrays = unpack(packed, document["arrays"]["names"], str(place / f"{name}.npz"))
-    except (KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{place / name}.json does not describe its files as fairfront does; {AGAIN}") from error
+    arrays = _arrays(place, name, document)
     content = decode(document["content"])
     for step in steps:
         content, arrays = step(content, arrays)
     return content, arrays
 
 
+def package_files(folder: Path, name: str, kind: str) -> frozenset[str]:
+    """Return the names, from the folder, of all files of a package of any schema; none where one is not as written."""
+    place = folder / PurePosixPath(name).parent
+    stem = PurePosixPath(name).name
+    try:
+        document = _document(place / f"{stem}.json", kind)
+        _arrays(place, stem, document)
+    except InputError:
+        return frozenset()
+    own = (f"{stem}.json", f"{stem}.npz", *document["files"])
+    return frozenset(str(PurePosixPath(name).parent / each) for each in own)
+
+
+def _arrays(place: Path, name: str, document: Mapping[str, Any]) -> Arrays:
+    """Return the arrays of a package after all its checksums were compared."""
+    if document.get("sha256") != _seal({k: v for k, v in document.items() if k != "sha256"}):
+        raise InputError(f"{place / name}.json was changed after it was written (its checksum differs); {AGAIN}")
+    try:
+        packed = _checked(place / f"{name}.npz", document["arrays"])
+        for each, known in document["files"].items():
+            _checked(place / _inner(each, place / f"{name}.json"), known)
+        return unpack(packed, document["arrays"]["names"], str(place / f"{name}.npz"))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{place / name}.json does not describe its files as fairfront does; {AGAIN}") from error
+
+
+def _inner(name: str, path: Path) -> str:
+    """Return the name of a file if it leads to no place outside its folder."""
+    parts = name.split("/")
+    if {"", ".", ".."} & set(parts) or set("\\:\0") & set(name):
+        raise InputError(f"{path} names the file {name[:80]!r}, expected one in its own folder; {AGAIN}")
+    return name
+
+
 def _document(path: Path, kind: str) -> dict[str, Any]:
     """Return the parsed JSON of a package of the kind asked for."""
-    text = _bytes(path)
-    try:
-        found = json.loads(text.decode("utf-8"), parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
-        end = "ends too early" if not text.rstrip().endswith(b"}") else "is not JSON"
-        raise InputError(f"{path} {end}, expected a file written by fairfront; {AGAIN}") from error
+    found = read_json(path)
     if not isinstance(found, dict) or not isinstance(found.get("format"), str):
         raise InputError(f"{path} does not say what it holds, expected a {kind}; {AGAIN}")
     if found["format"] != kind:
         raise InputError(f"{path} holds a {found['format']}, expected a {kind}; check the path.")
     return found
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
 
 
 def _steps(document: dict[str, Any], path: Path, schema: int, upgrades: Mapping[int, Upgrade]) -> list[Upgrade]:
@@ -133,22 +150,14 @@ def _steps(document: dict[str, Any], path: Path, schema: int, upgrades: Mapping[
 
 
 def _checked(path: Path, known: Mapping[str, Any]) -> bytes:
-    """Return a file's bytes if they are those that were written."""
-    data = _bytes(path)
-    if len(data) < known["bytes"]:
-        raise InputError(f"{path} ends after {len(data)} of {known['bytes']} bytes; {AGAIN}")
+    """Return a file's bytes if they are those that were written; none are read if there are more or fewer."""
+    size = known["bytes"]
+    if not isinstance(size, int) or isinstance(size, bool):
+        raise TypeError("a size is a whole number")
+    data = read_bytes(path, size)
     if _fingerprint(data) != {key: known[key] for key in ("bytes", "sha256")}:
         raise InputError(f"{path} is damaged or was changed (its checksum differs); {AGAIN}")
     return data
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise InputError(f"{path} is missing, expected a folder written by fairfront; check the path.") from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}; check the path.") from error
 
 
 def _fingerprint(data: bytes) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def public_key(path: Any) -> Any:
 
 def write_signature(folder: Path, key: Any) -> None:
     """Sign the list of checksums of a folder."""
-    write_file(folder / SIGNATURE, key.sign((folder / CHECKSUMS).read_bytes()))
+    write_file(folder / SIGNATURE, key.sign((folder / CHECKSUMS).read_bytes()), overwrite=True)
 
 
 def is_signed(folder: Path) -> bool:

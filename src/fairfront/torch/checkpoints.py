@@ -24,7 +24,17 @@ def write_checkpoint(path: Any, parts: dict[str, Any]) -> None:
     """Write nested mappings and lists of tensors, numbers and text."""
     tensors: dict[str, Tensor] = {}
     content = json.dumps(encode(_apart(parts, "", tensors)))
-    write_file(path, safetensors().save(tensors, {"format": KIND, "content": content}), private=True)
+    write_file(
+        path,
+        safetensors().save(tensors, {"format": KIND, "content": content}),
+        overwrite=True,
+        own=_is_tensors,
+        private=True,
+    )
+
+
+def _is_tensors(head: bytes) -> bool:
+    return b'"__metadata__"' in head[:32]
 
 
 def read_checkpoint(path: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from ..frontier import Frontier
 from ..frontier.saving import load_frontier
 from ..frontier.saving_points import MODELS, POINTS, Stored, task_content, task_of
 from ..objectives import Array, Task
-from ..storage.folders import write_file
+from ..storage.folders import make_folder, write_file
 from .backend import Module, Tensor, safetensors, torch
 from .modules import copied
 from .scoring import as_array, as_inputs, n_rows, shaped, take
@@ -92,7 +92,7 @@ class TorchFormat:
     def write(self, points: TorchPoints, folder: Path) -> Stored:
         """Write every state dict into a file; nothing is pickled."""
         files = tuple(f"{MODELS}/{place}.safetensors" for place in range(len(points)))
-        (folder / MODELS).mkdir(exist_ok=True)
+        make_folder(folder / MODELS)
         for name, state in zip(files, points.states, strict=True):
             whole = {key: value.detach().cpu().clone().contiguous() for key, value in state.items()}
             write_file(folder / name, safetensors().save(whole))

@@ -11,7 +11,8 @@ import numpy as np
 from ..exceptions import InputError
 from ..objectives import Array
 from ..solvers.digests import digest
-from ..storage.checkpoints import Fingerprint, remove_leftovers
+from ..storage.checkpoints import Fingerprint
+from ..storage.leftovers import remove_leftovers
 from .averaging import Average
 from .backend import Optimizer, Tensor, torch
 from .checkpoints import read_checkpoint, write_checkpoint

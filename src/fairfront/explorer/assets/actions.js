@@ -51,11 +51,13 @@ function tableOf() {
   return columns;
 }
 
+const FORMULA = new RegExp(raw.formula);
+
 // A cell that a spreadsheet would read as a formula gets a quote in front.
 function csvCell(value) {
   if (value === null || value === undefined) return "";
   if (typeof value === "number" || typeof value === "boolean") return String(value);
-  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  const text = FORMULA.test(value) ? `'${value}` : value;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

@@ -61,7 +61,7 @@ def _save(path: str, dtype: Any, shape: tuple[int, ...], chunks: Iterable[NDArra
     """Write an array chunk by chunk; through a mapped file, a full disk would end the process instead of an error."""
     header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
     try:
-        with writing(path) as file:
+        with writing(path, overwrite=True) as file:
             np.lib.format.write_array_header_1_0(file, header)
             for chunk in chunks:
                 file.write(np.ascontiguousarray(chunk).data)

@@ -1,0 +1,61 @@
+"""What the folders of a run and of a model hold; folders with anything else in them are never replaced."""
+
+from __future__ import annotations
+
+from ..exceptions import InputError
+from ..explorer import Details
+from ..frontier.saving import KIND as FRONTIER_KIND
+from ..storage.checksums import CHECKSUMS, SIGNATURE
+from ..storage.documents import parse_json
+from ..storage.inventory import Inventory, Known
+from ..storage.places import anything
+from .decision import DECISIONS, FORMAT
+from .onnx_graph import is_graph
+
+
+def _of_format(name: str) -> Known:
+    """Return what knows a JSON file by the format that it states."""
+
+    def known(data: bytes) -> bool:
+        try:
+            found = parse_json(data, name)
+        except InputError:
+            return False
+        return isinstance(found, dict) and found.get("format") == name
+
+    return known
+
+
+def _is_details(data: bytes) -> bool:
+    try:
+        Details.from_json(data)
+    except InputError:
+        return False
+    return True
+
+
+def _is_card(data: bytes) -> bool:
+    return data.startswith(b"# Model card: id ")
+
+
+MANIFEST, DECISION = _of_format("fairfront manifest"), _of_format(FORMAT)
+LISTS: dict[str, Known] = {CHECKSUMS: anything, SIGNATURE: lambda data: len(data) == 64}
+RUN = Inventory(
+    "run",
+    {"frontier/frontier": FRONTIER_KIND, "encoder": "fairfront encoder", "test": "fairfront test figures"},
+    {
+        "manifest.json": MANIFEST,
+        "details.json": _is_details,
+        f"{DECISIONS}/[0-9]*.json": DECISION,
+        f"{DECISIONS}/.draft-*": anything,
+        **LISTS,
+    },
+    listed=True,
+    growing=DECISIONS,
+)
+MODEL = Inventory(
+    "model",
+    {"model": "fairfront model"},
+    {"manifest.json": MANIFEST, "decision.json": DECISION, "card.md": _is_card, "model.onnx": is_graph, **LISTS},
+    listed=True,
+)
