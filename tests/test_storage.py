@@ -16,9 +16,10 @@ import pytest
 import fairfront as ff
 from fairfront.storage import folders, write_file, write_folder
 from fairfront.storage.exchange import exchange
-from fairfront.storage.folders import read_folder, write_numbered
+from fairfront.storage.folders import write_numbered
 from fairfront.storage.inventory import Inventory
 from fairfront.storage.leftovers import remove_leftovers
+from fairfront.storage.snapshots import read_folder
 
 OLD = "manifest.json"
 THING = Inventory("thing", files={OLD: lambda data: data == b"fairfront", "inner/new.txt": lambda data: data == b"new"})

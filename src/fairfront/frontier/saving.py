@@ -22,9 +22,10 @@ from ..measures.published import published
 from ..objectives import Array, Groups
 from ..pareto import nondominated
 from ..solvers import Status
-from ..storage.folders import make_folder, read_folder, write_folder
+from ..storage.folders import make_folder, write_folder
 from ..storage.inventory import Inventory
 from ..storage.packages import read_package, write_package
+from ..storage.snapshots import read_folder
 from .candidate_points import CandidateFacts
 from .candidates import notion_gap
 from .frontier import Frontier

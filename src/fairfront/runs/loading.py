@@ -8,7 +8,7 @@ from typing import Any
 
 from ..exceptions import InputError
 from ..frontier.saving import load_frontier
-from ..storage.folders import read_folder
+from ..storage.snapshots import read_folder
 from .model import MANIFEST, read_model
 from .run import read_run
 

@@ -8,25 +8,20 @@ until the new one is, and readers find one of the two at every moment.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock, get_ident
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any
 
 from ..exceptions import InputError
 from .exchange import exchange, rename_new
-from .leftovers import PARTIAL, REPLACED, beside, in_use, real, remove, remove_leftovers, restore
+from .leftovers import PARTIAL, REPLACED, beside, in_use, real, remove, remove_leftovers
 from .places import Own, anything, check_new_file, check_new_folder, told
 
 if TYPE_CHECKING:
     from .inventory import Inventory
 
-TRIES = 200
-PAUSE = 0.01
-"""How often, and after how many seconds, a reader looks again at a folder that is just being replaced."""
-Found = TypeVar("Found")
 _one_by_one = Lock()
 
 
@@ -131,37 +126,6 @@ def make_folder(path: Path) -> None:
     """Make a folder inside one that is being written, unless it is there."""
     with told(path):
         path.mkdir(exist_ok=True)
-
-
-def read_folder(path: Any, read: Callable[[Path], Found]) -> Found:
-    """Return what ``read`` makes of a folder, all of it from one and the same folder, also while it is replaced."""
-    folder = Path(path)
-    for _ in range(TRIES):
-        before = _identity(folder)
-        if before is None:
-            raise InputError(f"{folder} is not a folder, expected one written by fairfront; check the path.")
-        try:
-            found = read(folder)
-        except (InputError, OSError):
-            if _identity(folder) == before:
-                raise
-            continue
-        if _identity(folder) == before:
-            return found
-    raise InputError(f"{folder} is being written again and again; read it when its writer has ended.")
-
-
-def _identity(folder: Path) -> tuple[int, int, int] | None:
-    """Return by what a folder is known: another one under the same name has another; None where there is none."""
-    for _ in range(TRIES):
-        with suppress(OSError):
-            if folder.is_dir():
-                known = folder.stat()
-                return known.st_dev, known.st_ino, known.st_ctime_ns
-        if not restore(real(folder)) and not folder.is_dir():
-            return None
-        time.sleep(PAUSE)
-    return None
 
 
 def _owners(path: str, flags: int) -> int:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..exceptions import InputError
 from .leftovers import real
+from .snapshots import read_folder
 
 if TYPE_CHECKING:
     from .inventory import Inventory
@@ -45,7 +46,7 @@ def check_new_folder(path: Any, inventory: Inventory, overwrite: bool = False) -
             raise InputError(f"{target} is {_named(target, mode)}, expected the name of a folder; {_instead(target)}")
         if not overwrite:
             raise InputError(_exists(target))
-        inventory.check(target)
+        read_folder(target, inventory.check)
 
 
 def check_new_file(path: Any, overwrite: bool = False, own: Own = anything) -> None:
