@@ -43,7 +43,7 @@ class Tally:
 def shown(tallies: list[Tally]) -> str:
     """Return the table of lanes, and the first failures of each."""
     rows = [[each.fault, each.tried, each.survived, _words(each.counts)] for each in tallies]
-    failures = [f"- {each.fault}: {line}" for each in tallies for line in each.failures[:20]]
+    failures = [f"- {each.fault}: {line}" for each in tallies for line in each.failures[:50]]
     return "\n".join([table(["fault", "tried", "survived", "of them"], rows), *failures])
 
 
