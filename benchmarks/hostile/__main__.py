@@ -52,6 +52,12 @@ def lanes(asked: argparse.Namespace, folder: Path, made: Callable[[], Material])
     }
 
 
+def _repeatable(words: list[str]) -> list[str]:
+    """Return the words that matter to whoever repeats it: not where files of this time went."""
+    told = zip(["", *words], words, strict=False)
+    return [word for before, word in told if before not in ("--json", "--log") and word not in ("--json", "--log")]
+
+
 def main(words: list[str]) -> int:
     """Run the lanes that are asked for, or all, and return 1 if something did not survive."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.hostile", description="Try faults on purpose.")
@@ -79,7 +85,8 @@ def main(words: list[str]) -> int:
             print(shown(found), flush=True)
             tallies += found
     if asked.json:
-        write_json(asked.json, tallies, commit=commit(), date=f"{datetime.now(UTC):%Y-%m-%d}", words=words)
+        about = {"commit": commit().strip(" ,").removeprefix("commit "), "date": f"{datetime.now(UTC):%Y-%m-%d}"}
+        write_json(asked.json, tallies, **about, words=_repeatable(words))
     return int(not all(tally.passed for tally in tallies))
 
 

@@ -25,6 +25,8 @@ LOWER = 1e-6
 """A certified point is beaten by a loss that is lower by more than this share of it."""
 WITHIN = 1e-9
 """How far beyond the stated gap SLSQP may end; what is lower there has to be lower within the gap as well."""
+FLOOR = 1e-3
+"""A smallest gap is untrue where none is possible and this share of the largest is left."""
 COUNTED = ("points", "certified", "reached", "beaten", "misstated", "without_optimum", "untrue_floors")
 
 
@@ -51,6 +53,7 @@ def _compared(draw: Draw, front: ff.Frontier) -> dict[str, Any]:
     problem, rng = Capped(draw), np.random.default_rng(draw.seed)
     separable = problem.separable() if draw.ridge == 0.0 else "no"
     plain = problem.least(np.zeros(problem.size))
+    floor = FLOOR * max(float(front.gaps.max()) / draw.gap_unit, problem.null)
     for place in range(len(front)):
         loss, cap = front.loss[place] / draw.loss_unit, front.gaps[place, 0] / draw.gap_unit
         theta = draw.at_scale_one(front, place)
@@ -60,7 +63,7 @@ def _compared(draw: Draw, front: ff.Frontier) -> dict[str, Any]:
         if off > 0.0:
             found["misstated"] += 1
             found["lines"].append(f"{said}: loss {problem.loss(theta)[0]:.9g}, gap {problem.gap(theta):.3g} recomputed")
-        if front.status[place] is ff.Status.FLOOR and _zero_is_fair(draw) and cap > 1e-6 * problem.null:
+        if front.status[place] is ff.Status.FLOOR and _zero_is_fair(draw) and cap > floor:
             found["untrue_floors"] += 1
             found["lines"].append(f"{said}: said to be the smallest gap, coefficients of 0 have none")
         if not front.certified[place]:
@@ -136,7 +139,7 @@ def run(count: int, log: Path | None = None, minutes: float = np.inf) -> list[Ta
     """Judge so many problems; a problem survives if none of its certificates, figures and statuses is false."""
     tally = Tally("problems over all scales: certificates against an independent optimum")
     for found in results(count, log, minutes):
-        wrong = found.get("lines", []) + [found["error"]] * ("error" in found)
+        wrong = found.get("lines", []) + [found[key] for key in ("error",) if key in found]
         failure = f"problem {found['seed']} ({found['shape']}, {found['loss']}, {found['notion']}): {'; '.join(wrong)}"
         counted = {name: found[name] for name in COUNTED if name in found}
         counted |= {"refused": "refused" in found, "errors": "error" in found}
