@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from .exceptions import InputError
 from .frontier import Archive, Frontier, assemble, assemble_knots
 from .frontier.fitting_estimators import trace_estimator
 from .objectives import Array, Gap, Groups, Loss, Notion, warn_of_proxies
@@ -27,7 +26,15 @@ from .solvers.run_log import of_few
 from .solvers.singles import narrowed, polished
 from .solvers.solving import solve
 from .storage.checkpoints import Fingerprint, check_checkpoint
-from .validation import check_count, check_preferences
+from .validation import (
+    MOST_POINTS,
+    check_choice,
+    check_count,
+    check_flag,
+    check_preferences,
+    check_progress,
+    check_seed,
+)
 
 __all__ = [
     "MinimizeResult",
@@ -120,6 +127,10 @@ def trace(
     Frontier
     """
     check_checkpoint(checkpoint, resume)
+    check_progress(progress)
+    check_seed(random_state)
+    for name, flag in (("fit_intercept", fit_intercept), ("posteriors", posteriors), ("lazy", lazy)):
+        check_flag(flag, name)
     warn_of_proxies(sensitive_features)
     kept: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "progress": progress}
     common: dict[str, Any] = {
@@ -191,9 +202,9 @@ def trace_setup(
     progress: bool | Literal["auto"] = "auto",
 ) -> Frontier:
     """Trace the frontier of a problem that is laid out already; parameters as in `trace`."""
-    if path not in ("worst_gap", "proportional"):
-        raise InputError(f"unknown path {path!r}, expected 'worst_gap' or 'proportional'.")
-    count = None if n_points is None else check_count(n_points, "n_points", least=2)
+    check_choice(path, "path", get_args(Path))
+    check_seed(random_state)
+    count = None if n_points is None else check_count(n_points, "n_points", least=2, most=MOST_POINTS)
     chosen = resolve_solver(solver, setup)
     asked = {"solver": chosen, "path": path, "preferences": preferences, "n_points": count}
 
@@ -244,7 +255,7 @@ def _trace_newton(
     setup = sided(setup, newton)
     pi = None
     if isinstance(preferences, (int, np.integer)):
-        n_points = check_count(preferences, "preferences", least=2)
+        n_points = check_count(preferences, "preferences", least=2, most=MOST_POINTS)
     elif preferences is not None:
         pi = check_preferences(preferences, setup.problem.algebra.names)
     total = len(pi) if pi is not None else (n_points or FIRST)

@@ -15,7 +15,17 @@ from ..exceptions import InputError
 from ..objectives import Array, warn_of_proxies
 from ..problems import EstimatorProblem, Setup, blas_threads, estimator_problem, linear_problem
 from ..problems.fits.learners import scores_of_learner
-from ..validation import is_dask, pass_hint
+from ..validation import (
+    check_flag,
+    check_mapping,
+    check_positive,
+    check_seed,
+    check_share,
+    is_dask,
+    pass_hint,
+    refuse_masked,
+    refuse_misread,
+)
 
 
 class FairLinearModel(BaseEstimator):  # type: ignore[misc]
@@ -35,8 +45,24 @@ class FairLinearModel(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 
+    def _check_options(self) -> None:
+        """Refuse parameters that nothing else checks before rows are looked at."""
+        given = self.get_params(deep=False)
+        check_seed(given["random_state"])
+        check_flag(given["fit_intercept"], "fit_intercept")
+        check_flag(given.get("posteriors", False), "posteriors")
+        check_share(given.get("validation_fraction", 0.0), "validation_fraction", zero=True)
+        if given.get("choose") is not None:
+            check_mapping(given["choose"], "choose", "{'least': 'tpr_gap'}")
+        for name in ("max_loss_gap", "max_rate_gap"):
+            if given.get(name) is not None:
+                check_positive(given[name], name, zero=True)
+
     def _validated(self, X: Any, y: Any, classification: bool) -> tuple[Any, NDArray[Any]]:
         """Check X and y as scikit-learn does and note the features; X is the estimator's own affair if there is one."""
+        self._check_options()
+        refuse_misread(X, "X")
+        refuse_masked(y, "y")
         if self.estimator is not None:
             _, y = validate_data(self, X, y, skip_check_array=True)
             y = column_or_1d(y, warn=True)
@@ -114,6 +140,7 @@ class FairLinearModel(BaseEstimator):  # type: ignore[misc]
                 f"{type(self).__name__} predicts rows in memory, found a Dask collection; use "
                 "X.map_partitions(model.predict, meta=...), which leaves rows where they are."
             )
+        refuse_misread(X, "X")
         if self.estimator is not None:
             if getattr(X, "ndim", 2) == 2:  # the learner itself says best what is wrong with others
                 validate_data(self, X, reset=False, skip_check_array=True)

@@ -37,11 +37,11 @@ class _FrontierFit(FairLinearModel):
     ) -> Any:
         operating = self._operating()
         weight = check_weights(sample_weight, len(y))
-        train, held = self._split(y, sensitive_features, classification)
-        parts = (take_rows(X, train), y[train], _rows(sensitive_features, train), _rows(weight, train))
+        n, (train, held) = len(y), self._split(y, sensitive_features, classification)
+        parts = (take_rows(X, train), y[train], _rows(sensitive_features, train, n), _rows(weight, train, n))
         front = self._traced(*parts, classification)
         if held is not None:
-            parts = (take_rows(X, held), y[held], _rows(sensitive_features, held), _rows(weight, held))
+            parts = (take_rows(X, held), y[held], _rows(sensitive_features, held, n), _rows(weight, held, n))
         rows, labels, groups, weights = parts
         known: dict[str, Any] = {"sensitive_features": groups, "sample_weight": weights, **operating}
         if held is not None or operating:
@@ -120,11 +120,11 @@ class _FrontierFit(FairLinearModel):
         return self
 
 
-def _rows(values: Any, rows: NDArray[np.intp]) -> Any:
-    """Return some rows of columns, weights or nothing."""
-    if values is None:
-        return values
-    return values[rows] if isinstance(values, np.ndarray) and values.ndim == 1 else take_groups(values, rows, None)
+def _rows(values: Any, rows: NDArray[np.intp], n: int) -> Any:
+    """Return some of n rows of columns, weights or nothing."""
+    if values is None or (isinstance(values, np.ndarray) and values.shape == (n,)):
+        return None if values is None else values[rows]
+    return take_groups(values, rows, n)
 
 
 class FrontierClassifier(ClassifierMixin, WithProbabilities, _FrontierFit):  # type: ignore[misc]

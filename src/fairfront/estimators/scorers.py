@@ -17,9 +17,9 @@ from ..measures.judged import Judged
 from ..measures.lines import TOO_FEW, Lines, lines_of
 from ..measures.score_table import Resampling
 from ..measures.tabulating import GroupTable, Settings, tabulate
-from ..objectives import Array, Groups, Task, take_groups, warn_of_proxies
+from ..objectives import Array, Groups, Task, check_groups, take_groups, warn_of_proxies
 from ..registry import Registry
-from ..validation import as_numbers, check_labels, check_weights, factorize, pass_hint, weighted_rows
+from ..validation import as_numbers, check_favourable, check_labels, check_weights, factorize, pass_hint, weighted_rows
 
 PROBABLE = ("brier", "in_the_large", "slope")
 
@@ -137,9 +137,7 @@ class GroupScore:
     def _task(self, classes: list[Any]) -> Task:
         if len(classes) < 2:
             raise InputError(f"score {self.name!r} needs two labels, found {classes[0]!r} alone in these rows.")
-        if self.favourable is not None and self.favourable not in classes:
-            raise InputError(f"favourable is {self.favourable!r}, expected one of {', '.join(map(repr, classes))}.")
-        good = 1 if self.favourable is None else classes.index(self.favourable)
+        good = check_favourable(self.favourable, classes)
         return Task("binary" if len(classes) == 2 else "multiclass", tuple(classes), good)
 
 
@@ -154,7 +152,7 @@ def scorer(name: str, *, favourable: Any = None, groups: Groups | None = None) -
     already requests ``sensitive_features``.
     """
     asked = SCORES[name]
-    function = GroupScore(name, favourable, groups or Groups(min_size=1))
+    function = GroupScore(name, favourable, check_groups(groups) or Groups(min_size=1))
     made = make_scorer(function, response_method=asked.response_method, greater_is_better=asked.better > 0)
     with sklearn.config_context(enable_metadata_routing=True):
         return made.set_score_request(sensitive_features=True)

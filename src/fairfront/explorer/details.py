@@ -10,8 +10,7 @@ from typing import Any
 from ..exceptions import InputError
 from ..frontier import Frontier
 from ..measures.disclosure import check_small
-from ..measures.intervals import check_confidence
-from ..validation import check_count
+from ..validation import check_confidence, check_count, check_rows
 from .describing import describe
 from .order import detailed, most_detailed
 from .rows import refuse_test, rows_of
@@ -116,9 +115,8 @@ def describe_points(
     refuse_test(on)
     check_confidence(confidence)
     check_small(small)
-    most = (
-        most_detailed(X.shape[0] if hasattr(X, "shape") else len(X)) if limit is None else check_count(limit, "limit")
-    )
+    n = check_rows(X)
+    most = most_detailed(n) if limit is None else check_count(limit, "limit")
     places = detailed(front, ids, most)
     rows = rows_of(front, places, X, y, sensitive_features, sample_weight, on)
     found = describe(front, rows, confidence, small)

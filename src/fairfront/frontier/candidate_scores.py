@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..measures.rewording import reworded
 from ..objectives import Array, Task
-from ..validation import as_numbers, check_labels
+from ..validation import as_native, as_numbers, check_labels, shape_of
 from .matching import encode_labels
 
 
@@ -78,13 +78,14 @@ def _of_predictions(found: NDArray[Any], task: Task) -> Array:
 
 def named_scores(scores: Any) -> dict[str, Any]:
     """Return candidates by name: of a mapping, of a frame's columns, or numbered along the first axis of an array."""
-    native = nw.from_native(scores, pass_through=True, eager_only=True)
+    native = as_native(scores, "scores")
     if isinstance(native, nw.DataFrame):
         scores = {column.name: column.to_numpy() for column in native.iter_columns()}
     elif not isinstance(scores, Mapping):
-        array = np.asarray(scores)
-        scores = {f"model {i}": row for i, row in enumerate(array[None] if array.ndim == 1 else array)}
-    if not scores or any(np.ndim(given) == 0 for given in scores.values()):
+        shape = shape_of(scores, "scores")
+        rows = np.asarray(scores)[None] if len(shape) == 1 else np.asarray(scores) if shape else ()
+        scores = {f"model {i}": row for i, row in enumerate(rows)}
+    if not scores or not all(shape_of(given, f"scores of {name!r}") for name, given in scores.items()):
         raise InputError(f"scores is {type(scores).__name__} without rows, expected at least one candidate (n,).")
     return {str(name): given for name, given in scores.items()}
 

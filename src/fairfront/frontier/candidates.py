@@ -21,14 +21,28 @@ from ..objectives import (
     Attribute,
     Groups,
     Task,
+    check_groups,
     proxy_sentences,
     rates_of,
     take_groups,
     warn_of_proxies,
 )
 from ..pareto import nondominated
+from ..problems.building import TASKS
 from ..solvers import Status
-from ..validation import as_numbers, check_labels, check_weights, find_classes, weighted_rows
+from ..validation import (
+    as_numbers,
+    check_choice,
+    check_favourable,
+    check_labels,
+    check_names,
+    check_rows,
+    check_text,
+    check_weights,
+    find_classes,
+    refuse,
+    weighted_rows,
+)
 from .candidate_points import CandidateFacts, CandidatePoints
 from .candidate_scores import given_scores, named_scores
 from .cutoffs import asked_of, placed, probable, responses_of, second_class
@@ -49,8 +63,11 @@ def from_models(
     """Judge models of any kind on the same rows; options are those of `Options`."""
     if not isinstance(models, Mapping) or not models:
         raise InputError(f"models is {type(models).__name__}, expected a mapping of names to fitted models.")
+    for name, model in models.items():
+        if isinstance(model, type) or not (hasattr(model, "predict") or callable(model)):
+            raise refuse(f"model {name!r}", model, "a fitted model with predict, or a function of X")
     known = Options(**_known(options))
-    task, labels = _task(y, X.shape[0] if hasattr(X, "shape") else len(X), known)
+    task, labels = _task(y, check_rows(X), known)
     rule = asked_of(Operating(cutoff, approval_rate, costs), {}, known.name, None, task)
     points = CandidatePoints(tuple(map(str, models)), task, tuple(models.values()))
     if rule is None:
@@ -109,6 +126,20 @@ class Options:
     sample_weight: Any = None
     task: str = "classification"
 
+    def __post_init__(self) -> None:
+        check_names(self.notion, "notion")
+        check_text(self.name, "name", "the name of the evaluation")
+        check_groups(self.groups)
+        check_choice(self.task, "task", TASKS)
+
+    @property
+    def notions(self) -> tuple[str, ...]:
+        """Return the notions of the second axis and of those after it."""
+        names = check_names(self.notion, "notion")
+        if not names:
+            raise InputError("notion is empty, expected at least one notion.")
+        return names
+
 
 def _known(options: Mapping[str, Any]) -> Mapping[str, Any]:
     names = [each.name for each in fields(Options)]
@@ -123,10 +154,7 @@ def _task(y: Any, n: int, options: Options) -> tuple[Task, NDArray[Any]]:
     if options.task == "regression":
         return Task("regression"), as_numbers(labels, "y")
     classes, codes = find_classes(labels)
-    good = options.favourable
-    if good is not None and good not in classes:
-        raise InputError(f"favourable is {good!r}, expected one of the labels {', '.join(map(repr, classes))}.")
-    place = 1 if good is None else classes.index(good)
+    place = check_favourable(options.favourable, classes)
     return Task("binary" if len(classes) == 2 else "multiclass", tuple(classes), place), codes
 
 
@@ -174,7 +202,7 @@ def _frontier(
 def _assembled(
     points: CandidatePoints, record: Evaluation, attributes: tuple[Attribute, ...], options: Options
 ) -> Frontier:
-    notions = (options.notion,) if isinstance(options.notion, str) else tuple(options.notion)
+    notions = options.notions
     gaps = np.column_stack([notion_gap(record, points.task, notion) for notion in notions])
     best = record.columns["mse" if points.task.kind == "regression" else "error"]
     axes = np.column_stack([best, gaps])

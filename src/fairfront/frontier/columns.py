@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from ..exceptions import InputError
 from ..measures import Evaluation
 from ..objectives import Array
+from ..validation import check_confidence, check_text, shown
 from .evaluating import figures
 
 if TYPE_CHECKING:
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 
 def column_of(front: Frontier, name: str, on: str | None, confidence: float | None) -> Array:
     """Return a training figure, or a figure of an evaluation, (N,)."""
+    check_text(name, "name", "the name of a column")
+    if confidence is not None:
+        check_confidence(confidence)
     if name == "loss":
         return front.loss
     if name == front.facts.gap_column:
@@ -34,10 +39,17 @@ def record_of(front: Frontier, on: str | None) -> Evaluation:
             "rates are not known yet, expected an evaluation; call front = front.evaluate(X, y, "
             "sensitive_features=..., name='validation') first."
         )
-    chosen = on or ("validation" if "validation" in known else next(iter(known)))
-    if chosen not in known:
-        raise InputError(f"no evaluation {chosen!r}, expected one of {', '.join(known)}.")
-    return known[chosen]
+    if on is None:
+        return known["validation"] if "validation" in known else next(iter(known.values()))
+    return known[check_evaluation(on, known)]
+
+
+def check_evaluation(on: Any, known: Iterable[str]) -> str:
+    """Return the name of an evaluation that was made."""
+    names = tuple(known)
+    if not isinstance(on, str) or on not in names:
+        raise InputError(f"no evaluation {shown(on)}, expected one of {', '.join(names)}.")
+    return on
 
 
 def table_of(front: Frontier) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from ..measures import Evaluation
 from ..measures.operating import NONE_GIVEN, Operating, OperatingPoint
 from ..measures.table import decide
 from ..objectives import Array, Task
+from ..validation import check_text
 from .points import Points
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def asked_of(
 
 
 def _stored(evaluations: Mapping[str, Evaluation], like: str) -> OperatingPoint:
-    record = evaluations.get(like)
+    record = evaluations.get(check_text(like, "like", "the name of an evaluation"))
     if record is None or record.operating is None:
         known = [name for name, each in evaluations.items() if each.operating is not None]
         raise InputError(

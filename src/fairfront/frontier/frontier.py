@@ -16,6 +16,7 @@ from ..measures.operating import Operating, OperatingPoint
 from ..measures.pairs import Pair, worst_pair
 from ..objectives import Array, proxy_sentences, warn_of_names
 from ..solvers import Status
+from ..validation import BACKENDS, check_choice, check_count, check_instance, check_text
 from .calibrating import calibration_of, recalibrated
 from .columns import column_of, record_of, summary_of, table_of
 from .cutoffs import asked_of, at_cutoff
@@ -95,6 +96,7 @@ class Frontier:
         """Return both frontiers' points in one table with who dominates whom on figures such as error and tpr_gap."""
         from .overlaying import overlaid
 
+        check_instance(other, Frontier, "other", "a Frontier")
         return overlaid(self, other, axes or ("error", "tpr_gap"), on)
 
     @property
@@ -141,6 +143,7 @@ class Frontier:
         test rows above all, apply it unchanged; ``like`` names the evaluation whose cut-offs are meant. A group that
         was not seen in training is evaluated too, with a warning.
         """
+        check_text(name, "name", "the name of the evaluation")
         asked = asked_of(Operating(cutoff, approval_rate, costs), self.evaluations, name, like, self.facts.task)
         record = evaluate_points(self.points, self.facts, X, y, sensitive_features, name, sample_weight, asked)
         return replace(self, evaluations={**self.evaluations, name: record})
@@ -175,7 +178,7 @@ class Frontier:
 
     def place(self, id: int) -> int:
         """Return the row of the point with this id."""
-        found = np.flatnonzero(self.ids == id)
+        found = np.flatnonzero(self.ids == check_count(id, "id", least=0))
         if not len(found):
             raise InputError(f"id {id} is not on this frontier, expected one of {self.ids.min()} to {self.ids.max()}.")
         return int(found[0])
@@ -267,7 +270,7 @@ class Frontier:
 
     def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
         """Return `table` as a data frame of the backend asked for (pandas, polars or pyarrow)."""
-        require(backend, backend, f"to_frame(backend={backend!r})")
+        require(check_choice(backend, "backend", BACKENDS), backend, f"to_frame(backend={backend!r})")
         return nw.from_dict(self.table(), backend=backend).to_native()
 
     def plot(self, **options: Any) -> Any:

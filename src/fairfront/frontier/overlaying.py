@@ -10,6 +10,7 @@ from ..exceptions import InputError
 from ..measures.figures import larger_is_better
 from ..objectives import Array
 from ..pareto import nondominated
+from ..validation import check_text
 
 if TYPE_CHECKING:
     from .frontier import Frontier
@@ -20,6 +21,7 @@ def overlaid(front: Frontier, other: Frontier, axes: tuple[str, ...], on: str | 
 
     Both must have been evaluated on the same rows under the same name; a point without a figure is dominated.
     """
+    on = "validation" if on is None else check_text(on, "on", "the name of an evaluation")
     _check_same_rows(front, other, on)
     columns = {axis: np.concatenate([front.column(axis, on), other.column(axis, on)]) for axis in axes}
     costs = np.column_stack([_cost(values, axis) for axis, values in columns.items()])
@@ -41,10 +43,10 @@ def _names(front: Frontier) -> list[str]:
     return [str(name) for name in getattr(front.points, "names", front.ids)]
 
 
-def _check_same_rows(front: Frontier, other: Frontier, on: str | None) -> None:
-    first, second = (f.evaluations.get(on or "validation") for f in (front, other))
+def _check_same_rows(front: Frontier, other: Frontier, on: str) -> None:
+    first, second = (f.evaluations.get(on) for f in (front, other))
     if first is None or second is None:
-        raise InputError(f"both frontiers need the evaluation {on or 'validation'!r}; call evaluate on the same rows.")
+        raise InputError(f"both frontiers need the evaluation {on!r}; call evaluate on the same rows.")
     if first.rule != second.rule:
         raise InputError(
             f"decisions are made by different rules ({first.rule}; {second.rule}), expected one for both; evaluate "

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..measures import Evaluation, auc, evaluate_scores
 from ..objectives import Array, Attribute, Groups, Task
-from ..validation import as_columns, check_count, check_matrix, factorize
+from ..validation import MOST_POINTS, as_columns, check_count, check_matrix, check_text, factorize, shown
 from .candidate_scores import scores_of
 from .candidates import from_scores
 from .facts import Facts
@@ -152,7 +152,8 @@ def postprocess_frontier(
             "decisions; otherwise choose a model of the frontier itself, which never needs it."
         )
     task, chosen = front.facts.task, _notion(front.facts, notion)
-    count = None if n_points is None else check_count(n_points, "n_points", least=2)
+    count = None if n_points is None else check_count(n_points, "n_points", least=2, most=MOST_POINTS)
+    check_text(name, "name", "the name of the evaluation")
     held = held_rows(front.facts, check_matrix(X).shape[0], y, sensitive_features, sample_weight)
     attribute, X = _single(held), held.of(X)
     model = front.points.build(front.place(id) if id is not None else plain_place(front))
@@ -183,9 +184,9 @@ def favourable_scores(model: Any, X: Any, task: Task) -> Array:
 def _notion(facts: Facts, notion: str | None) -> str:
     if facts.task.kind != "binary":
         raise InputError(f"labels are {facts.task.kind}, expected two classes; thresholds decide between two.")
-    chosen = notion or facts.notions[0]
-    if chosen not in RATES_OF:
-        raise InputError(f"notion is {chosen!r}, expected one of {', '.join(RATES_OF)} for group thresholds.")
+    chosen = facts.notions[0] if notion is None else notion
+    if not isinstance(chosen, str) or chosen not in RATES_OF:
+        raise InputError(f"notion is {shown(chosen)}, expected one of {', '.join(RATES_OF)} for group thresholds.")
     return chosen
 
 

@@ -13,7 +13,7 @@ from ..problems import LinearProblem, Setup, blas_threads, linear_problem
 from ..solvers import Knot, Status, Target
 from ..solvers.aiming import sided, tops, working_problem
 from ..solvers.newton import solve_knot
-from ..validation import check_count
+from ..validation import MOST_POINTS, check_count, refuse
 from .points import LinearPoints
 
 if TYPE_CHECKING:
@@ -67,17 +67,19 @@ def refine_between(
     front: Frontier, X: Any, y: Any, sensitive_features: Any, between: tuple[int, int], n: int, sample_weight: Any
 ) -> Frontier:
     """Solve n points with caps between those of two points; new points get new ids."""
+    check_count(n, "n", most=MOST_POINTS)
+    ends = _ends(front, between)
     setup = same_problem(front, X, y, sensitive_features, sample_weight)
     newton = replace(front.facts.newton, overshoot=0.0)
     problem = working_problem(setup, newton)
-    first, second = (front.place(i) for i in between)
+    first, second = ends
     caps_of = path_caps_of(front, problem)
     W = problem.from_user(weights_of(front))
     solver = newton.solver(problem, W[int(np.argmin(front.loss))])
     none = np.zeros(len(solver.rows.b))
     last, end = (Knot(solver.evaluate(W[i], none), caps_of[i], Status.RUNNING, False) for i in (first, second))
     knots = []
-    for share in np.linspace(0.0, 1.0, check_count(n, "n") + 2)[1:-1]:
+    for share in np.linspace(0.0, 1.0, n + 2)[1:-1]:
         target = Target.from_caps(((1.0 - share) * caps_of[first] + share * caps_of[second])[None])
         knot = solve_knot(solver, last, target)
         knot = knot if knot.status.solved else solve_knot(solver, end, target)
@@ -85,6 +87,16 @@ def refine_between(
             last = knot
             knots.append(knot)
     return _joined(front, setup, knots)
+
+
+def _ends(front: Frontier, between: Any) -> tuple[int, int]:
+    """Return the rows of the two points that new ones are to lie between."""
+    if not isinstance(between, (tuple, list)) or len(between) != 2:
+        raise refuse("between", between, "two ids such as (3, 4)")
+    first, second = (front.place(each) for each in between)
+    if first == second:
+        raise refuse("between", between, "two different ids")
+    return first, second
 
 
 def _joined(front: Frontier, setup: Setup, knots: list[Any]) -> Frontier:

@@ -12,7 +12,16 @@ from ..exceptions import InputError
 from ..measures.figures import larger_is_better
 from ..measures.skill import trivial
 from ..objectives import Array
-from ..validation import check_preferences
+from ..validation import (
+    check_confidence,
+    check_flag,
+    check_mapping,
+    check_number,
+    check_positive,
+    check_preferences,
+    check_text,
+    refuse,
+)
 
 if TYPE_CHECKING:
     from .frontier import Frontier
@@ -45,6 +54,10 @@ def chosen_place(
     rules: dict[str, Any] = {"id": id, "at_most": at_most, "at_least": at_least, "least": least, "most": most}
     rules |= {"within": within, "preference": preference, "knee": knee}
     rule = one_rule(rules)
+    if confidence is not None:
+        check_confidence(confidence)
+    if on is not None:
+        front.record(on)
     if id is not None:
         return front.place(id)
     if rule == "preference":
@@ -121,8 +134,8 @@ def by_columns(
 
 def _bounds(rules: Mapping[str, Any]) -> Iterator[tuple[str, float, float]]:
     """Return bounds with 1 for a largest value that is allowed and -1 for a smallest."""
-    yield from ((name, float(bound), 1.0) for name, bound in (rules["at_most"] or {}).items())
-    yield from ((name, float(bound), -1.0) for name, bound in (rules["at_least"] or {}).items())
+    yield from ((name, bound, 1.0) for name, bound in (rules["at_most"] or {}).items())
+    yield from ((name, bound, -1.0) for name, bound in (rules["at_least"] or {}).items())
 
 
 def _check_directions(rules: Mapping[str, Any]) -> None:
@@ -178,14 +191,29 @@ def _nothing(
     )
 
 
+def _check_kinds(rules: Mapping[str, Any]) -> None:
+    """Refuse rules of which a part is not of the kind that it has to be."""
+    check_flag(rules["knee"], "knee")
+    for name in ("least", "most"):
+        if rules[name] is not None and not check_text(rules[name], name, "the name of a column"):
+            raise refuse(name, rules[name], "the name of a column")
+    for name in ("at_most", "at_least", "within"):
+        if rules[name] is None:
+            continue
+        if not check_mapping(rules[name], name, "{'tpr_gap': 0.02}"):
+            raise refuse(name, rules[name], "at least one column, such as {'tpr_gap': 0.02}")
+        for column, value in rules[name].items():
+            check_number(value, f"{name} of {column}")
+            if name == "within":
+                check_positive(value, f"{name} of {column}", zero=True)
+
+
 ALONE = ("id", "preference", "knee")
 
 
 def one_rule(rules: Mapping[str, Any]) -> str:
     """Return the name of the rule that was given; rules on columns go together and are called "columns"."""
-    for name in ("at_most", "at_least", "within"):
-        if rules[name] is not None and not isinstance(rules[name], Mapping):
-            raise InputError(f"{name} is {rules[name]!r}, expected a mapping such as {{'tpr_gap': 0.02}}.")
+    _check_kinds(rules)
     given = [name for name, value in rules.items() if value is not None and value is not False]
     alone = [name for name in given if name in ALONE]
     if given == ["within"]:

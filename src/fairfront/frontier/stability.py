@@ -14,12 +14,15 @@ from ..problems.samples import Samples
 from ..progress import progress_bar
 from ..solvers.aiming import working_problem
 from ..solvers.refits import refit
-from ..validation import check_count
+from ..validation import check_confidence, check_count, check_progress, check_seed
 from .cutoffs import decide_at
 from .refining import path_caps_of, same_problem, weights_of
 
 if TYPE_CHECKING:
     from .frontier import Frontier
+
+
+MOST_REFITS = 100_000
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,10 @@ def bootstrap_frontier(
     progress: bool | Literal["auto"],
 ) -> Stability:
     """Refit all points n times, rows drawn with replacement inside each (group, label) cell."""
-    check_count(n, "n")
+    check_count(n, "n", most=MOST_REFITS)
+    check_confidence(confidence)
+    check_seed(random_state)
+    check_progress(progress)
     setup = same_problem(front, X, y, sensitive_features, sample_weight)
     newton = replace(front.facts.newton, tol=1e-7)
     problem = working_problem(setup, newton)

@@ -10,13 +10,20 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError, require
-from ..objectives import Groups, Task, proxy_sentences, take_groups, warn_of_proxies
-from ..validation import check_count, weighted_rows
+from ..exceptions import require
+from ..objectives import Groups, Task, check_groups, proxy_sentences, take_groups, warn_of_proxies
+from ..validation import (
+    BACKENDS,
+    check_choice,
+    check_confidence,
+    check_count,
+    check_flag,
+    check_seed,
+    weighted_rows,
+)
 from .disclosure import LIMIT, ROUNDED, check_small
 from .gathering import gathered
 from .html import audit_html
-from .intervals import check_confidence
 from .judged import Judged, read_judged
 from .lines import Lines, lines_of
 from .operating import Operating, Side
@@ -30,6 +37,7 @@ from .tabulating import GroupTable, Settings, tabulate
 from .words import found_sentences, idle_sentence, notion_sentences, pooled_sentences, reference_sentences
 from .worst import Worst
 
+MOST_RESAMPLES = 100_000
 WEIGHTED = "Rates are weighted by the sample weights, and intervals rest on effective rows (Kish); counts are rows."
 WORDS = {
     r"^y\b": "y_true",
@@ -127,7 +135,7 @@ class Audit:
 
         Counts are exact, small ones too; use `to_dict`, or the frame of `published()`, for anything you share.
         """
-        require(backend, backend, f"to_frame(backend={backend!r})")
+        require(check_choice(backend, "backend", BACKENDS), backend, f"to_frame(backend={backend!r})")
         table = self._table(attribute)
         columns = {name: values.tolist() for name, values in table.columns.items()}
         numbers = {k: [None if v != v else v for v in values] for k, values in columns.items()}
@@ -136,9 +144,7 @@ class Audit:
     def _table(self, attribute: str | None) -> GroupTable:
         if attribute is None and len(self.groups) == 1:
             return next(iter(self.groups.values()))
-        if attribute not in self.groups:
-            raise InputError(f"attribute is {attribute!r}, expected one of {', '.join(self.groups)}.")
-        return self.groups[attribute]
+        return self.groups[str(check_choice(attribute, "attribute", self.groups))]
 
     def to_dict(self, *, small: int = LIMIT) -> dict[str, Any]:
         """Return everything as plain values for JSON, with words where there is no value.
@@ -216,8 +222,9 @@ def audit(
     1.0
     """
     warn_of_proxies(sensitive_features)
-    resampling = Resampling(check_count(n_resamples, "n_resamples"), _check_seed(random_state))
-    settings = Settings(check_confidence(confidence), simultaneous, resampling)
+    resampling = Resampling(check_count(n_resamples, "n_resamples", most=MOST_RESAMPLES), check_seed(random_state))
+    settings = Settings(check_confidence(confidence), check_flag(simultaneous, "simultaneous"), resampling)
+    check_groups(groups)
     with reworded(WORDS):
         here = gathered(
             y_true=y_true,
@@ -256,10 +263,6 @@ def _without_idle(judged: Judged, columns: dict[str, Any]) -> tuple[Judged, dict
         return judged, columns, ()
     some = {name: None if each is None else take_groups(each, rows, n) for name, each in columns.items()}
     return judged.take(rows), some, (idle_sentence(n - len(rows)),)
-
-
-def _check_seed(random_state: Any) -> int | None:
-    return None if random_state is None else check_count(random_state, "random_state", least=0)
 
 
 def _published(result: Audit, judged: Judged, settings: Settings, levels: dict[str, NDArray[np.intp]]) -> Audit:

@@ -19,6 +19,7 @@ Axes, in this order: model (N), group (c, those without a group last), label or 
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..objectives import Array
 from ..objectives.cells import FEWEST
+from ..validation import shown
 
 LIMIT = FEWEST
 STEP = 5
@@ -43,10 +45,10 @@ EXACT = (
 
 def check_small(small: Any) -> int:
     """Return the limit below which counts are rounded: `LIMIT`, or 0 for exact counts."""
-    if isinstance(small, bool) or small not in (0, LIMIT):
+    if not isinstance(small, Integral) or isinstance(small, bool) or small not in (0, LIMIT):
         raise InputError(
-            f"small is {small!r}, expected {LIMIT} (counts below it are rounded) or 0 (exact counts, for use where "
-            "the rows are kept)."
+            f"small is {shown(small)}, expected {LIMIT} (counts below it are rounded) or 0 (exact counts, for use "
+            "where the rows are kept)."
         )
     return int(small)
 

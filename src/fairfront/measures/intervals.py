@@ -8,7 +8,6 @@ Every interval is approximate and holds for rows drawn independently from the po
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +15,7 @@ from scipy.special import ndtri
 
 from ..exceptions import InputError
 from ..objectives import Array
-from ..validation import check_weights
+from ..validation import check_confidence, check_weights
 from .rates import GroupRates, RateSums, rate_sums
 from .sums import as_models, membership, ratio, weighted_sums
 
@@ -218,13 +217,6 @@ def share_of(s: ArrayLike, n: ArrayLike) -> Array:
 def normal_quantile(confidence: float) -> float:
     """Return z with P(|normal| < z) = confidence."""
     return float(ndtri(0.5 + check_confidence(confidence) / 2.0))
-
-
-def check_confidence(confidence: float) -> float:
-    """Return a confidence between 0 and 1, or say what was found instead."""
-    if not isinstance(confidence, Real) or not 0.0 < confidence < 1.0:
-        raise InputError(f"confidence is {confidence!r}, expected a number between 0 and 1, such as 0.95.")
-    return confidence
 
 
 def _counts(successes: ArrayLike, n: ArrayLike) -> tuple[Array, Array]:

@@ -12,7 +12,15 @@ from sklearn.utils.multiclass import type_of_target
 
 from ..exceptions import InputError
 from ..objectives import Array, Task
-from ..validation import as_numbers, check_labels, check_weights, factorize
+from ..validation import (
+    as_numbers,
+    check_choice,
+    check_favourable,
+    check_labels,
+    check_weights,
+    factorize,
+    shape_of,
+)
 from .operating import Operating, Side, check_side, decide
 from .rewording import reworded
 from .tallies import ScoredRows
@@ -78,11 +86,12 @@ def read_judged(
 ) -> Judged:
     """Tell labels, scores and predictions apart and make decisions of them."""
     operating = operating or Operating()
-    if task not in (None, "classification", "regression"):
-        raise InputError(f"task is {task!r}, expected 'classification' or 'regression'.")
-    n = np.shape(given)[0] if np.ndim(given) else 0
-    if not n or np.shape(y_true)[:1] != (n,):
-        found = f"y_true has shape {np.shape(y_true)} and scores_or_labels {np.shape(given)}"
+    if task is not None:
+        check_choice(task, "task", ("classification", "regression"))
+    shape, other = shape_of(given, "scores_or_labels"), shape_of(y_true, "y_true")
+    n = shape[0] if shape else 0
+    if not n or other[:1] != (n,):
+        found = f"y_true has shape {other} and scores_or_labels {shape}"
         raise InputError(f"{found}, expected one value per row in both, and at least one row.")
     labels, weight = check_labels(y_true, n), check_weights(sample_weight, n)
     if task == "regression" or (task is None and _continuous(labels)):
@@ -167,9 +176,7 @@ def _favourable(classes: list[Any], favourable: Any, side: Side | None) -> tuple
         raise InputError(f"y_true has one class only ({classes[0]!r}), expected 2 or more.")
     if favourable is None:
         return (0, "below") if side is not None and check_side(side) == "below" else (1, "above")
-    if favourable not in classes:
-        raise InputError(f"favourable is {favourable!r}, expected one of the labels {', '.join(map(repr, classes))}.")
-    good = classes.index(favourable)
+    good = check_favourable(favourable, classes)
     return good, ("above" if good else "below") if side is None else check_side(side)
 
 

@@ -98,8 +98,6 @@ class Counts:
 
 def lines_of(sensitive_features: object, n: int, groups: Groups) -> tuple[Lines, ...]:
     """Resolve groups, keeping those that are too few and rows without a group as lines of their own."""
-    if not isinstance(groups, Groups):
-        raise InputError(f"groups is {groups!r}, expected fairfront.Groups(...); give columns as sensitive_features.")
     attributes = replace(groups, min_size=1).resolve(sensitive_features, n)
     soft = isinstance(sensitive_features, GroupProbabilities)
     return tuple(_lines(attribute, groups.min_size, soft) for attribute in attributes)

@@ -8,15 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array
-from ..validation import as_numbers, check_positive, check_weights
+from ..validation import (
+    as_numbers,
+    check_choice,
+    check_number,
+    check_positive,
+    check_share,
+    check_weights,
+    refuse,
+)
 from .sums import as_models, blocks
 
 Side = Literal["above", "below"]
@@ -153,9 +160,7 @@ def one_number(cutoff: Any) -> float:
     found = as_numbers(cutoff, "cutoff", "expected one number")
     if found.ndim:
         raise InputError(f"cutoff has shape {found.shape}, expected one number: the same for every group.")
-    if not np.isfinite(found):
-        raise InputError(f"cutoff is {found:g}, expected a finite number.")
-    return float(found)
+    return check_number(cutoff, "cutoff")
 
 
 def check_cutoff(cutoff: Any, scores: Array) -> float:
@@ -177,9 +182,7 @@ def decide(scores: ArrayLike, cutoffs: ArrayLike, side: Side = "above") -> NDArr
 
 def check_rate(approval_rate: Any) -> float:
     """Return a share of people between 0 and 1."""
-    if not isinstance(approval_rate, Real) or not 0.0 <= float(approval_rate) <= 1.0:
-        raise InputError(f"approval_rate is {approval_rate!r}, expected a share of people between 0 and 1.")
-    return float(approval_rate)
+    return check_share(approval_rate, "approval_rate", of=" of people", zero=True, one=True)
 
 
 def cutoffs_for_rate(
@@ -233,16 +236,14 @@ def cutoffs_for_costs(
 
 def check_side(side: Any) -> Side:
     """Return the side of the cut-off that is favourable."""
-    if side not in ("above", "below"):
-        raise InputError(f"favourable_side is {side!r}, expected 'above' or 'below' the cut-off.")
-    return "above" if side == "above" else "below"
+    return "above" if check_choice(side, "favourable_side", get_args(Side)) == "above" else "below"
 
 
 def check_costs(costs: Mapping[str, float]) -> tuple[float, float]:
     """Return the costs of a false positive and of a false negative."""
     names = ("false_positive", "false_negative")
     if not isinstance(costs, Mapping) or set(costs) != set(names):
-        raise InputError(f"costs is {costs!r}, expected a mapping with {names[0]!r} and {names[1]!r}.")
+        raise refuse("costs", costs, f"a mapping with {names[0]!r} and {names[1]!r}")
     found = [check_positive(costs[name], f"costs[{name!r}]", zero=True) for name in names]
     if not any(found):
         raise InputError("costs are both 0, expected at least one above 0.")

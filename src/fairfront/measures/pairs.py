@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..objectives import Array, Task
+from ..validation import refuse
 from .contrasts import PerGroup
 from .figures import larger_is_better
 from .rates import ClassRates, GroupRates
@@ -43,6 +44,8 @@ def worst_pair(record: Evaluation, column: str, model: int, task: Task) -> Pair 
     attribute = name.rpartition(".")[0] or next(iter(record.groups))
     kind, rates = name.rpartition(".")[2], record.groups[attribute]
     rate = "selection" if kind == "selection_ratio" else kind.removesuffix("_gap")
+    if rate not in rates.names:
+        raise refuse("name", column, "a gap or a ratio between groups, such as 'tpr_gap'")
     values = rates.rate(rate)[model]
     k = None
     if values.ndim == 2:
@@ -76,8 +79,12 @@ def _rows_about(rates: PerGroup, rate: str, task: Task, k: int | None) -> tuple[
 
 def _worst_column(record: Evaluation, column: str, model: int) -> str:
     """Return the column of one attribute behind a bare name."""
+    if not isinstance(column, str):
+        raise refuse("name", column, "the name of a gap or a ratio")
     if column in record.columns:
         return column
     parts = [name for name in record.columns if name.rpartition(".")[2] == column]
+    if not parts:
+        raise refuse("name", column, f"one of {', '.join(record.columns)}")
     sign = -1.0 if larger_is_better(column) else 1.0
     return max(parts, key=lambda name: np.nan_to_num(sign * record.columns[name][model], nan=-np.inf))

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..objectives import Array
-from .intervals import Interval, Sizes, check_confidence, katz, rows_behind
+from ..validation import check_confidence
+from .intervals import Interval, Sizes, katz, rows_behind
 from .rates import GroupRates
 
 

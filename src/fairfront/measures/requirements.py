@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ..exceptions import InputError
+from ..validation import check_text
 from .figures import RATIOS
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def parse_requirement(text: str) -> Requirement:
 
     ``.lower`` goes with ``>=`` and ``.upper`` with ``<=``: the end that has to hold.
     """
-    found = FORM.match(text)
+    found = FORM.match(check_text(text, "requirement", 'a text such as "selection_ratio.lower>=0.80"'))
     if found is None:
         raise InputError(
             f"requirement {text!r} cannot be read, expected [attribute.]figure[.lower|.upper]>=number or <=number, "

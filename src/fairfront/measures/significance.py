@@ -15,7 +15,8 @@ from scipy.stats import fisher_exact
 
 from ..exceptions import InputError
 from ..objectives import Array
-from .intervals import Interval, Sizes, check_confidence, newcombe, normal_quantile, rows_behind, share_of
+from ..validation import check_confidence
+from .intervals import Interval, Sizes, newcombe, normal_quantile, rows_behind, share_of
 from .rates import GroupRates, group_rates
 from .sums import ratio
 

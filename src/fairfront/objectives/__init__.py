@@ -4,7 +4,7 @@ from .algebra import Algebra
 from .cells import Atoms, Cells, find_atoms
 from .covariance import ScoreCovariance
 from .gaps import GAPS, Gap
-from .groups import Attribute, Groups, take_groups
+from .groups import Attribute, Groups, check_groups, take_groups
 from .labels import Array, Task
 from .layout import Layout, build
 from .losses import LOSSES, Loss
@@ -34,6 +34,7 @@ __all__ = [
     "ScoreCovariance",
     "Task",
     "build",
+    "check_groups",
     "compared_rows",
     "count_in_words",
     "find_atoms",

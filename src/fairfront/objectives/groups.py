@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import GroupWarning, InputError
-from ..validation import as_columns, check_count, check_flag, factorize, refuse
+from ..validation import as_columns, check_count, check_flag, check_instance, factorize, refuse
 from .labels import Array
 from .proxies import GroupProbabilities
 from .small_counts import count_in_words
@@ -236,9 +236,17 @@ def _crossed(columns: dict[str, NDArray[Any]]) -> NDArray[Any]:
     return joined
 
 
+def check_groups(groups: Any) -> Groups | None:
+    """Return how columns become groups, None where that was not said."""
+    expected = "fairfront.Groups(reference=..., cross=..., min_size=...)"
+    return None if groups is None else check_instance(groups, Groups, "groups", expected)
+
+
 def take_groups(sensitive_features: Any, rows: NDArray[Any], n: int | None) -> Any:
     """Return the groups of some of n rows, columns or probabilities; None for n leaves lengths unchecked."""
     if isinstance(sensitive_features, GroupProbabilities):
+        if n is not None and len(sensitive_features) != n:
+            raise InputError(f"GroupProbabilities has {len(sensitive_features)} rows, expected {n}, as many as X.")
         return sensitive_features.take(rows)
     columns = as_columns(sensitive_features, "sensitive_features", n=n)
     return {name: values[rows] for name, values in columns.items()}

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..frontier.selection import plain_place
+from ..frontier.stability import Stability
 from ..measures.intervals import error_interval
 from ..objectives import Array
+from ..validation import check_confidence, check_flag, check_instance
 from .style import CHOSEN, PLAIN, SOLVED, VISITED, axes_of, evaluation_name, label_of, tidy
 
 if TYPE_CHECKING:
     from ..frontier import Frontier
-    from ..frontier.stability import Stability
 
 
 def plot_points(
@@ -47,6 +48,10 @@ def plot_points(
     stability : Stability, optional
         What `Frontier.stability` returned: its band of the training loss or gap is drawn.
     """
+    check_flag(bands, "bands")
+    check_confidence(confidence)
+    if stability is not None:
+        check_instance(stability, Stability, "stability", "what Frontier.stability returned")
     axes = axes_of(ax, "plot_points")
     x = front.facts.gap_column if x is None else x
     across, up = front.column(x, on), front.column(y, on)

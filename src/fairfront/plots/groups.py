@@ -10,6 +10,7 @@ from ..exceptions import InputError
 from ..frontier.selection import plain_place
 from ..measures import GroupRates, wilson
 from ..measures.intervals import DENOMINATORS, rows_behind
+from ..validation import check_choice, check_confidence
 from .style import CHOSEN, VISITED, axes_of, evaluation_name, tidy
 
 if TYPE_CHECKING:
@@ -50,8 +51,8 @@ def plot_groups(
     confidence : float
         Of each interval on its own.
     """
-    if rate not in WORDS:
-        raise InputError(f"rate is {rate!r}, expected one of {', '.join(WORDS)}.")
+    check_choice(rate, "rate", WORDS)
+    check_confidence(confidence)
     name = evaluation_name(front, on)
     rates, sizes = _rates(front, name, attribute, rate)
     axes = axes_of(ax, "plot_groups")
@@ -76,9 +77,7 @@ def _count(n: float) -> str:
 def _rates(front: Frontier, on: str, attribute: str | None, rate: str) -> tuple[GroupRates, Any]:
     groups = front.evaluations[on].groups
     name = next(iter(groups)) if attribute is None else attribute
-    if name not in groups:
-        raise InputError(f"attribute is {name!r}, expected one of {', '.join(groups)}.")
-    found = groups[name]
+    found = groups[check_choice(name, "attribute", groups)]
     if not isinstance(found, GroupRates):
         raise InputError("bars are for shares of decisions, expected a classifier's frontier, found regression.")
     sizes = front.evaluations[on].sizes.get(name) if rate in DENOMINATORS else None

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..exceptions import InputError, require
+from ..validation import check_choice
 from .frontier import plot_points
 from .groups import plot_groups
 
@@ -17,9 +18,7 @@ if TYPE_CHECKING:
 def plot_frontier(front: Frontier, *, kind: Literal["points", "panels", "groups"] = "points", **options: Any) -> Any:
     """Draw a frontier and return the axes; options are those of `plot_points`, `plot_panels` or `plot_groups`."""
     kinds: dict[str, Callable[..., Any]] = {"points": plot_points, "panels": plot_panels, "groups": plot_groups}
-    if kind not in kinds:
-        raise InputError(f"kind is {kind!r}, expected one of {', '.join(kinds)}.")
-    return kinds[kind](front, **options)
+    return kinds[check_choice(kind, "kind", kinds)](front, **options)
 
 
 def plot_panels(

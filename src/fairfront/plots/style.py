@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..exceptions import InputError, require
+from ..validation import check_instance
 
 if TYPE_CHECKING:
     from ..frontier import Frontier
@@ -15,7 +16,9 @@ SOLVED, VISITED, PLAIN, CHOSEN = "#0072b2", "#999999", "#000000", "#d55e00"
 def axes_of(ax: Any, purpose: str, size: tuple[float, float] = (5.2, 4.0)) -> Any:
     """Return the axes given, or new ones."""
     pyplot = require("matplotlib.pyplot", "plot", purpose)
-    return pyplot.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
+    if ax is None:
+        return pyplot.subplots(figsize=size, layout="constrained")[1]
+    return check_instance(ax, require("matplotlib.axes", "plot", purpose).Axes, "ax", "axes of matplotlib")
 
 
 def tidy(ax: Any) -> Any:
@@ -29,10 +32,7 @@ def evaluation_name(front: Frontier, on: str | None) -> str:
     """Return the evaluation that rates come from."""
     if not front.evaluations:
         raise InputError("rates are not known yet, expected an evaluation; call front = front.evaluate(...) first.")
-    name = on or ("validation" if "validation" in front.evaluations else next(iter(front.evaluations)))
-    if name not in front.evaluations:
-        raise InputError(f"no evaluation {name!r}, expected one of {', '.join(front.evaluations)}.")
-    return name
+    return front.record(on).name
 
 
 def label_of(front: Frontier, name: str, on: str | None) -> str:

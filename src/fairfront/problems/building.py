@@ -25,6 +25,7 @@ from ..objectives import (
     Notion,
     Task,
     build,
+    check_groups,
     compared_rows,
     proxy_sentences,
     take_groups,
@@ -35,7 +36,6 @@ from ..validation import (
     check_choice,
     check_favourable,
     check_flag,
-    check_instance,
     check_labels,
     check_matrix,
     check_positive,
@@ -235,12 +235,6 @@ def _check_types(loss: Any, gap: Any, groups: Any) -> None:
         if not isinstance(value, (str, kind)):
             raise refuse(what, value, f"a name or a {kind.__name__}")
     check_groups(groups)
-
-
-def check_groups(groups: Any) -> Groups | None:
-    """Return how columns become groups, None where that was not said."""
-    expected = "Groups(reference=..., cross=..., min_size=...)"
-    return None if groups is None else check_instance(groups, Groups, "groups", expected)
 
 
 def feature_names(X: Any) -> tuple[str, ...] | None:

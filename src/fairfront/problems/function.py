@@ -11,6 +11,7 @@ from scipy.optimize import approx_fprime
 from ..exceptions import InputError
 from ..objectives import Algebra, Array
 from ..objectives.gaps import Identity
+from ..validation import as_numbers, refuse
 from .base import Point, gram
 
 Function = Callable[..., Any]
@@ -29,8 +30,9 @@ class FunctionProblem:
     """
 
     def __init__(self, functions: Function | Sequence[Function], x0: Array, jac: Any = None) -> None:
-        if not callable(functions) and not all(map(callable, np.ravel(np.array(functions, dtype=object)))):
-            raise InputError(f"functions is {functions!r}, expected a callable or a sequence of callables.")
+        _check_functions(functions, "functions", "a callable or a sequence of callables")
+        if jac is not None and jac is not True:
+            _check_functions(jac, "jac", "None, True, a callable or one per objective")
         self.functions, self.jac = functions, jac
         self.K, self.d = 1, x0.size
         values, J = self.evaluate(x0.reshape(-1))
@@ -63,14 +65,15 @@ class FunctionProblem:
 
     def _values(self, x: Array) -> Array:
         parts = self.functions(x) if callable(self.functions) else [f(x) for f in self.functions]
-        return np.atleast_1d(np.asarray(parts, dtype=np.float64)).reshape(-1)
+        return np.atleast_1d(as_numbers(parts, "what functions return")).reshape(-1)
 
     def _with_gradients(self, x: Array) -> tuple[Array, Array]:
-        if callable(self.functions):
-            values, J = self.functions(x)
-        else:
-            values, J = zip(*(f(x) for f in self.functions), strict=True)
-        flat = np.asarray(values, dtype=np.float64).reshape(-1)
+        whole = callable(self.functions)
+        found = [self.functions(x)] if callable(self.functions) else [f(x) for f in self.functions]
+        if not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in found):
+            raise InputError("functions do not return pairs, expected (value, gradient) where jac is True.")
+        values, J = found[0] if whole else tuple(zip(*found, strict=True))
+        flat = as_numbers(values, "what functions return").reshape(-1)
         return flat, _shaped(J, len(flat), self.d)
 
     def cells(self, W: Array) -> Point:
@@ -85,8 +88,14 @@ class FunctionProblem:
         return np.asarray(point.W - np.einsum("rk,rkd->rd", beta, point.D).reshape(point.W.shape))
 
 
+def _check_functions(given: Any, what: str, expected: str) -> None:
+    several = isinstance(given, Sequence) and not isinstance(given, str) and all(map(callable, given))
+    if not callable(given) and not (several and len(given)):
+        raise refuse(what, given, expected)
+
+
 def _shaped(J: Any, m: int, d: int) -> Array:
-    array = np.asarray(J, dtype=np.float64)
+    array = as_numbers(J, "what jac returns")
     if array.size != m * d or (array.ndim == 2 and array.shape != (m, d)):
         raise InputError(f"jac has shape {array.shape}, expected ({m}, {d}): one row per objective.")
     return array.reshape(m, d)

@@ -4,13 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal
+from numbers import Real
+from typing import Any, Literal, get_args
+
+import numpy as np
 
 from ..exceptions import InputError
+from ..frontier.stability import MOST_REFITS
 from ..measures.operating import Operating, check_costs
 from ..objectives import LOSSES, NOTIONS, Groups
+from ..objectives.notions import Surrogate
 from ..objectives.small_counts import FEWEST
-from ..tables.reading import MISSING
+from ..tables.reading import MISSING, check_delimiter
+from ..tables.splitting import parse_split
+from ..validation import (
+    MOST_POINTS,
+    check_choice,
+    check_count,
+    check_flag,
+    check_names,
+    check_positive,
+    check_text,
+    refuse,
+)
 
 Model = Literal["linear", "boosting"]
 Names = tuple[str, ...]
@@ -59,7 +75,7 @@ class Settings:
     cross: bool = False
     min_size: int = 30
     notion: tuple[str, ...] = ()
-    surrogate: Literal["loss", "rate"] = "loss"
+    surrogate: Surrogate = "loss"
     loss: str = "logistic"
     model: Model = "linear"
     ridge: float | None = None
@@ -83,6 +99,7 @@ class Settings:
     costs: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
+        self._check_kinds()
         LOSSES[self.loss]
         if self.regression:
             self.operating.refuse("values to be predicted (regression)")
@@ -92,19 +109,17 @@ class Settings:
             object.__setattr__(self, "notion", (usual,))
         for name in self.notion:
             NOTIONS[name]
-        if self.min_size < FEWEST:
+        if check_count(self.min_size, "min_size") < FEWEST:
             raise InputError(
                 f"min_size is {self.min_size}, expected at least {FEWEST}: figures of fewer people are not written "
                 "to files."
             )
-        if self.model not in ("linear", "boosting"):
-            raise InputError(f"unknown model {self.model!r}, expected 'linear' or 'boosting'.")
+        check_choice(self.model, "model", get_args(Model))
         if self.posteriors and (self.model != "boosting" or self.regression):
             found = "a regression" if self.regression else f"the model {self.model!r}"
             raise InputError(f"posteriors are for boosted trees and classes, found {found}; leave them out.")
         self._refuse_idle()
-        if self.surrogate not in ("loss", "rate"):
-            raise InputError(f"unknown surrogate {self.surrogate!r}, expected 'loss' or 'rate'.")
+        check_choice(self.surrogate, "surrogate", get_args(Surrogate))
         self._check_probabilities()
         if self.target in self.compared:
             raise InputError(f"{self.target!r} is the target and a group column, expected two different columns.")
@@ -115,6 +130,26 @@ class Settings:
             raise InputError(
                 f"favourable is missing, expected the value of {self.target!r} that is good for the person."
             )
+
+    def _check_kinds(self) -> None:
+        """Refuse values that are not of the kind that a setting has to be, before any row is read."""
+        for name in ("cross", "use_sensitive", "posteriors"):
+            check_flag(getattr(self, name), name)
+        for name, given in (("target", self.target), ("weight", "-" if self.weight is None else self.weight)):
+            if not check_text(given, name, "the name of a column"):
+                raise refuse(name, given, "the name of a column")
+        if not (self.favourable is None or isinstance(self.favourable, (str, Real, np.generic))):
+            raise refuse("favourable", self.favourable, f"one value of {self.target!r}")
+        if self.ridge is not None:
+            check_positive(self.ridge, "ridge", zero=True)
+        if self.n_points is not None:
+            check_count(self.n_points, "n_points", least=2, most=MOST_POINTS)
+        if self.stability is not None:
+            check_count(self.stability, "stability", least=0, most=MOST_REFITS)
+        check_count(self.max_fits, "max_fits", least=2)
+        check_count(self.seed, "seed", least=0)
+        check_delimiter(self.delimiter)
+        parse_split(self.split)
 
     def _refuse_idle(self) -> None:
         """Refuse options that the model would not read."""
@@ -188,7 +223,7 @@ def parse_attributes(
     if groups is not None:
         names, references = parse_groups(groups, words[0])
         return names, (), references
-    given = probabilities.split(",") if isinstance(probabilities, str) else list(probabilities or ())
+    given = probabilities.split(",") if isinstance(probabilities, str) else check_names(probabilities, words[1])
     parts = [each.strip() for each in given if each.strip()]
     marked = [each.removesuffix(":ref") for each in parts if each.endswith(":ref")]
     columns = tuple(each.removesuffix(":ref") for each in parts)
@@ -221,7 +256,7 @@ def parse_groups(
     text: str | Iterable[str], what: str = "groups"
 ) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     """Read ``sex,race:ref=White`` into columns and reference groups."""
-    parts = text.split(",") if isinstance(text, str) else list(text)
+    parts = text.split(",") if isinstance(text, str) else check_names(text, what)
     names, references = [], []
     for part in (each.strip() for each in parts if each.strip()):
         name, colon, rest = part.partition(":")

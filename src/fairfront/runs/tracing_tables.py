@@ -22,7 +22,7 @@ from ..solvers import Newton
 from ..storage.checkpoints import check_checkpoint
 from ..tables.reading import open_source
 from ..tracing import trace
-from ..validation import is_dask
+from ..validation import check_names, check_progress, is_dask
 from .manifest import manifest_of
 from .options import shortlist
 from .preparing import Part, Prepared, prepare
@@ -74,9 +74,10 @@ def trace_table(
         `Run.options` lists what to choose among, `Run.select` gives the model.
     """
     names, proxies, references = parse_attributes(groups, group_probabilities)
-    for key in ("notion", "drop", "allow", "text", "numbers"):
+    check_progress(progress)
+    for key in ("notion", "drop", "allow", "text", "numbers", "missing"):
         if key in settings:
-            settings[key] = (settings[key],) if isinstance(settings[key], str) else tuple(settings[key])
+            settings[key] = check_names(settings[key], key)
     if "costs" in settings:
         settings["costs"] = as_costs(settings["costs"])
     settings |= {"groups": names, "group_probabilities": proxies, "reference": references}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from ..exceptions import InputError
 from ..objectives import Algebra, Array
 from ..problems import LinearProblem, Setup
-from ..validation import check_positive, check_preferences
+from ..validation import MOST_POINTS, check_count, check_positive, check_preferences, shown
 from .loop import run
 from .newton import Newton
 from .paper import PaperPBPDO, PaperPDO
@@ -95,10 +96,10 @@ def aim(
 
 
 def _count(preferences: Any) -> int:
-    if isinstance(preferences, (int, np.integer)) and not isinstance(preferences, bool) and preferences >= 1:
-        return int(preferences)
+    if isinstance(preferences, Integral):
+        return check_count(preferences, "preferences", most=MOST_POINTS)
     raise InputError(
-        f"preferences is {preferences!r}, expected a number of starts for a solver without preferences; "
+        f"preferences is {shown(preferences)}, expected a number of starts for a solver without preferences; "
         "use solver='pb_pdo' for preference vectors."
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..exceptions import InputError
 from ..problems import Setup
+from ..validation import refuse
 from . import SOLVERS, PaperPDO, Solver, Weighting
 
 LINEAR = ("surrogate", "preferences", "preference", "n_points", "ridge", "fit_intercept", "path")
@@ -16,11 +17,19 @@ SEARCH = ("max_fits", "cv", "drive", "fit_params", "shared_trees", "posteriors",
 """What only the weighted fits of an estimator have."""
 
 
+def as_solver(solver: str | Solver) -> Any:
+    """Return the solver by name or as given; a search in weights is for estimators."""
+    if isinstance(solver, type) or not (isinstance(solver, str) or hasattr(solver, "needs")):
+        raise refuse("solver", solver, "a name or an instance such as ff.Newton()")
+    chosen: Any = SOLVERS[solver]() if isinstance(solver, str) else solver
+    if isinstance(chosen, Weighting):
+        raise InputError("a Weighting searches the weights of an estimator, found none; give estimator=.")
+    return chosen
+
+
 def resolve_solver(solver: str | Solver, setup: Setup) -> Any:
     """Return the solver by name or as given, checked against what was asked of it."""
-    if isinstance(solver, type) or not (isinstance(solver, str) or hasattr(solver, "needs")):
-        raise InputError(f"solver is {solver!r}, expected a name or an instance such as ff.Newton().")
-    chosen: Any = SOLVERS[solver]() if isinstance(solver, str) else solver
+    chosen = as_solver(solver)
     algebra = setup.problem.algebra
     if not algebra.gap.even and not isinstance(chosen, PaperPDO):
         raise InputError(
@@ -43,8 +52,8 @@ def resolve_search(owner: Callable[..., Any], given: Mapping[str, Any]) -> Weigh
         if _asked_for(owner, given, ("max_fits",)) is not None:
             raise InputError("max_fits and a Weighting were given, expected one; set Weighting(max_fits=...).")
         return solver
-    if solver != "newton":
-        raise InputError(f"solver is {solver!r}, expected none or a Weighting with an estimator.")
+    if not isinstance(solver, str) or solver != "newton":
+        raise refuse("solver", solver, "none or a Weighting with an estimator")
     return Weighting(max_fits=given["max_fits"])
 
 

@@ -11,9 +11,10 @@ from ..exceptions import InputError
 from ..objectives import Array
 from ..problems import FunctionProblem
 from ..storage.checkpoints import Fingerprint
-from ..validation import as_numbers
-from . import PBPDO, SOLVERS, PaperPBPDO, Solver, Status, run
+from ..validation import as_numbers, check_seed
+from . import PBPDO, PaperPBPDO, Solver, Status, run
 from .aiming import single_target
+from .choosing import as_solver
 from .fingerprints import problem_fingerprint
 from .resuming import open_journal
 
@@ -68,10 +69,11 @@ def minimize(
         raise InputError(f"x0 has shape {np.shape(x0)} or is not finite, expected at least one finite number.")
     problem = FunctionProblem(functions, x, jac)
     name = solver if solver is not None else ("pdo" if preference is None else "pb_pdo")
-    chosen = SOLVERS[name]() if isinstance(name, str) else name
+    chosen = as_solver(name)
+    check_seed(random_state)
     if preference is None and isinstance(chosen, (PBPDO, PaperPBPDO)):
         raise InputError(f"solver {chosen.name!r} needs a preference, found None; give one, or use solver='pdo'.")
-    if preference is not None and np.ndim(preference) != 1:
+    if preference is not None and as_numbers(preference, "preference").ndim != 1:
         raise InputError(
             f"preference has shape {np.shape(preference)}, expected ({problem.algebra.m},): one number per objective."
         )

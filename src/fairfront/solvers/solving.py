@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from ..problems import LinearProblem, Setup, blas_threads
+from ..exceptions import InputError
+from ..objectives import Array
+from ..problems import FirstOrder, LinearProblem, Setup, blas_threads
 from ..problems.units import check_finite
 from ..storage.checkpoints import Fingerprint
-from . import SOLVERS, Newton, Outcome, Solver, run
+from ..validation import as_numbers, check_callable, check_seed, refuse
+from . import Newton, Outcome, Solver, run
 from .aiming import sided, single_target, working_problem
-from .choosing import resolve_solver
+from .choosing import as_solver, resolve_solver
 from .fingerprints import problem_fingerprint
 from .loop import OnIterate, check_needs
 from .resuming import open_journal
@@ -38,16 +41,22 @@ def solve(
     without either they go to the smallest gap. ``checkpoint`` and ``resume`` are those of `trace`; ``on_iterate`` is
     told of the steps that are taken, not of those recalled.
     """
-    chosen = SOLVERS[solver]() if isinstance(solver, str) else solver
-    first = given = None if start is None else np.asarray(start, dtype=np.float64)
+    chosen = as_solver(solver)
+    check_seed(random_state)
+    if on_iterate is not None:
+        check_callable(on_iterate, "on_iterate", "a function of the step, the runs and where they are")
+    if not isinstance(problem, (Setup, FirstOrder)):
+        raise refuse("problem", problem, "what linear_problem returns, or a problem with cells and move")
+    given = None if start is None else _start(start, problem.problem if isinstance(problem, Setup) else problem)
+    first, exact = given, None
+    work: Any = problem
+    stated: Any = problem
     if isinstance(problem, Setup):
         resolve_solver(chosen, problem)
         problem = sided(problem, chosen)
         work, stated = working_problem(problem, chosen), problem.problem
         exact = stated.framed()
         first = None if given is None else work.from_user(given)
-    else:
-        work, stated, exact = problem, problem, None
     target = single_target(work.algebra, chosen, preferences, max_gap)
 
     def owner() -> Fingerprint:
@@ -66,6 +75,17 @@ def solve(
                 outcome = polished(work, outcome, target, journal)
     check_finite(outcome.W, outcome.L)
     return replace(outcome, W=work.to_user(outcome.W)) if isinstance(problem, Setup) else outcome
+
+
+def _start(start: Any, problem: Any) -> Array:
+    """Return the weights that runs begin at, of one run (K, d) or of each (R, K, d)."""
+    W = as_numbers(start, "start")
+    if W.ndim not in (2, 3) or W.shape[-2:] != (problem.K, problem.d) or not np.isfinite(W).all():
+        raise InputError(
+            f"start has shape {W.shape} or is not finite, expected finite numbers ({problem.K}, {problem.d}), or one "
+            "such matrix per run."
+        )
+    return W
 
 
 def _in_user_units(work: LinearProblem, on_iterate: OnIterate | None) -> OnIterate | None:

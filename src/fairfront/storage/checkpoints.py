@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
+from ..validation import check_flag
 from .arrays import pack, unpack
 from .encoding import decode, encode
 from .folders import write_file
@@ -71,6 +72,7 @@ def _changed(ours: Mapping[str, str], its: Mapping[str, str]) -> list[str]:
 
 def check_checkpoint(path: Any, resume: bool) -> None:
     """Refuse a place for a checkpoint that cannot be used, before any work is done for it."""
+    check_flag(resume, "resume")
     if path is None:
         if resume:
             raise InputError("resume needs a checkpoint, found None; name the file to go on from.")

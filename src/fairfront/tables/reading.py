@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..exceptions import InputError
+from ..validation import check_names, check_path, shown
 from .arrow_reading import KINDS, ArrowSource
 from .csv_reading import CsvSource, opened
 from .frame_reading import FrameSource
@@ -48,10 +49,10 @@ def open_source(data: Any, *, delimiter: str | None = None, missing: Iterable[st
     missing : texts
         Cells that stand for a missing value.
     """
-    known = (missing,) if isinstance(missing, str) else tuple(missing)
+    known = check_names(missing, "missing", "texts such as 'NA'")
     if not isinstance(data, (str, PathLike)):
         return FrameSource(data, known)
-    path = Path(data).expanduser()
+    path = check_path(data, "data").expanduser()
     _check_file(path)
     try:
         return _open(path, delimiter, known)
@@ -97,10 +98,15 @@ def _check_packed(path: Path) -> None:
 
 
 def _delimiter(path: Path, given: str | None) -> str:
+    bare = path.name.lower().removesuffix(".gz")
+    return check_delimiter(given) or DELIMITED[Path(bare).suffix]
+
+
+def check_delimiter(given: Any) -> str | None:
+    """Return the character between cells, None where none was named."""
     if given is None:
-        bare = path.name.lower().removesuffix(".gz")
-        return DELIMITED[Path(bare).suffix]
-    found = SPELT.get(given, given)
+        return None
+    found = SPELT.get(given, given) if isinstance(given, str) else ""
     if len(found) != 1 or found in '"\r\n':
-        raise InputError(f"delimiter is {given!r}, expected one character such as ',' or ';', or the word tab.")
+        raise InputError(f"delimiter is {shown(given)}, expected one character such as ',' or ';', or the word tab.")
     return found

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
+from ..validation import check_text
 from .cells import number_of
 from .codes import dense
 from .dealing import Rows, dealt, main_atoms, seats, shuffled
@@ -182,7 +183,7 @@ class TimeSplit(Split):
 
 def parse_split(text: str) -> Split:
     """Read ``60/20/20``, ``time:COLUMN:D1,D2``, ``by:COLUMN`` or ``by:COLUMN:60/20/20``."""
-    kind, colon, rest = text.strip().partition(":")
+    kind, colon, rest = check_text(text, "split", "a text such as '60/20/20'").strip().partition(":")
     if not colon:
         return RandomSplit(_shares(kind))
     if kind == "by" and rest:

@@ -15,7 +15,6 @@ from ..objectives import Array
 from ..progress import Progress, progress_bar
 from ..solvers import PBPDO, Status, Target, run
 from ..solvers.aiming import TARGETS, tops
-from ..storage.folders import make_folder
 from ..validation import check_count, check_preferences
 from .assembling import assemble_modules
 from .backend import Module, Optimizer, Tensor, torch
@@ -120,7 +119,7 @@ def _file(folder: Any, name: str) -> Path | None:
         raise InputError(f"{place} is a file, expected a folder for the checkpoint of a trace; choose another name.")
     if not place.parent.is_dir():
         raise InputError(f"{place.parent} is not a folder, expected one to make {place.name!r} in; make it first.")
-    make_folder(place)
+    place.mkdir(exist_ok=True)
     return place / f"{name}.safetensors"
 
 

@@ -39,19 +39,29 @@ def as_native(data: Any, what: str, *, series: bool = False) -> Any:
         raise InputError(f"{what} has two columns {twice!r}, expected different names; rename one of them.") from error
 
 
+def shape_of(values: Any, what: str) -> tuple[int, ...]:
+    """Return the shape of what is or could be an array."""
+    return tuple(values.shape) if hasattr(values, "shape") else _read(values, what).shape
+
+
 def as_array(values: Any, what: str) -> NDArray[Any]:
     """Return an array as numpy's own, and anything else as an array of objects."""
+    refuse_masked(values, what)
+    if sparse.issparse(values):
+        raise InputError(f"{what} is a sparse matrix, expected an array; turn it into one with toarray().")
+    array = np.asarray(values) if hasattr(values, "__array__") else np.asarray(values, dtype=object)
+    refuse_kind(array.dtype, what)
+    return array
+
+
+def refuse_masked(values: Any, what: str) -> None:
+    """Refuse an array with masked entries, which numpy and scikit-learn would read as if there were no mask."""
     masked = int(np.ma.getmaskarray(values).sum()) if isinstance(values, np.ma.MaskedArray) else 0
     if masked:
         raise InputError(
             f"{what} is a masked array with {masked} masked entries, expected none; fill them (values.filled(...)) or "
             "drop those rows."
         )
-    if sparse.issparse(values):
-        raise InputError(f"{what} is a sparse matrix, expected an array; turn it into one with toarray().")
-    array = np.asarray(values) if hasattr(values, "__array__") else np.asarray(values, dtype=object)
-    refuse_kind(array.dtype, what)
-    return array
 
 
 def refuse_kind(dtype: np.dtype[Any], what: str, but: str = "") -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -14,118 +14,22 @@ from scipy import sparse
 from sklearn.utils.multiclass import type_of_target
 
 from ..exceptions import InputError
-from .arrays import Array, as_array, as_native, as_numbers, is_missing, refuse_kind
+from .arrays import Array, as_array, as_native, as_numbers, is_missing, refuse_kind, refuse_masked
+from .columns import factorize, one_dimensional
 from .options import check_positive, refuse, shown
 
-DENSE = 65_536
 SMALLEST, LARGEST = 1e-50, 1e50
 """Sizes of numbers whose fourth powers and sums are numbers too: weights, targets and columns are within them."""
-
-
-def as_columns(
-    data: Any, what: str, *, n: int | None = None, names: Sequence[str] | None = None
-) -> dict[str, NDArray[Any]]:
-    """Turn a frame, series, mapping, array or list into named one-dimensional columns."""
-    if data is None:
-        raise InputError(f"{what} is None, expected one value per row; {pass_hint(what)}")
-    if isinstance(data, Mapping):
-        columns = {str(k): _one_dimensional(v, f"{what}[{k!r}]") for k, v in data.items()}
-    else:
-        columns = _from_native(data, what, names)
-    if not columns:
-        raise InputError(f"{what} has no columns, expected at least one.")
-    rows, like = (n, "X") if n is not None else (len(next(iter(columns.values()))), "the first column")
-    for name, values in columns.items():
-        if len(values) != rows:
-            found = f"{what} column {name!r} has {len(values)} rows"
-            raise InputError(f"{found}, expected {rows}, as many as {like}.")
-    return columns
-
-
-def pass_hint(what: str) -> str:
-    """Say how sensitive features reach fit, also through a Pipeline."""
-    return (
-        f"pass them by keyword, fit(X, y, {what}=groups); through a Pipeline or a search, switch routing on with "
-        "sklearn.set_config(enable_metadata_routing=True) and pass the same keyword to its fit."
-    )
-
-
-def _from_native(data: Any, what: str, names: Sequence[str] | None) -> dict[str, NDArray[Any]]:
-    native = as_native(data, what, series=True)
-    if isinstance(native, nw.DataFrame):
-        return {str(c.name): _one_dimensional(c.to_numpy(), what) for c in native.iter_columns()}
-    if isinstance(native, nw.Series):
-        return {str(native.name or "group"): _one_dimensional(native.to_numpy(), what)}
-    array = _read(data, what)
-    if array.ndim == 1:
-        return {names[0] if names else "group": _tidy(array)}
-    if array.ndim != 2:
-        raise InputError(f"{what} has shape {array.shape}, expected (n,) or (n, columns).")
-    labels = list(names) if names else [f"group{j}" for j in range(array.shape[1])]
-    if array.shape[1] == 1 and not names:
-        labels = ["group"]
-    if len(labels) != array.shape[1]:
-        raise InputError(f"{what} has {array.shape[1]} columns, expected {len(labels)}, one per name.")
-    return {str(label): _tidy(array[:, j]) for j, label in enumerate(labels)}
-
-
-def _read(values: Any, what: str) -> NDArray[Any]:
-    try:
-        return as_array(values, what)
-    except ValueError as error:
-        if isinstance(error, InputError):
-            raise
-        found = "its parts have different shapes"
-        raise InputError(f"{what} cannot be read as an array ({found}), expected one value per row.") from error
-
-
-def _one_dimensional(values: Any, what: str) -> NDArray[Any]:
-    array = _read(values, what)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim != 1:
-        raise InputError(f"{what} has shape {array.shape}, expected one value per row.")
-    return _tidy(array)
-
-
-def _tidy(array: NDArray[Any]) -> NDArray[Any]:
-    """Let lists of numbers be numbers again after their way through object arrays."""
-    if array.dtype == object and len(array) and all(isinstance(v, (int, float, np.number)) for v in array):
-        return array.astype(np.float64) if any(isinstance(v, float) for v in array) else np.array(array.tolist())
-    return array
-
-
-def factorize(values: NDArray[Any]) -> tuple[NDArray[np.intp], list[Any]]:
-    """Return codes (-1 for missing: None, NaN, NA) and the sorted distinct values."""
-    if values.dtype.kind in "iu" and values.size and int(values.max()) - int(values.min()) < DENSE:
-        low = int(values.min())
-        shifted = values.astype(np.intp) - low
-        seen = np.bincount(shifted) > 0  # counting beats sorting where the numbers lie close together
-        return (np.cumsum(seen) - 1)[shifted], (np.flatnonzero(seen) + low).tolist()
-    if values.dtype.kind in "biu":
-        found, codes = np.unique(values, return_inverse=True)
-        return codes.astype(np.intp), found.tolist()
-    if values.dtype.kind == "f":
-        known = ~np.isnan(values)
-        found, inverse = np.unique(values[known], return_inverse=True)
-        codes = np.full(len(values), -1, dtype=np.intp)
-        codes[known] = inverse
-        return codes, [int(v) if float(v).is_integer() else v for v in found.tolist()]
-    items = values.tolist()
-    try:
-        place: dict[Any, int] = dict.fromkeys(items, -1)
-    except TypeError as error:
-        raise InputError(f"found a row with no single value ({error}), expected one label per row.") from error
-    distinct = [v for v in place if not is_missing(v)]
-    distinct.sort(key=lambda v: (str(type(v)), v) if isinstance(v, (str, int, float)) else ("", str(v)))
-    place.update((v, i) for i, v in enumerate(distinct))
-    return np.fromiter(map(place.__getitem__, items), dtype=np.intp, count=len(items)), distinct
 
 
 def check_matrix(X: Any) -> Any:
     """Return X as a two-dimensional float array or CSR matrix, finite and not empty."""
     if sparse.issparse(X):
-        return _check_sparse(X)
+        check_sparse(X)
+        matrix = sparse.csr_array(X)
+        if not np.isfinite(matrix.data).all():
+            raise InputError("X contains NaN or infinity, expected finite numbers; impute or drop them first.")
+        return matrix
     native = as_native(X, "X")
     try:
         array = native.to_numpy() if isinstance(native, nw.DataFrame) else X
@@ -147,8 +51,36 @@ def check_matrix(X: Any) -> Any:
     return array
 
 
-def _check_sparse(X: Any) -> Any:
-    """Return a sparse matrix by rows; its indices are checked, because products do not look at them."""
+def refuse_misread(X: Any, what: str) -> None:
+    """Refuse what learners and scikit-learn's checks would misread: masks, dates, two columns of one name, bad indices.
+
+    All else they judge themselves.
+    """
+    refuse_masked(X, what)
+    if sparse.issparse(X):
+        check_sparse(X)
+        return
+    native = as_native(X, what)
+    kinds = native.schema.values() if isinstance(native, nw.DataFrame) else ()
+    if getattr(getattr(X, "dtype", None), "kind", "") in ("M", "m"):
+        refuse_kind(X.dtype, what)
+    if any(kind.is_temporal() for kind in kinds):
+        refuse_kind(np.dtype("M8[D]"), what)
+
+
+def check_rows(X: Any) -> int:
+    """Return the number of rows of what a learner takes; its columns are the learner's own affair."""
+    refuse_misread(X, "X")
+    if not (isinstance(X, (list, tuple)) or getattr(X, "shape", hasattr(X, "__array__") and hasattr(X, "__len__"))):
+        raise refuse("X", X, "an array, a data frame or a list of rows")
+    found = X.shape[0] if hasattr(X, "shape") else len(X)
+    if found == 0:
+        raise InputError("X has 0 rows, expected at least one sample.")
+    return int(found)
+
+
+def check_sparse(X: Any) -> None:
+    """Refuse a sparse matrix with indices outside its shape, which products and learners would read or write at."""
     _check_shape(X.shape)
     refuse_kind(X.dtype, "X")
     try:
@@ -158,10 +90,6 @@ def _check_sparse(X: Any) -> Any:
             raise ValueError("indices out of range")
     except ValueError as error:
         raise InputError(f"X is a damaged sparse matrix ({error}), expected indices inside its shape.") from error
-    matrix = sparse.csr_array(X)
-    if not np.isfinite(matrix.data).all():
-        raise InputError("X contains NaN or infinity, expected finite numbers; impute or drop them first.")
-    return matrix
 
 
 def _check_shape(shape: tuple[int, ...]) -> None:
@@ -175,7 +103,7 @@ def _check_shape(shape: tuple[int, ...]) -> None:
 
 def check_labels(y: Any, n: int) -> NDArray[Any]:
     """Return y as a one-dimensional array of n labels without missing values."""
-    array = _one_dimensional(_series_values(y), "y")
+    array = one_dimensional(_series_values(y), "y")
     if len(array) != n:
         raise InputError(f"y has {len(array)} rows, expected {n}, as many as X.")
     if array.dtype.kind == "f":

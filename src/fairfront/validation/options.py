@@ -17,6 +17,9 @@ T = TypeVar("T")
 LONGEST = 255
 """Most bytes that file systems take in one name of a path."""
 SHOWN = 80
+BACKENDS = ("pandas", "polars", "pyarrow")
+MOST_POINTS = 10_000
+"""Most points that a frontier is asked for: more than people, files and screens can take."""
 
 
 def shown(value: Any) -> str:
@@ -58,10 +61,10 @@ def check_positive(value: Any, what: str, *, zero: bool = False) -> float:
     return number
 
 
-def check_share(value: Any, what: str, *, zero: bool = False, one: bool = False) -> float:
-    """Return a number between 0 and 1, which are allowed where told."""
-    ends = {(True, True): ", both included", (True, False): ", 0 included", (False, True): ", 1 included"}
-    expected = f"a number between 0 and 1{ends.get((zero, one), '')}"
+def check_share(value: Any, what: str, *, of: str = "", zero: bool = False, one: bool = False) -> float:
+    """Return a share between 0 and 1, which are allowed where told."""
+    ends = {(True, False): ", or 0", (False, True): ", or 1"}
+    expected = f"a share{of} between 0 and 1{ends.get((zero, one), '')}"
     number = check_number(value, what, expected)
     if not 0 <= number <= 1 or (number == 0 and not zero) or (number == 1 and not one):
         raise refuse(what, value, expected)
@@ -90,6 +93,13 @@ def check_seed(value: Any, what: str = "random_state") -> int | None:
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 0:
         raise refuse(what, value, "a whole number of at least 0, or None")
     return int(value)
+
+
+def check_progress(value: Any) -> Any:
+    """Return whether a bar is shown: always, never, or where somebody looks."""
+    if isinstance(value, (bool, np.bool_)) or (isinstance(value, str) and value == "auto"):
+        return value
+    raise refuse("progress", value, "True, False or 'auto'")
 
 
 def check_text(value: Any, what: str, expected: str = "a text") -> str:

@@ -75,6 +75,8 @@ def _given(cv: Any, X: Any, y: NDArray[Any], kept: Ints) -> tuple[tuple[Ints, In
             f"cv does not split these {len(y)} rows ({error}); expected a number of folds, a fraction, a splitter, or "
             "pairs of row numbers (for splitters that need persons: list(cv.split(X, y, persons)))."
         ) from error
+    if not pairs:
+        raise InputError("cv has no splits, expected at least one pair of rows to fit on and rows to measure on.")
     return tuple((a[a >= 0], b[b >= 0]) for a, b in pairs)
 
 

@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from numbers import Integral
+from typing import Any, Literal, get_args
 
 import numpy as np
+from scipy import sparse
 
 from ...exceptions import InputError
 from ...objectives import Array, take_groups
-from ...validation import check_labels, check_weights, is_dask, take_rows
+from ...validation import (
+    check_choice,
+    check_flag,
+    check_labels,
+    check_mapping,
+    check_rows,
+    check_seed,
+    check_weights,
+    is_dask,
+    refuse,
+    take_rows,
+)
 from ..building import Setup, linear_problem
 from .crossfit import find_folds
 from .learners import check_guesser, check_learner, loss_for, weight_keyword
 from .posterior_problem import PosteriorProblem
 from .problem import Drive, EstimatorProblem
 from .sharing_trees import shared_trees as sharing
+
+MOST_JOBS = 1024
+"""Most processes that joblib is asked for; more would be made, one by one."""
 
 
 def estimator_problem(
@@ -45,10 +61,13 @@ def estimator_problem(
             "estimator= is for data in memory, found Dask collections; give it a sample, X.compute(), or leave it out."
         )
     shared = sharing(estimator, shared_trees)
-    if drive not in ("loss_gap", "rate_gap"):
-        raise InputError(f"unknown drive {drive!r}, expected 'loss_gap' or 'rate_gap'.")
+    check_choice(drive, "drive", get_args(Drive))
+    check_flag(posteriors, "posteriors")
+    _check_jobs(n_jobs)
+    if fit_params is not None:
+        check_mapping(fit_params, "fit_params", "{'verbose': False}")
+    n = check_rows(X)
     X = _as_given(X)
-    n = _rows_of(X)
     labels, weight = check_labels(y, n), check_weights(sample_weight, n)
     whole = (X, labels)
     kept = np.arange(n) if weight is None else np.flatnonzero(weight > 0.0)
@@ -95,27 +114,21 @@ def estimator_problem(
 
 
 def _seed(random_state: Any) -> int:
-    if random_state is None:
-        return 0
-    if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)):
-        raise InputError(
-            f"random_state is a {type(random_state).__name__}, expected a whole number or None, as all fits share it."
-        )
-    return int(random_state)
+    return check_seed(random_state) or 0
+
+
+def _check_jobs(n_jobs: Any) -> None:
+    """Refuse what joblib would take for a number of processes, or would not."""
+    if n_jobs is None or (isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool) and 0 != n_jobs <= MOST_JOBS):
+        return
+    raise refuse("n_jobs", n_jobs, f"None, a whole number from 1 to {MOST_JOBS}, or -1 for all processors")
 
 
 def _as_given(X: Any) -> Any:
     """Return X as it is, but in a form whose rows can be taken: sparse matrices by row, others that are arrays."""
-    if hasattr(X, "tocsr"):
+    if sparse.issparse(X):
         return X.tocsr()
     return np.asarray(X) if hasattr(X, "__array__") and not hasattr(X, "shape") else X
-
-
-def _rows_of(X: Any) -> int:
-    found = X.shape[0] if hasattr(X, "shape") else len(X)
-    if found == 0:
-        raise InputError("X has 0 rows, expected at least one sample.")
-    return int(found)
 
 
 def _signs(driving: Setup) -> Array:
