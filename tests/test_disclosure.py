@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -105,11 +107,31 @@ def test_what_is_published_is_the_same_for_all_counts_behind_it(missed: int) -> 
     np.testing.assert_array_equal(published(cells)[2], published(large())[2])
 
 
-def test_where_nothing_has_room_all_counts_are_rounded() -> None:
-    cells = np.array([[[[93.0, 7.0], [50.0, 50.0]], [[89.0, 11.0], [50.0, 50.0]]]])
+def test_where_the_largest_group_has_no_room_running_totals_are_rounded() -> None:
+    cells = np.array([[[[93.0, 7.0], [50.0, 50.0]], [[92.0, 8.0], [50.0, 50.0]]]])
     shown = published(cells)[2]
     assert shown[0, :, 0].tolist() == [[95.0, 5.0], [90.0, 10.0]]
     np.testing.assert_array_equal(shown[:, :, 1], cells[:, :, 1])
+
+
+def every_table(whole: tuple[int, ...], total: int) -> np.ndarray:
+    """Return all ways in which so many of groups of such sizes can be decided alike, (ways, groups)."""
+    first = [range(size + 1) for size in whole[:-1]]
+    found = [(*some, total - sum(some)) for some in product(*first) if 0 <= total - sum(some) <= whole[-1]]
+    return np.array(found, dtype=np.float64)
+
+
+@pytest.mark.parametrize("whole", [(20, 30), (21, 33), (10, 60), (37, 41), (10, 10, 15), (15, 21, 24), (5, 10, 30)])
+def test_who_knows_the_total_and_the_program_cannot_work_a_small_count_out(whole: tuple[int, ...]) -> None:
+    """Of all tables with one total that are published alike, no small count is the same in all."""
+    for total in range(LIMIT, sum(whole) - LIMIT + 1):
+        favoured = every_table(whole, total)
+        sides = np.stack([favoured, whole - favoured], axis=2)
+        shown = publish_decisions(sides, np.array(whole, dtype=np.float64))[:, :, 0]
+        _, alike = np.unique(shown, axis=0, return_inverse=True)
+        for k in range(alike.max() + 1):
+            least, most = (each(sides[alike.ravel() == k], axis=0) for each in (np.min, np.max))
+            assert not ((least == most) & (least > 0) & (least < LIMIT)).any(), (total, least)
 
 
 def test_parts_of_a_few_people_stay_in_proportion() -> None:

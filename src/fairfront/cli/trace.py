@@ -156,15 +156,18 @@ def trace(
 
 def _say_what_was_read(console: Console, prepared: Prepared) -> None:
     """Show the types that were inferred, what was left out and why, and the split."""
+    from ..objectives import count_in_words
+
     kinds = prepared.schema.kinds
     numbers = [name for name in prepared.features if kinds[name] == "number"]
     texts = [name for name in prepared.features if kinds[name] != "number"]
     lines = [
-        f"{prepared.schema.n} rows. Numbers: {', '.join(numbers) or 'none'}. Categories: {', '.join(texts) or 'none'}.",
+        f"{prepared.n} rows. Numbers: {', '.join(numbers) or 'none'}. Categories: {', '.join(texts) or 'none'}.",
         f"{prepared.split_words} " + ", ".join(f"{part} {n}" for part, n in prepared.sizes.items()) + " rows.",
         *(found.sentence for found in prepared.findings),
     ]
     if prepared.unlabelled:
-        lines.append(f"{prepared.unlabelled} rows without {prepared.settings.target!r} were left out.")
+        told = count_in_words(prepared.unlabelled)
+        lines.append(f"Rows without {prepared.settings.target!r} were left out: {told}.")
     for line in lines:
         console.print(line, markup=False, highlight=False)

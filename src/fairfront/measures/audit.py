@@ -272,8 +272,7 @@ def _published(result: Audit, judged: Judged, settings: Settings, levels: dict[s
     if not levels:
         return shown
     parts = {level: judged.take(rows) for level, rows in levels.items()}
-    lines = {name: table.lines for name, table in tables.items()}
-    return _pooled(replace(shown, strata=published_strata(parts, lines, levels, settings)))
+    return _pooled(replace(shown, strata=published_strata(parts, tables, levels, settings)))
 
 
 def _within(

@@ -70,13 +70,38 @@ def publish_table(cells: Array) -> Array:
     return np.stack(found, axis=2)
 
 
+def any_small(sizes: Array, labels: Array, decided: Array, decisions: int) -> bool:
+    """Tell whether a count of groups (c,), by label (c, K) or by decision is small, so that some counts are rounded.
+
+    Figures beside rounded counts must not tell which of them were changed: see `in_units`.
+    """
+    limits = (LIMIT * labels.shape[1] * decisions, LIMIT * decisions, LIMIT)
+    return any(_is_small(each, limit).any() for each, limit in zip((sizes, labels, decided), limits, strict=True))
+
+
+def in_units(values: Array, unit: Any) -> Array:
+    """Return values as multiples of units (of 0: as they are).
+
+    A mean or share in full precision tells the number that it was divided by, so that beside rounded counts it is given
+    in units of what one of the published rows adds to it.
+    """
+    size = np.broadcast_to(np.asarray(unit, dtype=np.float64), np.shape(values))
+    return np.asarray(np.where(size > 0, np.rint(values / np.where(size > 0, size, 1.0)) * size, values))
+
+
+def publish_weights(weight: Array, exact: Array, shown: Array, unit: float) -> Array:
+    """Return weights of cells scaled by published over exact rows, in units of the mean weight of a row."""
+    scaled = np.where(exact > 0, weight * shown / np.where(exact > 0, exact, 1.0), shown * unit)
+    return np.where(scaled > 0, np.maximum(in_units(scaled, unit), unit), 0.0)
+
+
 def publish_sizes(n: Array, labels: int = 1, decisions: int = 1) -> Array:
     """Return the sizes of groups (c,) that may be published, for tables of so many labels and decisions.
 
     The last of them may be the rows without a group. Their sum is the number of all rows, which everybody knows.
     """
-    everybody = np.full((1, len(n)), 2.0 * n.sum())  # more than any group has: nothing is left over that is small
-    return np.asarray(_split(n[None], everybody, n.sum(keepdims=True), LIMIT * labels * decisions, 0)[0])
+    room = 2.0 * n.sum() + n  # more than any group has, most for the largest: nothing is left over that is small
+    return np.asarray(_split(n[None], room[None], n.sum(keepdims=True), LIMIT * labels * decisions, 0)[0])
 
 
 def publish_labels(labels: Array, n: Array, decisions: int = 2) -> Array:
@@ -97,14 +122,20 @@ def publish_decisions(decided: Array, whole: Array, total: Array | None = None) 
     return _chain(decided, np.broadcast_to(whole, decided.shape[:2]), total, LIMIT)
 
 
-def publish_totals(decided: Array, whole: float) -> Array:
+def publish_totals(decided: Array, whole: float | Array) -> Array:
     """Return the rows of all groups by decision, (N, D), that may be published; ``whole`` are those of the label."""
-    return _chain(decided[:, None], np.full((len(decided), 1), whole), None, LIMIT)[:, 0]
+    return _chain(decided[:, None], np.zeros((len(decided), 1)) + np.reshape(whole, (-1, 1)), None, LIMIT)[:, 0]
 
 
-def publish_coarsely(counts: Array) -> Array:
-    """Return all counts as multiples of 5 where one of them is small: for parts of what is published as a whole."""
-    return nearest(counts) if _is_small(counts, LIMIT).any() else counts
+def publish_levels(counts: Array, total: Array) -> Array:
+    """Return counts of every level (axis 0) that may be published beside published ``total`` counts of all levels.
+
+    Each is a part of its own total, and the largest level takes up what rounding changes.
+    """
+    parts = counts.reshape(len(counts), -1).T
+    size = parts.sum(axis=0)
+    room = np.broadcast_to(2.0 * size.sum() + size, parts.shape)
+    return np.asarray(_split(parts, room, total.ravel(), LIMIT, 0).T.reshape(counts.shape))
 
 
 def nearest(counts: Array) -> Array:
@@ -144,17 +175,64 @@ def _split(part: Array, whole: Array, total: Array | None, limit: int, rest_limi
     shown = np.where(few_left & ~few, whole - np.minimum(nearest(rest), whole), shown)
     if total is None:
         return shown
-    touched = few | few_left
-    off: Array = np.asarray(total - shown.sum(axis=1))
-    room = np.where(touched, -1.0, np.minimum(shown - limit, whole - shown - rest_limit))
-    every, widest = np.arange(len(shown)), room.argmax(axis=1)
-    fits = np.asarray(room[every, widest] >= np.abs(off))
+    order = np.argsort(whole[0], kind="stable")  # the largest group is known whatever is decided: it takes up the rest
     moved = shown.copy()
-    moved[every, widest] += np.where(fits, off, 0.0)
-    coarse = np.where(kept <= rest, np.minimum(nearest(kept), whole), whole - np.minimum(nearest(rest), whole))
-    settled = np.logical_or(fits, off == 0.0).reshape(-1, 1)
-    found = np.where(settled, moved, coarse)
-    return np.where(np.asarray(touched.any(axis=1)).reshape(-1, 1), found, shown)
+    moved[:, order[-1]] += total - shown.sum(axis=1)
+    fits = _may_be(moved[:, order[-1]], whole[:, order[-1]], limit, rest_limit)
+    found = np.where(fits[:, None], moved, _in_steps(kept, whole, total, order, limit, rest_limit))
+    touched = np.logical_or((few | few_left).any(axis=1), shown.sum(axis=1) != total)
+    return np.where(touched[:, None], found, shown)
+
+
+def _in_steps(part: Array, whole: Array, total: Array, order: NDArray[np.intp], limit: int, rest_limit: int) -> Array:
+    """Return parts (N, c) of wholes in steps of 5, the last in order aside where it may be what is left of the total.
+
+    Running totals are rounded, not each count by itself: with the exact total, roundings that all went one way would
+    give every count back. For the same reason a running total stays within what ``total`` allows.
+    """
+    shown, everyone, last = np.zeros(part.shape), whole.sum(axis=1), order[-1]
+    exact = given = seen = np.zeros(len(part))
+    for g in order:
+        exact, seen = exact + part[:, g], seen + whole[:, g]
+        step = _step(exact - given, whole[:, g])
+        if g != last:
+            step = np.where(given + step > np.minimum(total, seen), _beside(step, whole[:, g])[0], step)
+            step = np.where(given + step < total - everyone + seen, _beside(step, whole[:, g])[1], step)
+        shown[:, g], given = step, given + step
+    left = total - given + shown[:, last]
+    shown[:, last] = np.where(_may_be(left, whole[:, last], limit, rest_limit), left, shown[:, last])
+    return shown
+
+
+def _step(count: Array, whole: Array) -> Array:
+    """Return the nearest step from 0 to whole: multiples of 5 from either end, with a wide step where they meet."""
+    first, second = _middle(whole)
+    low, high = np.minimum(nearest(count), first), whole - np.minimum(nearest(whole - count), whole - second)
+    return np.asarray(np.clip(np.where(count <= (first + second) / 2, low, high), 0.0, whole))
+
+
+def _beside(step: Array, whole: Array) -> tuple[Array, Array]:
+    """Return the steps before and after one from 0 to whole."""
+    first, second = _middle(whole)
+    before = np.where((step > first) & (step <= second), first, step - STEP)
+    after = np.where((step >= first) & (step < second), second, step + STEP)
+    return np.maximum(before, 0.0), np.minimum(after, whole)
+
+
+def _middle(whole: Array) -> tuple[Array, Array]:
+    """Return the last step from below and the first from above, at least 5 apart unless all are multiples of 5.
+
+    A narrow step of its own would tell too much.
+    """
+    apart = np.where(whole % STEP > 0, STEP, 0)
+    first = np.maximum(STEP * np.floor((whole - apart) / (2 * STEP)), 0.0)
+    return first, whole - np.maximum(STEP * np.floor((whole - apart - first) / STEP), 0.0)
+
+
+def _may_be(part: Array, whole: Array, limit: int, rest_limit: int) -> NDArray[np.bool_]:
+    """Tell which parts of wholes need no rounding."""
+    rest = whole - part
+    return np.asarray((part >= 0) & (rest >= 0) & ~_is_small(part, limit) & ~_is_small(rest, rest_limit))
 
 
 def _is_small(counts: Array, limit: int) -> NDArray[np.bool_]:

@@ -59,11 +59,19 @@ class Lines:
         """Return which lines are compared with the reference."""
         return np.array([kind == COMPARED for kind in self.status])
 
+    def sizes(self) -> Array:
+        """Return the rows of every line, all rows last."""
+        if self.shares is not None:
+            return np.append(self.shares.sum(axis=0), len(self.shares))
+        assert self.codes is not None
+        counted = np.bincount(self.codes, minlength=len(self.names) - 1)
+        return np.append(counted, len(self.codes)).astype(np.float64)
+
     def take(self, rows: NDArray[np.intp]) -> Lines:
         """Return the lines of some of the rows; a group that is too few there, or whose reference is, is so marked."""
         codes = None if self.codes is None else self.codes[rows]
         shares = None if self.shares is None else self.shares[rows]
-        counted = np.bincount(codes, minlength=self.c) if codes is not None else np.asarray(shares).sum(axis=0)
+        counted = replace(self, codes=codes, shares=shares).sizes()
         few = (counted[: self.c] < self.min_size) | (counted[self.reference] < self.min_size)
         status = tuple(TOO_FEW if i < self.c and few[i] else kind for i, kind in enumerate(self.status))
         return replace(self, codes=codes, shares=shares, status=status)

@@ -14,13 +14,16 @@ from ..objectives import Array, Task
 from .disclosure import (
     LIMIT,
     POOLED,
+    any_small,
     publish_decisions,
     publish_labels,
     publish_sizes,
     publish_totals,
+    publish_weights,
     rounded,
 )
 from .part_sums import PartSums
+from .published_weights import means_in_units, scaled_squares, scaled_sums
 from .rates import ClassSums, RateSums, rate_sums
 from .sums import along_groups, of_groups, pooled, ratio, weighted_sums
 from .table import Evaluation, evaluation_of
@@ -40,7 +43,7 @@ def published(record: Evaluation, task: Task) -> Evaluation:
         levels[name] = pool.levels
         parts.append(_Part(sums, i, pool, task.favourable))
     shown = PartSums(
-        rows=replace(sums.rows, wrong=_wrong(sums), **_classes(sums, task)),
+        rows=replace(sums.rows, wrong=_wrong(sums, task.favourable), **_classes(sums, task)),
         groups=tuple(part.weights() for part in parts),
         people=tuple(part.shown for part in parts),
         twice=tuple(part.squares() for part in parts) if sums.twice else (),
@@ -55,8 +58,8 @@ def _area(record: Evaluation) -> Array | None:
     area = record.columns.get("auc")
     if area is None or record.sums is None:
         return area
-    everyone = _everyone(record.sums)
-    few = min(float(everyone.positives[0]), float(everyone.negatives[0])) < LIMIT
+    people: Any = record.sums.people[0]
+    few = min(float(people.positives.sum()), float(people.negatives.sum())) < LIMIT
     return np.full_like(area, np.nan) if few else area
 
 
@@ -123,154 +126,133 @@ class _Part:
     """One attribute of sums: its exact and its published rows, those without a group last."""
 
     def __init__(self, sums: PartSums, place: int, pool: Pool, good: int) -> None:
-        self.pool, c = pool, len(sums.people[place].n) - 1
+        c = len(sums.people[place].n) - 1
         self.exact: Any = pooled(sums.people[place], (*pool.members, (c,)))
         self.weight: Any = pooled(sums.groups[place], pool.members)
         self.twice: Any = pooled(sums.twice[place], pool.members) if sums.twice else None
-        self.weighted = bool(sums.rows.uneven)
+        self.weighted, self.unit = bool(sums.rows.uneven), float(sums.rows.weight / sums.rows.n)
         self.few = self.exact.n < LIMIT  # figures of so few people are not given
         self.shown = published_people(self.exact, good)
+        self.plain = not _has_few(self.exact)
 
     def weights(self) -> Any:
-        """Return weights scaled by published over exact rows, part by part; none of groups of a few people."""
+        """Return weights of published rows, part by part; none of groups of a few people."""
         few = self.few[:-1]
-        if isinstance(self.weight, MeanSums):
-            scaled = replace(self.weight, n=self.shown.n[:-1])
+        if self.plain:
+            scaled = self.weight
+        elif isinstance(self.weight, MeanSums):
+            scaled = means_in_units(self.weight, self.exact, self.shown, self.unit)
         elif not self.weighted:
             scaled = of_groups(self.shown, range(len(few)))
         else:
-            scaled = _scaled(self.weight, self.exact, self.shown)
+            scaled = scaled_sums(self.weight, self.exact, self.shown, self.unit)
         blank = along_groups(scaled, lambda values, axis: np.where(_on(few, values, axis), 0.0, values))
         return replace(blank, n=scaled.n)
 
     def squares(self) -> Any:
         """Return squared weights such that effective sizes are scaled as the rows behind them are."""
-        scaled, exact = self.weights(), self.twice
-        found = {}
-        for name in ("positives", "negatives", *(["of_class"] if isinstance(exact, ClassSums) else [])):
-            size = _size(self.weight, exact, name) * _rows(self.shown, self.exact, name)[: len(scaled.n)]
-            found[name] = np.nan_to_num(ratio(getattr(scaled, name) ** 2, size))
-        return replace(exact, **found)
+        return (
+            self.twice
+            if self.plain
+            else scaled_squares(self.weight, self.twice, self.weights(), self.exact, self.shown)
+        )
+
+
+def _has_few(people: Any) -> bool:
+    """Tell whether a count of people is small, so that not all are published as they are."""
+    if isinstance(people, MeanSums):
+        return any_small(people.n, people.n[:, None], people.n, 1)
+    pairs = [(people.hit, people.positives), (people.false_alarm, people.negatives)]
+    if isinstance(people, ClassSums):
+        pairs.append((people.hits, people.of_class))
+    decided = np.concatenate([side.ravel() for part, whole in pairs for side in (part, whole - part)])
+    return any_small(people.n, _labels(people), decided, 2)
 
 
 def published_people(exact: Any, good: int) -> Any:
     """Return rows by group, label and decision that may be published; the last group is that without one.
 
-    ``good`` is the favourable one of several classes.
+    ``good`` is the favourable one of several classes. Totals over groups are those of `published_totals`.
     """
     if isinstance(exact, MeanSums):
         return replace(exact, n=publish_sizes(exact.n))
-    by_class = isinstance(exact, ClassSums)
-    labels = exact.of_class if by_class else np.column_stack([exact.positives, exact.negatives])
+    labels = _labels(exact)
     n = publish_sizes(exact.n, labels.shape[1], 2)
-    rows = publish_labels(labels, n)
-    if not by_class:
-        hit, alarm = _split(exact.hit, labels[:, 0], rows[:, 0]), _split(exact.false_alarm, labels[:, 1], rows[:, 1])
+    return _decided(exact, n, publish_labels(labels, n), good, published_totals(exact, good))
+
+
+def published_totals(exact: Any, good: int) -> Any:
+    """Return all rows, however they are divided into groups, by label and decision, as one group."""
+    everyone = along_groups(exact, lambda values, axis: values.sum(axis=axis, keepdims=True))
+    if isinstance(exact, MeanSums):
+        return everyone
+    return _decided(everyone, everyone.n, publish_labels(_labels(everyone), everyone.n), good, None)
+
+
+def _labels(exact: Any) -> Array:
+    """Return rows by group and label, (c, K); of two labels the favourable one first."""
+    return exact.of_class if isinstance(exact, ClassSums) else np.column_stack([exact.positives, exact.negatives])
+
+
+def _decided(exact: Any, n: Array, rows: Array, good: int, totals: Any) -> Any:
+    """Return published rows by decision; ``n`` (c,), ``rows`` by label (c, K) and ``totals``, if any, are published."""
+
+    def split(part: Array, whole: Array, shown: Array, total: Array | None) -> Array:
+        return publish_decisions(np.stack([part, whole - part], axis=2), shown, total)[:, :, 0]
+
+    def total(name: str, whole: str, k: int | None = None) -> Array | None:
+        if totals is None:
+            return None
+        part, size = getattr(totals, name)[:, 0], getattr(totals, whole)[0]
+        part, size = (part, size) if k is None else (part[:, k], size[k])
+        return np.column_stack([part, size - part])
+
+    if not isinstance(exact, ClassSums):
+        hit = split(exact.hit, exact.positives, rows[:, 0], total("hit", "positives"))
+        alarm = split(exact.false_alarm, exact.negatives, rows[:, 1], total("false_alarm", "negatives"))
         return RateSums(n, rows[:, 0], rows[:, 1], hit, alarm)
-    hits = np.stack([_split(exact.hits[:, :, k], labels[:, k], rows[:, k]) for k in range(labels.shape[1])], axis=2)
+    every = range(rows.shape[1])
+    hits = [split(exact.hits[:, :, k], exact.of_class[:, k], rows[:, k], total("hits", "of_class", k)) for k in every]
     others = n - rows[:, good]
-    alarm = _split(exact.false_alarm, exact.negatives, others)
-    return ClassSums(n, rows[:, good], others, hits[:, :, good], alarm, hits=hits, of_class=rows)
+    alarm = split(exact.false_alarm, exact.negatives, others, total("false_alarm", "negatives"))
+    return ClassSums(n, rows[:, good], others, hits[good], alarm, hits=np.stack(hits, axis=2), of_class=rows)
 
 
-def _split(part: Array, whole: Array, shown: Array) -> Array:
-    """Return published parts (N, c) of wholes that are published as ``shown`` (c,)."""
-    return publish_decisions(np.stack([part, whole - part], axis=2), shown)[:, :, 0]
-
-
-def _wrong(sums: PartSums) -> Array:
+def _wrong(sums: PartSums, good: int) -> Array:
     """Return what went wrong on all rows, scaled by published over exact rows of it."""
-    everyone = _everyone(sums)
-    if isinstance(everyone, MeanSums):
+    if isinstance(sums.people[0], MeanSums):
         return sums.rows.wrong
-    if isinstance(everyone, ClassSums):
-        right, whole = everyone.hits[:, 0].sum(axis=1), everyone.n[0]
-        exact = whole - right
-        shown = publish_totals(np.column_stack([right, exact]), float(whole))[:, 1]
-    else:
-        exact = everyone.positives[0] - everyone.hit[:, 0] + everyone.false_alarm[:, 0]
-        positives, hit, alarm = _totals(everyone)
-        shown = positives - hit + alarm
-    return np.asarray(sums.rows.wrong * np.nan_to_num(ratio(shown, exact)))
+    shown, exact = (_mistakes(each) for each in (published_totals(sums.people[0], good), sums.people[0]))
+    scaled = publish_weights(sums.rows.wrong, exact, shown, float(sums.rows.weight / sums.rows.n))
+    return np.where(shown == exact, sums.rows.wrong, scaled)
+
+
+def _mistakes(people: Any) -> Array:
+    """Return how many rows each model decides wrongly, (N,)."""
+    if isinstance(people, ClassSums):
+        return np.asarray(people.n.sum() - people.hits.sum(axis=(1, 2)))
+    return np.asarray(people.positives.sum() - people.hit.sum(axis=1) + people.false_alarm.sum(axis=1))
 
 
 def _classes(sums: PartSums, task: Task) -> dict[str, Array]:
     """Return the weights of all rows by label, (K,), and by decision, (N, K), scaled by published over exact rows."""
-    rows, everyone = sums.rows, _everyone(sums)
-    if isinstance(everyone, MeanSums):
+    rows, people, good = sums.rows, sums.people[0], task.favourable
+    if isinstance(people, MeanSums):
         return {}
-    n, weight = float(everyone.n[0]), rows.weight
-    exact = everyone.of_class[0] if isinstance(everyone, ClassSums) else _by_label(everyone, task)
-    labels = rows.labels * np.nan_to_num(ratio(publish_labels(exact[None], everyone.n)[0], exact))
-    if isinstance(everyone, ClassSums):
-        return {"labels": labels, "decided": publish_totals(np.rint(rows.decided * n / weight), n) * weight / n}
-    _, hit, alarm = _totals(everyone)
-    exact_approved = everyone.hit[:, 0] + everyone.false_alarm[:, 0]
-    approved = rows.decided[:, task.favourable] * np.nan_to_num(ratio(hit + alarm, exact_approved))
-    both = [weight - approved, approved]
-    return {"labels": labels, "decided": np.column_stack(both if task.favourable == 1 else both[::-1])}
-
-
-def _by_label(everyone: Any, task: Task) -> Array:
-    """Return rows by label in the order of the two classes, (2,)."""
-    rows = np.concatenate([everyone.negatives, everyone.positives])
-    return rows if task.favourable == 1 else np.asarray(rows[::-1])
-
-
-def _everyone(sums: PartSums) -> Any:
-    """Return all rows as one group."""
-    return along_groups(sums.people[0], lambda values, axis: values.sum(axis=axis, keepdims=True))
-
-
-def _totals(everyone: Any) -> tuple[float, Array, Array]:
-    """Return published rows of all groups: with the favourable label, and decided so with it and with another."""
-    exact = np.concatenate([everyone.positives, everyone.negatives])
-    shown = publish_labels(exact[None], everyone.n)[0]
-    parts = [everyone.hit[:, 0], everyone.false_alarm[:, 0]]
-    found = [
-        publish_totals(np.column_stack([part, whole - part]), float(limit))[:, 0]
-        for part, whole, limit in zip(parts, exact, shown, strict=True)
-    ]
-    return float(shown[0]), found[0], found[1]
-
-
-def _scaled(weight: Any, exact: Any, shown: Any) -> Any:
-    """Return the weights of the groups with published rows."""
-    c = len(weight.n)
-    known = {"positives": ("hit",), "negatives": ("false_alarm",)}
-    found = {"n": shown.n[:c]}
-    for whole, (part,) in known.items():
-        found[whole] = getattr(weight, whole) * _rows(shown, exact, whole)[:c]
-        found[part] = _share(weight, exact, shown, part, whole) * found[whole]
-    if isinstance(weight, ClassSums):
-        found["of_class"] = weight.of_class * _rows(shown, exact, "of_class")[:c]
-        found["hits"] = _share(weight, exact, shown, "hits", "of_class") * found["of_class"]
-    return replace(weight, **found)
-
-
-def _share(weight: Any, exact: Any, shown: Any, part: str, whole: str) -> Array:
-    """Return the published share of a part: weights of the part and of the rest, each scaled by its rows."""
-    c = len(weight.n)
-
-    def side(record: Any, inside: bool) -> Array:
-        inner = np.asarray(getattr(record, part))[:, :c]
-        return inner if inside else np.asarray(getattr(record, whole)[:c] - inner)
-
-    inside, outside = (
-        np.maximum(side(weight, each), 0.0) * np.nan_to_num(ratio(side(shown, each), side(exact, each)))
-        for each in (True, False)
-    )
-    same = (side(shown, True) == side(exact, True)) & (side(shown, False) == side(exact, False))
-    plain = np.nan_to_num(ratio(side(weight, True), getattr(weight, whole)[:c]))
-    return np.where(same, plain, np.nan_to_num(ratio(inside, inside + outside)))
-
-
-def _rows(shown: Any, exact: Any, name: str) -> Array:
-    return np.nan_to_num(ratio(getattr(shown, name), getattr(exact, name)))
-
-
-def _size(weight: Any, twice: Any, name: str) -> Array:
-    return np.nan_to_num(ratio(getattr(weight, name) ** 2, getattr(twice, name)))
+    totals, weight = published_totals(people, good), rows.weight
+    exact, shown = _labels(people).sum(axis=0), _labels(totals)[0]
+    if not isinstance(people, ClassSums) and good == 1:
+        exact, shown = exact[::-1], shown[::-1]
+    labels = rows.labels * np.nan_to_num(ratio(shown, exact))
+    approved = (totals.hit + totals.false_alarm)[:, 0]
+    scale = np.nan_to_num(ratio(approved, (people.hit + people.false_alarm).sum(axis=1)))
+    decided = np.empty_like(rows.decided)
+    decided[:, good] = rows.decided[:, good] * scale
+    others = [k for k in range(decided.shape[1]) if k != good]
+    per_row = weight / totals.n[0]
+    left = totals.n[0] - decided[:, good] / per_row
+    decided[:, others] = publish_totals(np.rint(rows.decided[:, others] / per_row), left) * per_row
+    return {"labels": labels, "decided": decided}
 
 
 def _on(mask: Any, values: Array, axis: int) -> Any:

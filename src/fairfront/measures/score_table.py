@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Array
+from .disclosure import in_units
 from .group_table import Sureness, drawn_columns, normal_columns
 from .intervals import normal_quantile
 from .lines import Lines
@@ -30,10 +31,11 @@ class Resampling:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Figures of scores by name: values (lines,), and draws of them (R, lines)."""
+    """Figures of scores by name: values (lines,), and draws of them (R, lines); whether low scores are favourable."""
 
     value: dict[str, Array]
     draws: dict[str, Array]
+    below: bool = False
 
     def published(self, few: NDArray[np.bool_], few_labels: NDArray[np.bool_], shift: Array) -> Scores:
         """Return figures without those of a few people, or of a few with one label; base rates shift by ``shift``."""
@@ -43,7 +45,21 @@ class Scores:
         def of(name: str, values: Array) -> Array:
             return np.where(masks[name], np.nan, values + moved.get(name, 0.0))
 
-        return Scores(*({name: of(name, each[name]) for name in each} for each in (self.value, self.draws)))
+        value, draws = ({name: of(name, each[name]) for name in each} for each in (self.value, self.draws))
+        return Scores(value, draws, self.below)
+
+    def in_units(self, up: Array, down: Array) -> Scores:
+        """Return figures in units of what published rows with the favourable label and with another add, (lines,)."""
+        pairs, rows = (np.nan_to_num(ratio(np.ones(len(up)), size)) for size in (up * down, up + down))
+        of = {"auc": pairs / 2, "gini": pairs, "ks": pairs, "brier": rows, "in_the_large": rows}
+        of["mean_score"] = rows * self.value["spread"][-1]
+        value, draws = (
+            {name: in_units(values, of.get(name, 0.0)) for name, values in each.items()}
+            for each in (self.value, self.draws)
+        )
+        change = value["mean_score"] - self.value["mean_score"]
+        value["in_the_large"] = self.value["in_the_large"] + (change if self.below else -change)
+        return Scores(value, draws, self.below)
 
 
 def drawn_scores(scored: ScoredRows, lines: Lines, resampling: Resampling) -> Scores:
@@ -58,7 +74,8 @@ def drawn_scores(scored: ScoredRows, lines: Lines, resampling: Resampling) -> Sc
             known[resampling] = figures, drawn(tally, binned, figures, resampling.n, random)
         found.append(known[resampling])
     value = {name: np.array([figures[name] for figures, _ in found]) for name in found[0][0]}
-    return Scores(value, {name: np.column_stack([draws[name] for _, draws in found]) for name in DRAWN})
+    draws = {name: np.column_stack([draws[name] for _, draws in found]) for name in DRAWN}
+    return Scores(value, draws, scored.below)
 
 
 def score_columns(

@@ -87,10 +87,12 @@ def tabulate(judged: Judged, lines: Lines, settings: Settings) -> GroupTable:
     return table_of(Counted(lines, counts, scores, nobody, nobody), judged.task, settings)
 
 
-def value_table(judged: Judged, lines: Lines, settings: Settings) -> GroupTable:
-    """Compute the means of every line."""
+def value_table(
+    judged: Judged, lines: Lines, settings: Settings, shown: Array | None = None, known: bool = True
+) -> GroupTable:
+    """Compute the means of every line; beside published numbers of rows in units of what one row adds."""
     sure = settings.sureness(lines)
-    values, worst = value_columns(judged.truth, judged.decided, judged.weight, lines, sure)
+    values, worst = value_columns(judged.truth, judged.decided, judged.weight, lines, sure, shown, known)
     return GroupTable(lines, _head(lines) | values, worst)
 
 

@@ -11,3 +11,13 @@ def count_in_words(count: float) -> str:
     if 0 < count < FEWEST:
         return f"fewer than {FEWEST}"
     return f"{count:.0f}" if count == int(count) else f"{count:.1f}"
+
+
+def rounded_count(count: int) -> int:
+    """Return a count of people that may be published: a small one as the nearest of 0, 5 and 10."""
+    return 5 * int(count / 5 + 0.5) if count < FEWEST else count
+
+
+def rounded_part(part: int, whole: int) -> int:
+    """Return a part of a published whole such that what is left of it may be published."""
+    return whole - rounded_count(whole - part)

@@ -40,7 +40,7 @@ def manifest_of(prepared: Prepared, data: Mapping[str, Any], shown: Sequence[int
         "schema": SCHEMA,
         "fairfront": __version__,
         "data": dict(data),
-        "columns": prepared.schema.to_json(),
+        "columns": prepared.schema.to_json(prepared.n),
         "features": list(prepared.features),
         "findings": [{"column": f.column, "kind": f.kind, "sentence": f.sentence} for f in prepared.findings],
         "rows_without_target": f"fewer than {FEWEST}" if 0 < unlabelled < FEWEST else unlabelled,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array, GroupProbabilities, count_in_words
+from ..objectives.small_counts import rounded_count
 from ..tables.codes import Codes, dense
 from ..tables.encoding import TableEncoder
 from ..tables.reading import Schema, Table
@@ -102,6 +103,16 @@ class Prepared:
     def part(self, name: str) -> Part:
         """Return the rows of one part."""
         return self.parts.part(name)
+
+    @property
+    def n(self) -> int:
+        """Return the number of rows of the table that may be told beside those of its parts.
+
+        What is left of it are rows without a label and rows of weight 0, of which a few are not counted exactly.
+        """
+        used = sum(self.sizes.values())
+        idle = self.schema.n - self.unlabelled - used
+        return used + rounded_count(self.unlabelled) + rounded_count(idle)
 
     @property
     def sizes(self) -> dict[str, int]:

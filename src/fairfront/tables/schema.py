@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 from ..exceptions import InputError
-from ..objectives.small_counts import FEWEST
+from ..objectives.small_counts import FEWEST, rounded_count
 
 Kind = Literal["number", "category"]
 FEWER = f"fewer than {FEWEST}"
@@ -65,10 +65,22 @@ class Schema:
                 return column
         raise InputError(f"the schema has no column {name!r}, expected one of {', '.join(self.names)}.")
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain values; a small number of missing cells is written as words, not as a count."""
-        columns = [asdict(column) | {"n_missing": _hidden(column.n_missing)} for column in self.columns]
-        return {"n": self.n, "missing": list(self.missing), "columns": columns}
+    def to_json(self, n: int | None = None) -> dict[str, Any]:
+        """Return plain values for ``n`` rows, by default as many as there are.
+
+        A small number of missing cells is written as words, not as a count, and that of different values such that
+        what it leaves of all rows does not tell that count.
+        """
+        shown = self.n if n is None else n
+        columns = [
+            asdict(column) | {"n_missing": _hidden(column.n_missing), "n_distinct": self._distinct(column, shown)}
+            for column in self.columns
+        ]
+        return {"n": shown, "missing": list(self.missing), "columns": columns}
+
+    def _distinct(self, column: ColumnSchema, shown: int) -> int:
+        left = self.n - column.n_distinct
+        return shown - rounded_count(left) if left < FEWEST else column.n_distinct
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Schema:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
+from ..objectives.small_counts import rounded_part
 from .association import class_association, number_association
 from .column_facts import WHOLE, ColumnFacts, facts_of
 from .table import Column, Table
@@ -130,7 +131,7 @@ def _unusable(name: str, facts: ColumnFacts, n: int) -> Finding | None:
     count, present = facts.n_distinct, facts.present
     if count == 0 or (count == 1 and n - present < 10):
         return Finding(name, "dropped", f"{name!r} has {'one value' if count else 'no value'} in all rows: left out.")
-    identity = _identity(name, facts)
+    identity = _identity(name, facts, n)
     if identity is not None:
         return identity
     limit = min(MAX_LEVELS, max(FEW_LEVELS, int(LEVELS_PER_ROW * n)))
@@ -138,23 +139,25 @@ def _unusable(name: str, facts: ColumnFacts, n: int) -> Finding | None:
         return Finding(
             name,
             "refused",
-            f"{name!r} is a category with {_counted(facts)} values in {n} rows, expected at most {limit}: group its "
+            f"{name!r} is a category with {_counted(facts, n)} values in {n} rows, expected at most {limit}: group its "
             f"values in the file, or leave it out with --drop {name}.",
         )
     return None
 
 
-def _counted(facts: ColumnFacts) -> str:
-    return str(facts.n_distinct) if facts.exact else f"about {facts.n_distinct}"
+def _counted(facts: ColumnFacts, n: int) -> str:
+    """Return the number of different values; what it leaves of n rows does not tell a small count."""
+    shown = rounded_part(facts.n_distinct, n)
+    return str(shown) if facts.exact else f"about {shown}"
 
 
-def _identity(name: str, facts: ColumnFacts) -> Finding | None:
+def _identity(name: str, facts: ColumnFacts, n: int) -> Finding | None:
     """Find texts or whole numbers that differ in nearly every row, or in most rows of a column that is called an ID."""
     share = facts.n_distinct / facts.present
     called = not ID_WORDS.isdisjoint(re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower().replace("_", " ").split())
     if facts.present < ENOUGH or share < (0.5 if called else NEARLY_ALL):
         return None
-    how = f"{_counted(facts)} different values in {facts.present} rows"
+    how = f"{_counted(facts, n)} different values in {rounded_part(facts.present, n)} rows"
     sure = Finding(name, "dropped", f"{name!r} has {how}, as identifiers have: left out.")
     if facts.kind == "category":
         return sure
