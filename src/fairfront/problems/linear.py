@@ -174,6 +174,10 @@ class LinearProblem:
         (L,) = self.rows.cell_sums(self.measures, self.layout.k, self.inner(W), False)
         return self._values(W, L, self._weights())
 
+    def reach(self, W: Array) -> Array:
+        """Return the largest score of any row under R models, (R,), in size; what all classes share counts for none."""
+        return self.rows.reach(self.inner(W))
+
     def _values(self, W: Array, L: Array, weight: Array) -> Array:
         """Turn sums into weighted means; the last cell is the penalty."""
         L[:, :-1] /= weight[:-1]

@@ -69,6 +69,10 @@ class Rows(Protocol):
         """Return the sums of squares of the columns, (d,)."""
         ...
 
+    def reach(self, W: Array) -> Array:
+        """Return the largest score of any row, (R,), in size, without the mean of its classes."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class Piece:
@@ -241,6 +245,16 @@ class Piece:
             return (sum((self.design.squares(a, b, np.ones(b - a)) for a, b, _ in chunks), np.zeros(self.d)),)
 
         return self._total(ask, 1, 1.0)[0]
+
+    def reach(self, W: Array) -> Array:
+        """Return the largest score of any row, in size, without the mean of its classes."""
+        R, K, d = W.shape
+        found, flat = np.zeros(R), aligned(np.ascontiguousarray(W.reshape(R * K, d)))
+        for start, stop, _ in self.cells.chunks(self.design.rows_per_chunk(R * K)):
+            scores = self.design.scores(start, stop, flat).reshape(R, K, -1)
+            scores = scores if K == 1 else scores - scores.mean(axis=1, keepdims=True)
+            found = np.maximum(found, np.abs(scores).max(axis=(1, 2), initial=0.0))
+        return found
 
     def _total(
         self, ask: Callable[[Chunks], tuple[Array, ...]], r: int, cost: float, held: int = 0

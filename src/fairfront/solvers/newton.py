@@ -17,6 +17,9 @@ from .resuming import Journal
 from .sqp import KnotSolver
 from .status import Status
 
+NOTHING = 1e-5
+"""Difference of two gaps that is nothing, in units of the plain loss."""
+
 
 @dataclass(frozen=True)
 class Newton:
@@ -132,12 +135,15 @@ def follow(solver: KnotSolver, start: Knot, caps: Array, on_knot: Any = None) ->
 def approach(solver: KnotSolver, inside: Knot, row: Array) -> Knot:
     """Go from caps that are met towards caps that are hard to meet, as far as can be; short of them it is the floor.
 
-    Local solutions may end on the way where others go on, so uncertified ends are tried again from smaller weights.
+    Local solutions may end on the way where others go on, so uncertified ends are tried again from smaller weights, and
+    from none. Where a model without weights has smaller gaps than what was solved, that is not the floor.
     """
     room = np.maximum(inside.caps - row, 0.0)
     best, least = inside, 1.0
-    for scale in (1.0, 0.5, 0.1):
+    for scale in (1.0, 0.5, 0.1, 0.0):
         at = inside.at if scale == 1.0 else solver.evaluate(scale * inside.at.W, 0.0 * inside.at.multipliers)
+        if scale == 0.0 and not solver.excess(at, row, room) < least:
+            break
         knot, share = _squeezed(solver, replace(inside, at=at), row, room)
         if share < least:
             best, least = knot, share
@@ -145,7 +151,15 @@ def approach(solver: KnotSolver, inside: Knot, row: Array) -> Knot:
             return best
         if best.certified and best.status.solved and best is not inside:
             break
-    return replace(best, status=Status.FLOOR)
+    wide = float((room / solver.row_unit[: len(room)]).max())
+    lower = any((least - solver.excess(at, row, room)) * wide > NOTHING for at in _constants(solver, best.at))
+    return replace(best, status=Status.STALLED if lower else Status.FLOOR)
+
+
+def _constants(solver: KnotSolver, at: Iterate) -> list[Iterate]:
+    """Return models without weights: with the intercept that there is, and with none."""
+    flat = [np.where(solver.problem.penalised > 0.0, 0.0, at.W), 0.0 * at.W]
+    return [solver.evaluate(W, 0.0 * at.multipliers) for W in flat]
 
 
 def _squeezed(solver: KnotSolver, start: Knot, row: Array, room: Array) -> tuple[Knot, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from ..exceptions import FairfrontWarning
 from ..objectives import Array
 from ..problems import LinearProblem
 from .aiming import Path, tops
@@ -42,6 +44,8 @@ def newton_path(
     weights = journal.weights(lambda: problem.fit(problem.algebra.p)) if plain is None else plain
     solver = newton.solver(problem, weights, journal)
     start = first_knot(solver, weights)
+    if problem.loss.smooth and solver.precise(start.at) and not start.certified:
+        _tell_unbounded(float(problem.algebra.p[-1]))
     if preferences is not None:
         return [*preferred(solver, start, preferences, on_knot), start]
     top = tops(problem.algebra, start.caps, path)
@@ -56,6 +60,17 @@ def newton_path(
         past = newton.solver(problem, weights, journal)
         knots += _past_zero(past, newton.overshoot, knots[-1], start, len(shares))
     return knots
+
+
+def _tell_unbounded(ridge: float) -> None:
+    """Warn that plain training has no optimum that could be certified, which a ridge would give it."""
+    warnings.warn(
+        f"plain training has no certain optimum at ridge {ridge:.3g}: labels can be separated, so that weights grow "
+        "without end, or columns are nearly collinear; weights are those of an early stop, and such points are not "
+        "certified: give a larger ridge.",
+        FairfrontWarning,
+        stacklevel=2,
+    )
 
 
 def _spread(solver: KnotSolver, start: Knot, shares: Array, top: Array, on_knot: OnKnot | None) -> list[Knot]:

@@ -20,6 +20,7 @@ from ..objectives.losses import Squared
 from ..problems import LinearProblem
 from ..problems.curvature import Factor
 from ..problems.linear import DENSE_LIMIT
+from .certificates import is_convex, is_minimum
 from .iterates import Iterate, restored, stored
 from .lagrangian import Augmented, Curved, convexified
 from .preferences import Target
@@ -258,27 +259,17 @@ class KnotSolver:
             low, high = (low, middle) if affordable(middle) else (middle, high)
         return high
 
-    def certified(self, at: Iterate) -> bool:
-        """Tell whether the Lagrangian is convex in every score: then the point is a global optimum.
+    def precise(self, at: Iterate) -> bool:
+        """Tell whether the residual is small enough for a certificate."""
+        return at.kkt <= max(self.tol, 1e-7)
 
-        That is omega >= 0 on every convex cell and 0 on the others. Where the curvature does not depend on the label
-        (likelihoods, squares), a cell's losses on several labels count together.
-        """
-        if not at.kkt <= max(self.tol, 1e-7):
+    def certified(self, at: Iterate) -> bool:
+        """Tell whether the point is a global optimum: it minimises a Lagrangian that is convex."""
+        if not self.precise(at):
             return False
         omega = self.rows.p + at.multipliers @ self.rows.B
         lowest = -CONVEX * (self.rows.p + np.abs(at.multipliers) @ np.abs(self.rows.B))
-        alike = self.problem.loss.likelihood or isinstance(self.problem.loss, Squared)
-        total, floor = np.zeros((2, self.problem.layout.cells.count))
-        for bound, where in self.problem.measures:
-            inside, least = (np.where(where >= 0, each[where], 0.0) for each in (omega, lowest))
-            if not bound.convex and inside.any():
-                return False
-            if bound.convex and not bound.linear:
-                if not alike and (inside < least).any():
-                    return False
-                total, floor = total + inside, floor + least
-        return bool((total >= floor).all())
+        return is_convex(self.problem, omega, lowest) and is_minimum(self.problem, omega, at.W, at.G, self.size)
 
 
 def true_multipliers(rows: Algebra, factor: Any, x: Array, move: Array, z: Array, ahead: Array, caps: Array) -> Array:

@@ -102,6 +102,12 @@ class DaskRows:
         (diagonal,) = self.total(partial(bent_diagonal, **given))
         return diagonal, lambda V: self.total(partial(bent_product, V=V, **given))[0]
 
+    def reach(self, W: Array) -> Array:
+        """Return the largest score of any row, in size, without the mean of its classes: one pass."""
+        self.passes += 1
+        ask = partial(added, partial(Piece.reach, W=W))
+        return np.asarray(self.runner.over(self.parts, ask, lambda parts: (np.max(parts, axis=0)[0],))[0])
+
     def squares(self) -> Array:
         """Return the sums of squares of the columns, which were found when the data were first read."""
         return self._squares
