@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from fairfront.storage.arrays import pack
-from fairfront.storage.checksums import write_checksums
+from fairfront.storage.checksums import checksum_of, digest_of, found_in, write_checksums
 
 
 def reseal(folder: Path) -> None:
-    """Compute the checksums of all packages of a folder, and its list of checksums, for the files that are there."""
+    """Compute all checksums of a folder for the files that are there: of packages, records, and the list of all."""
     for path in sorted(folder.rglob("*.json")):
         found = json.loads(path.read_text())
         if isinstance(found, dict) and "arrays" in found and "content" in found:
@@ -26,6 +26,10 @@ def reseal(folder: Path) -> None:
             plain = json.dumps(found, sort_keys=True, separators=(",", ":"))
             found["sha256"] = hashlib.sha256(plain.encode()).hexdigest()
             path.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+    run, previous = checksum_of(found_in(folder), "decisions"), None
+    for path in sorted((folder / "decisions").glob("*.json")):
+        edit_json(path, lambda found, before=previous: found.update(run=run, previous=before))
+        previous = digest_of(path)
     write_checksums(folder)
 
 

@@ -1,9 +1,7 @@
-"""``fairfront verify``: make a run again from its manifest and compare."""
+"""``fairfront verify``: make a run again from its rows, or a model from its run, and compare."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -11,37 +9,60 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from .screen import screen
+from ..exceptions import InputError
+from .screen import say, screen
 
 DIFFERS = 3
+LISTED = 40
 
 
 def verify(
-    run: Annotated[Path, typer.Argument(help="Folder written by fairfront trace.")],
-    file: Annotated[Path, typer.Argument(help="The file that the run was traced from.")],
+    folder: Annotated[Path, typer.Argument(help="Folder written by fairfront trace or select.")],
+    source: Annotated[
+        Path, typer.Argument(help="The file that the run was traced from; the run that the model was chosen from.")
+    ],
+    data: Annotated[
+        Path | None, typer.Option(help="The run's file, for a model that was selected with --small 0.")
+    ] = None,
+    key: Annotated[Path | None, typer.Option(help="PEM file of the public key that must have signed it.")] = None,
     trust: Annotated[list[str] | None, typer.Option(help="Type inside an estimator that may be loaded.")] = None,
     json_output: Annotated[bool, typer.Option("--json", help="Write the comparison as JSON.")] = False,
 ) -> None:
-    """Refit a run from its manifest and say what agrees.
+    """Trace a run again from its manifest, or make a model again from its run, and compare every field of every file.
 
     Exit codes: 0 all agrees, 2 bad input, 3 something differs.
 
     Example: fairfront verify run adult.csv
     """
-    from ..runs import verify_run
+    from ..runs import Run, TableModel, load, verify_run
+    from ..runs.verifying import agrees, as_json, verify_model
     from .reading_runs import run_at
 
-    checks = verify_run(run_at(run, trust), file)
-    same = all(check.same for check in checks if check.decisive)
-    if json_output:
-        typer.echo(json.dumps({"same": same, "checks": [asdict(check) for check in checks]}, indent=1))
+    found = load(folder, trusted=trust or ())
+    if isinstance(found, TableModel):
+        checks = verify_model(folder, found, run_at(source, trust), data, key)
+    elif isinstance(found, Run):
+        if data is not None:
+            raise InputError("--data goes with a model; a run is compared with the file in the second place.")
+        checks = verify_run(found, source, key=key)
     else:
-        table = Table(title="The run made again")
-        for head in ("what", "", "found"):
-            table.add_column(head)
-        for check in checks:
-            table.add_row(check.what, "same" if check.same else "differs", escape(check.found))
-        console = screen()
-        console.print(table)
-        console.print("The run was reproduced." if same else "The run was NOT reproduced: see above.")
+        raise InputError(f"{folder} holds a {type(found).__name__}, expected a run or a model.")
+    same = agrees(checks)
+    if json_output:
+        typer.echo(as_json(checks))
+        raise typer.Exit(0 if same else DIFFERS)
+    what = "model" if isinstance(found, TableModel) else "run"
+    table = Table(title=f"The {what} made again")
+    for head in ("what", "", "found"):
+        table.add_column(head)
+    for check in checks:
+        table.add_row(escape(check.what), "same" if check.same else "differs", escape(check.found))
+    console = screen()
+    console.print(table)
+    said = [str(each) for check in checks for each in check.differences]
+    for line in said[:LISTED]:
+        say(console, line)
+    if len(said) > LISTED:
+        say(console, f"... and {len(said) - LISTED} more; --json lists all.")
+    say(console, f"The {what} was reproduced." if same else f"The {what} was NOT reproduced: see above.")
     raise typer.Exit(0 if same else DIFFERS)

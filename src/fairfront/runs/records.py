@@ -27,7 +27,19 @@ AGAIN = "it was edited, deleted or added by something else than fairfront select
 
 def stages(manifest: Mapping[str, Any], checksum: str) -> list[str]:
     """Return the checksums that a run has had, oldest first: records name the one that they were made at."""
-    return [*(each["checksum"] for each in manifest.get("earlier", ())), checksum]
+    earlier = manifest.get("earlier", [])
+    kept = manifest.get("kept_ids", "all")
+    if not isinstance(earlier, list) or not all(_is_stage(each) for each in earlier) or not _are_points(kept):
+        raise InputError(f"the manifest says {earlier} and {kept} of points that were removed; {AGAIN}")
+    return [*(each["checksum"] for each in earlier), checksum]
+
+
+def _is_stage(found: Any) -> bool:
+    return isinstance(found, dict) and set(found) == {"checksum", "kept"} and _are_points(found["kept"])
+
+
+def _are_points(found: Any) -> bool:
+    return found == "all" or (isinstance(found, list) and all(type(each) is int for each in found))
 
 
 def with_earlier(manifest: Mapping[str, Any], checksum: str | None) -> dict[str, Any]:

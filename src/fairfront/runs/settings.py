@@ -203,7 +203,12 @@ class Settings:
                 f"the manifest has the unknown setting {strange[0]!r}; a newer fairfront wrote it: upgrade."
             )
         values = {name: _tuples(value) for name, value in found.items()}
-        return cls(**values)
+        try:
+            return cls(**values)
+        except TypeError as error:
+            raise InputError(
+                f"the manifest's settings cannot be used ({error}); they were edited: trace again."
+            ) from error
 
 
 def _tuples(value: Any) -> Any:

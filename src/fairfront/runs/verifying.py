@@ -1,49 +1,99 @@
-"""Verifying: make a run again from its manifest and compare, step by step."""
+"""Verifying: make a run again from its manifest, or a model from its run, and compare everything that is stored."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
-
-from ..frontier.points import LinearPoints
+from .. import __version__
+from ..exceptions import InputError
+from ..storage.checksums import CHECKSUMS, found_in, read_checksums
+from ..storage.differences import Difference, differences
+from ..storage.foreign import SUFFIX
+from ..storage.signatures import is_signature_of, is_signed, public_key
+from .card import card_of
+from .decision import Decision, candidates
 from .manifest import versions
+from .model import ONNX, TableModel
+from .records import stages
+from .replica import decided_again, remade, write_replica
 from .run import Run
-from .settings import Settings
-from .tracing_tables import run_of
 
 TOLERANCE = 1e-6
+WRITER = "*:fairfront"
+FREE = (WRITER, "manifest.json:earlier", "*:run", "*:previous")
+"""What another version may write otherwise: its own number, and checksums of its files, which loading has checked."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One comparison: what was compared, whether it agrees, and what was found."""
+    """One comparison: what was compared, whether it agrees, what was found, and every field that differs."""
 
     what: str
     same: bool
     found: str
     decisive: bool = True
+    differences: tuple[Difference, ...] = ()
 
 
-def verify_run(run: Run, data: Any, progress: Any = "auto") -> list[Check]:
-    """Refit a run on data and compare: fingerprint, schema, split, losses, models, figures on validation and test.
+def verify_run(run: Run, data: Any, progress: Any = "auto", key: Any = None) -> list[Check]:
+    """Trace a run again and compare every field of every file with the one stored.
 
-    Other versions or another BLAS are told and decide nothing; figures may then differ in the last digits, which is
-    why models count as equal up to 1e-6 of their largest coefficient.
+    With the versions, machine and BLAS of the manifest everything must be equal to the last bit. With others, which
+    are told, floating-point numbers may differ by a millionth of the largest of their array, or of 1; text, counts,
+    certificates, statuses and names must be equal all the same.
+
+    Parameters
+    ----------
+    data : path or data frame
+        The rows that the run was traced from.
+    key : path
+        PEM file of the public key that must have signed the run.
     """
-    settings = Settings.from_json(run.manifest["settings"])
-    again = run_of(data, settings, progress)
+    signed = None if key is None else public_key(key)
+    again = remade(run, data, progress)
     sha, known = again.manifest["data"].get("sha256"), run.manifest["data"].get("sha256")
-    checks = [
-        Check("data", sha == known, f"sha256 {short(sha)}, the manifest has {short(known)}"),
-        _versions(run),
-    ]
-    for what in ("columns", "features", "split"):
-        same = again.manifest[what] == run.manifest[what]
-        checks.append(Check(what, same, "equal" if same else "differ"))
-    return [*checks, *_frontiers(run, again), _tested(run, again)]
+    other = _other_versions(run)
+    with TemporaryDirectory(prefix="fairfront-") as home:
+        stored = run.path or run.save(Path(home) / "stored")
+        new = write_replica(run, again, data, Path(home))
+        rebuilt = any(stored.rglob(f"*{SUFFIX}"))  # files of estimators have other bytes each time
+        found = differences(stored, new, TOLERANCE if other else 0.0, FREE if other or rebuilt else ())
+        return [
+            _signature(stored, signed),
+            Check("data", sha == known, f"sha256 {short(sha)}, the manifest has {short(known)}"),
+            Check("versions", not other, "; ".join(other) or "equal", decisive=False),
+            *_files(found, bool(other)),
+        ]
+
+
+def verify_model(folder: Path, model: TableModel, run: Run, data: Any = None, key: Any = None) -> list[Check]:
+    """Make a model again from the run that it was chosen from and compare every file, card and record included.
+
+    Nothing is refitted: that the run itself is right is what `verify_run` shows.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the model was read from.
+    data : path or data frame
+        The rows of the run, for a model that was chosen by exact counts.
+    """
+    signed = None if key is None else public_key(key)
+    given = model.decision
+    if given is None:
+        raise InputError(f"{folder} has no decision record, expected a model written by fairfront select.")
+    record, recorded = _record_of(run, given)
+    with TemporaryDirectory(prefix="fairfront-") as home:
+        again = _model_again(run, record, data)
+        new = Path(home) / "model"
+        again.save(new, onnx=(folder / ONNX).exists())
+        free = () if run.manifest.get("fairfront") == __version__ else (WRITER,)
+        return [_signature(folder, signed), recorded, *_files(differences(folder, new, free=free), False)]
 
 
 def short(digest: str | None) -> str:
@@ -51,58 +101,102 @@ def short(digest: str | None) -> str:
     return "none" if digest is None else digest[:12]
 
 
-def _versions(run: Run) -> Check:
-    here, there = versions(), run.manifest["versions"]
-    other = [f"{name} {there.get(name)} then, {here.get(name)} now" for name in here if here[name] != there.get(name)]
-    return Check("versions", not other, "; ".join(other) or "equal", decisive=False)
-
-
-def _frontiers(run: Run, again: Run) -> list[Check]:
-    """Compare the points that were kept, by id."""
-    old, new = run.frontier, again.frontier
-    kept = [i for i in old.ids.tolist() if i in set(new.ids.tolist())]
-    if len(kept) < len(old):
-        return [Check("points", False, f"{len(kept)} of {len(old)} ids were found again")]
-    places = [new.place(i) for i in kept]
-    checks = [
-        _close("training loss", old.loss, new.loss[places]),
-        _close(f"training {old.facts.unit}", old.gaps, new.gaps[places]),
+def _other_versions(run: Run) -> list[str]:
+    here, there = {"fairfront": __version__, **versions()}, run.manifest["versions"]
+    there = {"fairfront": run.manifest.get("fairfront"), **there}
+    names = dict.fromkeys((*here, *there))
+    return [
+        f"{name} {there.get(name)} then, {here.get(name)} now" for name in names if here.get(name) != there.get(name)
     ]
-    if isinstance(old.points, LinearPoints) and isinstance(new.points, LinearPoints):
-        checks.append(_close("coefficients", old.points.coef, new.points.coef[places]))
-    return [*checks, *_figures(run, again, places)]
 
 
-def _figures(run: Run, again: Run, places: list[int]) -> list[Check]:
-    names = [name for name in run.frontier.column_names() if name in again.frontier.column_names()]
-    one = np.column_stack([run.frontier.column(name) for name in names])
-    two = np.column_stack([again.frontier.column(name)[places] for name in names])
-    there = ~np.isnan(one)  # a figure that was hidden when the run was written cannot be compared
-    return [_close("figures on validation", one[there], two[there])]
+def _signature(folder: Path, key: Any) -> Check:
+    """Say whether the list of checksums is signed, by the key if one is given, and covers all records."""
+    if key is None:
+        there = "there, and not checked without --key" if is_signed(folder) else "none"
+        return Check("signature", True, there, decisive=False)
+    if not is_signed(folder):
+        return Check("signature", False, "none, expected one by the key")
+    if not is_signature_of(folder, key):
+        return Check("signature", False, f"not of this {CHECKSUMS} by this key")
+    later = sorted(set(found_in(folder)) - set(read_checksums(folder)))
+    return Check("signature", not later, f"does not cover {', '.join(later)}" if later else "by the key")
 
 
-def _close(what: str, one: Any, two: Any) -> Check:
-    if np.shape(one) != np.shape(two):
-        return Check(what, False, f"shape {np.shape(two)}, the run has {np.shape(one)}")
-    far = float(np.max(np.abs(np.asarray(one) - two), initial=0.0))
-    scale = max(1.0, float(np.max(np.abs(one), initial=0.0)))
-    return Check(
-        what, far <= TOLERANCE * scale, "equal to the last bit" if far == 0 else f"differ by at most {far:.3g}"
+def _files(found: Mapping[str, list[Difference]], rounded: bool) -> list[Check]:
+    return [Check(name, not said, _words(said, rounded), differences=tuple(said)) for name, said in found.items()]
+
+
+def _words(said: list[Difference], rounded: bool) -> str:
+    if not said:
+        return f"equal up to {TOLERANCE:g}" if rounded else "equal to the last bit"
+    return f"{len(said)} {'field differs' if len(said) == 1 else 'fields differ'}"
+
+
+def _record_of(run: Run, given: Mapping[str, Any]) -> tuple[Mapping[str, Any], Check]:
+    """Return the run's record of a model's decision; the model's own where the run has none, which is told."""
+    number = given.get("opened")
+    if isinstance(number, int) and 0 < number <= len(run.decisions):
+        record = run.decisions[number - 1]
+        if record["id"] == given.get("id"):
+            return record, Check("record", True, f"decision {number} of the run")
+    found = f"the run has no such decision {number} ({len(run.decisions)} in all): fairfront select did not choose it"
+    if set(given) != set(Decision.__dataclass_fields__) or given["run"] not in stages(run.manifest, str(run.checksum)):
+        raise InputError(f"{found}, or from another run; give the run that it is from.")
+    return given, Check("record", False, found)
+
+
+def _model_again(run: Run, record: Mapping[str, Any], data: Any) -> TableModel:
+    """Return the model of a record with the card and the manifest that it was written with."""
+    place = stages(run.manifest, str(run.checksum)).index(record["run"])
+    state = replace(
+        run,
+        decisions=run.decisions[: record["opened"] - 1],
+        manifest=_manifest_at(run, place, record),
+        checksum=record["run"],
     )
+    decision = Decision(**{**record, **{name: tuple(record[name]) for name in ("candidates", "notes", "footnotes")}})
+    judged = state
+    if not record["small"]:
+        if data is None:
+            raise InputError("the model was chosen by exact counts, which need the rows; add --data FILE.")
+        judged, decision = decided_again(state, record, data)
+        decision = replace(decision, candidates=candidates(judged, decision.id))
+    card = card_of(judged, decision.id, decision)
+    return replace(judged.model(decision.id), card=card, decision=decision.to_json(), manifest=state.manifest)
 
 
-def _tested(run: Run, again: Run) -> Check:
-    far = max((_distance(found, again.tested.get(id)) for id, found in run.tested.items()), default=0.0)
-    words = "equal" if far == 0 else f"differ by at most {far:.3g}" if far < np.inf else "differ"
-    return Check("figures on test", far <= TOLERANCE, words)
+def _manifest_at(run: Run, place: int, record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the manifest that a run had when a record was made, before models were removed from it."""
+    earlier = list(run.manifest.get("earlier", ()))
+    found = dict(run.manifest)
+    if place == len(earlier):
+        return found
+    kept = earlier[place]["kept"]
+    shown = [each["id"] for each in record["candidates"] if each["shown"]]
+    for name in ("earlier", "kept_ids"):
+        found.pop(name, None)
+    found |= {"keep": "all" if kept == "all" else "chosen", "shown": shown}
+    if place:
+        found |= {"earlier": earlier[:place]}
+    return found if kept == "all" else {**found, "kept_ids": kept}
 
 
-def _distance(one: Any, two: Any) -> float:
-    """Return the largest relative difference of two records of figures; infinite where words or keys differ."""
-    if isinstance(one, Mapping) and isinstance(two, Mapping) and one.keys() == two.keys():
-        return max((_distance(one[key], two[key]) for key in one), default=0.0)
-    if isinstance(one, (list, tuple)) and isinstance(two, (list, tuple)) and len(one) == len(two):
-        return max((_distance(a, b) for a, b in zip(one, two, strict=True)), default=0.0)
-    if isinstance(one, float) and isinstance(two, float):
-        return 0.0 if one == two else abs(one - two) / max(1.0, abs(one))
-    return 0.0 if one == two else float("inf")
+def as_json(checks: list[Check]) -> str:
+    """Return checks for programs."""
+    said = [
+        {
+            "what": check.what,
+            "same": check.same,
+            "found": check.found,
+            "decisive": check.decisive,
+            "differences": [vars(each) for each in check.differences],
+        }
+        for check in checks
+    ]
+    return json.dumps({"same": agrees(checks), "checks": said}, indent=1)
+
+
+def agrees(checks: list[Check]) -> bool:
+    """Tell whether all that decides is the same."""
+    return all(check.same for check in checks if check.decisive)
