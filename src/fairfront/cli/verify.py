@@ -14,6 +14,7 @@ from .screen import say, screen
 
 DIFFERS = 3
 LISTED = 40
+AGREES = {True: "same", False: "differs", None: ""}
 
 
 def verify(
@@ -56,7 +57,7 @@ def verify(
     for head in ("what", "", "found"):
         table.add_column(head)
     for check in checks:
-        table.add_row(escape(check.what), "same" if check.same else "differs", escape(check.found))
+        table.add_row(escape(check.what), AGREES[check.same], escape(check.found))
     console = screen()
     console.print(table)
     said = [str(each) for check in checks for each in check.differences]

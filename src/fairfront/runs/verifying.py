@@ -31,10 +31,13 @@ FREE = (WRITER, "manifest.json:earlier", "*:run", "*:previous")
 
 @dataclass(frozen=True)
 class Check:
-    """One comparison: what was compared, whether it agrees, what was found, and every field that differs."""
+    """One comparison: what was compared, whether it agrees, what was found, and every field that differs.
+
+    ``same`` is None where nothing was compared; what is not decisive is told and no more.
+    """
 
     what: str
-    same: bool
+    same: bool | None
     found: str
     decisive: bool = True
     differences: tuple[Difference, ...] = ()
@@ -114,7 +117,7 @@ def _signature(folder: Path, key: Any) -> Check:
     """Say whether the list of checksums is signed, by the key if one is given, and covers all records."""
     if key is None:
         there = "there, and not checked without --key" if is_signed(folder) else "none"
-        return Check("signature", True, there, decisive=False)
+        return Check("signature", None, there, decisive=False)
     if not is_signed(folder):
         return Check("signature", False, "none, expected one by the key")
     if not is_signature_of(folder, key):
