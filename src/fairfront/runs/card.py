@@ -143,7 +143,7 @@ def _again(run: Run) -> str:
         f"{name} {value}" for name, value in run.manifest["versions"].items() if isinstance(value, str)
     )
     return (
-        "## To make it again\n\n`fairfront verify RUN DATA` traces the run again from its rows and compares; `fairfront "
-        "verify MODEL RUN` compares this model with its run. "
+        "## To make it again\n\n`fairfront verify RUN DATA` traces the run again from its rows and compares; "
+        "`fairfront verify MODEL RUN` compares this model with its run. "
         f"Written by fairfront {run.manifest['fairfront']}; {versions}."
     )
