@@ -251,7 +251,7 @@ def test_an_edited_model_does_not_follow_from_its_run(copy: Path, name: str) -> 
 def test_a_model_without_a_record_in_the_run_is_told(copy: Path) -> None:
     ff.load(copy / "run").select(id=1).save(copy / "python")
     found = verify_model(copy / "python", ff.load(copy / "python"), ff.load(copy / "run"))
-    assert [check.what for check in found if not check.same] == ["record"]
+    assert [check.what for check in found if check.same is False] == ["record"]
     assert fairfront("verify", copy / "python", copy / "run").returncode == 3
     run = ff.load(copy / "run")
     run.frontier.save(copy / "frontier")
