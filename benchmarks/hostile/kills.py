@@ -44,22 +44,20 @@ class Resumed:
     job: Callable[[Path], Callable[[], Any]]
 
     def tried(self, kills: int, folder: Path, rng: np.random.Generator) -> Tally:
-        """Kill so many times, beginning anew whenever a run has come to its end."""
+        """Kill so many times: every run one to three times before it may come to its end and is compared."""
         tally, output = Tally(self.fault), folder / "out"
         begun = time.monotonic()
         self._ended(folder)
         whole, seconds = digest(output), time.monotonic() - begun
-        self._cleared(folder)
         while tally.tried < kills:
-            if killed(self.job(folder), rng.uniform(0.0, seconds)):
-                torn = output.exists() and digest(output) != whole
-                tally.note(f"kill {tally.tried}: the folder is there, but not whole" if torn else None)
-            if output.exists() or tally.tried == kills:
-                tally.counts["ended"] += 1
-                if not output.exists():
-                    self._ended(folder)
-                self._compared(tally, folder, whole)
-                self._cleared(folder)
+            self._cleared(folder)
+            for _ in range(int(rng.integers(1, 4))):
+                if not output.exists() and killed(self.job(folder), rng.uniform(0.0, seconds)):
+                    torn = output.exists() and digest(output) != whole
+                    tally.note(f"kill {tally.tried}: the folder is there, but not whole" if torn else None)
+            if not output.exists():
+                self._ended(folder)
+            self._compared(tally, folder, whole)
         return tally
 
     def _ended(self, folder: Path) -> None:
@@ -68,10 +66,12 @@ class Resumed:
             raise RuntimeError(ended.said)
 
     def _compared(self, tally: Tally, folder: Path, whole: str) -> None:
+        tally.counts["runs"] += 1
         tally.counts["equal_bytes"] += (equal := digest(folder / "out") == whole)
         if not equal:
-            tally.survived -= 1
-            tally.failures.append(f"after kill {tally.tried}: the resumed folder has other bytes")
+            tally.retract(f"after kill {tally.tried}: the resumed folder has other bytes")
+        if [name for name in leftovers(folder) if ".partial" in name]:
+            tally.retract(f"after kill {tally.tried}: {leftovers(folder)[0]} stays after the next writer")
 
     def _cleared(self, folder: Path) -> None:
         shutil.rmtree(folder)
@@ -103,14 +103,13 @@ def overwritten(kills: int, folder: Path, rng: np.random.Generator) -> Tally:
 
     for kill in range(kills):
         killed(job, rng.uniform(0.0, 0.3))
-        left = leftovers(place.parent)
-        tally.note(_lost(place, known, kill), left_behind=bool(left))
-        if place.exists() and not tally.failures:
+        left, wrong = leftovers(place.parent), _lost(place, known, kill)
+        if wrong is None:
             fronts[kill % 2].save(place, overwrite=True)
-        if leftovers(place.parent):
-            tally.failures.append(f"kill {kill}: {leftovers(place.parent)[0]} stays after the next writer")
-            tally.survived -= 1
-        if tally.failures:
+            stays = leftovers(place.parent)
+            wrong = f"kill {kill}: {stays[0]} stays after the next writer" if stays else None
+        tally.note(wrong, left_behind=bool(left))
+        if wrong:
             shutil.rmtree(place.parent)
             place.parent.mkdir()
             fronts[0].save(place)

@@ -29,6 +29,11 @@ class Tally:
         if failure is not None:
             self.failures.append(failure)
 
+    def retract(self, failure: str) -> None:
+        """Count what was tried last as not survived after all."""
+        self.survived -= 1
+        self.failures.append(failure)
+
     @property
     def passed(self) -> bool:
         """Tell whether something was tried and all of it survived."""
