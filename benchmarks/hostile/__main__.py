@@ -48,7 +48,7 @@ def lanes(asked: argparse.Namespace, folder: Path, made: Callable[[], Material])
         "packages": Lane(1_000, 1_000, lambda n, name: packages.run(n, own(name))),
         "disk": Lane(24, 72, lambda n, name: disk.run(n, made(), own(name))),
         "writers": Lane(16, 80, lambda n, name: writers.run(n, made(), own(name))),
-        "calls": Lane(2_000, 2_000, lambda n, _: calls.run(n)),
+        "calls": Lane(0, 0, lambda *_: calls.run()),
     }
 
 
