@@ -14,9 +14,10 @@ import pytest
 import fairfront as ff
 from fairfront.frontier import Facts, Frontier
 from fairfront.frontier.saving import ARRAYS, load_frontier, save_frontier
-from fairfront.frontier.saving_points import POINTS
+from fairfront.frontier.saving_points import POINTS, task_of
 from fairfront.measures import Evaluation
 from fairfront.objectives.notions import EqualOpportunity
+from fairfront.storage.arrays import pack
 
 
 def draw(n: int = 300) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -71,6 +72,11 @@ def edited(path: Path, **changes: Any) -> None:
     """Change the content of a saved frontier, with the right checksum."""
     document = json.loads((path / "frontier.json").read_text())
     document["content"].update(changes)
+    sealed(path, document)
+
+
+def sealed(path: Path, document: dict[str, Any]) -> None:
+    """Write the JSON of a frontier with the right checksum."""
     document.pop("sha256")
     plain = json.dumps(document, sort_keys=True, separators=(",", ":"))
     document["sha256"] = hashlib.sha256(plain.encode()).hexdigest()
@@ -141,3 +147,51 @@ def test_labels_that_json_does_not_know_are_refused(saved, tmp_path) -> None:
     with pytest.raises(ff.InputError, match="is of type bytes"):
         replace(front, facts=replace(front.facts, task=task)).save(tmp_path / "g")
     assert not (tmp_path / "g").exists()
+
+
+def coefficients(path: Path, **arrays: Any) -> None:
+    """Put other arrays into a saved frontier, as somebody would who knows the format, checksums included."""
+    document = json.loads((path / "frontier.json").read_text())
+    with np.load(path / "frontier.npz") as known:
+        packed, names = pack({**known, **{name.replace("__", "."): values for name, values in arrays.items()}})
+    (path / "frontier.npz").write_bytes(packed)
+    document["arrays"] |= {"bytes": len(packed), "sha256": hashlib.sha256(packed).hexdigest(), "names": names}
+    sealed(path, document)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "words"),
+    [
+        ({"ids": np.array([0, 1, 0])}, "two points have the id 0"),
+        ({"ids": np.array([0.0, 1.0, 2.0])}, "ids are float64, expected whole numbers"),
+        ({"certified": np.zeros(3)}, "certified are float64, expected booleans"),
+        ({"objectives": np.zeros((3, 2), bool)}, "objectives are bool, expected numbers"),
+        ({"points__coef": np.full((3, 1, 3), np.nan)}, "coef have infinite or missing numbers"),
+        ({"points__coef": np.full((3, 1, 3), -np.inf)}, "coef have infinite or missing numbers"),
+        ({"points__intercept": np.full((3, 1), np.nan)}, "intercept have infinite or missing numbers"),
+        ({"points__coef": np.ones((3, 1, 3), bool)}, "coef are bool of shape"),
+        ({"points__coef": np.ones((3, 1, 3), complex)}, "coef are complex128 of shape"),
+        ({"points__coef": np.ones((3, 1, 2))}, r"shape \(3, 1, 2\), expected numbers of shape \(3, 1, 3\)"),
+        ({"points__coef": np.ones((3, 2, 3))}, r"shape \(3, 2, 3\), expected numbers of shape \(3, 1, 3\)"),
+        ({"points__coef": np.ones(3)}, r"shape \(3,\), expected numbers of shape \(3, 1, 3\)"),
+    ],
+)
+def test_numbers_that_no_model_has_are_told(saved, arrays, words) -> None:
+    coefficients(saved, **arrays)
+    with pytest.raises(ff.InputError, match=words):
+        load_frontier(saved)
+
+
+@pytest.mark.parametrize(
+    ("task", "words"),
+    [
+        ({"kind": "binary", "classes": 3, "favourable": 0}, "the task is 'binary' with the classes 3"),
+        ({"kind": "binary", "classes": [0, 1, 2], "favourable": 0}, "the task is 'binary' with the classes"),
+        ({"kind": "guess", "classes": [0, 1], "favourable": 0}, "the task is 'guess'"),
+        ({"kind": "binary", "classes": [0, 1], "favourable": 2}, "the favourable class is 2"),
+        ({"kind": "binary", "classes": [0, 1], "favourable": True}, "the favourable class is True"),
+    ],
+)
+def test_tasks_that_do_not_exist_are_told(task, words) -> None:
+    with pytest.raises(ff.InputError, match=words):
+        task_of(task)

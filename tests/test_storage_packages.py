@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import math
+import os
 import shutil
 import tempfile
 import zipfile
@@ -193,7 +194,80 @@ def objects() -> bytes:
     return buffer.getvalue()
 
 
+def squeezed(claimed: tuple[int, ...] = (2, 3), size: int = 6, compression: int = zipfile.ZIP_STORED) -> bytes:
+    """Return an npz whose ``coef`` claims a shape and has so many numbers, compressed or not."""
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": claimed})
+    buffer = io.BytesIO(pack({name: ARRAYS[name] for name in ("one", "sure")})[0])
+    with zipfile.ZipFile(buffer, "a", compression) as archive:
+        archive.writestr("coef.npy", header.getvalue() + bytes(8 * size))
+    return buffer.getvalue()
+
+
+def huge(shape: list[int]) -> dict[str, Any]:
+    return {"coef": {"dtype": "<f8", "shape": shape}}
+
+
+def rewritten(package: Path, old: str, new: str) -> None:
+    """Change the text of the JSON, which has no right checksum then."""
+    text = (package / "thing.json").read_text()
+    assert old in text
+    (package / "thing.json").write_text(text.replace(old, new, 1))
+
+
+def piped(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def named(package: Path, name: str) -> None:
+    """Name another file as part of the package, with its right checksum where it can be read."""
+    data = (package / name).read_bytes() if (package / name).is_file() else b""
+    reseal(package, files={name: {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}})
+
+
 DAMAGE = {
+    "a shape that no memory holds": (
+        lambda p: refill(p, squeezed((10**12,)), **huge([10**12])),
+        "48 bytes, expected 8",
+    ),
+    "a shape beyond numbers": (lambda p: refill(p, squeezed((10**30,)), **huge([10**30])), "48 bytes, expected 8"),
+    "an odd shape": (lambda p: refill(p, squeezed((-2, -3)), **huge([-2, -3])), "cannot be read"),
+    "another shape claimed": (lambda p: refill(p, squeezed((10**12,))), r"shape \[1000000000000\], expected <f8 and"),
+    "compressed": (lambda p: refill(p, squeezed(compression=zipfile.ZIP_DEFLATED)), "'coef' of .* is compressed"),
+    "a bomb": (
+        lambda p: refill(p, squeezed((10**6,), 10**6, zipfile.ZIP_DEFLATED), **huge([10**6])),
+        "is compressed, expected it as it is",
+    ),
+    "fewer numbers": (lambda p: refill(p, squeezed(size=5)), r"has 40 bytes, expected 48 for the shape \[2, 3\]"),
+    "more numbers": (lambda p: refill(p, squeezed(size=7)), "has 56 bytes, expected 48"),
+    "another arrays file": (
+        lambda p: reseal(p, arrays=json.loads((p / "thing.json").read_text())["arrays"] | {"file": "../thing.npz"}),
+        "does not describe its files",
+    ),
+    "a file anywhere": (lambda p: named(p, str(p / "more.bin")), "names the file '/.*, expected one in its own folder"),
+    "a file above": (lambda p: named(p, "../more.bin"), r"names the file '\.\./more\.bin'"),
+    "a file around": (lambda p: named(p, f"sub/../../{p.name}/more.bin"), "expected one in its own folder"),
+    "a file of Windows": (lambda p: named(p, "..\\more.bin"), "expected one in its own folder"),
+    "a drive": (lambda p: named(p, "C:more.bin"), "expected one in its own folder"),
+    "no name": (lambda p: named(p, ""), "expected one in its own folder"),
+    "a device of the system": (lambda p: named(p, "/dev/zero"), "expected one in its own folder"),
+    "a size as text": (lambda p: reseal(p, files={"more.bin": {"bytes": "4", "sha256": "x"}}), "does not describe"),
+    "a size of true": (lambda p: reseal(p, files={"more.bin": {"bytes": True, "sha256": "x"}}), "does not describe"),
+    "a longer file": (
+        lambda p: (p / "more.bin").write_bytes(b"more and more"),
+        r"was changed \(13 bytes, expected 4\)",
+    ),
+    "a pipe for JSON": (lambda p: piped(p / "thing.json"), "is not a file"),
+    "a pipe for numbers": (lambda p: piped(p / "thing.npz"), "is not a file"),
+    "a folder for JSON": (lambda p: ((p / "thing.json").unlink(), (p / "thing.json").mkdir()), "is not a file"),
+    "deep": (lambda p: rewritten(p, '"yes"', "[" * 5000 + "]" * 5000), "more than 100 deep"),
+    "deeper": (lambda p: rewritten(p, '"yes"', '{"a":' * 200_000 + "1" + "}" * 200_000), "more than 100 deep"),
+    "a little too deep": (lambda p: rewritten(p, '"yes"', "[" * 101 + "]" * 101), "more than 100 deep"),
+    "a key twice": (lambda p: rewritten(p, '"label": "yes"', '"label": "yes", "label": "no"'), "holds 'label' twice"),
+    "a huge number": (lambda p: rewritten(p, "0.1", "1e999"), "holds a number that is too large"),
+    "a long number": (lambda p: rewritten(p, "0.1", "9" * 400), "holds a number that is too large"),
+    "a longer number": (lambda p: rewritten(p, "0.1", "9" * 5000), "holds a number that is too large"),
     "no folder": (lambda p: shutil.rmtree(p), "is not a folder, expected one written by fairfront"),
     "no json": (lambda p: (p / "thing.json").unlink(), r"thing\.json is missing"),
     "no npz": (lambda p: (p / "thing.npz").unlink(), r"thing\.npz is missing"),

@@ -10,6 +10,7 @@ from typing import Any
 from ..exceptions import InputError
 from ..frontier import Frontier
 from ..measures.disclosure import check_small
+from ..storage.documents import parse_json
 from ..validation import check_confidence, check_count, check_rows
 from .describing import describe
 from .order import detailed, most_detailed
@@ -65,10 +66,7 @@ class Details:
     @classmethod
     def from_json(cls, text: str | bytes | Mapping[str, Any]) -> Details:
         """Read what `to_json` wrote."""
-        try:
-            record = dict(text) if isinstance(text, Mapping) else json.loads(text)
-        except ValueError as error:
-            raise InputError(f"details are not JSON ({error}), expected what Details.to_json wrote.") from error
+        record = dict(text) if isinstance(text, Mapping) else parse_json(text, "what describes the points")
         names = {each.name for each in fields(cls)}
         if not isinstance(record, dict) or set(record) != names or record["version"] != VERSION:
             raise InputError(f"details have other fields than version {VERSION} has, expected what to_json wrote.")

@@ -24,7 +24,7 @@ from ..pareto import nondominated
 from ..solvers import Status
 from ..storage.folders import make_folder, write_folder
 from ..storage.inventory import Inventory
-from ..storage.packages import read_package, write_package
+from ..storage.packages import parts_of, read_package, write_package
 from ..storage.snapshots import read_folder
 from .candidate_points import CandidateFacts
 from .candidates import notion_gap
@@ -36,6 +36,7 @@ from .saving_points import Stored, format_of, kind_of
 NAME, KIND, SCHEMA = "frontier", "fairfront frontier", 1
 FRONTIER = Inventory("saved frontier", {NAME: KIND})
 ARRAYS = ("objectives", "gaps", "signed_gaps", "preferences", "kkt", "certified", "multipliers", "ids")
+KINDS = {"certified": ("b", "booleans"), "ids": ("i", "whole numbers")}
 
 
 def save_frontier(front: Frontier, path: Any, *, overwrite: bool = False) -> Path:
@@ -86,11 +87,10 @@ def load_frontier(path: Any, *, trusted: Sequence[str] = ()) -> Frontier:
 
 def _read(folder: Path, trusted: Sequence[str]) -> Frontier:
     content, arrays = read_package(folder, NAME, KIND, SCHEMA)
-    try:
+    with parts_of(folder, "frontier"):
         front = _frontier(content, arrays, folder, trusted)
+        _check_kinds(front)
         _check_lengths(front)
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
-        raise InputError(f"{folder} does not have the parts of a frontier ({error}); save it again.") from error
     return front
 
 
@@ -115,6 +115,21 @@ def _status(name: str) -> Status:
     if name not in Status.__members__:
         raise InputError(f"a point has the status {name!r}, which this version does not know; upgrade fairfront.")
     return Status[name]
+
+
+def _check_kinds(front: Frontier) -> None:
+    """Refuse arrays of another kind than each of them is written with, and ids that two points share."""
+    for name in ARRAYS:
+        kind, words = KINDS.get(name, ("f", "numbers with a fraction"))
+        if getattr(front, name).dtype.kind != kind:
+            raise InputError(f"{name} are {getattr(front, name).dtype}, expected {words}; save the frontier again.")
+    ids = front.ids.tolist()
+    if len(set(ids)) < len(ids):
+        raise InputError(f"two points have the id {_twice(ids)}, expected each to have its own; save it again.")
+
+
+def _twice(ids: Sequence[int]) -> int:
+    return next(id for place, id in enumerate(ids) if id in ids[:place])
 
 
 def _check_lengths(front: Frontier) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -24,6 +24,8 @@ from .points import LinearPoints, Points
 from .posterior_points import PosteriorPoints
 
 MODELS = "models"
+MOST = 1_000_000
+"""More classes than any task has."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +60,14 @@ def task_content(task: Task) -> dict[str, Any]:
 
 
 def task_of(content: dict[str, Any]) -> Task:
-    """Return the task that `task_content` was given."""
-    return Task(content["kind"], tuple(content["classes"]), content["favourable"])
+    """Return the task that `task_content` was given, or say what is not a task."""
+    kind, classes, favourable = content["kind"], content["classes"], content["favourable"]
+    few = {"regression": range(1), "binary": range(2, 3), "multiclass": range(3, MOST)}.get(kind)
+    if few is None or not isinstance(classes, list) or len(classes) not in few:
+        raise InputError(f"the task is {kind!r} with the classes {str(classes)[:80]}, expected as many as it has.")
+    if type(favourable) is not int or favourable not in range(max(1, len(classes))):
+        raise InputError(f"the favourable class is {favourable!r}, expected its place among {len(classes)} classes.")
+    return Task(kind, tuple(classes), favourable)
 
 
 def _fit_content(points: EstimatorPoints | PosteriorPoints) -> dict[str, Any]:
@@ -79,6 +87,24 @@ def _fit_facts(content: dict[str, Any]) -> dict[str, Any]:
     return {**content, **read}
 
 
+def linear_points(arrays: Mapping[str, NDArray[Any]], d: int, **known: Any) -> LinearPoints:
+    """Return linear models of d features that were stored, refusing coefficients that no trained model has."""
+    points = LinearPoints(coef=arrays["coef"], intercept=arrays["intercept"], **known)
+    N, names = len(points.coef), points.feature_names
+    K = 1 if len(points.task.classes) <= 2 else len(points.task.classes)
+    if names is not None and len(names) != d:
+        raise InputError(f"there are {len(names)} names of features, expected {d}; save it again.")
+    for name, expected in (("coef", (N, K, d)), ("intercept", (N, K))):
+        found = arrays[name]
+        if found.dtype.kind != "f" or found.shape != expected:
+            raise InputError(
+                f"{name} are {found.dtype} of shape {found.shape}, expected numbers of shape {expected}; save it again."
+            )
+        if not np.isfinite(found).all():
+            raise InputError(f"{name} have infinite or missing numbers, expected finite ones; save it again.")
+    return points
+
+
 class LinearFormat:
     """Linear models: coefficients and intercepts are arrays, the rest is JSON."""
 
@@ -93,16 +119,17 @@ class LinearFormat:
             "total": points.total,
             "fit_intercept": points.fit_intercept,
             "feature_names": None if points.feature_names is None else list(points.feature_names),
+            "n_features": points.coef.shape[-1],
         }
         return Stored(content, {"coef": points.coef, "intercept": points.intercept})
 
     def read(self, stored: Stored, folder: Path, trusted: Sequence[str]) -> Points:
         """Return the models; nothing needs to be trusted."""
         known = dict(stored.content)
-        names = known.pop("feature_names")
-        return LinearPoints(
-            coef=stored.arrays["coef"],
-            intercept=stored.arrays["intercept"],
+        names, d = known.pop("feature_names"), known.pop("n_features")
+        return linear_points(
+            stored.arrays,
+            d,
             **{**known, "task": task_of(known["task"])},
             feature_names=None if names is None else tuple(names),
         )

@@ -15,20 +15,23 @@ from ..exceptions import InputError
 from ..frontier.candidate_scores import scores_of
 from ..frontier.cutoffs import at_cutoff, turned
 from ..frontier.points import LinearPoints
-from ..frontier.saving_points import task_content, task_of
+from ..frontier.saving_points import linear_points, task_content, task_of
 from ..measures.operating import Operating, OperatingPoint
 from ..objectives import Array, Task
 from ..storage.checksums import check_checksums, write_checksums
 from ..storage.csv_cells import column_names
-from ..storage.documents import read_json
+from ..storage.documents import read_bytes, read_json
 from ..storage.folders import write_file, write_folder
 from ..storage.foreign import read_estimator, write_estimator
-from ..storage.packages import read_package, write_package
+from ..storage.packages import parts_of, read_package, write_package
 from ..storage.signatures import private_key, write_signature
 from ..tables.encoding import TableEncoder
 from ..tables.reading import Table, open_source
 from ..tables.typing import coerce
+from ..validation import check_number
+from .decision import FORMAT
 from .inventories import MODEL
+from .manifest import FORMAT as MANIFEST_FORMAT
 from .manifest import as_text
 from .onnx_export import export_onnx
 
@@ -189,6 +192,11 @@ def read_model(folder: Path, trusted: tuple[str, ...] = ()) -> TableModel:
     """Read a model that `TableModel.write` wrote; nothing is executed, types of others are confirmed by name."""
     check_checksums(folder)
     content, arrays = read_package(folder, NAME, KIND)
+    with parts_of(folder, "model"):
+        return _model(folder, content, arrays, trusted)
+
+
+def _model(folder: Path, content: Any, arrays: Mapping[str, NDArray[Any]], trusted: tuple[str, ...]) -> TableModel:
     own = {name.removeprefix("encoder."): values for name, values in arrays.items() if name.startswith("encoder.")}
     encoder = TableEncoder.from_content(content["encoder"], own)
     task = task_of(content["task"])
@@ -196,19 +204,24 @@ def read_model(folder: Path, trusted: tuple[str, ...] = ()) -> TableModel:
         encoder,
         None,
         task,
-        content["about"],
-        card=(folder / CARD).read_text(encoding="utf-8", errors="replace") if (folder / CARD).exists() else "",
-        decision=read_json(folder / DECISION) if (folder / DECISION).exists() else None,
-        manifest=read_json(folder / MANIFEST) if (folder / MANIFEST).exists() else None,
-        cutoff=content["cutoff"],
+        dict(content["about"]),
+        card=read_bytes(folder / CARD).decode("utf-8") if (folder / CARD).exists() else "",
+        decision=_record(folder / DECISION, FORMAT),
+        manifest=_record(folder / MANIFEST, MANIFEST_FORMAT),
+        cutoff=None if content["cutoff"] is None else check_number(content["cutoff"], "cutoff"),
     )
     if "linear" in content:
-        points = LinearPoints(
-            coef=arrays["coef"],
-            intercept=arrays["intercept"],
-            task=task,
-            feature_names=encoder.feature_names,
-            **content["linear"],
-        )
+        names = encoder.feature_names
+        points = linear_points(arrays, len(names), task=task, feature_names=names, **content["linear"])
         return replace(model, points=points)
     return replace(model, estimator=read_estimator(folder / ESTIMATOR, trusted))
+
+
+def _record(file: Path, format: str) -> dict[str, Any] | None:
+    """Return the record in a file of a model, None where it has none."""
+    if not file.exists():
+        return None
+    found = read_json(file)
+    if not isinstance(found, dict) or found.get("format") != format:
+        raise InputError(f"{file} is not a {format}, expected the one that fairfront select wrote; select it again.")
+    return found

@@ -19,7 +19,7 @@ from ..measures.words import in_shell, marked_in_shell, reference_words
 from ..storage.checksums import check_checksums, checksum_of, found_in, write_checksums
 from ..storage.documents import read_json
 from ..storage.folders import make_folder, write_file, write_folder
-from ..storage.packages import read_package, write_package
+from ..storage.packages import parts_of, read_package, write_package
 from ..storage.signatures import private_key, write_signature
 from ..tables.encoding import TableEncoder
 from .card import card_of
@@ -189,24 +189,20 @@ def read_run(folder: Path, trusted: tuple[str, ...] = ()) -> Run:
     tested, _ = read_package(folder, TEST, "fairfront test figures")
     front = load_frontier(folder / FRONTIER, trusted=trusted)
     checksum = checksum_of(sums, DECISIONS)
-    return Run(
-        frontier=front,
-        encoder=TableEncoder.from_content(encoding, arrays),
-        manifest=manifest,
-        stability=tested["stability"],
-        details=_details(folder / DETAILS),
-        path=folder,
-        tested=tested["points"],
-        decisions=read_records(folder, sums, stages(manifest, checksum)),
-        checksum=checksum,
-    )
+    with parts_of(folder, "run"):
+        return Run(
+            frontier=front,
+            encoder=TableEncoder.from_content(encoding, arrays),
+            manifest=manifest,
+            stability=dict(tested["stability"]),
+            details=_details(folder / DETAILS),
+            path=folder,
+            tested=dict(tested["points"]),
+            decisions=read_records(folder, sums, stages(manifest, checksum)),
+            checksum=checksum,
+        )
 
 
 def _details(file: Path) -> Details | None:
     """Return the explorer's aggregates where there are any."""
-    if not file.exists():
-        return None
-    try:
-        return Details.from_json(file.read_bytes())
-    except InputError as error:
-        raise InputError(f"{file} is damaged: {error} Delete it, or trace again.") from error
+    return Details.from_json(read_json(file)) if file.exists() else None

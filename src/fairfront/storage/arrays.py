@@ -94,6 +94,8 @@ def _header(inside: IO[bytes], name: str, file: str) -> tuple[tuple[int, ...], b
     try:
         read = npy.read_array_header_1_0 if npy.read_magic(inside) == (1, 0) else npy.read_array_header_2_0
         shape, fortran, kind = read(inside)
+        if min(shape, default=0) < 0:
+            raise ValueError(f"shape {shape}")
     except ValueError as error:
         raise InputError(f"array {name!r} of {file} cannot be read, expected numbers; {AGAIN}") from error
     if kind.hasobject:

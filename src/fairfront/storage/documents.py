@@ -58,7 +58,8 @@ def parse_json(text: str | bytes, name: str) -> Any:
     except RecursionError:
         raise InputError(_too_deep(name)) from None
     except ValueError as error:
-        what = "is not JSON" if plain.rstrip().endswith(("}", "]")) else "ends too early"
+        ends = not plain.lstrip().startswith(("{", "[")) or plain.rstrip().endswith(("}", "]"))
+        what = "is not JSON" if ends else "ends too early"
         raise InputError(f"{name} {what}, expected a file written by fairfront; {AGAIN}") from error
     if _is_deeper(found, DEPTH):
         raise InputError(_too_deep(name))

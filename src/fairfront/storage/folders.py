@@ -41,7 +41,7 @@ def write_folder(path: Any, fill: Callable[[Path], None], inventory: Inventory, 
     """
     target = real(path)
     partial = beside(target, PARTIAL)
-    with told(target), in_use(partial, beside(target, REPLACED)):
+    with told(target), in_use(target):
         remove_leftovers(target)
         check_new_folder(target, inventory, overwrite)
         remove(partial)
@@ -106,7 +106,7 @@ def writing(
     target = real(path)
     partial = beside(target, PARTIAL)
     how: dict[str, Any] = {"mode": "w", "encoding": "utf-8", "newline": ""} if text else {"mode": "wb"}
-    with told(target), in_use(partial):
+    with told(target), in_use(target):
         remove_leftovers(target)
         check_new_file(target, overwrite, own)
         try:

@@ -18,8 +18,8 @@ from typing import Any
 
 PARTIAL, REPLACED = "partial", "replaced"
 NUMBER = re.compile(rf"\.(?:{PARTIAL}|{REPLACED})-(\d+)(?=-|$)")
-_ours: set[str] = set()
-"""What threads of this process are writing now."""
+_ours: dict[str, Path] = {}
+"""What threads of this process are writing now, and the place that it is for."""
 
 
 def real(path: Any) -> Path:
@@ -36,14 +36,23 @@ def beside(target: Path, what: str) -> Path:
 
 
 @contextmanager
-def in_use(*places: Path) -> Iterator[None]:
-    """Keep other threads from taking what this one writes for left over."""
-    names = {str(place) for place in places}
-    _ours.update(names)
+def in_use(target: Path) -> Iterator[None]:
+    """Keep other threads from taking what this one writes for a place for left over."""
+    names = [str(beside(target, what)) for what in (PARTIAL, REPLACED)]
+    _ours.update(dict.fromkeys(names, target))
     try:
         yield
     finally:
-        _ours.difference_update(names)
+        for name in names:
+            _ours.pop(name, None)
+
+
+def shown(path: Path) -> Path:
+    """Return the place that a path inside of what is being written will have, which is what people know it by."""
+    for parent in path.parents:
+        if str(parent) in _ours:
+            return _ours[str(parent)] / path.relative_to(parent)
+    return path
 
 
 def remove_leftovers(path: Any) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -84,6 +85,17 @@ def read_package(
     return content, arrays
 
 
+@contextmanager
+def parts_of(folder: Any, kind: str) -> Iterator[None]:
+    """Say that what is in a folder does not make up what it should, where its parts do not fit each other."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+        raise InputError(f"{folder} does not have the parts of a {kind} ({error}); save it again.") from error
+
+
 def package_files(folder: Path, name: str, kind: str) -> frozenset[str]:
     """Return the names, from the folder, of all files of a package of any schema; none where one is not as written."""
     place = folder / PurePosixPath(name).parent
@@ -102,6 +114,8 @@ def _arrays(place: Path, name: str, document: Mapping[str, Any]) -> Arrays:
     if document.get("sha256") != _seal({k: v for k, v in document.items() if k != "sha256"}):
         raise InputError(f"{place / name}.json was changed after it was written (its checksum differs); {AGAIN}")
     try:
+        if document["arrays"]["file"] != f"{name}.npz":
+            raise KeyError(name)
         packed = _checked(place / f"{name}.npz", document["arrays"])
         for each, known in document["files"].items():
             _checked(place / _inner(each, place / f"{name}.json"), known)

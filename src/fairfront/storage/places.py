@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..exceptions import InputError
-from .leftovers import real
+from .leftovers import real, shown
 from .snapshots import read_folder
 
 if TYPE_CHECKING:
@@ -125,7 +125,8 @@ def told(target: Path) -> Iterator[None]:
         raise InputError(_sentence(target, error)) from error
 
 
-def _sentence(target: Path, error: OSError) -> str:
+def _sentence(path: Path, error: OSError) -> str:
+    target = shown(path)
     if error.errno in FULL:
         return f"{target} was not written because the disk is full; free some space or choose another disk."
     if error.errno in FORBIDDEN:
@@ -134,4 +135,4 @@ def _sentence(target: Path, error: OSError) -> str:
         return _exists(target)
     if error.errno in (errno.ENOENT, errno.ENOTDIR) and not target.parent.is_dir():
         return _no_parent(target)
-    return f"{target} was not written ({error}); choose another place."
+    return f"{target} was not written ({error.strerror or error}); choose another place."
