@@ -120,6 +120,33 @@ def test_commands_print_to_one_kind_of_console() -> None:
     assert makers == ["screen.py"], "print to screen(), which prints names as they are"
 
 
+WRITERS = re.compile(
+    r"\.(write_text|write_bytes|mkdir|makedirs|touch|rmtree|unlink|rename|to_csv|to_parquet|savez\w*|tofile|mkstemp|mkdtemp"
+    r"|TemporaryFile|NamedTemporaryFile|TemporaryDirectory|fdopen|memmap|open_memmap)\("
+    r"|\bos\.(open|replace|remove|link|symlink)\(|\b(np|numpy|torch)\.save\(|\bsavefig\((?!drawn)"
+    r"|\bopen\([^)]*[\"'][rbt]*[wax+][rbt+]*[\"']"
+)
+ELSEWHERE = {
+    "datasets/csv_file.py": "makes the cache of data sets, and writes into it through storage",
+    "datasets/fetching.py": "makes the cache of data sets, and takes away what came damaged",
+    "datasets/transfer.py": "goes on with a download where it broke off, under a name that no reader knows",
+    "datasets/unpacking.py": "unpacks a download under a name that no reader knows",
+    "problems/dask/problem.py": "makes a temporary folder, which storage writes into, and removes it",
+    "problems/dask/spooling.py": "tries a temporary folder",
+    "runs/records.py": "takes back a record that lost a race where the system keeps no locks",
+}
+"""Files besides those of storage that change something on the disk, and why."""
+
+
+def test_storage_alone_writes_files() -> None:
+    """Everything else calls it, so that nothing is overwritten, followed or left half-written anywhere."""
+    for path in FILES:
+        name = path.relative_to(SOURCE).as_posix()
+        writes = bool(WRITERS.search(path.read_text()))
+        if room(path) != "storage":
+            assert writes == (name in ELSEWHERE), f"{name}: call write_file, writing, write_folder or make_folder"
+
+
 def test_public_names_are_all_there() -> None:
     for name in ff.__all__:
         assert getattr(ff, name).__doc__, name

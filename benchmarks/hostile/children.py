@@ -98,7 +98,7 @@ def _done(job: Callable[[], Any], said: int, limits: Limits | None, gate: tuple[
         limits.apply()
     for stream in (1, 2):
         os.dup2(said, stream)
-    sys.stdout = sys.stderr = open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stdout = sys.stderr = open(1, "w", closefd=False, errors="backslashreplace")  # noqa: SIM115
     code = DONE
     try:
         job()

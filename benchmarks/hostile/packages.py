@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 import shutil
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,60 +15,12 @@ import numpy as np
 import fairfront as ff
 
 from .children import REFUSED, Limits, end_of
-from .material import frontier
+from .forgery import Package, listed
+from .material import Material, frontier
 from .tally import Tally
 
 LIMITS = Limits(20, memory=600_000_000)
 NAME = "frontier"
-
-
-class Package:
-    """A saved frontier, opened for forgery: change ``document`` and ``arrays``, then `seal`."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.document: dict[str, Any] = json.loads((folder / f"{NAME}.json").read_text())
-        with zipfile.ZipFile(folder / f"{NAME}.npz") as archive:
-            self.arrays = {name: archive.read(name) for name in archive.namelist()}
-        self.compressed = False
-
-    @property
-    def content(self) -> dict[str, Any]:
-        """Return the content of the JSON file."""
-        return dict.__getitem__(self.document, "content")
-
-    def array(self, name: str) -> np.ndarray:
-        """Return one array."""
-        return np.load(io.BytesIO(self.arrays[f"{name}.npy"]))
-
-    def put(self, name: str, values: np.ndarray, **saving: Any) -> None:
-        """Replace one array and its description."""
-        inside = io.BytesIO()
-        np.save(inside, values, **saving)
-        self.arrays[f"{name}.npy"] = inside.getvalue()
-        self.document["arrays"]["names"][name] = {"dtype": values.dtype.str, "shape": list(values.shape)}
-
-    def header(self, name: str, shape: list[int], data: bytes = b"") -> None:
-        """Replace an array by a header of some shape, and data that may not fit it."""
-        text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
-        text = text.ljust(118 - 1) + "\n"
-        self.arrays[f"{name}.npy"] = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode() + data
-        self.document["arrays"]["names"][name] = {"dtype": "<f8", "shape": shape}
-
-    def seal(self) -> None:
-        """Write both files with checksums that fit."""
-        buffer = io.BytesIO()
-        how = zipfile.ZIP_DEFLATED if self.compressed else zipfile.ZIP_STORED
-        with zipfile.ZipFile(buffer, "w", how) as archive:
-            for name, data in self.arrays.items():
-                archive.writestr(name, data)
-        packed = buffer.getvalue()
-        (self.folder / f"{NAME}.npz").write_bytes(packed)
-        self.document["arrays"] |= {"bytes": len(packed), "sha256": hashlib.sha256(packed).hexdigest()}
-        self.document.pop("sha256", None)
-        plain = json.dumps(self.document, sort_keys=True, separators=(",", ":"))
-        self.document["sha256"] = hashlib.sha256(plain.encode()).hexdigest()
-        (self.folder / f"{NAME}.json").write_text(json.dumps(self.document))
 
 
 def _changed(name: str, change: Callable[[np.ndarray], np.ndarray]) -> Callable[[Package], None]:
@@ -168,24 +118,114 @@ DAMAGED: dict[str, Callable[[Path], Any]] = {
 }
 
 
-def run(count: int, folder: Path) -> list[Tally]:
-    """Load every forged and damaged package; there is a fixed number of them."""
-    tally, whole = Tally("packages made to do harm"), frontier(0).save(folder / "whole")
-    changes: list[tuple[str, Callable[[Path], Any]]] = [*DAMAGED.items()]
-    for name, forge in FORGED.items():
+def _forged(name: str, forge: Callable[[Package], None]) -> Callable[[Path], None]:
+    """Return the change of a run or model that forges one of its packages."""
 
-        def change(copy: Path, forge: Callable[[Package], None] = forge) -> None:
-            package = Package(copy)
-            forge(package)
-            package.seal()
+    def change(folder: Path) -> None:
+        package = Package(folder, name)
+        forge(package)
+        package.seal()
 
-        changes.append((name, change))
-    for name, change in changes[:count]:
-        copy = folder / "copy"
+    return change
+
+
+def _spoilt(name: str, change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]:
+    """Return the change of a run or model that spoils a JSON file."""
+
+    def spoil(folder: Path) -> None:
+        record = json.loads((folder / name).read_text())
+        change(record)
+        (folder / name).write_text(json.dumps(record))
+
+    return spoil
+
+
+def _written(name: str, text: str) -> Callable[[Path], Any]:
+    return lambda folder: (folder / name).write_text(text)
+
+
+def _nan_coefficient(package: Package) -> None:
+    package.put("coef", np.full_like(package.array("coef"), np.nan))
+
+
+DEEP = '{"a":' * 100_000 + "1" + "}" * 100_000
+
+RUNS: dict[str, Callable[[Path], Any]] = {
+    "run: deep manifest": _written("manifest.json", DEEP),
+    "run: manifest with NaN": _written("manifest.json", '{"format": NaN}'),
+    "run: manifest is a list": _written("manifest.json", "[]"),
+    "run: manifest without settings": _spoilt("manifest.json", lambda record: record.pop("settings")),
+    "run: settings as text": _spoilt("manifest.json", lambda record: record.update(settings="x")),
+    "run: manifest of the future": _spoilt("manifest.json", lambda record: record.update(schema=10**9)),
+    "run: deep details": _written("details.json", DEEP),
+    "run: details of another kind": _written("details.json", "3"),
+    "run: details without parts": _written("details.json", "{}"),
+    "run: deep decision": _written("decisions/0001.json", DEEP),
+    "run: decision is a number": _written("decisions/0001.json", "3"),
+    "run: decision without a predecessor": lambda folder: (folder / "decisions" / "0001.json").unlink(),
+    "run: decision edited": _spoilt("decisions/0001.json", lambda record: record.update(id=3)),
+    "run: decisions swapped": lambda folder: _swapped(folder / "decisions"),
+    "run: deep test figures": _written("test.json", DEEP),
+    "run: encoder of another kind": _forged("encoder", lambda package: package.document.update(content=[])),
+    "run: encoder without columns": _forged("encoder", lambda package: package.document.update(content={})),
+}
+MODELS: dict[str, Callable[[Path], Any]] = {
+    "model: deep manifest": _written("manifest.json", DEEP),
+    "model: deep decision": _written("decision.json", DEEP),
+    "model: decision is a list": _written("decision.json", "[]"),
+    "model: content of another kind": _forged("model", lambda package: package.document.update(content=[])),
+    "model: NaN as a coefficient": _forged("model", _nan_coefficient),
+    "model: cut-off as text": _forged("model", lambda package: package.content.update(cutoff="x")),
+    "model: classes as a number": _forged("model", lambda package: package.content.update(task=3)),
+    "model: card is a folder": _replaced("card.md", lambda path: path.mkdir()),
+}
+UNLISTED: dict[str, Callable[[Path], Any]] = {
+    "model: a file that is not listed": _written("more.txt", "x"),
+    "model: list with a climbing path": _written("SHA256SUMS", f"{'0' * 64}  ../../x\n"),
+    "model: list with an absolute path": _written("SHA256SUMS", f"{'0' * 64}  /etc/hostname\n"),
+    "model: list that is empty": _written("SHA256SUMS", ""),
+    "model: list that is a pipe": _replaced("SHA256SUMS", os.mkfifo),
+    "model: list that is gone": _replaced("SHA256SUMS", lambda path: None),
+    "model: card is a link to another file": _replaced(
+        "card.md", lambda path: path.symlink_to(path.parent / "model.json")
+    ),
+    "model: card is a pipe": _replaced("card.md", os.mkfifo),
+    "model: a pipe beside the files": lambda folder: os.mkfifo(folder / "pipe"),
+}
+
+
+def _swapped(folder: Path) -> None:
+    first, second = folder / "0001.json", folder / "0002.json"
+    texts = first.read_text(), second.read_text()
+    first.write_text(texts[1])
+    second.write_text(texts[0])
+
+
+def _then_listed(change: Callable[[Path], Any]) -> Callable[[Path], None]:
+    def both(folder: Path) -> None:
+        change(folder)
+        listed(folder)
+
+    return both
+
+
+def tried(whole: Path, copy: Path, changes: dict[str, Callable[[Path], Any]], tally: Tally) -> None:
+    """Load a copy after each change: all have to be refused."""
+    for name, change in changes.items():
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(whole, copy)
         change(copy)
-        ended = end_of(lambda copy=copy: ff.load(copy), LIMITS)
+        ended = end_of(lambda: ff.load(copy), LIMITS)
         wrong = ended.fault or (None if ended.code == REFUSED else "it was loaded")
         tally.note(wrong and f"{name}: {wrong}")
+
+
+def run(material: Material, folder: Path) -> list[Tally]:
+    """Load every forged and damaged package; there is a fixed number of them."""
+    tally, whole, copy = Tally("packages made to do harm"), frontier(0).save(folder / "whole"), folder / "copy"
+    tried(whole, copy, DAMAGED, tally)
+    tried(whole, copy, {name: _forged(NAME, forge) for name, forge in FORGED.items()}, tally)
+    tried(material.run, copy, {name: _then_listed(change) for name, change in RUNS.items()}, tally)
+    tried(material.model, copy, {name: _then_listed(change) for name, change in MODELS.items()}, tally)
+    tried(material.model, copy, UNLISTED, tally)
     return [tally]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -47,12 +48,13 @@ class Tally:
 
 def shown(tallies: list[Tally]) -> str:
     """Return the table of lanes, and the first failures of each."""
-    rows = [[each.fault, each.tried, each.survived, _words(each.counts)] for each in tallies]
-    failures = [f"- {each.fault}: {line}" for each in tallies for line in each.failures[:20]]
+    rows = [[each.fault, each.tried, each.survived, words_of(each.counts)] for each in tallies]
+    failures = [f"- {each.fault}: {line}" for each in tallies for line in each.failures[:50]]
     return "\n".join([table(["fault", "tried", "survived", "of them"], rows), *failures])
 
 
-def _words(counts: Counter[str]) -> str:
+def words_of(counts: Mapping[str, int]) -> str:
+    """Say what was counted."""
     return ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in counts.items())
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 from functools import partial
 from pathlib import Path
 
 import fairfront as ff
 
-from .children import DONE, REFUSED, Ended, end_of, ends_of
+from .children import DONE, REFUSED, Ended, end_of, ends_of, start
 from .material import Material, digest, frontier, leftovers
 from .tally import Tally
 
@@ -41,6 +43,36 @@ def same_output(rounds: int, folder: Path, overwrite: bool) -> Tally:
         tally.note(wrong and f"round {number}: {wrong}", refused=sum(each.code == REFUSED for each in ended))
         shutil.rmtree(place.parent)
     return tally
+
+
+def readers(loads: int, folder: Path) -> Tally:
+    """Load a folder again and again while a process overwrites it: there is always one, old or new."""
+    tally, fronts, place = Tally("load during overwrites"), [frontier(0), frontier(1)], folder / "read" / "out"
+    place.parent.mkdir()
+    fronts[0].save(place)
+
+    def overwrite() -> None:
+        for turn in range(1, 1_000_000):
+            fronts[turn % 2].save(place, overwrite=True)
+
+    with open(os.devnull, "wb") as nowhere:  # noqa: PTH123
+        child = start(overwrite, nowhere.fileno())
+    known = [front.loss.tobytes() for front in fronts]
+    try:
+        for number in range(loads):
+            tally.note(_unread(place, known, number))
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    return tally
+
+
+def _unread(place: Path, known: list[bytes], number: int) -> str | None:
+    try:
+        found = ff.load(place).loss.tobytes()
+    except Exception as error:
+        return f"load {number}: {type(error).__name__}: {error}"
+    return None if found in known else f"load {number}: neither the old nor the new frontier"
 
 
 def two_decisions(rounds: int, folder: Path, material: Material) -> Tally:
@@ -86,6 +118,7 @@ def run(count: int, material: Material, folder: Path) -> list[Tally]:
     return [
         same_output(each, folder, overwrite=False),
         same_output(each, folder, overwrite=True),
+        readers(10 * each, folder),
         two_decisions(each, folder, material),
         one_checkpoint(each, folder, material),
     ]

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..exceptions import InputError
 from ..progress import progress_bar
-from ..storage.csv_cells import safe_cell
+from ..storage.csv_cells import CsvWriter
 from ..storage.folders import writing
 from ..storage.places import check_new_file
 from ..tables.reading import open_source
@@ -47,14 +47,14 @@ def predict_file(
     wanted = tuple(dict.fromkeys((*model.columns, *keep)))
     done = 0
     with _open(output, overwrite) as stream, progress_bar(progress, "predicting", source.size) as bar:
-        writer = csv.writer(stream, lineterminator="\n")
+        writer = CsvWriter(stream)
         for chunk in source.chunks(wanted, rows=rows):
             found = model.outputs(coerce(chunk, model.encoder, first_row=done, missing=tuple(missing)))
             kept = {name: chunk[name] for name in keep}
             if done == 0:
                 _check_free(kept, found)
-                writer.writerow([safe_cell(name) for name in (*kept, *found)])
-            writer.writerows(zip(*(_texts(values) for values in (*kept.values(), *found.values())), strict=True))
+                writer.write_rows([[*kept, *found]])
+            writer.write_rows(zip(*(_texts(values) for values in (*kept.values(), *found.values())), strict=True))
             done += len(found["prediction"])
             bar.update(chunk.done, f"{done} rows")
     return done
@@ -92,4 +92,4 @@ def _texts(values: Any) -> list[Any]:
     array = np.asarray(values)
     if array.dtype.kind == "f":
         return ["" if v != v else repr(v) for v in array.tolist()]
-    return ["" if v is None else safe_cell(v) for v in array.tolist()]
+    return ["" if v is None else v for v in array.tolist()]

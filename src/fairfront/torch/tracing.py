@@ -15,6 +15,7 @@ from ..objectives import Array
 from ..progress import Progress, progress_bar
 from ..solvers import PBPDO, Status, Target, run
 from ..solvers.aiming import TARGETS, tops
+from ..storage.folders import make_folder
 from ..validation import check_count, check_preferences
 from .assembling import assemble_modules
 from .backend import Module, Optimizer, Tensor, torch
@@ -119,7 +120,7 @@ def _file(folder: Any, name: str) -> Path | None:
         raise InputError(f"{place} is a file, expected a folder for the checkpoint of a trace; choose another name.")
     if not place.parent.is_dir():
         raise InputError(f"{place.parent} is not a folder, expected one to make {place.name!r} in; make it first.")
-    place.mkdir(exist_ok=True)
+    make_folder(place)
     return place / f"{name}.safetensors"
 
 
