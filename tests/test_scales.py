@@ -137,6 +137,25 @@ class TestColumns:
             with pytest.raises(ff.InputError, match=r"column 1 of X has values up to 1e\+308"):
                 traced_as(kind, X, y, group)
 
+    @pytest.mark.parametrize("kind", ["dense", "sparse", "dask"])
+    def test_next_to_an_intercept_are_not_too_close(self, kind: str) -> None:
+        """Their weights are right, and yet scores in the users' units are differences of numbers near 1e16."""
+        X, y, group = drawn()
+        X[:, 1] = 2.0**52 + y + np.arange(len(y)) % 3
+        with pytest.raises(ff.InputError, match=r"column 1 of X has values near 4.5036e\+15 that differ by 3 at most"):
+            traced_as(kind, X, y, group)
+        assert len(traced_as(kind, X - [0.0, 2.0**52, 0.0], y, group))
+        X[:, 1] = 0.1
+        assert traced_as(kind, X, y, group).certified[0]
+
+    def test_certificates_are_those_of_the_weights_returned(self) -> None:
+        X, y, group = drawn()
+        far = X + np.array([3e9, 0.0, 0.0])
+        one, other = traced(X, y, group, ridge=0.0), traced(far, y, group, ridge=0.0)
+        assert other.certified.any()
+        scores = far @ other.points.coef[0, 0] + other.points.intercept[0]
+        assert np.logaddexp(0.0, -(2 * y - 1) * scores).mean() == pytest.approx(one.loss[0], rel=2e-6)
+
     @pytest.mark.parametrize("ridge", [0.0, 0.01])
     @pytest.mark.parametrize("kind", ["dense", "sparse", "dask"])
     def test_a_constant_one_has_no_weight(self, kind: str, ridge: float) -> None:

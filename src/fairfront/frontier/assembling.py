@@ -18,6 +18,9 @@ from .facts import Facts
 from .frontier import Frontier
 from .points import LinearPoints
 
+STATED = 1e-6
+"""How much of the loss the users' units may cost a certified point: an intercept next to large offsets loses digits."""
+
 
 def assemble(
     setup: Setup, solver: Any, work: LinearProblem, outcome: Outcome, target: Target, archive: Archive
@@ -48,6 +51,7 @@ def assemble_knots(setup: Setup, solver: Newton, knots: list[Knot], path: Path =
     kept = _distinct(axes, np.ones(len(W), dtype=bool), len(W), asked)
     kept = kept[np.lexsort((kept, axes[kept, 0], past[kept]))]
     pi = np.array([np.full(algebra.m, np.nan) if knot.pi is None else knot.pi for knot in knots])[kept]
+    sure = _stated(algebra, L, knots)[kept]
     raw = np.stack([knot.at.multipliers[: len(algebra.b)] for knot in knots])[kept]
     multipliers, names = _named(algebra, raw)
     return _frontier(
@@ -58,11 +62,20 @@ def assemble_knots(setup: Setup, solver: Newton, knots: list[Knot], path: Path =
         tuple(knots[i].status for i in kept),
         pi,
         np.array([knots[i].at.kkt for i in kept]),
-        np.array([knots[i].certified for i in kept]),
+        np.array([knots[i].certified for i in kept]) & sure,
         multipliers,
         names,
         path,
     )
+
+
+def _stated(algebra: Algebra, L: Array, knots: list[Knot]) -> NDArray[np.bool_]:
+    """Tell which points have the loss and the gaps that were solved for when their weights are in the users' units."""
+    solved = np.stack([knot.at.L for knot in knots])
+    size = STATED * np.abs(algebra.loss(solved))
+    lost = np.abs(algebra.loss(L) - algebra.loss(solved))
+    wider = (algebra.violation(algebra.gaps(L)) - algebra.violation(algebra.gaps(solved))).max(axis=1, initial=0.0)
+    return np.asarray((lost <= size) & (wider <= size))
 
 
 def _named(algebra: Algebra, pairs: Array) -> tuple[Array, tuple[str, ...]]:

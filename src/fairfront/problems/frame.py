@@ -19,8 +19,9 @@ from ..validation import LARGEST, SMALLEST
 
 ROWS = 4096
 """Rows that are looked at together, so that they are still in the cache."""
-ALIKE = 2 * float(np.finfo(float).eps)
-"""A column whose spread is below this share of its mean is constant up to rounding."""
+CLOSE = 1e-10
+"""Smallest spread of a column next to an intercept, as a share of its size: a score in the users' units is the
+difference of numbers that are as much larger, and would lose its digits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,10 +113,8 @@ class Frame:
         Shifts are whole multiples of the scale, 0 for columns that are near it. Sparse columns with rows that are
         not stored keep their place: those rows are 0, so that the spread is not far below the mean.
         """
-        _check_sizes(seen)
-        spread = np.sqrt(seen.squared / seen.n)
-        constant = (seen.low == seen.high) | (spread <= ALIKE * np.abs(seen.mean))
-        constant &= intercept
+        _check_sizes(seen, intercept)
+        spread, constant = np.sqrt(seen.squared / seen.n), (seen.low == seen.high) & intercept
         spread = spread if intercept else np.hypot(spread, seen.mean)
         scale = np.ldexp(1.0, np.frexp(np.where(constant | (spread == 0.0), 1.0, spread))[1] - 1)
         shift = np.where(constant, seen.low, np.rint(seen.mean / scale) * scale)
@@ -171,12 +170,19 @@ class Frame:
         return found
 
 
-def _check_sizes(seen: Moments) -> None:
-    """Refuse columns whose powers are not numbers."""
-    size = np.maximum(np.abs(seen.low), np.abs(seen.high))
+def _check_sizes(seen: Moments, intercept: bool) -> None:
+    """Refuse columns whose powers are not numbers, or whose values are too close next to an intercept."""
+    size, apart = np.maximum(np.abs(seen.low), np.abs(seen.high)), seen.high - seen.low
     bad = np.flatnonzero((size > LARGEST) | ((size < SMALLEST) & (size > 0.0)))
     if len(bad):
         raise InputError(
             f"column {bad[0]} of X has values up to {size[bad[0]]:g} in size, expected {SMALLEST:g} to {LARGEST:g}, "
             "whose powers are numbers too; give it in another unit."
+        )
+    bad = np.flatnonzero((apart > 0.0) & (apart < CLOSE * size))
+    if intercept and len(bad):
+        raise InputError(
+            f"column {bad[0]} of X has values near {size[bad[0]]:g} that differ by {apart[bad[0]]:.3g} at most, "
+            f"expected at least {CLOSE:g} of their size, or scores lose their digits; subtract a constant from it, or "
+            "leave it out."
         )
