@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -41,11 +42,15 @@ def rows(n: int = 1500, d: int = 8) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def digest_of(front: ff.Frontier, X: np.ndarray) -> str:
-    """Return a digest of every bit of a frontier that its user can see."""
+    """Return a digest of every bit of a frontier that its user can see, and of the files that it is saved as."""
     known = (front.objectives, front.signed_gaps, front.gaps, front.kkt, front.certified, front.multipliers, front.ids)
     found = hashlib.sha256(repr([status.name for status in front.status]).encode())
     for array in (*known, front.preferences, front.points.scores(X)):
         found.update(np.ascontiguousarray(array).tobytes())
+    with tempfile.TemporaryDirectory() as folder:
+        front.save(Path(folder) / "front")
+        for file in sorted(each for each in Path(folder).rglob("*") if each.is_file()):
+            found.update(file.read_bytes())
     return found.hexdigest()
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import fairfront as ff
 from fairfront.storage.foreign import check_trusted, read_estimator, untrusted_types, write_estimator
@@ -114,3 +117,55 @@ def test_nothing_is_unpickled(tmp_path, monkeypatch) -> None:
     for module, name in ((pickle, "load"), (pickle, "loads"), (joblib, "load")):
         monkeypatch.setattr(module, name, lambda *_, **__: pytest.fail("unpickled"))
     read_estimator(tmp_path / "m.skops", untrusted_types(tmp_path / "m.skops"))
+
+
+MODELS = {
+    "forest": lambda: RandomForestClassifier(5, random_state=3),
+    "boosting": lambda: HistGradientBoostingClassifier(max_iter=8, random_state=3, early_stopping=True),
+    "pipeline": lambda: make_pipeline(StandardScaler(), LogisticRegression(C=0.3)),
+    "text": lambda: make_pipeline(OneHotEncoder(), LogisticRegression()),
+    "own": Own,
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_equal_estimators_give_equal_bytes(tmp_path, name) -> None:
+    """Fitted again, and loaded and saved: between the fields of a tree's nodes there is nothing, or whatever was."""
+    rows = X if name != "text" else np.where(X > 0, "high", "low")
+    for place in range(2):
+        write_estimator(tmp_path / f"{place}.skops", MODELS[name]().fit(rows, Y))
+    first = tmp_path / "0.skops"
+    whole = first.read_bytes()
+    assert whole == (tmp_path / "1.skops").read_bytes()
+    loaded = read_estimator(first, trusted := untrusted_types(first))
+    write_estimator(tmp_path / "2.skops", loaded)
+    assert np.array_equal(loaded.predict(rows), MODELS[name]().fit(rows, Y).predict(rows))
+    write_estimator(tmp_path / "3.skops", read_estimator(tmp_path / "2.skops", trusted))
+    assert (tmp_path / "2.skops").read_bytes() == (tmp_path / "3.skops").read_bytes()
+
+
+def test_sets_and_bytes_have_one_spelling(tmp_path) -> None:
+    """Sets of texts are in the order of their hashes, which differ from process to process; bytes have random names."""
+    code = (
+        "import sys; from sklearn.linear_model import LogisticRegression as L; "
+        "from fairfront.storage.foreign import write_estimator; model = L(); "
+        "model.words = {'a', 'b', 'c', 'd', 'e'}; model.raw = [b'1', b'2']; model.again = model.raw; "
+        "write_estimator(sys.argv[1], model)"
+    )
+    paths = {**os.environ, "PYTHONPATH": str(Path(ff.__file__).parents[1])}
+    for seed in ("1", "2", "3"):
+        command = [sys.executable, "-c", code, str(tmp_path / seed)]
+        subprocess.run(command, check=True, env={**paths, "PYTHONHASHSEED": seed})
+    assert len({(tmp_path / seed).read_bytes() for seed in "123"}) == 1
+    found = read_estimator(tmp_path / "1")
+    assert found.words == set("abcde")
+    assert found.raw == [b"1", b"2"]
+    assert found.again is found.raw
+
+
+def test_compressed_members_are_refused(tmp_path) -> None:
+    import skops.io
+
+    (tmp_path / "m.skops").write_bytes(skops.io.dumps(LogisticRegression().fit(X, Y), compression=zipfile.ZIP_DEFLATED))
+    with pytest.raises(ff.InputError, match="compressed, expected it as it is"):
+        read_estimator(tmp_path / "m.skops")

@@ -14,25 +14,24 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
+from .archives import archive_of, is_stored
 from .documents import AGAIN
 
 NAME = re.compile(r"[A-Za-z0-9_.\-]+")
 KINDS = "biufc"
-LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 
 def pack(arrays: Mapping[str, NDArray[Any]]) -> tuple[bytes, dict[str, Any]]:
     """Return the bytes of an npz file, and the type and shape of every array in it."""
     described: dict[str, Any] = {}
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-        for name in sorted(arrays):
-            array = _checked(name, arrays[name])
-            inside = io.BytesIO()
-            npy.write_array(inside, array, allow_pickle=False)
-            archive.writestr(zipfile.ZipInfo(f"{name}.npy", LONG_AGO), inside.getvalue())
-            described[name] = {"dtype": array.dtype.str, "shape": list(array.shape)}
-    return buffer.getvalue(), described
+    members: dict[str, bytes] = {}
+    for name in sorted(arrays):
+        array = _checked(name, arrays[name])
+        inside = io.BytesIO()
+        npy.write_array(inside, array, allow_pickle=False)
+        members[f"{name}.npy"] = inside.getvalue()
+        described[name] = {"dtype": array.dtype.str, "shape": list(array.shape)}
+    return archive_of(members), described
 
 
 def _checked(name: Any, values: Any) -> NDArray[Any]:
@@ -70,7 +69,7 @@ def unpack(packed: bytes, described: Mapping[str, Any], file: str) -> dict[str, 
 def _read(archive: zipfile.ZipFile, name: str, dtype: str, shape: list[int], file: str) -> NDArray[Any]:
     """Return one array: its header is read and compared first, and then just the bytes that it stands for."""
     entry = archive.getinfo(f"{name}.npy")
-    if entry.compress_type != zipfile.ZIP_STORED or entry.compress_size != entry.file_size:
+    if not is_stored(entry):
         raise InputError(f"array {name!r} of {file} is compressed, expected it as it is; make it anew.")
     with archive.open(entry) as inside:
         found, fortran, kind = _header(inside, name, file)

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ..exceptions import InputError, require
+from .archives import is_stored, respelt
+from .documents import read_bytes
 from .folders import write_file
 
 PURPOSE = "saving or loading an estimator of another package"
@@ -28,10 +30,10 @@ OWN = (
 
 
 def write_estimator(path: Any, model: Any) -> None:
-    """Write a fitted estimator to one file."""
+    """Write a fitted estimator to one file; equal estimators give equal bytes."""
     skops = require("skops.io", "skops", PURPOSE)
     try:
-        data = skops.dumps(model)
+        data = respelt(skops.dumps(model))
         nameless = [name for name in skops.get_untrusted_types(data=data) if "<" in name]
     except Exception as error:  # whatever a foreign object raises when it is taken apart
         raise InputError(_unfit(model, _first_line(error))) from error
@@ -93,14 +95,14 @@ def read_estimator(path: Any, trusted: Sequence[str] = ()) -> Any:
 
 
 def _bytes(path: Any) -> bytes:
+    data = read_bytes(path)
     try:
-        data = Path(path).read_bytes()
-    except FileNotFoundError:
-        raise InputError(f"{path} is missing, expected an estimator saved by fairfront; check the path.") from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}; check the path.") from error
-    if not zipfile.is_zipfile(io.BytesIO(data)):
-        raise InputError(_damaged(path, zipfile.BadZipFile()))
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            packed = [entry.filename for entry in archive.infolist() if not is_stored(entry)]
+    except (zipfile.BadZipFile, ValueError, OSError) as error:
+        raise InputError(_damaged(path, zipfile.BadZipFile())) from error
+    if packed:
+        raise InputError(f"{path} holds {packed[0]!r} compressed, expected it as it is; save the estimator anew.")
     return data
 
 
