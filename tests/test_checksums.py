@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -221,6 +222,13 @@ def test_records_stay_a_chain_when_a_run_is_copied_and_when_models_are_removed(c
         assert len(left.decisions) == 4
         assert left.manifest["earlier"] == [{"checksum": left.decisions[0]["run"], "kept": "all"}]
         assert left.decisions[3]["run"] == left.checksum
+
+
+def test_a_run_whose_empty_folder_of_records_was_not_copied_takes_a_record(copy: Path) -> None:
+    replace(ff.load(copy / "run"), decisions=()).save(copy / "new")
+    (copy / "new" / "decisions").rmdir()
+    assert fairfront("select", copy / "new", "--id", 1, "-o", copy / "chosen").returncode == 0
+    assert len(ff.load(copy / "new").decisions) == 1
 
 
 def test_a_folder_without_a_list_is_told(copy: Path) -> None:

@@ -8,6 +8,7 @@ import os
 import pickle
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -102,7 +103,7 @@ def test_type_checkers_see_the_names_where_the_package_finds_them() -> None:
     seen = {(a.name, node.module) for node in typed.body if isinstance(node, ast.ImportFrom) for a in node.names}
     assert {name for name, _ in seen} == {*ff.__all__, "torch"}
     for name, room in seen:
-        home = sys.modules["fairfront"] if room is None else sys.modules[f"fairfront.{room}"]
+        home = import_module("fairfront" if room is None else f"fairfront.{room}")
         assert getattr(ff, name) is getattr(home, name)
 
 

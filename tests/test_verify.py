@@ -198,7 +198,7 @@ def test_points_that_were_removed_are_no_difference_and_made_up_ones_are(copy: P
     assert len(ff.load(copy / "run").manifest["earlier"]) == 2
     assert agrees(checks_of(copy / "run"))
     for name in ("model", "kept", "again"):
-        assert agrees(verify_model(copy / name, ff.load(copy / name), ff.load(copy / "run")))
+        assert agrees(verify_model(copy / name, ff.load(copy / "run")))
     edit_arrays(copy / "run" / "frontier" / "frontier.npz", lambda a: a.update(kkt=a["kkt"] / 2))
     edit_json(copy / "run" / "manifest.json", lambda found: found.update(earlier=[], keep="all", kept_ids="all"))
     reseal(copy / "run")
@@ -248,9 +248,19 @@ def test_an_edited_model_does_not_follow_from_its_run(copy: Path, name: str) -> 
     assert f"{file}, " in done.stdout
 
 
+def test_rules_of_numpy_and_peoples_words_are_written_or_refused(copy: Path) -> None:
+    run = ff.load(copy / "run")
+    run.select(preference=np.array([1.0, 50.0])).save(copy / "array")
+    run.select(id=np.int64(1), by="\u00c5. Smith").save(copy / "number")
+    assert ff.load(copy / "number").decision["rule"] == {"id": 1}
+    for words in ("\udcff", 3, None):
+        with pytest.raises(ff.InputError, match="expected text in UTF-8"):
+            run.select(id=1, by=words)
+
+
 def test_a_model_without_a_record_in_the_run_is_told(copy: Path) -> None:
     ff.load(copy / "run").select(id=1).save(copy / "python")
-    found = verify_model(copy / "python", ff.load(copy / "python"), ff.load(copy / "run"))
+    found = verify_model(copy / "python", ff.load(copy / "run"))
     assert [check.what for check in found if check.same is False] == ["record"]
     assert fairfront("verify", copy / "python", copy / "run").returncode == 3
     run = ff.load(copy / "run")
@@ -303,7 +313,7 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def signature(folder: Path, source: Path, key: Path) -> Check:
     found = ff.load(folder)
     if isinstance(found, ff.TableModel):
-        return verify_model(folder, found, ff.load(source), key=key)[0]
+        return verify_model(folder, ff.load(source), key=key)[0]
     return verify_run(found, source, progress=False, key=key)[0]
 
 

@@ -29,19 +29,21 @@ def verify(
     trust: Annotated[list[str] | None, typer.Option(help="Type inside an estimator that may be loaded.")] = None,
     json_output: Annotated[bool, typer.Option("--json", help="Write the comparison as JSON.")] = False,
 ) -> None:
-    """Trace a run again from its manifest, or make a model again from its run, and compare every field of every file.
+    """Make a run or a model again and compare every field.
+
+    A run is traced again from its rows and manifest, a model is made again from its run, and all files are compared.
 
     Exit codes: 0 all agrees, 2 bad input, 3 something differs.
 
     Example: fairfront verify run adult.csv
     """
-    from ..runs import Run, TableModel, load, verify_run
-    from ..runs.verifying import agrees, as_json, verify_model
+    from ..runs import Run, TableModel, load, verify_model, verify_run
+    from ..runs.verifying import agrees, as_json
     from .reading_runs import run_at
 
     found = load(folder, trusted=trust or ())
     if isinstance(found, TableModel):
-        checks = verify_model(folder, found, run_at(source, trust), data, key)
+        checks = verify_model(folder, run_at(source, trust), data, key, trust or ())
     elif isinstance(found, Run):
         if data is not None:
             raise InputError("--data goes with a model; a run is compared with the file in the second place.")

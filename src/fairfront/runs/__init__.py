@@ -6,6 +6,16 @@ from .predicting import predict_file
 from .run import Run
 from .settings import Settings, parse_groups
 from .tracing_tables import trace_table
-from .verifying import verify_run
+from .verifying import verify_model, verify_run
 
-__all__ = ["Run", "Settings", "TableModel", "load", "parse_groups", "predict_file", "trace_table", "verify_run"]
+__all__ = [
+    "Run",
+    "Settings",
+    "TableModel",
+    "load",
+    "parse_groups",
+    "predict_file",
+    "trace_table",
+    "verify_model",
+    "verify_run",
+]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..storage.folders import write_folder
+from ..storage.folders import make_folder, write_folder
 from ..storage.turns import turn
 from .decision import DECISIONS, Decision, candidates
 from .inventories import MODEL
@@ -49,6 +49,7 @@ def write_choice(
     """
     check_recordable(stored, key)
     assert stored.path is not None
+    make_folder(stored.path / DECISIONS)  # copies may lack a folder that was empty
     with turn(stored.path / DECISIONS):
         now = records_now(stored)
         stored = replace(stored, decisions=now)

@@ -8,6 +8,9 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ..exceptions import InputError
 from ..frontier.evaluating import GAPS
 from ..measures.disclosure import LIMIT
 from ..measures.figures import larger_is_better
@@ -102,6 +105,24 @@ def _plain(figures: Mapping[str, float]) -> dict[str, float | None]:
     return {name: value if math.isfinite(value) else None for name, value in figures.items()}
 
 
+def _spelt(value: Any) -> Any:
+    """Return a part of a rule in Python's own numbers, lists and mappings, as JSON has them."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {name: _spelt(each) for name, each in value.items()}
+    return [_spelt(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
+def _words(name: str, given: Any) -> str:
+    """Return a person's words, or say why they cannot be written."""
+    try:
+        given.encode("utf-8")
+    except (AttributeError, UnicodeEncodeError):
+        raise InputError(f"{name} is {given!r}, expected text in UTF-8.") from None
+    return str(given)
+
+
 def candidates(run: Run, id: int) -> tuple[dict[str, Any], ...]:
     """Return the options that were listed, and the chosen one, with their figures on validation."""
     shown = run.shown
@@ -111,15 +132,15 @@ def candidates(run: Run, id: int) -> tuple[dict[str, Any], ...]:
 
 def decided(run: Run, id: int, rule: Mapping[str, Any], reason: str, by: str) -> Decision:
     """Return the record of a choice from a run."""
-    given = {name: value for name, value in rule.items() if value is not None or name == "confidence"}
+    given = {name: _spelt(value) for name, value in rule.items() if value is not None or name == "confidence"}
     front, point = run.frontier, run.frontier.operating()
     options = options_of(front, dict.fromkeys((*run.shown, id)))
     own = next(option for option in options if option.id == id)
     return Decision(
         id=id,
         rule=given,
-        reason=reason,
-        by=by,
+        reason=_words("reason", reason),
+        by=_words("by", by),
         at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         opened=1 + len(run.decisions),
         points=len(run.frontier),

@@ -87,7 +87,8 @@ def check_recordable(run: Run, key: Any = None) -> None:
     """Refuse a run that cannot count how often its test part was opened, before it is opened."""
     if run.path is None:
         raise InputError("the run has no folder yet, expected one that was saved; call run.save(path) first.")
-    if not os.access(run.path / DECISIONS, os.W_OK):
+    place = run.path / DECISIONS
+    if not os.access(place if place.exists() else run.path, os.W_OK):
         raise InputError(
             f"{run.path} is read-only, expected a run in which the decision can be recorded; copy it and select there."
         )

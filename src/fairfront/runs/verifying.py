@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +17,7 @@ from ..storage.foreign import SUFFIX
 from ..storage.signatures import is_signature_of, is_signed, public_key
 from .card import card_of
 from .decision import Decision, candidates
+from .loading import load
 from .manifest import versions
 from .model import ONNX, TableModel
 from .records import stages
@@ -74,20 +75,25 @@ def verify_run(run: Run, data: Any, progress: Any = "auto", key: Any = None) -> 
         ]
 
 
-def verify_model(folder: Path, model: TableModel, run: Run, data: Any = None, key: Any = None) -> list[Check]:
+def verify_model(path: Any, run: Run, data: Any = None, key: Any = None, trusted: Sequence[str] = ()) -> list[Check]:
     """Make a model again from the run that it was chosen from and compare every file, card and record included.
 
     Nothing is refitted: that the run itself is right is what `verify_run` shows.
 
     Parameters
     ----------
-    folder : Path
-        Where the model was read from.
+    path : path
+        The folder of the model.
     data : path or data frame
         The rows of the run, for a model that was chosen by exact counts.
+    key : path
+        PEM file of the public key that must have signed the model.
+    trusted : sequence of str
+        Types inside an estimator that may be loaded.
     """
     signed = None if key is None else public_key(key)
-    given = model.decision
+    folder, model = Path(path), load(path, trusted=trusted)
+    given = model.decision if isinstance(model, TableModel) else None
     if given is None:
         raise InputError(f"{folder} has no decision record, expected a model written by fairfront select.")
     record, recorded = _record_of(run, given)

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .checksums import found_in
+from .documents import read_json
 from .foreign import SUFFIX
 
 SHOWN = 60
@@ -79,7 +80,7 @@ def _in_file(name: str, one: Path, two: Path, tolerance: float, free: Collection
 
 
 def _in_json(name: str, one: Path, two: Path, tolerance: float, free: Collection[str]) -> Iterator[Difference]:
-    trees = [json.loads(path.read_bytes()) for path in (one, two)]
+    trees = [read_json(path) for path in (one, two)]
     sealed = [_without_seals(tree) for tree in trees]
     groups: dict[str, list[tuple[str, Any, Any]]] = {}
     for field, a, b in _leaves("", sealed[0], sealed[1], tolerance):
