@@ -99,6 +99,11 @@ def test_boosted_trees_from_file_to_predictions(folder: Path, tmp_path: Path, mo
     fairfront("verify", run, data, "--trust", TREES)
     left = ff.load(run, trusted=[TREES])
     assert len(left.frontier) <= 2
+    points = left.frontier.points
+    models = [guess.model for guess in points.posteriors.guesses] if more else [points.build(0)]
+    trees = [tree for model in models if model is not None for some in model._predictors for tree in some]
+    assert trees
+    assert all(not tree.nodes["count"].any() for tree in trees)  # two trees would count the people between two cuts
     assert "plain" in fairfront("show", run, "--trust", TREES)
 
 

@@ -18,6 +18,7 @@ from ..measures.published import (
     published_moves,
     published_people,
     published_sides,
+    published_totals,
 )
 from ..measures.rates import ClassSums
 from ..measures.sums import pooled, ratio, weighted_sums
@@ -83,7 +84,7 @@ def _attribute(rows: Rows, attribute: Attribute, record: Evaluation, confidence:
         "name": attribute.name,
         "levels": list(rates.levels),
         "n": rounded(rates.n, 0),
-        "rates": {name: _rate(rows, shown, name, rates, moved, confidence) for name in names},
+        "rates": {name: _rate(rows, shown, name, rates, moved, confidence, small) for name in names},
         "calibration": _calibration(rows, shown, small),
     }
 
@@ -102,7 +103,13 @@ def _pooled(attribute: Attribute) -> Attribute:
 
 
 def _rate(
-    rows: Rows, attribute: Attribute, rate: str, rates: PerGroup, moved: dict[str, Sides], confidence: float
+    rows: Rows,
+    attribute: Attribute,
+    rate: str,
+    rates: PerGroup,
+    moved: dict[str, Sides],
+    confidence: float,
+    small: int,
 ) -> dict[str, Any]:
     """Return a rate's change in every group and, last, overall; the change of the gaps; who changed sides.
 
@@ -111,22 +118,26 @@ def _rate(
     c, values = len(attribute.levels), rates.rate(rate)
     columns = np.column_stack([columns_of(rows, attribute, rate), _among(rows, rate)])
     sides = moved.get(rate)
-    change = _changes(rows, _values(rows, rate), columns, confidence, sides, _people(rates, rate, columns, rows))
+    people = _people(rates, rate, columns, rows, small)
+    change = _changes(rows, _values(rows, rate), columns, confidence, sides, people)
     change = change.moved_to(np.column_stack([values - values[rows.plain], change.value[:, c:]]))
     gap = _part(change, slice(0, c - 1)).less(_part(change, slice(c - 1, c)))
     counts = {} if sides is None else {"gained": rounded(sides[0], 0), "lost": rounded(sides[1], 0)}
     return counts | _listed(change, by_id=True) | {"gap": _listed(gap, by_id=True)}
 
 
-def _people(rates: PerGroup, rate: str, columns: Array, rows: Rows) -> Array:
+def _people(rates: PerGroup, rate: str, columns: Array, rows: Rows, small: int) -> Array:
     """Return published over exact rows behind a rate, of every group and of everyone, (c + 1,)."""
     exact = (columns / rows.weight[:, None]).sum(axis=0)
-    shown = rates.n
+    shown, everyone = rates.n, float(exact[-1])
     if isinstance(rates, GroupRates) and rates.labelled is not None and rate in ("tpr", "fpr"):
         good = rows.task.favourable if isinstance(rates, ClassRates) else 0
         favourable = rates.labelled[:, good]
         shown = favourable if rate == "tpr" else rates.labelled.sum(axis=1) - favourable
-    return np.append(np.nan_to_num(ratio(np.asarray(shown), exact[:-1])), 1.0)
+        if small and rows.record.sums is not None:
+            totals = published_totals(rows.record.sums.people[0], rows.task.favourable)
+            everyone = float((totals.positives if rate == "tpr" else totals.negatives)[0])
+    return np.nan_to_num(ratio(np.append(shown, everyone), exact))
 
 
 def _moves(rows: Rows, place: int, attribute: Attribute, small: int) -> dict[str, Sides]:

@@ -138,12 +138,12 @@ def publish_levels(counts: Array, total: Array) -> Array:
     return np.asarray(_split(parts, room, total.ravel(), LIMIT, 0).T.reshape(counts.shape))
 
 
-def nearest(counts: Array) -> Array:
+def nearest(counts: Array | float) -> Array:
     """Return the nearest multiple of 5."""
     return np.asarray(STEP * np.floor(counts / STEP + 0.5))
 
 
-def rounded(counts: Array) -> Array:
+def rounded(counts: Array | float) -> Array:
     """Return counts with those below `LIMIT` rounded to 0, 5 or 10."""
     return np.where(counts < LIMIT, nearest(counts), counts)
 

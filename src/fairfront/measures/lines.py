@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..objectives import Array, Attribute, GroupProbabilities, Groups, count_in_words
+from ..objectives import Array, Attribute, GroupProbabilities, Groups, count_in_words, counts_in_words
 
 REFERENCE, COMPARED, TOO_FEW, MISSING, ALL = "reference", "compared", "too few", "missing", "all"
 NO_GROUP = "(missing)"
@@ -131,7 +131,7 @@ def _lines(attribute: Attribute, min_size: int, soft: bool) -> Lines:
 
 
 def _check_sizes(attribute: Attribute, sizes: Array, big: NDArray[np.bool_], min_size: int) -> None:
-    told = [f"{level} {count_in_words(size)}" for level, size in zip(attribute.levels, sizes, strict=True)]
+    told = counts_in_words(attribute.levels, sizes)
     counts = ", ".join(told if len(told) <= 10 else [*told[:9], f"and {len(told) - 9} more"])
     if big.sum() < 2:
         raise InputError(

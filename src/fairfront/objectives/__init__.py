@@ -10,7 +10,7 @@ from .layout import Layout, build
 from .losses import LOSSES, Loss
 from .notions import NOTIONS, Comparison, Notion, compared_rows, rates_of
 from .proxies import GroupProbabilities, proxy_sentences, warn_of_names, warn_of_proxies
-from .small_counts import count_in_words
+from .small_counts import count_in_words, counts_in_words
 from .surrogates import Measure, Quantity, measure
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "check_groups",
     "compared_rows",
     "count_in_words",
+    "counts_in_words",
     "find_atoms",
     "measure",
     "proxy_sentences",

@@ -15,7 +15,7 @@ from ..exceptions import GroupWarning, InputError
 from ..validation import as_columns, check_count, check_flag, check_instance, factorize, refuse
 from .labels import Array
 from .proxies import GroupProbabilities
-from .small_counts import count_in_words
+from .small_counts import count_in_words, counts_in_words
 
 MISSING = -1
 Compared = Sequence[tuple[str, NDArray[np.bool_]]]
@@ -171,7 +171,7 @@ class Groups:
         kept, out = np.flatnonzero(~small.any(axis=0)), np.flatnonzero(small.any(axis=0))
         if len(kept) < 2:
             short = int(kind[out].max())
-            told = [f"{level} {count_in_words(size)}" for level, size in zip(levels, rows[short], strict=True)]
+            told = counts_in_words(levels, rows[short])
             raise InputError(
                 f"sensitive feature {name!r} has {len(kept)} group(s) of at least {self.min_size} rows{words[short]}, "
                 f"expected 2 or more (rows per group: {', '.join(told)}); merge groups or lower "

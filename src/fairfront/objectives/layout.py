@@ -14,6 +14,7 @@ from .gaps import Gap
 from .groups import Attribute
 from .labels import Array, Task
 from .notions import Comparison, Notion, Surrogate
+from .small_counts import counts_in_words
 from .surrogates import Quantity
 
 
@@ -135,7 +136,7 @@ def _events(
     counts = [float(atoms.weights[mask].sum()) for mask in masks]
     if min(counts) <= 0.0:
         empty = ", ".join(f"{lv!r}" for lv, c in zip(attribute.levels, counts, strict=True) if c <= 0.0)
-        found = ", ".join(f"{lv} {c:g}" for lv, c in zip(attribute.levels, counts, strict=True))
+        found = ", ".join(counts_in_words(attribute.levels, counts))
         which = "" if comparison.labels is None else f" with {comparison.words}"
         raise InputError(
             f"notion {notion.name!r} needs rows{which} in every group of {attribute.name!r}, "

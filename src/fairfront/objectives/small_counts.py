@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 FEWEST = 10
 """What is known of fewer people than this is neither written nor shipped, and their number is not told."""
 
@@ -11,6 +13,17 @@ def count_in_words(count: float) -> str:
     if 0 < count < FEWEST:
         return f"fewer than {FEWEST}"
     return f"{count:.0f}" if count == int(count) else f"{count:.1f}"
+
+
+def counts_in_words(names: Sequence[str], counts: Iterable[float]) -> list[str]:
+    """Return names with their counts of people for a message; beside a small one all are multiples of 5.
+
+    Otherwise what the others leave of all rows, which are often known, would be the small one.
+    """
+    known = [float(count) for count in counts]
+    few = any(0 < count < FEWEST for count in known)
+    told = [count_in_words(5 * round(count / 5) if few and count >= FEWEST else count) for count in known]
+    return [f"{name} {count}" for name, count in zip(names, told, strict=True)]
 
 
 def rounded_count(count: int) -> int:

@@ -39,7 +39,8 @@ def digits(value: Any) -> str:
         return "not shown"
     if isinstance(value, str):
         return value
-    return f"{value:.0f}" if float(value).is_integer() and abs(value) >= 2 else f"{value:.4f}"
+    whole = isinstance(value, int) or (float(value).is_integer() and abs(value) >= 2)
+    return f"{value:.0f}" if whole else f"{value:.4f}"
 
 
 def with_ends(columns: Mapping[str, list[Any]], key: str, i: int) -> str:

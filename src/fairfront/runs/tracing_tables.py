@@ -15,7 +15,7 @@ from ..explorer import describe_points
 from ..frontier import Frontier
 from ..frontier.points import LinearPoints
 from ..frontier.saving import published_frontier
-from ..measures.disclosure import LIMIT
+from ..measures.disclosure import LIMIT, rounded
 from ..measures.rewording import reworded
 from ..objectives import Groups, warn_of_names
 from ..solvers import Newton
@@ -199,10 +199,10 @@ def _trace(train: Part, ready: Prepared, kept: Mapping[str, Any]) -> Frontier:
         **kept,
     }
     if settings.model == "boosting":
-        from .boosting import boosted_trees
+        from .boosting import boosted_trees, without_counts
 
         known |= {"max_fits": settings.max_fits, "posteriors": settings.posteriors}
-        return trace(train.X, train.y, estimator=boosted_trees(settings), **known)
+        return without_counts(trace(train.X, train.y, estimator=boosted_trees(settings), **known))
     front = trace(train.X, train.y, ridge=settings.ridge, n_points=settings.n_points, **known)
     assert isinstance(front.points, LinearPoints)
     return replace(front, points=replace(front.points, feature_names=ready.encoder.feature_names))
@@ -237,11 +237,16 @@ def _stability(front: Frontier, ready: Prepared, progress: Any) -> dict[str, Any
         "refits": found.n,
         "confidence": found.confidence,
         "points": {
-            str(id): {"flips": _number(found.flips[i]), "gap": found.gap[i].tolist(), "loss": found.loss[i].tolist()}
+            str(id): {
+                "flips": _share(found.flips[i], train.n),
+                "gap": found.gap[i].tolist(),
+                "loss": found.loss[i].tolist(),
+            }
             for i, id in enumerate(front.ids.tolist())
         },
     }
 
 
-def _number(value: float) -> float | None:
-    return None if value != value else float(value)
+def _share(value: float, n: int) -> float | None:
+    """Return a share of n rows that may be published, None where there is none."""
+    return None if value != value else float(rounded(value * n) / n)
