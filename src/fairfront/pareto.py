@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import Bounds, minimize
 
 from .exceptions import InputError, MissingExtraError, require
-from .validation import Array, as_numbers, check_positive
+from .validation import Array, as_numbers, check_flag, check_positive, refuse, shape_of
 
 __all__ = ["Efficiency", "hypervolume", "is_efficient", "nondominated"]
 
@@ -35,6 +35,7 @@ def nondominated(points: ArrayLike, /, *, keep_equal: bool = False) -> Mask:
         Mark all copies of an efficient point; by default the first copy only.
     """
     values = _check_points(points)
+    check_flag(keep_equal, "keep_equal")
     distinct, first, copy_of = _distinct(values)
     best = _best(distinct)
     if keep_equal:
@@ -59,7 +60,7 @@ def hypervolume(points: ArrayLike, /, reference: ArrayLike) -> float:
     values = _check_points(points)
     corner = as_numbers(reference, "reference")
     if corner.shape != (values.shape[1],) or not np.isfinite(corner).all():
-        raise InputError(f"reference is {reference!r}, expected {values.shape[1]} finite number(s), one per objective.")
+        raise refuse("reference", reference, f"{values.shape[1]} finite number(s), one per objective")
     inside = values[(values < corner).all(axis=1)]
     if len(inside) == 0:
         return 0.0
@@ -176,7 +177,7 @@ def is_efficient(
     """
     point = np.atleast_1d(as_numbers(x, "x"))
     if point.ndim != 1 or not np.isfinite(point).all():
-        raise InputError(f"x is {x!r}, expected d finite numbers, one per parameter.")
+        raise refuse("x", x, "d finite numbers, one per parameter")
     tol = check_positive(tol, "tol")
     search = _Search(functions, jac, point, _as_bounds(bounds, point))
     with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -190,12 +191,15 @@ def _as_bounds(bounds: Any, x: Array) -> Bounds:
     if bounds is None:
         return Bounds(np.full(len(x), -np.inf), np.full(len(x), np.inf))
     if not isinstance(bounds, Bounds):
-        pairs = [(-np.inf if a is None else a, np.inf if b is None else b) for a, b in bounds]
-        bounds = Bounds(*np.array(pairs, dtype=np.float64).reshape(-1, 2).T)
+        shape = shape_of(bounds, "bounds")
+        if len(shape) != 2 or shape[1] != 2:
+            raise refuse("bounds", bounds, "one (low, high) per entry of x, or scipy.optimize.Bounds")
+        ends = np.array([[-np.inf if low is None else low, np.inf if high is None else high] for low, high in bounds])
+        bounds = Bounds(*as_numbers(ends, "bounds").T)
     lower, upper = (np.ravel(side) for side in (bounds.lb, bounds.ub))
     if any(len(side) not in (1, len(x)) for side in (lower, upper)):
         raise InputError(f"bounds has {len(lower)} pairs, expected {len(x)}, one per entry of x.")
-    if (x < lower).any() or (x > upper).any():
+    if not ((lower <= x) & (x <= upper)).all():
         raise InputError("x lies outside bounds, expected low <= x <= high in every entry.")
     return Bounds(np.broadcast_to(lower, x.shape), np.broadcast_to(upper, x.shape))
 
@@ -206,7 +210,7 @@ class _Search:
     def __init__(self, functions: Any, jac: Any, x: Array, bounds: Bounds) -> None:
         self.pairs = jac is True
         self.function = _stacked(functions, self.pairs)
-        self.jac = _stacked(jac, False) if jac and not self.pairs else None
+        self.jac = None if jac is None or self.pairs else _stacked(jac, False)
         self.x, self.bounds = x, bounds
         self.seen, self.found = np.full(len(x), np.nan), None
         self.base = self._values(x)
@@ -251,7 +255,7 @@ class _Search:
 
     def _values(self, w: Array) -> Array:
         found = self._evaluate(w)
-        return np.ravel(np.array(found[0] if self.pairs else found, dtype=np.float64))
+        return np.ravel(as_numbers(found[0] if self.pairs else found, "what functions return"))
 
     def _slopes(self, w: Array) -> Array:
         found = self._evaluate(w)[1] if self.jac is None else self.jac(w)

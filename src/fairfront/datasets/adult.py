@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
+from ..validation import check_flag, check_instance, check_names
 from .base import DATASETS, Dataset
 from .encoding import encode
 from .origins import ORIGINS, Origin, PublicFile
@@ -83,6 +84,7 @@ def load_adult(folder: Folder = None, paper_split: bool = True) -> Dataset:
     The paper's training rows hold 2 399 rows of the test file: rows were dropped after the length of the
     training file was taken. The split is kept as it is, because published figures rest on it.
     """
+    check_flag(paper_split, "paper_split")
     texts = SOURCE.read(folder)
     rows = [row for file in SOURCE.files for row in table(texts[file]) if len(row) == len(NAMES)]
     if paper_split:
@@ -121,9 +123,10 @@ def paper_matrix(dataset: Dataset, drop: Sequence[str] = ()) -> tuple[NDArray[np
     The columns are those of the FERM loader, which loses native-country; categories are numbered in
     alphabetical order. Differs from that loader: scaling is fitted on the training rows only.
     """
+    check_instance(dataset, Dataset, "dataset", "one from load_adult()")
     if dataset.name != "adult" or dataset.split is None:
         raise InputError(f"paper_matrix got the data set {dataset.name!r}, expected one from load_adult().")
-    dropped = (drop,) if isinstance(drop, str) else tuple(drop)
+    dropped = check_names(drop, "drop")
     unknown = [name for name in dropped if name not in PAPER_COLUMNS]
     if unknown:
         raise InputError(f"cannot drop {unknown[0]!r}, expected some of: {', '.join(PAPER_COLUMNS)}.")

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InputError, require
 from ..registry import Registry
+from ..validation import check_names, shown
 from .encoding import Encoding, encode, row_index
 
 Column = NDArray[Any]
@@ -110,7 +111,7 @@ class Dataset:
         names : list of str
             ``"age"`` for a number, ``"education=Masters"`` for the indicator of a category.
         """
-        extra = (include,) if isinstance(include, str) else tuple(include)
+        extra = check_names(include, "include")
         choices = tuple(name for name in self.columns if name != self.target)
         _require_known(extra, choices, f"column of {self.name} to include")
         names = dict.fromkeys((*self.features, *extra))
@@ -137,8 +138,8 @@ def _plain(values: Column) -> Any:
 
 def _require_known(names: Sequence[str], known: Sequence[str], what: str) -> None:
     for name in names:
-        if name not in known:
-            raise InputError(f"unknown {what} {name!r}, expected one of: {', '.join(known)}.")
+        if not isinstance(name, str) or name not in known:
+            raise InputError(f"unknown {what} {shown(name)}, expected one of: {', '.join(known)}.")
 
 
 def _check_names(data: Dataset) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
+from ..validation import check_choice
 from .base import DATASETS, Dataset
 from .origins import ORIGINS, Origin, PublicFile
 from .reading import Folder, Source, number_column, table, text_column
@@ -81,8 +81,7 @@ def load_compas(
     charge degree with M as +1, and the printed total 1 006 for label -1 should be 3 440. Use
     ``target="charge_degree"`` to compare with that table.
     """
-    if target not in TARGETS:
-        raise InputError(f"unknown target {target!r} of compas, expected one of: {', '.join(TARGETS)}.")
+    check_choice(target, "target", TARGETS)
     label, favourable = TARGETS[target]
     return Dataset(
         name="compas",

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InputError
+from ..validation import check_choice, check_mapping, check_names, refuse, shape_of
 
 Encoding = Literal["one_hot", "integer"]
 Block = tuple[list[NDArray[np.float64]], list[str]]
@@ -50,9 +51,12 @@ def encode(
     missing category is a category of its own, ``"missing"``. A column that is constant on the ``fit_on`` rows
     is centred and not scaled.
     """
-    if encoding not in ENCODINGS:
-        raise InputError(f"unknown encoding {encoding!r}, expected one of: {', '.join(ENCODINGS)}.")
-    n = len(next(iter(columns.values())))
+    check_choice(encoding, "encoding", ENCODINGS)
+    if not check_mapping(columns, "columns", "{'age': ages}"):
+        raise refuse("columns", columns, "at least one column")
+    for name in check_names(names, "names"):
+        check_choice(name, "names", columns)
+    n = len(np.atleast_1d(next(iter(columns.values()))))
     rows = _fit_rows(fit_on, n)
     arrays: list[NDArray[np.float64]] = []
     feature_names: list[str] = []
@@ -66,7 +70,7 @@ def encode(
 
 def row_index(rows: ArrayLike, n: int) -> NDArray[np.intp]:
     """Return row numbers from indices or a boolean mask, checked against ``n`` rows."""
-    array = np.asarray(rows)
+    array = np.asarray(rows) if shape_of(rows, "rows") else np.empty(())
     mask = array.dtype.kind == "b"
     fits = array.shape == (n,) if mask else array.ndim == 1 and np.isin(array, np.arange(-n, n)).all()
     if not fits:

@@ -11,6 +11,7 @@ from typing import Literal
 
 from ..exceptions import InputError
 from ..progress import progress_bar
+from ..validation import check_instance, check_progress
 from .origins import ORIGINS, Origin, PublicFile
 from .places import CACHE, ENVIRONMENT, cache_folder, find
 from .reading import Source, matches
@@ -49,6 +50,8 @@ def fetch(name: str, *, patience: Patience = DEFAULT, progress: bool | Literal["
         it ends with ``.partial``, and the next fetch goes on from there.
     """
     origin = ORIGINS[name]
+    check_instance(patience, Patience, "patience", "Patience(timeout=..., tries=...)")
+    check_progress(progress)
     if origin.embedded:
         raise InputError(f"{name} is part of fairfront, so there is nothing to fetch: use it as it is.")
     place = find(name, origin.file_names)

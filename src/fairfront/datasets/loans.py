@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
+from ..validation import check_count, check_share
 from .base import DATASETS, Dataset
 from .origins import ORIGINS, Origin
 
@@ -38,6 +38,8 @@ FEATURES = ("income", "debt_ratio", "years_employed", "past_defaults", "loan_amo
 REGIONS = np.array(["north", "east", "south", "west"])
 REGION_SHARES = {"A": (0.42, 0.42, 0.08, 0.08), "B": (0.08, 0.08, 0.42, 0.42), "C": (0.25,) * 4}
 MONTHS = np.array([f"{2024 + k // 12}-{k % 12 + 1:02d}" for k in range(24)])
+MOST = 10_000_000
+"""Most applications that are drawn, which is a gigabyte of them."""
 TRUE_DEFAULTS = (0.62, 0.25, 0.09, 0.03, 0.01)
 EXTRA_DEFAULTS = (0.62, 0.26, 0.12)
 
@@ -81,8 +83,9 @@ def load_loans(n: int = 6000, seed: int = 0, bias: float = 1.0) -> Dataset:
     With ``bias=0`` these two shares are nearly equal. Moving weight from group A's repaid rows to group B's
     closes most of the gap at about the same error.
     """
-    if n < 1 or not 0 <= bias <= 1:
-        raise InputError(f"n={n} and bias={bias} were given, expected n >= 1 and 0 <= bias <= 1: change them.")
+    check_count(n, "n", most=MOST)
+    check_count(seed, "seed", least=0)
+    check_share(bias, "bias", zero=True, one=True)
     rng = np.random.Generator(np.random.PCG64(seed))
     people = _people(rng, n)
     truth = _truth(rng, people)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..validation import check_flag
 from .base import DATASETS, Dataset
 from .origins import ORIGINS, Origin, PublicFile
 from .reading import Folder, Source, number_column, table, text_column
@@ -71,6 +72,7 @@ def load_oulad(folder: Folder = None, binary: bool = False) -> Dataset:
         student, counted from 0, so that a split can keep all rows of a student on one side. The deprivation
         band written "10-20" in the file is read as "10-20%", like the others.
     """
+    check_flag(binary, "binary")
     header, *rows = table(SOURCE.read(folder)[FILE])
     values = dict(zip(header, zip(*rows, strict=True), strict=True))
     _, codes = np.unique(values["id_student"], return_inverse=True)

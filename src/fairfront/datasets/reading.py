@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
+from ..validation import check_path
 from .origins import Origin
 from .places import ENVIRONMENT, find, given_folder, own_folder
 
@@ -57,8 +58,8 @@ class Source:
         return {file: self._checked(home, file).decode("utf-8") for file in self.files}
 
     def _home(self, folder: Folder) -> Path:
-        if folder:
-            return own_folder(Path(folder).expanduser(), self.name)
+        if folder is not None:
+            return own_folder(check_path(folder, "folder").expanduser(), self.name)
         place = find(self.name, self.files)
         home = place.folder if place else given_folder(self.name)
         if home is None:

@@ -12,6 +12,8 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
+from ..validation import check_count, check_positive
+
 CHUNK = 1 << 16
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 PASSING = (408, 425, 429)
@@ -37,6 +39,12 @@ class Patience:
     tries: int = 4
     pause: float = 1.0
     redirects: int = 5
+
+    def __post_init__(self) -> None:
+        check_positive(self.timeout, "timeout")
+        check_count(self.tries, "tries")
+        check_positive(self.pause, "pause", zero=True)
+        check_count(self.redirects, "redirects", least=0)
 
 
 @dataclass(frozen=True)

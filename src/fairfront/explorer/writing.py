@@ -15,11 +15,13 @@ from ..measures.disclosure import check_small
 from ..storage.csv_cells import FORMULA
 from ..storage.folders import write_file
 from ..storage.places import check_new_file
+from ..validation import check_instance, check_mapping, check_text, refuse
 from .details import Details, describe_points
 from .gathering import gathered
 from .page import is_page, page
 from .rows import refuse_test
 
+USUAL = "validation"
 PYTHON_LINE = "model = front.select(id={id})"
 
 
@@ -32,7 +34,7 @@ def write_explorer(
     y: Any = None,
     sensitive_features: Any = None,
     sample_weight: Any = None,
-    on: str = "validation",
+    on: str = USUAL,
     details: Details | None = None,
     title: str | None = None,
     baselines: Frontier | Mapping[str, Frontier] | None = None,
@@ -74,8 +76,16 @@ def write_explorer(
     """
     refuse_test(on)
     check_small(small)
+    if title is not None:
+        check_text(title, "title")
+    for name, line in (("command", command), ("python", python)):
+        if "{id}" not in check_text("{id}" if line is None and name == "command" else line, name):
+            raise refuse(name, line, "a line with {id} in the place of the model's id")
     check_new_file(path, overwrite, is_page)
-    judged = _evaluation(front, on)
+    judged = _evaluation(front, on, rows=X is not None or details is not None)
+    if details is not None:
+        check_instance(details, Details, "details", "what describe_points returned")
+    named = _named(baselines)
     if X is not None:
         details = describe_points(
             front,
@@ -88,7 +98,7 @@ def write_explorer(
             sample_weight=sample_weight,
         )
     _check_details(front, details, on, small)
-    record = gathered(front, on=judged, chosen=chosen, details=details, baselines=_named(baselines), small=small) | {
+    record = gathered(front, on=judged, chosen=chosen, details=details, baselines=named, small=small) | {
         "title": title,
         "command": command,
         "python": python,
@@ -99,10 +109,15 @@ def write_explorer(
     return write_file(path, page(record), overwrite=overwrite, own=is_page)
 
 
-def _evaluation(front: Frontier, on: str) -> str | None:
-    """Return the evaluation to choose on: the one named, else the first that is not test, None where none was made."""
+def _evaluation(front: Frontier, on: str, rows: bool) -> str | None:
+    """Return the evaluation to choose on: the one named, else the first that is not test, None where none was made.
+
+    A name that no evaluation has is that of the rows, where there are some, or the default.
+    """
     if on in front.evaluations:
         return on
+    if on != USUAL and not rows:
+        raise InputError(f"no evaluation {on!r}, expected one of {', '.join(front.evaluations) or 'none yet'}.")
     others = [name for name in front.evaluations if not is_test(name)]
     if front.evaluations and not others:
         raise InputError(
@@ -131,4 +146,7 @@ def _check_details(front: Frontier, details: Details | None, on: str, small: int
 def _named(baselines: Frontier | Mapping[str, Frontier] | None) -> Mapping[str, Frontier]:
     if baselines is None:
         return {}
-    return {"candidates": baselines} if isinstance(baselines, Frontier) else baselines
+    named = {"candidates": baselines} if isinstance(baselines, Frontier) else baselines
+    for each in check_mapping(named, "baselines", "{'mine': front}").values():
+        check_instance(each, Frontier, "baselines", "a Frontier, or a mapping of names to frontiers")
+    return named

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, ProxyWarning
-from ..validation import as_columns, as_numbers
+from ..validation import as_columns, as_numbers, check_names, check_text, refuse, shape_of
 from .labels import Array
 
 TOLERANCE = 0.01
@@ -50,6 +50,12 @@ def warn_of_names(names: Sequence[str], stacklevel: int = 3) -> None:
         warnings.warn(sentence, ProxyWarning, stacklevel=stacklevel)
 
 
+def _inside(index: NDArray[Any], n: int) -> bool:
+    if index.dtype.kind == "b":
+        return len(index) == n
+    return not len(index) or bool(-n <= index.min() and index.max() < n)
+
+
 class GroupProbabilities:
     """Probabilities of membership instead of group labels, one column per group, rows summing to 1.
 
@@ -73,8 +79,9 @@ class GroupProbabilities:
     """
 
     def __init__(self, frame: Any, levels: Sequence[str] | None = None, name: str = "group") -> None:
-        columns = as_columns(frame, "GroupProbabilities", names=levels)
-        self.name = name
+        names = None if levels is None else check_names(levels, "levels", "the names of the groups")
+        columns = as_columns(frame, "GroupProbabilities", names=names)
+        self.name = check_text(name, "name", "the name of the attribute")
         self.levels = tuple(columns)
         self.shares: Array = np.column_stack([as_numbers(c, "GroupProbabilities") for c in columns.values()])
         self._check_entries()
@@ -109,7 +116,10 @@ class GroupProbabilities:
     def take(self, rows: NDArray[Any]) -> GroupProbabilities:
         """Return the probabilities of some of the rows."""
         found = copy.copy(self)
-        found.shares = self.shares[rows]
+        index = np.asarray(rows) if shape_of(rows, "rows") else np.empty(())
+        if index.ndim != 1 or index.dtype.kind not in "biu" or not _inside(index, len(self)):
+            raise refuse("rows", rows, f"row numbers below {len(self)}, or True or False for each row")
+        found.shares = self.shares[index]
         return found
 
     def __len__(self) -> int:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..exceptions import InputError
 from ..frontier.saving import load_frontier
 from ..storage.snapshots import read_folder
+from ..validation import check_names, check_path, refuse
 from .model import MANIFEST, read_model
 from .run import read_run
 
@@ -24,12 +24,11 @@ def load(path: Any, *, trusted: Sequence[str] = ()) -> Any:
         Types inside estimators that a user brought which may be loaded, after reading the list that the error shows.
         Models of fairfront itself are arrays and JSON: loading them executes nothing.
     """
-    folder = Path(path)
-    if isinstance(trusted, (bool, str)) or not all(isinstance(name, str) for name in trusted):
-        raise InputError(
-            f"trusted is {trusted!r}, expected a list of the names of types, such as those that an error has listed."
-        )
-    return read_folder(folder, lambda place: _read(place, tuple(trusted)))
+    folder, expected = check_path(path), "a list of the names of types, such as those that an error has listed"
+    if isinstance(trusted, str):
+        raise refuse("trusted", trusted, expected)
+    types = check_names(trusted, "trusted", expected)
+    return read_folder(folder, lambda place: _read(place, types))
 
 
 def _read(folder: Path, types: tuple[str, ...]) -> Any:

@@ -28,7 +28,7 @@ from ..storage.signatures import private_key, write_signature
 from ..tables.encoding import TableEncoder
 from ..tables.reading import Table, open_source
 from ..tables.typing import coerce
-from ..validation import check_number
+from ..validation import check_flag, check_number
 from .decision import FORMAT
 from .inventories import MODEL
 from .manifest import FORMAT as MANIFEST_FORMAT
@@ -149,6 +149,7 @@ class TableModel:
 
     def to_onnx(self, path: Any = None, *, overwrite: bool = False) -> bytes:
         """Return the model with its preprocessing as one ONNX graph (extra ``onnx``), and write it to a path."""
+        check_flag(overwrite, "overwrite")
         return export_onnx(self.encoder, self.model, self.task, path, overwrite=overwrite)
 
     def save(self, path: Any, *, overwrite: bool = False, onnx: bool = False, sign: Any = None) -> Path:
@@ -156,6 +157,7 @@ class TableModel:
 
         ``sign`` is the PEM file of a private key.
         """
+        check_flag(onnx, "onnx")
         key = None if sign is None else private_key(sign)
         return write_folder(path, lambda folder: self.fill(folder, onnx=onnx, key=key), MODEL, overwrite=overwrite)
 

@@ -22,6 +22,7 @@ from ..storage.folders import make_folder, write_file, write_folder
 from ..storage.packages import parts_of, read_package, write_package
 from ..storage.signatures import private_key, write_signature
 from ..tables.encoding import TableEncoder
+from ..validation import check_choice, check_count, check_text
 from .card import card_of
 from .decision import DECISIONS, Decision, decided
 from .inventories import RUN
@@ -73,12 +74,13 @@ class Run:
 
     def options(self, n: int | None = None) -> list[Option]:
         """Return the points that `shown` lists, or about n that differ in what people see; plain, suggested marked."""
-        return options_of(self.frontier, self.shown if n is None else shortlist(self.frontier, n))
+        return options_of(self.frontier, self.shown if n is None else shortlist(self.frontier, check_count(n, "n")))
 
     def reference(self, attribute: str) -> str:
         """Name the reference group of an attribute; where none was given, say so and how to choose another."""
         facts, settings = self.frontier.facts, self.manifest["settings"]
-        levels = dict(facts.sensitive)[attribute]
+        known = dict(facts.sensitive)
+        levels = known[check_choice(attribute, "attribute", known)]
         another = in_shell(attribute, levels[0]) if attribute in settings["groups"] else ""
         if settings.get("group_probabilities"):
             another = marked_in_shell(attribute, levels[0])
@@ -94,6 +96,8 @@ class Run:
 
     def decide(self, *, reason: str = "", by: str = "", **rule: Any) -> tuple[TableModel, Decision]:
         """Return the chosen model as `select` does, and the record of the decision."""
+        check_text(reason, "reason")
+        check_text(by, "by")
         id = self.choose(**rule)
         decision = decided(self, id, rule, reason, by)
         card = card_of(self, id, decision)
@@ -135,7 +139,7 @@ class Run:
             path,
             chosen=suggested_id(self.frontier) if chosen is None else chosen,
             details=self.details,
-            title=title or f"{self.manifest['settings']['target']}: the trade-off",
+            title=title if title is not None else f"{self.manifest['settings']['target']}: the trade-off",
             command=f"fairfront select {where} --id {{id}} -o model",
             python=f"model = ff.load({str(self.path or 'run')!r}).select(id={{id}})",
             small=0 if self.exact else LIMIT,

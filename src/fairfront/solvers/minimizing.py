@@ -64,9 +64,9 @@ def minimize(
     checkpoint : path, optional
         File that takes note of the state after every 25 steps; with ``resume=True`` the run goes on from it.
     """
-    x = as_numbers(x0, "x0").reshape(-1)
-    if not x.size or not np.isfinite(x).all():
-        raise InputError(f"x0 has shape {np.shape(x0)} or is not finite, expected at least one finite number.")
+    x = np.atleast_1d(as_numbers(x0, "x0"))
+    if x.ndim > 1 or not x.size or not np.isfinite(x).all():
+        raise InputError(f"x0 has shape {x.shape} or is not finite, expected (d,): at least one finite number.")
     problem = FunctionProblem(functions, x, jac)
     name = solver if solver is not None else ("pdo" if preference is None else "pb_pdo")
     chosen = as_solver(name)

@@ -16,6 +16,8 @@ from pathlib import Path
 from threading import get_ident
 from typing import Any
 
+from ..validation import check_path
+
 PARTIAL, REPLACED = "partial", "replaced"
 NUMBER = re.compile(rf"\.(?:{PARTIAL}|{REPLACED})-(\d+)(?=-|$)")
 _ours: dict[str, Path] = {}
@@ -24,7 +26,7 @@ _ours: dict[str, Path] = {}
 
 def real(path: Any) -> Path:
     """Return a path whose folders are real; its last part stays as it is, also where it is a link."""
-    given = Path(path)
+    given = check_path(path)
     if given.name in ("", ".."):
         return Path(os.path.realpath(given))
     return Path(os.path.realpath(given.parent)) / given.name

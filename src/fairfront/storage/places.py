@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..exceptions import InputError
+from ..validation import check_flag
 from .leftovers import real, shown
 from .snapshots import read_folder
 
@@ -36,6 +37,7 @@ def anything(head: bytes) -> bool:
 
 def check_new_folder(path: Any, inventory: Inventory, overwrite: bool = False) -> None:
     """Refuse a place where no folder can be made, before any work is done for it."""
+    check_flag(overwrite, "overwrite")
     target = real(path)
     with told(target):
         check_parent(target)
@@ -51,6 +53,7 @@ def check_new_folder(path: Any, inventory: Inventory, overwrite: bool = False) -
 
 def check_new_file(path: Any, overwrite: bool = False, own: Own = anything) -> None:
     """Refuse a place where no file can be written, before any work is done for it."""
+    check_flag(overwrite, "overwrite")
     target = real(path)
     with told(target):
         check_parent(target)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..exceptions import InputError, require
+from ..validation import check_path
 from .checksums import CHECKSUMS, SIGNATURE, is_regular
 from .folders import write_file
 
@@ -77,7 +78,6 @@ def _library() -> tuple[Any, Any]:
 
 def _pem(path: Any, remedy: str) -> bytes:
     try:
-        return Path(path).read_bytes()
-    except (OSError, ValueError, TypeError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise InputError(f"the key {path} cannot be read ({why}), expected a PEM file; {remedy}") from error
+        return check_path(path, "the key").read_bytes()
+    except OSError as error:
+        raise InputError(f"the key {path} cannot be read ({error.strerror}), expected a PEM file; {remedy}") from error

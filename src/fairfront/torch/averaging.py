@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..exceptions import InputError
 from ..objectives import Array
+from ..validation import check_number, refuse
 from .backend import Tensor
 from .gradients import Reading
 
@@ -79,9 +79,11 @@ class Average:
 
 def check_memory(memory: Any) -> float:
     """Return the weight of the past, a number from 0 to below 1."""
-    if not isinstance(memory, (int, float, np.number)) or not 0.0 <= memory < 1.0:
-        raise InputError(f"memory is {memory!r}, expected a number from 0 to below 1.")
-    return float(memory)
+    expected = "a number from 0 to below 1"
+    number = check_number(memory, "memory", expected)
+    if not 0.0 <= number < 1.0:
+        raise refuse("memory", memory, expected)
+    return number
 
 
 def _mixed(old: Array | None, new: Array, memory: float) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 from ..exceptions import require
 from ..objectives import Algebra, Array
 from ..solvers.simplex import factor, min_norm
+from ..validation import check_callable
 from .averaging import positive
 from .backend import Tensor, torch
 from .pacing import Pace
@@ -23,6 +24,9 @@ class WeightingRule:
     """
 
     weighting: Any
+
+    def __post_init__(self) -> None:
+        check_callable(self.weighting, "weighting", "a weighting of TorchJD, or a function of a Gramian")
 
     def weights(self, algebra: Algebra, L: Array, Q: Array, pace: Pace) -> Array:
         """Return A^T alpha of every run."""

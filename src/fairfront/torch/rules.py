@@ -59,6 +59,9 @@ class SumRule:
     by_values: ClassVar[bool] = True
     penalty: float
 
+    def __post_init__(self) -> None:
+        check_positive(self.penalty, "penalty", zero=True)
+
     def weights(self, algebra: Algebra, L: Array, Q: Array, pace: Pace) -> Array:
         """Return A^T (1, penalty, ..., penalty)."""
         A = algebra.jacobian(L)
@@ -79,6 +82,10 @@ class DescentRule:
 
     band: float = 1e-3
     pull: float = 0.25
+
+    def __post_init__(self) -> None:
+        check_positive(self.band, "band", zero=True)
+        check_positive(self.pull, "pull", zero=True)
 
     def weights(self, algebra: Algebra, L: Array, Q: Array, pace: Pace) -> Array:
         """Return the direction of every run in cell coordinates."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..objectives import Array
 from ..progress import Progress
-from ..validation import check_count, check_positive
+from ..validation import check_count, check_flag, check_positive
 from .averaging import check_memory
 from .gradients import read_cells
 from .layouts import TorchObjectives
@@ -55,6 +55,7 @@ class Training:
             check_count(self.batch_size, "batch_size")
         check_positive(self.lr, "lr")
         check_memory(self.memory)
+        check_flag(self.two_batches, "two_batches")
         check_count(self.seed, "seed", least=0)
         if self.patience is not None:
             check_count(self.patience, "patience")

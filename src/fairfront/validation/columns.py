@@ -54,7 +54,7 @@ def _from_native(data: Any, what: str, names: Sequence[str] | None) -> dict[str,
         return {names[0] if names else "group": _tidy(array)}
     if array.ndim != 2:
         raise InputError(f"{what} has shape {array.shape}, expected (n,) or (n, columns).")
-    labels = list(names) if names else [f"group{j}" for j in range(array.shape[1])]
+    labels = list(names) if names is not None else [f"group{j}" for j in range(array.shape[1])]
     if array.shape[1] == 1 and not names:
         labels = ["group"]
     if len(labels) != array.shape[1]:

@@ -11,7 +11,6 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.multiclass import type_of_target
 
 from ..exceptions import InputError
 from .arrays import Array, as_array, as_native, as_numbers, is_missing, refuse_kind, refuse_masked
@@ -142,6 +141,8 @@ def _series_values(y: Any) -> Any:
 
 def find_classes(y: NDArray[Any]) -> tuple[list[Any], NDArray[np.intp]]:
     """Return the sorted classes of labels and the class index of every row."""
+    from sklearn.utils.multiclass import type_of_target  # a large package, which storage and data sets do without
+
     kind = type_of_target(y.astype(str) if y.dtype == object else y)
     if kind == "continuous":
         raise InputError(
