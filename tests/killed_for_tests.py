@@ -42,11 +42,17 @@ def rows(n: int = 1500, d: int = 8) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def digest_of(front: ff.Frontier, X: np.ndarray) -> str:
-    """Return a digest of every bit of a frontier that its user can see, and of the files that it is saved as."""
+    """Return a digest of every bit of a frontier that its user can see."""
     known = (front.objectives, front.signed_gaps, front.gaps, front.kkt, front.certified, front.multipliers, front.ids)
     found = hashlib.sha256(repr([status.name for status in front.status]).encode())
     for array in (*known, front.preferences, front.points.scores(X)):
         found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()
+
+
+def digest_of_files(front: ff.Frontier) -> str:
+    """Return a digest of every byte of the files that a frontier is saved as."""
+    found = hashlib.sha256()
     with tempfile.TemporaryDirectory() as folder:
         front.save(Path(folder) / "front")
         for file in sorted(each for each in Path(folder).rglob("*") if each.is_file()):
@@ -69,9 +75,10 @@ def collect_states(monkeypatch: Any) -> list[bytes]:
 
 
 def traced(case: str, **more: Any) -> str:
-    """Trace a case and return the digest of its frontier."""
+    """Trace a case and return the digests of its frontier and of its files."""
     X, y, group = rows()
-    return digest_of(ff.trace(X, y, sensitive_features=group, progress=False, **CASES[case], **more), X)
+    front = ff.trace(X, y, sensitive_features=group, progress=False, **CASES[case], **more)
+    return digest_of(front, X) + digest_of_files(front)
 
 
 def die_at(count: int) -> None:
