@@ -220,9 +220,23 @@ class TestWeights:
 
 
 class TestTargets:
-    @pytest.mark.parametrize("size", [1e200, 1e-200])
-    def test_whose_squares_are_not_numbers_are_refused(self, size: float) -> None:
+    @pytest.mark.parametrize("kind", ["dense", "dask"])
+    def test_an_offset_is_the_intercepts_unless_it_takes_their_digits(self, kind: str) -> None:
+        X, _, group = drawn()
+        y = X[:, 0] * (1.0 + (group == "1")) + np.random.default_rng(2).normal(size=len(X))
+        given = {"loss": "squared", "notion": "disparate_mistreatment", "ridge": 0.01}
+        one, other = traced(X, y, group, **given), traced_as(kind, X, y + 1e7, group, **given)
+        np.testing.assert_array_equal(other.certified, one.certified)
+        np.testing.assert_allclose(other.loss, one.loss, rtol=1e-6)
+        with pytest.raises(
+            ff.InputError, match=r"y has values near 1e\+10 that differ by about .* subtract a constant"
+        ):
+            traced_as(kind, X, y + 1e10, group, **given)
+
+    @pytest.mark.parametrize("size", [1e300, 1e200, 1e-200])
+    @pytest.mark.parametrize("kind", ["dense", "dask"])
+    def test_whose_squares_are_not_numbers_are_refused(self, kind: str, size: float) -> None:
         X, _, group = drawn()
         y = size * (X[:, 0] + np.random.default_rng(2).normal(size=len(X)))
         with pytest.raises(ff.InputError, match=r"y has values up to .* give them in another unit"):
-            traced(X, y, group, loss="squared", notion="disparate_mistreatment")
+            traced_as(kind, X, y, group, loss="squared", notion="disparate_mistreatment")

@@ -43,10 +43,18 @@ def assert_same(
     np.testing.assert_array_equal(other.certified[:sure], one.certified[:sure])
     assert [s.solved for s in other.status[:sure]] == [s.solved for s in one.status[:sure]]
     both = np.flatnonzero(one.certified[:sure])
-    size = float(one.loss[0])
-    np.testing.assert_allclose(other.loss[both] / unit**2, one.loss[both], atol=near * size)
+    size, apart = float(one.loss[0]), np.abs(other.signed_gaps[both] / _gap_unit(one, unit) - one.signed_gaps[both])
+    slack = (np.abs(one.multipliers[both]).sum(axis=1) + 1.0) * apart.max(axis=1, initial=0.0)  # floors are rough
+    assert (np.abs(other.loss[both] / unit**2 - one.loss[both]) <= near * size + 2.0 * slack).all()
     mine, its = scores(one, X)[both], scores(other, Z)[both] / unit
-    np.testing.assert_allclose(its, mine, atol=1e3 * near * np.abs(mine).max(initial=1e-3))
+    same = apart.max(axis=1, initial=0.0) <= near * size
+    np.testing.assert_allclose(its[same], mine[same], atol=1e3 * near * np.abs(mine).max(initial=1e-3))
+
+
+def _gap_unit(front: ff.Frontier, unit: float) -> float:
+    """Return the unit of gaps: that of predictions or of losses."""
+    mean = front.facts.loss == "squared" and "demographic_parity" in front.facts.notions
+    return unit if mean else unit**2
 
 
 def assert_best(twin: Twin, front: ff.Frontier, unit: float = 1.0, near: float = 1e-6) -> None:

@@ -184,7 +184,8 @@ def _regression(labels: NDArray[Any]) -> tuple[Task, Array]:
     if labels.dtype.kind not in "biuf":
         raise InputError(f"y has values of type {labels.dtype}, expected numbers for regression.")
     values = labels.astype(np.float64)
-    check_targets(float(np.abs(values).max(initial=0.0)))
+    low, high = float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))
+    check_targets(max(abs(low), abs(high)), high - low)
     return Task("regression"), values
 
 

@@ -70,7 +70,8 @@ def _looked(x: Any, y: Any, groups: Any, weight: Any, regression: bool) -> Seen:
     if target is None or not len(busy):
         return found
     values = target[busy]
-    return replace(found, mean=float(values.mean()), spread=float(values.var()) * len(values))
+    with np.errstate(over="ignore", invalid="ignore"):  # such targets are refused
+        return replace(found, mean=float(values.mean()), spread=float(values.var()) * len(values))
 
 
 def _bytes(matrix: Any) -> int:
@@ -104,7 +105,7 @@ def _joined(one: Seen, other: Seen) -> Seen:
         one.moments.joined(other.moments),
         unit,
         one.mean + apart * other.rows / rows,
-        one.spread + other.spread + apart**2 * one.rows * other.rows / rows,
+        one.spread + other.spread + apart * apart * one.rows * other.rows / rows,
         sparse=one.sparse or other.sparse,
         digests=digests,
     )

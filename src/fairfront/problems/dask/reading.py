@@ -94,10 +94,11 @@ def far_data(X: Any, y: Any, sensitive_features: Any, sample_weight: Any, regres
     seen: Seen = runner.over(((i, *block, regression) for i, block in enumerate(blocks)), look, together)
     if seen.fault:
         raise InputError(seen.fault)
-    if regression:
-        check_targets(abs(seen.mean) + float(np.sqrt(seen.spread)))
     if not seen.rows:
         raise InputError("X has 0 rows that count, expected at least one sample with a weight above 0.")
+    if regression:
+        apart = 4.0 * float(np.sqrt(seen.spread / seen.rows))
+        check_targets(abs(seen.mean) + apart, apart)
     size = 8.0 * seen.rows * seen.columns
     if size <= settings.small_bytes:
         LOG.info("%d rows x %d columns (%.0f MB): brought to memory", seen.rows, seen.columns, size / 1e6)
