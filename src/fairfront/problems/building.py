@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from ..exceptions import InputError
 from ..objectives import (
@@ -158,6 +159,8 @@ class NearData:
     ) -> LinearProblem:
         """Lay the model on the rows."""
         frame = Frame.of(moments(self.matrix), fit_intercept)
+        if algebra.p[-1] == 0.0 and not sparse.issparse(self.matrix):
+            frame = frame.turned(self.matrix)
         return LinearProblem(self.matrix, task.targets(codes), task, loss, layout, algebra, fit_intercept, frame)
 
 

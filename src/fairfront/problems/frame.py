@@ -6,7 +6,7 @@ the users' units, w' = scale w and b' = b + shift.w are those of framed columns.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,8 @@ from scipy import sparse
 from ..exceptions import InputError
 from ..objectives import Array
 from ..validation import LARGEST, SMALLEST
+from .turn import MOST, ROWS, Turn, turn_of
 
-ROWS = 4096
-"""Rows that are looked at together, so that they are still in the cache."""
 CLOSE = 1e-10
 """Smallest spread of a column next to an intercept, as a share of its size: a score in the users' units is the
 difference of numbers that are as much larger, and would lose its digits."""
@@ -99,6 +98,7 @@ class Frame:
     scale: Array
     factor: Array
     intercept: bool
+    turn: Turn | None = None
 
     @classmethod
     def plain(cls, columns: int, intercept: bool) -> Frame:
@@ -123,15 +123,27 @@ class Frame:
         end = [1.0] * intercept
         return cls(np.append(shift, [0.0] * intercept), np.append(scale, end), np.append(factor, end), intercept)
 
+    def turned(self, X: NDArray[Any]) -> Frame:
+        """Return the frame in which no columns nearly depend on each other; for problems without a ridge only."""
+        if X.shape[1] > MOST:
+            return self
+        blocks = (self._framed(X[start : start + ROWS]) for start in range(0, len(X), ROWS))
+        return replace(self, turn=turn_of(blocks, X.shape[1]))
+
+    def _framed(self, rows: NDArray[Any]) -> Array:
+        found = np.array(rows, dtype=np.float64)
+        self.put(found)
+        return found
+
     @property
     def trivial(self) -> bool:
         """Tell whether columns stay as they are."""
-        return not self.shift.any() and bool((self.factor == 1.0).all())
+        return self.turn is None and not self.shift.any() and bool((self.factor == 1.0).all())
 
     @property
     def penalised(self) -> Array:
-        """Return what the square of every framed weight counts in |w|^2, (d,)."""
-        found = self.scale**-2.0
+        """Return what the square of every framed weight counts in |w|^2, (d,); turned columns are not penalised."""
+        found = self.scale**-2.0 if self.turn is None else np.ones_like(self.scale)
         found[-1] *= not self.intercept
         return found
 
@@ -147,27 +159,36 @@ class Frame:
         if self.shift.any():
             rows -= self.shift[:columns]
         rows *= self.factor[:columns]
+        if self.turn is not None:
+            rows[:] = rows @ self.turn.forth
 
     def inward(self, W: Array) -> Array:
         """Return the weights (..., d) of the framed columns."""
         found = W * self.scale
         if self.shift.any():
             found[..., -1] += W @ self.shift
-        return found
+        return self._times(found, None if self.turn is None else self.turn.back.T)
 
     def outward(self, W: Array) -> Array:
         """Return the weights (..., d) in the users' units."""
-        found = W / self.scale
+        found = self._times(W, None if self.turn is None else self.turn.forth.T) / self.scale
         if self.shift.any():
             found[..., -1] -= found @ self.shift
         return found
 
     def gradient(self, G: Array) -> Array:
         """Return gradients (..., d) in the weights of the users' units."""
-        found = G * self.scale
+        found = self._times(G, None if self.turn is None else self.turn.back) * self.scale
         if self.shift.any():
             found += G[..., -1:] * self.shift
         return found
+
+    @staticmethod
+    def _times(W: Array, M: Array | None) -> Array:
+        """Return rows times a matrix; the intercept, if any, stays."""
+        if M is None:
+            return W
+        return np.concatenate([W[..., : len(M)] @ M, W[..., len(M) :]], axis=-1)
 
 
 def _check_sizes(seen: Moments, intercept: bool) -> None:
