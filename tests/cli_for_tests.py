@@ -16,7 +16,7 @@ from fairfront.cli import main
 
 def command(*words: object) -> CompletedProcess[str]:
     """Run the command as a process would, and return its exit code and both streams."""
-    out, err = io.StringIO(), io.StringIO()
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", errors, "") for errors in ("strict", "backslashreplace"))
     argv = ["fairfront", *(str(word) for word in words)]
     with (
         patch.object(sys, "argv", argv),
@@ -34,7 +34,13 @@ def command(*words: object) -> CompletedProcess[str]:
         except Exception:
             code = 1
             traceback.print_exc()
-    return CompletedProcess(argv, code, out.getvalue(), err.getvalue())
+    return CompletedProcess(argv, code, _read(out), _read(err))
+
+
+def _read(stream: io.TextIOWrapper) -> str:
+    stream.flush()
+    stream.seek(0)
+    return stream.read()
 
 
 def fairfront(*words: object, code: int = 0) -> str:

@@ -15,6 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 import fairfront as ff
+from cli_for_tests import fairfront
 from fairfront.cli import app
 from waiting_for_tests import PATIENCE
 
@@ -190,10 +191,12 @@ def test_missing_marks_are_those_of_trace(tmp_path: Path) -> None:
 
 def test_errors_speak_of_columns_and_options(scored: Path) -> None:
     words = ("--label", "y", "--groups", "race", "--favourable", "1")
-    decided = run(scored, *words, "--decision", "area")
-    assert str(decided.exception).startswith("column 'area' has 'n', which column 'y' does not")
-    assert str(run(scored, *words, "--score", "p", "--cutoff", "7").exception).startswith("--cutoff is 7")
-    assert "--min-size" in str(run(scored, *words, "--score", "p", "--min-size", "2900").exception)
+    for more, said in (
+        (("--decision", "area"), "column 'area' has 'n', which column 'y' does not"),
+        (("--score", "p", "--cutoff", "7"), "--cutoff is 7"),
+    ):
+        assert fairfront("audit", scored, *words, *more, code=2).startswith(f"fairfront: {said}")
+    assert "--min-size" in fairfront("audit", scored, *words, "--score", "p", "--min-size", "2900", code=2)
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,7 @@ def test_rules_in_the_shell(file: Path, tmp_path: Path) -> None:
         (("--least-gap", "trp"), "did you mean 'tpr'"),
         (("--least-gap", "tpr", "--within", "eror=0.005"), "did you mean 'error'"),
         (("--within", "error=0.005"), "--within goes with"),
-        (("--at-most", "selection_ratio=.8"), "use at_least"),
+        (("--at-most", "selection_ratio=.8"), "use --at-least"),
         (("--least-gap", "tpr", "--within", "error"), "expected NAME=NUMBER"),
     ):
         done = fairfront("select", run, *rule, "-o", tmp_path / "no")

@@ -8,20 +8,22 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from .. import __version__
-from ..exceptions import FairfrontError
+from ..exceptions import FairfrontError, InputError
 from .audit import audit
 from .data import data_app
 from .demo import demo
 from .predict import predict
 from .report import report
+from .screen import printable
 from .select import select
 from .show import show
 from .trace import trace
+from .usage import Mistake, asks_for_help, in_shell, sentence
 from .verify import verify
 
 app = typer.Typer(
@@ -60,7 +62,7 @@ def _notes() -> Callable[..., None]:
     def note(message: Warning | str, *where: Any, **more: Any) -> None:
         if str(message) not in told:
             told.add(str(message))
-            typer.echo(f"note: {message}", err=True)
+            typer.echo(f"note: {printable(str(message))}", err=True)
 
     return note
 
@@ -69,7 +71,24 @@ def main() -> None:
     """Run the command; an error that fairfront foresaw is one sentence and exit code 2."""
     warnings.showwarning = _notes()
     try:
-        app()
+        _check_text(sys.argv[1:])
+        sys.exit(app(standalone_mode=False))
     except FairfrontError as error:
-        typer.echo(f"fairfront: {error}", err=True)
-        sys.exit(2)
+        _fail(in_shell(str(error)))
+    except Mistake as error:
+        if asks_for_help(error):
+            error.show()  # type: ignore[attr-defined]
+            sys.exit(2)
+        _fail(sentence(error))
+
+
+def _check_text(words: list[str]) -> None:
+    """Refuse bytes that are not text: they could be neither shown nor written."""
+    for word in words:
+        if not word.isascii() and any("\ud800" <= letter <= "\udfff" for letter in word):
+            raise InputError(f"{word!r} is not text in UTF-8, expected words that are; rename the file, or retype it.")
+
+
+def _fail(text: str) -> NoReturn:
+    typer.echo(f"fairfront: {printable(text)}", err=True)
+    sys.exit(2)

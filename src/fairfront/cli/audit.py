@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from ..exceptions import InputError
+from .paths import checked
 from .screen import SMALL
 
 if TYPE_CHECKING:
@@ -24,7 +25,9 @@ SIDES = ("above", "below")
 
 
 def audit(
-    file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or Feather; CSV and TSV may be gzipped.")],
+    file: Annotated[
+        Path, typer.Argument(help="CSV, TSV, Parquet or Feather; CSV and TSV may be gzipped.", callback=checked)
+    ],
     label: Annotated[str, typer.Option(help="Column of what turned out to be true.")],
     favourable: Annotated[
         list[str], typer.Option(help="The label that is good for the person, or 'above'/'below' for scores; or both.")
@@ -45,7 +48,9 @@ def audit(
     require: Annotated[
         list[str] | None, typer.Option(help='What must hold, such as "selection_ratio.lower>=0.80"; may be repeated.')
     ] = None,
-    baseline: Annotated[Path | None, typer.Option(help="An earlier audit, written with --json.")] = None,
+    baseline: Annotated[
+        Path | None, typer.Option(help="An earlier audit, written with --json.", callback=checked)
+    ] = None,
     json_output: Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")] = False,
     min_size: Annotated[int, typer.Option(help="Smaller groups are listed and not compared.", min=1)] = 30,
     confidence: Annotated[float, typer.Option(help="Confidence of intervals.")] = 0.95,
@@ -70,6 +75,8 @@ def audit(
     for text in require or ():
         parse_requirement(text)
     check_small(small)
+    if control is not None and not _split(control):
+        raise InputError(f"--control is {control!r}, expected columns such as region,year.")
     columns, proxies, references = parse_attributes(groups, group_probabilities, "--")
     before = None if baseline is None else _read_baseline(baseline)
     cells = read_scored(
@@ -111,11 +118,8 @@ def _words(label: str, given: str | None) -> dict[str, str]:
         "scores_or_labels": _quoted(given),
         "y_true": _quoted(label),
         "cutoff=, approval_rate= or costs=": "--cutoff, --approval-rate or --costs",
-        r"groups=Groups\(min_size=...\)": "--min-size",
         "sample_weight": "--weight",
         "control_features": "--control",
-        "^(cutoff|favourable|confidence|costs) ": r"--\1 ",
-        "^approval_rate ": "--approval-rate ",
     }
 
 

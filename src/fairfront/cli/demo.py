@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..exceptions import MissingExtraError
+from .paths import checked
 from .screen import say, screen
 
 if TYPE_CHECKING:
@@ -23,14 +24,15 @@ PAGE, PICTURE = "report.html", "frontier.png"
 SOFTWARE = "fairfront"
 GAP = "tpr_gap"
 TOLERANCE = 0.005
+FEW = 10
 
 
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the picture and the page.")] = Path(
-        "demo-output"
-    ),
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for the picture and the page.", callback=checked)
+    ] = Path("demo-output"),
     rows: Annotated[int, typer.Option(help="Number of synthetic loan applications.", min=600)] = 6000,
-    seed: Annotated[int, typer.Option(help="Seed of the data and of the split.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the data and of the split.", min=0, max=2**32 - 1)] = 0,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the folder of an earlier demo.")] = False,
 ) -> None:
     """Go from embedded rows to a chosen model, and report it on test.
@@ -97,6 +99,10 @@ def _split(data: Dataset, seed: int) -> tuple[Any, Any, Any]:
 
     group = np.array([str(g) for g in data.sensitive_features()[data.sensitive[0]]])
     strata = np.char.add(data.y.astype(str), group)
+    _, codes, counts = np.unique(strata, return_inverse=True, return_counts=True)
+    groups, sizes = np.unique(group, return_counts=True)
+    few = counts[codes] < FEW  # a handful of rows cannot be dealt to three parts: they go with the largest group's
+    strata[few] = np.char.add(data.y[few].astype(str), groups[sizes.argmax()])
     everything = np.arange(len(data.y))
     train, rest = train_test_split(everything, test_size=0.4, random_state=seed, stratify=strata)
     validation, test = train_test_split(rest, test_size=0.5, random_state=seed, stratify=strata[rest])

@@ -7,11 +7,15 @@ from typing import Annotated
 
 import typer
 
+from .paths import checked
+
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="Folder written by fairfront select.")],
-    file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or Feather with the columns of training.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")],
+    model: Annotated[Path, typer.Argument(help="Folder written by fairfront select.", callback=checked)],
+    file: Annotated[
+        Path, typer.Argument(help="CSV, TSV, Parquet or Feather with the columns of training.", callback=checked)
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.", callback=checked)],
     keep: Annotated[list[str] | None, typer.Option(help="Column of the input to copy; may be repeated.")] = None,
     delimiter: Annotated[str | None, typer.Option(help="Field delimiter (default: comma).")] = None,
     missing: Annotated[list[str] | None, typer.Option(help="Further mark of a missing value.")] = None,

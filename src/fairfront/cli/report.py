@@ -7,18 +7,19 @@ from typing import Annotated
 
 import typer
 
+from .paths import checked
 from .screen import DATA, SMALL
 
 
 def report(
-    run: Annotated[Path, typer.Argument(help="Folder written by fairfront trace.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")],
+    run: Annotated[Path, typer.Argument(help="Folder written by fairfront trace.", callback=checked)],
+    output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.", callback=checked)],
     id: Annotated[int | None, typer.Option(help="Point to open on; by default the suggested one.")] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     trust: Annotated[list[str] | None, typer.Option(help="Type inside an estimator that may be loaded.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file.")] = False,
     small: Annotated[int, typer.Option(help=SMALL)] = 10,
-    data: Annotated[Path | None, typer.Option(help=DATA)] = None,
+    data: Annotated[Path | None, typer.Option(help=DATA, callback=checked)] = None,
 ) -> None:
     """Write the explorer of a run: one page in which a person chooses.
 

@@ -19,3 +19,8 @@ def screen(**options: Any) -> Console:
 def say(console: Console, text: str) -> None:
     """Print text as it is, without markup and without breaking lines that people copy."""
     console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def printable(text: str) -> str:
+    """Return text in one line: control characters of a name or path are written as Python does."""
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)

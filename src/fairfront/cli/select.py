@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..exceptions import InputError
+from .paths import checked
 from .screen import DATA, SIGN, SMALL, say, screen
 
 if TYPE_CHECKING:
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def select(
-    run: Annotated[Path, typer.Argument(help="Folder written by fairfront trace.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the model to.")],
+    run: Annotated[Path, typer.Argument(help="Folder written by fairfront trace.", callback=checked)],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the model to.", callback=checked)],
     least_gap: Annotated[
         str | None, typer.Option(help="Smallest gap: tpr, fpr, selection, error, or a column such as sex.tpr_gap.")
     ] = None,
@@ -43,8 +44,8 @@ def select(
     trust: Annotated[list[str] | None, typer.Option(help="Type inside an estimator that may be loaded.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output folder.")] = False,
     small: Annotated[int, typer.Option(help=SMALL)] = 10,
-    data: Annotated[Path | None, typer.Option(help=DATA)] = None,
-    sign: Annotated[Path | None, typer.Option(help=SIGN)] = None,
+    data: Annotated[Path | None, typer.Option(help=DATA, callback=checked)] = None,
+    sign: Annotated[Path | None, typer.Option(help=SIGN, callback=checked)] = None,
 ) -> None:
     """Choose a point of a run and write it as a model with its card.
 
@@ -60,10 +61,13 @@ def select(
     from ..runs.tracing_tables import with_exact_counts
     from ..storage.places import check_new_folder
     from ..storage.signatures import private_key
+    from ..validation import check_confidence
     from .reading_runs import check_data, run_at
 
     if keep not in ("all", "chosen"):
         raise InputError(f"--keep is {keep!r}, expected all or chosen.")
+    if confidence:
+        check_confidence(confidence)
     check_new_folder(output, MODEL, overwrite)
     if keep == "chosen":
         check_new_folder(run, RUN, overwrite=True)
@@ -118,7 +122,19 @@ def _rule(
     given = {name: value for name, value in rule.items() if value is not None}
     if set(given) == {"within"}:
         raise InputError("--within goes with --least-gap, --most, --at-most or --at-least; give one of them too.")
+    _check_one(given)
     return given if {"id", "knee"} & set(given) else {**given, "confidence": None if confidence == 0 else confidence}
+
+
+def _check_one(given: dict[str, Any]) -> None:
+    """Refuse no rule, and rules that do not go together."""
+    alone = {"id", "knee"} & set(given)
+    if not given or (alone and len(given) > 1) or {"least", "most"} <= set(given):
+        options = [{"least": "--least-gap"}.get(name, f"--{name.replace('_', '-')}") for name in given]
+        raise InputError(
+            "give exactly one rule of --id and --knee, or of columns (--at-most, --at-least, --within, and one of "
+            f"--least-gap and --most), found {' and '.join(options) or 'none'}."
+        )
 
 
 def column(name: str, names: tuple[str, ...], first: str = "") -> str:

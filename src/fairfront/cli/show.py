@@ -8,16 +8,17 @@ from typing import Annotated
 
 import typer
 
+from .paths import checked
 from .screen import DATA, SMALL, screen
 
 
 def show(
-    run: Annotated[Path, typer.Argument(help="Folder written by fairfront trace.")],
+    run: Annotated[Path, typer.Argument(help="Folder written by fairfront trace.", callback=checked)],
     id: Annotated[list[int] | None, typer.Option(help="Point whose rates are shown; may be repeated.")] = None,
     trust: Annotated[list[str] | None, typer.Option(help="Type inside an estimator that may be loaded.")] = None,
     json_output: Annotated[bool, typer.Option("--json", help="Write the options as JSON.")] = False,
     small: Annotated[int, typer.Option(help=SMALL)] = 10,
-    data: Annotated[Path | None, typer.Option(help=DATA)] = None,
+    data: Annotated[Path | None, typer.Option(help=DATA, callback=checked)] = None,
 ) -> None:
     """Show a run: its options, a picture, and rates per group.
 

@@ -10,20 +10,19 @@ import typer
 from rich.console import Console
 
 from ..names import LOSSES, NOTIONS
+from .paths import checked
 from .screen import SIGN, screen
 
 if TYPE_CHECKING:
     from ..runs.preparing import Prepared
 
 
-IN_SHELL = {"^(cutoff|costs) ": r"--\1 ", "^approval_rate ": "--approval-rate "}
-"""The command's words for those of the function in errors."""
-
-
 def trace(
-    file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or Feather; CSV and TSV may be gzipped.")],
+    file: Annotated[
+        Path, typer.Argument(help="CSV, TSV, Parquet or Feather; CSV and TSV may be gzipped.", callback=checked)
+    ],
     target: Annotated[str, typer.Option(help="Column to predict.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the run to.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the run to.", callback=checked)],
     groups: Annotated[str | None, typer.Option(help="Columns of groups: sex,race:ref=White.")] = None,
     group_probabilities: Annotated[
         str | None, typer.Option(help="Instead: columns of probabilities, one per group: p_black,p_white:ref.")
@@ -77,14 +76,15 @@ def trace(
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the split and of everything random.", min=0)] = 0,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="File that takes note of what tracing found; it holds no data.")
+        Path | None,
+        typer.Option(help="File that takes note of what tracing found; it holds no data.", callback=checked),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the checkpoint, or begin where there is none yet.")
     ] = False,
     json_output: Annotated[bool, typer.Option("--json", help="Write the options as JSON.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output folder.")] = False,
-    sign: Annotated[Path | None, typer.Option(help=SIGN)] = None,
+    sign: Annotated[Path | None, typer.Option(help=SIGN, callback=checked)] = None,
 ) -> None:
     """Trace the frontier between error and the gap of a file's groups.
 
@@ -92,7 +92,6 @@ def trace(
 
     Example: fairfront trace adult.csv --target income --favourable ">50K" --groups sex,race:ref=White -o run
     """
-    from ..measures.rewording import reworded
     from ..runs import Settings
     from ..runs.inventories import RUN
     from ..runs.preparing import prepare
@@ -108,43 +107,41 @@ def trace(
     check_checkpoint(checkpoint, resume)
     key = None if sign is None else private_key(sign)
     names, proxies, references = parse_attributes(groups, group_probabilities, "--")
-    with reworded(IN_SHELL):
-        settings = Settings(
-            target=target,
-            groups=names,
-            group_probabilities=proxies,
-            favourable=favourable,
-            reference=references,
-            cross=cross,
-            min_size=min_size,
-            notion=tuple(notion or ()),
-            surrogate=surrogate,
-            loss=loss,
-            model=model,
-            ridge=ridge,
-            n_points=points,
-            max_fits=max_fits,
-            split=split,
-            seed=seed,
-            drop=tuple(drop or ()),
-            allow=tuple(allow or ()),
-            text=tuple(text or ()),
-            numbers=tuple(number or ()),
-            missing=(*MISSING, *(missing or ())),
-            delimiter=delimiter,
-            weight=weight,
-            use_sensitive=use_sensitive,
-            stability=stability,
-            posteriors=posteriors,
-            cutoff=cutoff,
-            approval_rate=approval_rate,
-            costs=as_costs(costs),
-        )
+    settings = Settings(
+        target=target,
+        groups=names,
+        group_probabilities=proxies,
+        favourable=favourable,
+        reference=references,
+        cross=cross,
+        min_size=min_size,
+        notion=tuple(notion or ()),
+        surrogate=surrogate,
+        loss=loss,
+        model=model,
+        ridge=ridge,
+        n_points=points,
+        max_fits=max_fits,
+        split=split,
+        seed=seed,
+        drop=tuple(drop or ()),
+        allow=tuple(allow or ()),
+        text=tuple(text or ()),
+        numbers=tuple(number or ()),
+        missing=(*MISSING, *(missing or ())),
+        delimiter=delimiter,
+        weight=weight,
+        use_sensitive=use_sensitive,
+        stability=stability,
+        posteriors=posteriors,
+        cutoff=cutoff,
+        approval_rate=approval_rate,
+        costs=as_costs(costs),
+    )
     console = screen(stderr=json_output)
     prepared = prepare(open_source(file, delimiter=delimiter, missing=settings.missing), settings)
     _say_what_was_read(console, prepared)
-    with reworded(IN_SHELL):
-        run = run_of(file, settings, prepared=prepared, checkpoint=checkpoint, resume=resume)
+    run = run_of(file, settings, prepared=prepared, checkpoint=checkpoint, resume=resume)
     run.write(output, overwrite=overwrite, key=key)
     if json_output:
         typer.echo(json.dumps(options_json(run), indent=1, allow_nan=False))

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..exceptions import InputError
+from .paths import checked
 from .screen import say, screen
 
 DIFFERS = 3
@@ -18,14 +19,20 @@ AGREES = {True: "same", False: "differs", None: ""}
 
 
 def verify(
-    folder: Annotated[Path, typer.Argument(help="Folder written by fairfront trace or select.")],
+    folder: Annotated[Path, typer.Argument(help="Folder written by fairfront trace or select.", callback=checked)],
     source: Annotated[
-        Path, typer.Argument(help="The file that the run was traced from; the run that the model was chosen from.")
+        Path,
+        typer.Argument(
+            help="The file that the run was traced from; the run that the model was chosen from.", callback=checked
+        ),
     ],
     data: Annotated[
-        Path | None, typer.Option(help="The run's file, for a model that was selected with --small 0.")
+        Path | None,
+        typer.Option(help="The run's file, for a model that was selected with --small 0.", callback=checked),
     ] = None,
-    key: Annotated[Path | None, typer.Option(help="PEM file of the public key that must have signed it.")] = None,
+    key: Annotated[
+        Path | None, typer.Option(help="PEM file of the public key that must have signed it.", callback=checked)
+    ] = None,
     trust: Annotated[list[str] | None, typer.Option(help="Type inside an estimator that may be loaded.")] = None,
     json_output: Annotated[bool, typer.Option("--json", help="Write the comparison as JSON.")] = False,
 ) -> None:

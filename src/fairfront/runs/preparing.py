@@ -104,7 +104,7 @@ def _check_columns(source: Source, settings: Settings) -> None:
     """Refuse names that the table does not have, before it is read."""
     named = {"target": (settings.target,), "groups": settings.groups, "drop": settings.drop, "text": settings.text}
     named |= {"allow": settings.allow, "group_probabilities": settings.group_probabilities}
-    named |= {"numbers": settings.numbers, "weight": (settings.weight,) if settings.weight else ()}
+    named |= {"numbers": settings.numbers, "weight": () if settings.weight is None else (settings.weight,)}
     named |= {"split": parse_split(settings.split).columns}
     for what, names in named.items():
         for name in names:

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -79,29 +78,37 @@ def check_checkpoint(path: Any, resume: bool) -> None:
         return
     if not isinstance(path, (str, os.PathLike)) or not isinstance(os.fspath(path), str) or not os.fspath(path):
         raise InputError(f"checkpoint is {path!r}, expected the name of a file such as 'run.checkpoint'.")
+    _check_name(Path(path))
+    _check_place(Path(path), resume)
+
+
+def _check_name(target: Path) -> None:
+    """Refuse names that no file can have, which the system tells only when it is asked for one."""
     try:
-        _check_place(Path(path), resume)
+        target.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise InputError(
-            f"checkpoint is not the name of a file ({why}), found {_short(path)}; choose another."
+            f"checkpoint is not the name of a file ({why}), found {_short(target)}; choose another."
         ) from error
 
 
-def _short(path: Any) -> str:
+def _short(path: Path) -> str:
     shown = repr(os.fspath(path))
     return shown if len(shown) <= 80 else f"{shown[:40]}...{shown[-20:]}"
 
 
 def _check_place(target: Path, resume: bool) -> None:
-    with suppress(FileNotFoundError, NotADirectoryError):
-        target.lstat()  # tells of names that no file can have, where is_dir() would only say no
     if target.is_dir():
         raise InputError(f"{target} is a folder, expected the name of a file for the checkpoint; choose another name.")
     check_parent(target)
     check_new_file(target, overwrite=True)
     if not os.access(target.parent, os.W_OK):
         raise InputError(f"{target.parent} is read-only or not yours, expected one for the checkpoint; choose another.")
+    if target.exists() and not target.is_file():
+        raise InputError(f"{target} is not a regular file, expected one for the checkpoint; choose another name.")
     if target.exists() and not resume:
         raise InputError(
             f"{target} exists already, expected a new checkpoint; go on from it with resume=True (--resume on the "

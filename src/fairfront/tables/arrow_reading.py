@@ -81,9 +81,10 @@ class ArrowSource(Source):
             return ipc.open_stream(self.arrow.memory_map(str(self.path)))
 
     def _fault(self, error: Exception) -> InputError:
+        why = str(error).splitlines()[0].partition(". ")[0][:120].rstrip(".")
         return InputError(
-            f"{self.title} cannot be read as a {self.kind} file ({str(error).splitlines()[0][:120]}), expected a "
-            "whole file of that kind; write it again, or give it the ending of what it is."
+            f"{self.title} cannot be read as a {self.kind} file ({why}), expected a whole file of that kind; "
+            "write it again, or give it the ending of what it is."
         )
 
 

@@ -1,0 +1,82 @@
+"""Mistakes in the words of a command, said in one sentence as all other errors are."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import Any
+
+import typer
+
+Mistake: type[Exception] = typer.BadParameter.__mro__[2]
+"""What typer raises where words cannot be read as a command; it has no public name of its own."""
+SHOWN = 60
+OF_PYTHON = {
+    r"(?:\btrusted=\[[^\]]*\]|[\w=]+) \((--[^()]+) on the command line\)": r"\1",
+    r"\b(overwrite|resume)=True\b": r"--\1",
+    r"\bconfidence=None \(0\)": "--confidence 0",
+    r"\bgroups=Groups\(min_size=\.\.\.\)": "--min-size",
+    r"(?<!['\w.-])n_points\b": "--points",
+    r"(?<!['\w.-])(at)_(most|least)\b": r"--\1-\2",
+    r"(?<!['\w.-])(group|min|max|use)_(probabilities|size|fits|sensitive)\b": r"--\1-\2",
+    r"\bapproval_rate(?= (is|and|were)\b)": "--approval-rate",
+    r"^(checkpoint|confidence|costs|cutoff|delimiter|favourable|loss|resume|ridge|split|weight|within)"
+    r"(?= (and|are|goes|has|is|names|needs)\b)": r"--\1",
+    r"\b(?<=and )costs(?= were\b)": "--costs",
+    r", found None\b": ", found none",
+}
+"""The words of the command for those of the functions that it calls, as in `re.sub`."""
+
+
+def asks_for_help(error: Any) -> bool:
+    """Tell whether no words were given, so that the error is the help text and shows itself."""
+    return type(error).show is not typer.BadParameter.show
+
+
+def sentence(error: Any) -> str:
+    """Say what is wrong with the words of a command, and where to read what they may be."""
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "fairfront"
+    return f"{_what(error, path)}; see {path} --help."
+
+
+def _what(error: Any, path: str) -> str:
+    option, param = getattr(error, "option_name", None), getattr(error, "param", None)
+    if option is not None and hasattr(error, "possibilities"):
+        near = difflib.get_close_matches(option, error.possibilities or (), n=1, cutoff=0.0)
+        return f"there is no option {short(option)} of {path}" + (f", did you mean {near[0]}?" if near else "")
+    if param is None:
+        return _joined(error.format_message())
+    name = name_of(param)
+    if hasattr(error, "param_type"):
+        return f"{name} is missing, expected: {_joined(param.help or 'a value')}"
+    return f"{name}{_found(error)}: {_joined(error.message)}"
+
+
+def name_of(param: Any) -> str:
+    """Return what people call an option or an argument."""
+    return str(param.opts[0] if param.param_type_name == "option" else param.name.upper())
+
+
+def _found(error: Any) -> str:
+    """Quote the value that could not be read, where the error knows it."""
+    reading = getattr(error.__cause__, "errors", None)
+    return f" is {short(repr(reading()[0]['input']))}" if reading is not None else ""
+
+
+def _joined(text: str) -> str:
+    """Return sentences as one, without the capital and the full stop."""
+    parts = " ".join(text.split()).rstrip(".").split(". ")
+    return "; ".join(part[:1].lower() + part[1:] for part in parts)
+
+
+def short(text: str) -> str:
+    """Return the beginning and the end of a text that is too long to be read."""
+    return text if len(text) <= SHOWN else f"{text[: SHOWN // 2]}...{text[-SHOWN // 4 :]}"
+
+
+def in_shell(text: str) -> str:
+    """Return an error of a function in the words of the command."""
+    for pattern, said in OF_PYTHON.items():
+        text = re.sub(pattern, said, text)
+    return text
