@@ -13,7 +13,7 @@ from ..runs.tracing_tables import with_exact_counts
 def run_at(path: Path, trusted: list[str] | None = None, small: int = LIMIT, data: Path | None = None) -> Run:
     """Return the run in a folder, with exact counts from its data where small is 0."""
     check_data(small, data)
-    found = load(path, trusted=_types(trusted))
+    found = load(path, trusted=type_names(trusted))
     if not isinstance(found, Run):
         raise InputError(f"{path} holds a {type(found).__name__}, expected a run written by fairfront trace.")
     return found if small else with_exact_counts(found, data)
@@ -32,13 +32,13 @@ def check_data(small: int, data: Path | None) -> None:
 
 def model_at(path: Path, trusted: list[str] | None = None) -> TableModel:
     """Return the model in a folder."""
-    found = load(path, trusted=_types(trusted))
+    found = load(path, trusted=type_names(trusted))
     if not isinstance(found, TableModel):
         raise InputError(f"{path} holds a {type(found).__name__}, expected a model written by fairfront select.")
     return found
 
 
-def _types(names: list[str] | None) -> list[str]:
+def type_names(names: list[str] | None) -> list[str]:
     """Return names of types; other words would be passed over without a word."""
     for name in names or ():
         if "." not in name or not all(part.isidentifier() for part in name.split(".")):

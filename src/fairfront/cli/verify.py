@@ -46,9 +46,9 @@ def verify(
     """
     from ..runs import Run, TableModel, load, verify_model, verify_run
     from ..runs.verifying import agrees, as_json
-    from .reading_runs import run_at
+    from .reading_runs import run_at, type_names
 
-    found = load(folder, trusted=trust or ())
+    found = load(folder, trusted=type_names(trust))
     if isinstance(found, TableModel):
         checks = verify_model(folder, run_at(source, trust), data, key, trust or ())
     elif isinstance(found, Run):

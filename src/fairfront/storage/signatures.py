@@ -77,7 +77,10 @@ def _library() -> tuple[Any, Any]:
 
 
 def _pem(path: Any, remedy: str) -> bytes:
+    file = check_path(path, "the key")
+    if file.exists() and not file.is_file():
+        raise InputError(f"the key {path} is not a regular file, expected a PEM file; {remedy}")
     try:
-        return check_path(path, "the key").read_bytes()
+        return file.read_bytes()
     except OSError as error:
         raise InputError(f"the key {path} cannot be read ({error.strerror}), expected a PEM file; {remedy}") from error
