@@ -172,6 +172,8 @@ def _read_baseline(path: Path) -> dict[str, Any]:
     from ..measures.showing import FORMAT
     from ..storage.documents import read_json
 
+    if not path.exists():
+        raise InputError(f"baseline {path} cannot be read (no such file), expected a file written with --json.")
     found = read_json(path)
     tables = found.get("tables") if isinstance(found, dict) and found.get("format") == FORMAT else None
     if not isinstance(tables, dict) or not all(_is_table(columns) for columns in tables.values()):
