@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from fairfront import InputError
 pytest.importorskip("resource", reason="the lane limits its processes")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.hostile import certificates, edits
+from benchmarks.hostile import certificates, edits, sealed
+from benchmarks.hostile.__main__ import LANES
 from benchmarks.hostile.children import CRASHED, DONE, REFUSED, Limits, end_of
 from benchmarks.hostile.optimum import Capped
 from benchmarks.hostile.problems import NOTIONS, draw_problem
@@ -77,3 +79,17 @@ def test_an_edit_changes_one_byte(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(bytes(100))
     edits.edited(tmp_path, np.random.default_rng(0))
     assert sum(byte != 0 for byte in (tmp_path / "a").read_bytes()) == 1
+
+
+def test_the_page_names_every_lane() -> None:
+    page = (Path(__file__).resolve().parents[1] / "docs" / "reliability.md").read_text()
+    assert not [lane for lane in LANES if f"| `{lane}` |" not in page]
+
+
+def test_an_edited_value_is_of_its_kind_and_differs() -> None:
+    tree = {"a": [1, 2.5, True, None, "x"], "b": {"c": 0}}
+    for path in sealed.leaves(tree):
+        before = json.dumps(tree)
+        sealed.edit(tree, path)
+        assert json.dumps(tree) != before
+    assert tree == {"a": [2, 4.0, False, "other", "x edited"], "b": {"c": 1}}
