@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import re
+import signal
+import traceback
+import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -45,8 +50,13 @@ from bad_values_for_tests import (
     entries,
     kind,
 )
+from fairfront.exceptions import FairfrontError
 from fairfront.objectives import GAPS, LOSSES, NOTIONS
 from fairfront.torch.rules import DescentRule
+
+SECONDS = 20
+"""Of the processor, for one call: what takes longer hangs."""
+SENTENCE_ENDS = re.compile(r"[a-z)\"'][.!?] [A-Z]")
 
 
 @dataclass(frozen=True)
@@ -107,6 +117,45 @@ def fitted(estimator: Any) -> Callable[..., Any]:
     return call
 
 
+class HangError(BaseException):
+    """A call took longer than SECONDS of the processor."""
+
+
+@contextmanager
+def patience() -> Iterator[None]:
+    """Raise inside a call that does not come back."""
+
+    def hang(*_: Any) -> None:
+        raise HangError
+
+    before = signal.signal(signal.SIGPROF, hang)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def faults(call: Call, **bad: Any) -> str:
+    """Return what is wrong with how a call takes bad values: "accepted", another fault, or nothing."""
+    try:
+        with patience(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            call(**bad)
+    except FairfrontError as error:
+        said = re.sub(r"\(.*\)", "", str(error))  # in brackets may stand what another library said
+        return f"several sentences: {error}" if "\n" in said or SENTENCE_ENDS.search(said) else ""
+    except HangError:
+        return "hangs"
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        own = isinstance(error, (ValueError, TypeError)) and "sklearn/utils" in Path(last.filename).as_posix()
+        unknown = isinstance(error, TypeError) and "unexpected keyword argument" in str(error)
+        return "" if own or unknown else f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"
+    return "accepted"
+
+
 DATA: dict[str, Any] = {"X": X, "y": Y, "sensitive_features": GROUP}
 VALUES = X[:, 0] + X[:, 1]
 SMALL: dict[str, Any] = {"stability": 0, "progress": False, "n_points": 4, "min_size": 20}
@@ -138,6 +187,7 @@ def of_settings() -> Iterator[Call]:
     training = {"epochs": WHOLE, "batch_size": COUNT | "None", "lr": POSITIVE, "memory": SHARE | "zero"}
     training |= {"two_batches": FLAG, "patience": COUNT | "None"}
     yield Call("torch.Training", ff.torch.Training, {}, training)
+    yield Call("torch.PlainRule", ff.torch.PlainRule)
     yield Call("torch.DescentRule", ff.torch.DescentRule, {}, {"pull": NOT_NEGATIVE})
     yield Call("torch.SumRule", ff.torch.SumRule, {"penalty": 1.0}, {"penalty": NOT_NEGATIVE})
     yield Call("torch.WeightingRule", ff.torch.WeightingRule, {"weighting": repr}, {"weighting": CALLABLE})
@@ -329,12 +379,18 @@ def of_data() -> Iterator[Call]:
 def of_torch() -> Iterator[Call]:
     """Return calls of modules' objectives, steps and traces."""
     module = torch.nn.Linear(2, 1)
-    labels = replace(LABELS, more={k: v for k, v in LABELS.more.items() if k != "wide"})
+    several = ("wide", "tuples")  # several labels per row
+    labels = replace(LABELS, more={name: value for name, value in LABELS.more.items() if name not in several})
     given = {"y": Y, "sensitive_features": GROUP}
     yield Call("torch.objectives", ff.torch.objectives, given, {"ridge": NOT_NEGATIVE, "y": labels})
     laid = ff.torch.objectives(**given)
-    rows = {"X": FEATURES, "module": kind(), "y": labels, "device": kind("None"), "training": kind("None")}
-    rows |= {"rule": kind("None"), "optimizer": kind("None"), "scheduler": kind("None"), "on_epoch": CALLABLE | "None"}
+    rows = {"module": kind(), "y": labels, "device": kind("None"), "training": kind("None")}
+    rows |= {
+        "rule": kind("None"),
+        "optimizer": CALLABLE | "None",
+        "scheduler": kind("None", "class"),
+        "on_epoch": CALLABLE | "None",
+    }
     rows |= {"validation": kind("None"), "slide": kind("None"), "stack": FLAG | "None", "head": NAME | "None"}
     short = ff.torch.Training(epochs=1)
     given = {"module": module, **DATA, "training": short, "progress": False}
@@ -355,11 +411,11 @@ def of_torch() -> Iterator[Call]:
     batch = {"inputs": torch.as_tensor(X, dtype=torch.float32), "rows": np.arange(N)}
     several = {"inputs": kind(), "rows": kind(), "second": kind("None")}
     yield Call("torch.FairStep.backward", made.backward, batch, several)
-    problem = {"module": kind(), "X": FEATURES, "objectives": kind(), "chunk": COUNT}
+    problem = {"module": kind(), "objectives": kind(), "chunk": COUNT}
     yield Call("torch.TorchProblem", ff.torch.TorchProblem, {"module": module, "X": X, "objectives": laid}, problem)
     yield Call("torch.pdo_weights", ff.torch.pdo_weights, {"gramian": torch.eye(2)}, {"gramian": kind()})
-    estimator = {"module": kind("None"), "epochs": WHOLE, "batch_size": COUNT | "None", "lr": POSITIVE}
-    estimator |= {"optimizer": kind("None"), "device": kind("None")}
+    estimator = {"module": CALLABLE | "None", "epochs": WHOLE, "batch_size": COUNT | "None", "lr": POSITIVE}
+    estimator |= {"optimizer": CALLABLE | "None", "device": kind("None")}
     make = fitted(ff.torch.TorchFairClassifier)
     yield Call("torch.TorchFairClassifier", make, {**DATA, "epochs": 1, "random_state": 0}, estimator)
     model = make(**DATA, epochs=1, random_state=0)
@@ -371,7 +427,6 @@ def of_torch() -> Iterator[Call]:
     yield Call("torch.load", ff.torch.load, {"path": "nothing", "module": module}, where, works=False)
 
 
-FEATURES = MATRIX
 CALLS: dict[str, Callable[[], Iterator[Call]]] = {
     "settings": of_settings,
     "tracing": of_tracing,
@@ -381,4 +436,5 @@ CALLS: dict[str, Callable[[], Iterator[Call]]] = {
     "judging": of_judging,
     "tables": of_tables,
     "data": of_data,
+    "torch": of_torch,
 }

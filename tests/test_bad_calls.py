@@ -8,33 +8,28 @@ is listed here, with the reason.
 from __future__ import annotations
 
 import inspect
-import re
-import signal
-import traceback
-import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import bad_calls_for_tests as walker
 import fairfront as ff
 from bad_calls_for_tests import CALLS, Call, parameters, public
-from fairfront.exceptions import FairfrontError
 
 pytestmark = pytest.mark.hypothesis  # what `make fuzz` selects
 
-SECONDS = 20
-"""Of the processor, for one call: what takes longer hangs."""
 TRUE_IS_ONE = "numpy reads True among numbers as 1"
 ANY_ROWS = "any number of rows can be predicted"
+MODULES_KNOW = "a module takes rows of any shape, missing values too, and its first pass says which it does not"
 ONE_LABEL = "rows of one label can be judged, and rates of the other have no value"
 ACCEPTED: dict[tuple[str, str, str], str] = {
-    ("*", "preference", "with True"): TRUE_IS_ONE,
+    ("[!t]*", "preference", "with True"): TRUE_IS_ONE,
+    ("torch.fit", "preference", "with True"): TRUE_IS_ONE,
+    ("torch.TorchFairClassifier", "preference", "with True"): TRUE_IS_ONE,
     ("*", "preferences", "with True"): TRUE_IS_ONE,
     ("minimize", "x0", "*True"): TRUE_IS_ONE,
     ("pareto.*", "points", "with True"): TRUE_IS_ONE,
@@ -53,6 +48,8 @@ ACCEPTED: dict[tuple[str, str, str], str] = {
     ("audit", "y_true", "fractions"): "numbers to be predicted are audited as a regression",
     ("audit", "control_features", "constant"): "everybody is in one stratum",
     ("audit", "control_features", "missing"): "everybody is in the stratum of those whose value is missing",
+    **{("torch.TorchProblem", "X", value): MODULES_KNOW for value in ("flat", "narrow", "holes", "infinite")},
+    ("torch.trace_head", "head", "empty text"): "the name of a module that is a linear layer itself",
     ("load", "trusted", "empty array"): "no name is trusted, as by default",
 }
 """Bad values that are taken: call, parameter and value (patterns), and why."""
@@ -69,46 +66,6 @@ INSIDE = {
     *("resolve", "least_claim", "outputs", "fill", "write", "published", "table"),  # for other rooms, or without any
 }
 """Methods that other parts of fairfront call, with arrays and records that they have checked."""
-SENTENCE_ENDS = re.compile(r"[a-z)\"'][.!?] [A-Z]")
-
-
-class HangError(BaseException):
-    """A call took longer than SECONDS of the processor."""
-
-
-@contextmanager
-def patience() -> Iterator[None]:
-    """Raise inside a call that does not come back."""
-
-    def hang(*_: Any) -> None:
-        raise HangError
-
-    before = signal.signal(signal.SIGPROF, hang)
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
-
-
-def fault(call: Call, **bad: Any) -> str:
-    """Return what is wrong with how a call takes bad values: "accepted", another fault, or nothing."""
-    try:
-        with patience(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            call(**bad)
-    except FairfrontError as error:
-        said = re.sub(r"\(.*\)", "", str(error))  # in brackets may stand what another library said
-        return f"several sentences: {error}" if "\n" in said or SENTENCE_ENDS.search(said) else ""
-    except HangError:
-        return "hangs"
-    except Exception as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        own = isinstance(error, (ValueError, TypeError)) and "sklearn/utils" in Path(last.filename).as_posix()
-        unknown = isinstance(error, TypeError) and "unexpected keyword argument" in str(error)
-        return "" if own or unknown else f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"
-    return "accepted"
 
 
 def expected(call: Call, parameter: str, value: str) -> bool:
@@ -132,7 +89,7 @@ def test_bad_values_are_refused_in_one_sentence(group: str) -> None:
         if call.works:
             call()
         for parameter, name, value in call.bad():
-            said = fault(call, **{parameter: value})
+            said = walker.faults(call, **{parameter: value})
             plt.close("all")
             if expected(call, parameter, name):
                 said = "" if said == "accepted" else f"is on the list of what is taken, and is not: {said}"
@@ -152,7 +109,7 @@ def test_several_bad_values_are_refused_in_one_sentence(group: str) -> None:
         call = data.draw(st.sampled_from(calls), label="call")
         bad = list(call.bad())
         one, other = (data.draw(st.sampled_from(bad), label="value") for _ in range(2))
-        said = fault(call, **{one[0]: one[2], other[0]: other[2]})
+        said = walker.faults(call, **{one[0]: one[2], other[0]: other[2]})
         assert said in ("", "accepted"), f"{call.name}({one[0]}={one[1]}, {other[0]}={other[1]}): {said}"
 
     spoil()
@@ -160,11 +117,11 @@ def test_several_bad_values_are_refused_in_one_sentence(group: str) -> None:
 
 def public_callables() -> Iterator[str]:
     """Return the names of all that people can call."""
-    rooms = {"": ff, "datasets.": ff.datasets, "pareto.": ff.pareto}
+    rooms = {"": ff, "datasets.": ff.datasets, "pareto.": ff.pareto, "torch.": ff.torch}
     for prefix, room in rooms.items():
         for name in room.__all__:
             found = getattr(room, name)
-            if inspect.isfunction(found):
+            if inspect.isfunction(found) and parameters(found):
                 yield prefix + name
             elif inspect.isclass(found) and not issubclass(found, (Exception, ff.Status)):
                 yield from of_class(prefix + name, found)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..exceptions import InputError
+from ..validation import check_path
 from .leftovers import real, restore
 
 TRIES = 200
@@ -19,7 +20,7 @@ Found = TypeVar("Found")
 
 def read_folder(path: Any, read: Callable[[Path], Found]) -> Found:
     """Return what ``read`` makes of a folder, all of it from one and the same folder, also while it is replaced."""
-    folder = Path(path)
+    folder = check_path(path)
     for _ in range(TRIES):
         before = _identity(folder)
         if before is None:

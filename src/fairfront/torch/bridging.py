@@ -10,7 +10,7 @@ import numpy as np
 from ..exceptions import require
 from ..objectives import Algebra, Array
 from ..solvers.simplex import factor, min_norm
-from ..validation import check_callable
+from ..validation import check_callable, refuse
 from .averaging import positive
 from .backend import Tensor, torch
 from .pacing import Pace
@@ -51,6 +51,8 @@ def pdo_weights(gramian: Tensor) -> Tensor:
     The smallest vector in the hull of the unit gradients, solved exactly, with the length of the loss gradient's; rows
     of length 0 have weight 0.
     """
+    if not isinstance(gramian, torch.Tensor) or gramian.ndim != 2 or len(set(gramian.shape)) != 1:
+        raise refuse("gramian", gramian, "a tensor of shape (m, m)")
     M = np.asarray(gramian.detach().double().cpu().numpy())
     J = factor(M[None])[0]
     norms = np.linalg.norm(J, axis=1)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..exceptions import InputError
 from ..objectives import Array
-from ..validation import check_count, pass_hint
+from ..validation import check_callable, check_count, pass_hint, refuse_masked, refuse_misread
 from .backend import torch
 from .fitting import fit
 from .modules import copied
@@ -87,6 +87,8 @@ class TorchFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(
                 f"TorchFairClassifier needs sensitive_features to fit, found None; {pass_hint('sensitive_features')}"
             )
+        refuse_misread(X, "X")
+        refuse_masked(y, "y")
         X, y = validate_data(self, X, y, dtype=[np.float32, np.float64], ensure_min_samples=2)
         check_classification_targets(y)
         self.classes_ = np.unique(y)
@@ -119,12 +121,14 @@ class TorchFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             if self.module is not None:
+                check_callable(self.module, "module", "an nn.Module, or a function that makes one")
                 return self.module(width, self.n_scores_)
             return torch.nn.Sequential(torch.nn.Linear(width, 32), torch.nn.ReLU(), torch.nn.Linear(32, self.n_scores_))
 
     def decision_function(self, X: Any) -> Array:
         """Return scores: one per row for two classes, one per class otherwise."""
         check_is_fitted(self)
+        refuse_misread(X, "X")
         X = validate_data(self, X, dtype=[np.float32, np.float64], reset=False)
         found = module_scores(self.module_, X, self.n_scores_)
         return found[0] if self.n_scores_ == 1 else np.ascontiguousarray(found.T)

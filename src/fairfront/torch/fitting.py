@@ -11,6 +11,7 @@ import numpy as np
 from ..exceptions import InputError
 from ..objectives import Array
 from ..progress import progress_bar
+from ..validation import check_callable, check_progress
 from .backend import Module, Optimizer, torch
 from .layouts import TorchObjectives, objectives, on_other_rows
 from .modules import copied, moved, trainable
@@ -84,6 +85,10 @@ def fit(
     device : optional
         Where to train; by default where the module is.
     """
+    check_progress(progress)
+    for name, function in (("on_epoch", on_epoch), ("scheduler", scheduler)):
+        if function is not None:
+            check_callable(function, name, "a function")
     config = training_of(training, "training")
     given = objectives(y, sensitive_features=sensitive_features, **settings)
     moved(module, device)
@@ -132,6 +137,8 @@ def _scheduler(given: Any, optimizer: Optimizer) -> Any:
     plan = None if given is None else given(optimizer)
     if isinstance(plan, torch.optim.lr_scheduler.ReduceLROnPlateau):
         raise InputError("ReduceLROnPlateau needs a figure in every step, expected a scheduler that needs none.")
+    if plan is not None and not hasattr(plan, "step"):
+        raise InputError(f"scheduler makes a {type(plan).__name__}, expected one with step(), of torch.optim.")
     return plan
 
 

@@ -11,6 +11,7 @@ from ..exceptions import InputError
 from ..frontier import Frontier, LinearPoints
 from ..objectives import Array
 from ..tracing import trace as trace_linear
+from ..validation import check_text
 from .backend import Module, Tensor, torch
 from .modules import check_devices, copied
 from .points import CHUNK, TorchPoints
@@ -58,7 +59,7 @@ def trace_head(
 def _found(module: Module, head: str | None) -> tuple[str, Module]:
     """Return the name of the head and the layer itself."""
     check_devices(module)
-    name = head or _last(module)
+    name = _last(module) if head is None else check_text(head, "head", "the name of an nn.Linear")
     layer = dict(module.named_modules()).get(name)
     if not isinstance(layer, torch.nn.Linear):
         raise InputError(
@@ -82,15 +83,24 @@ def head_features(module: Module, X: Any, layer: Module) -> Array:
     hook = dict(work.named_modules())[place].register_forward_hook(lambda _, given, out: seen.append((given[0], out)))
     first = next(work.parameters())
     inputs = as_inputs(X, first.dtype, first.device)
+    if not n_rows(inputs):
+        raise InputError("X has 0 rows, expected at least one sample.")
     with torch.no_grad():
         for start in range(0, n_rows(inputs), CHUNK):
             part = take(inputs, slice(start, start + CHUNK))
-            _check_last(work(*(part if isinstance(part, tuple) else (part,))), seen, place)
+            _check_last(_passed(work, part), seen, place)
     hook.remove()
     found = np.concatenate([each.double().cpu().numpy() for each, _ in seen])
     if found.shape != (n_rows(inputs), layer.in_features):
         raise InputError(f"the head's input has the shape {found.shape}, expected one row of features per row of X.")
     return np.asarray(found)
+
+
+def _passed(module: Module, part: Any) -> Tensor:
+    try:
+        return module(*(part if isinstance(part, tuple) else (part,)))
+    except (RuntimeError, TypeError, IndexError) as error:
+        raise InputError(f"{type(module).__name__} cannot take X ({error}); expected rows as in training.") from error
 
 
 def _check_last(scores: Tensor, seen: list[tuple[Tensor, Tensor]], name: str) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from numbers import Integral
 
 import numpy as np
 
 from ..exceptions import InputError
 from ..frontier import Frontier
+from ..validation import check_instance, refuse
 from .layouts import label_tag
 from .points import TorchPoints
 
@@ -24,11 +26,12 @@ def of_label(front: Frontier, label: int) -> Frontier:
     label : int
         Which column of y, from 0.
     """
-    points = front.points
+    points = check_instance(front, Frontier, "front", "a Frontier").points
     if not isinstance(points, TorchPoints) or not points.tasks:
         raise InputError("this frontier has a single label per row, expected several; use it as it is.")
-    if not isinstance(label, (int, np.integer)) or not 0 <= label < len(points.tasks):
-        raise InputError(f"label is {label!r}, expected a column of y from 0 to {len(points.tasks) - 1}.")
+    whole = isinstance(label, Integral) and not isinstance(label, bool)
+    if not whole or not 0 <= label < len(points.tasks):
+        raise refuse("label", label, f"a column of y from 0 to {len(points.tasks) - 1}")
     tag = label_tag(label)
     own = np.array([name.startswith(tag) for name in front.objective_names[1:]])
     mine = np.array([name.startswith(tag) for name in front.facts.notions])

@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from ..exceptions import InputError, ProxyWarning
 from ..objectives import Algebra, Array, Gap, Groups, Loss, Notion, warn_of_proxies
 from ..objectives.notions import Surrogate
 from ..problems import LinearProblem, Setup, linear_problem
+from ..validation import as_numbers, check_instance, check_positive, refuse, refuse_masked, shape_of
 from .blocks import Block
 
 
@@ -51,6 +53,11 @@ class TorchObjectives:
         return len(self.blocks) > 1 or any(block.cell is None for block in self.blocks)
 
 
+def check_objectives(given: Any) -> TorchObjectives:
+    """Return what `objectives` laid out, and nothing else."""
+    return check_instance(given, TorchObjectives, "objectives", "what fairfront.torch.objectives returned")
+
+
 def objectives(
     y: Any,
     *,
@@ -77,12 +84,17 @@ def objectives(
 
     The other parameters are those of `fairfront.trace`.
     """
-    if sample_weight is not None and (np.asarray(sample_weight) == 0.0).any():
+    if sample_weight is not None and bool(np.any(np.equal(as_numbers(sample_weight, "sample_weight"), 0.0))):
         raise InputError("sample_weight has rows of weight 0, expected positive weights; leave those rows out.")
+    check_positive(ridge, "ridge", zero=True)
     warn_of_proxies(sensitive_features, stacklevel=4)
     labels = y.detach().cpu().numpy() if hasattr(y, "detach") else y
-    wide = np.ndim(labels) == 2 and np.shape(labels)[1] > 1
-    columns = [np.asarray(labels)[:, j] for j in range(np.shape(labels)[1])] if wide else [labels]
+    refuse_masked(labels, "y")
+    shape = shape_of(labels, "y")
+    if not shape or sparse.issparse(labels):
+        raise refuse("y", labels, "one label per row, or one column per label")
+    wide = len(shape) == 2 and shape[1] > 1
+    columns = [np.asarray(labels)[:, j] for j in range(shape[1])] if wide else [labels]
     laid = tuple(
         linear_problem(
             np.zeros((len(column), 1)),

@@ -6,6 +6,7 @@ import copy
 from typing import Any
 
 from ..exceptions import InputError
+from ..validation import refuse
 from .backend import Module, Tensor, torch
 
 HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
@@ -13,8 +14,7 @@ HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_p
 
 def trainable(module: Module) -> dict[str, Tensor]:
     """Return the parameters that training may change, by name, or say that there are none."""
-    if not isinstance(module, torch.nn.Module):
-        raise InputError(f"module is a {type(module).__name__}, expected an nn.Module that gives scores.")
+    check_module(module)
     found = {name: value for name, value in module.named_parameters() if value.requires_grad}
     if not found:
         raise InputError(
@@ -25,8 +25,15 @@ def trainable(module: Module) -> dict[str, Tensor]:
     return found
 
 
+def check_module(module: Any) -> None:
+    """Refuse what is not a module."""
+    if not isinstance(module, torch.nn.Module):
+        raise InputError(f"module is a {type(module).__name__}, expected an nn.Module that gives scores.")
+
+
 def check_devices(module: Module) -> None:
     """Refuse modules on several devices, or on the one that holds no numbers."""
+    check_module(module)
     devices = sorted({str(value.device) for value in module.parameters()})
     if len(devices) > 1:
         raise InputError(
@@ -46,6 +53,7 @@ def first_names(module: Module) -> dict[str, str]:
 
 def copied(module: Module, device: Any = None) -> Module:
     """Return a copy, on another device if one is named."""
+    check_module(module)
     try:
         found = copy.deepcopy(module)
     except RuntimeError as error:
@@ -58,6 +66,8 @@ def copied(module: Module, device: Any = None) -> Module:
 
 def moved(module: Module, device: Any) -> Module:
     """Move a module to a device, or say that it cannot be used; None leaves it where it is."""
+    if device is not None and (isinstance(device, bool) or not isinstance(device, (str, int, torch.device))):
+        raise refuse("device", device, "the name or number of a device, such as 'cpu'")
     try:
         return module if device is None else module.to(device)
     except (RuntimeError, AssertionError) as error:  # torch built without CUDA asserts

@@ -9,9 +9,10 @@ import numpy as np
 from ..exceptions import InputError
 from ..objectives import Algebra, Array
 from ..problems import LinearProblem, Point
+from ..validation import check_count
 from .backend import Module, Tensor, torch
 from .gradients import Reading, read_cells
-from .layouts import TorchObjectives
+from .layouts import TorchObjectives, check_objectives
 from .modules import copied, first_names, mixes_rows, trainable
 from .scoring import StackScorer, as_inputs, n_rows
 
@@ -34,6 +35,9 @@ class TorchProblem:
     def __init__(
         self, module: Module, X: Any, objectives: TorchObjectives | LinearProblem, *, chunk: int = 8192
     ) -> None:
+        check_count(chunk, "chunk")
+        if not isinstance(objectives, LinearProblem):
+            check_objectives(objectives)
         self.module, self.blank = module, copied(module).eval()
         self.joint = mixes_rows(self.blank)
         self.objectives = TorchObjectives.of(objectives) if isinstance(objectives, LinearProblem) else objectives

@@ -13,6 +13,7 @@ from ..objectives import Array
 from ..solvers.digests import digest
 from ..storage.checkpoints import Fingerprint
 from ..storage.leftovers import remove_leftovers
+from ..validation import check_path
 from .averaging import Average
 from .backend import Optimizer, Tensor, torch
 from .checkpoints import read_checkpoint, write_checkpoint
@@ -43,7 +44,7 @@ class Keeper:
         """Return the keeper of a training of these settings on these rows."""
         if path is None:
             return cls(None)
-        if Path(path).is_dir():
+        if check_path(path, "checkpoint").is_dir():
             raise InputError(f"{path} is a folder, expected a file for the checkpoint of a training; name one in it.")
         remove_leftovers(path)
         same = {each.name: getattr(config, each.name) for each in fields(config)}

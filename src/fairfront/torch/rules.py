@@ -17,7 +17,7 @@ from ..solvers.pdo import common_direction
 from ..solvers.preferences import Target
 from ..solvers.simplex import factor
 from ..solvers.steps import capped_step
-from ..validation import as_numbers, check_positive, check_preferences
+from ..validation import as_numbers, check_positive, check_preferences, refuse
 from .pacing import Pace
 
 
@@ -168,6 +168,8 @@ def rule_for(algebra: Algebra, max_gap: Any = None, preference: Any = None, rule
     if sum(each is not None for each in (max_gap, preference, rule)) > 1:
         raise InputError("expected at most one of max_gap, preference and rule, found more; leave the others out.")
     if rule is not None:
+        if isinstance(rule, type) or not all(callable(getattr(rule, name, None)) for name in ("weights", "merit")):
+            raise refuse("rule", rule, "a rule such as fairfront.torch.PlainRule()")
         return rule
     if not algebra.gap.even:
         raise InputError(f"gap {algebra.gap.name!r} exists in paper mode only; use gap='squared' with modules.")
@@ -176,6 +178,8 @@ def rule_for(algebra: Algebra, max_gap: Any = None, preference: Any = None, rule
     if max_gap is None:
         return DescentRule()
     caps = np.atleast_1d(as_numbers(max_gap, "max_gap"))
+    if isinstance(max_gap, bool) or caps.ndim > 1 or not caps.size:
+        raise refuse("max_gap", max_gap, "a number of at least 0, or one per run")
     for cap in caps:
         check_positive(float(cap), "max_gap", zero=True)
     return SlideRule(Target.from_caps(np.repeat(caps[:, None], len(algebra.b), axis=1)))

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..validation import check_count
 from .blocks import Block, Ints
-from .layouts import TorchObjectives
+from .layouts import TorchObjectives, check_objectives
 
 
 class CellSampler:
@@ -32,7 +32,7 @@ class CellSampler:
     def __init__(
         self, objectives: TorchObjectives, batch_size: int | None = None, *, least: int | None = None, seed: int = 0
     ) -> None:
-        self.objectives = objectives
+        self.objectives = check_objectives(objectives)
         size = min(max(objectives.n // 10, 256), 4096) if batch_size is None else check_count(batch_size, "batch_size")
         self.batch_size = min(size, objectives.n)
         parts = sum(block.classes for block in objectives.blocks)
@@ -50,6 +50,8 @@ class CellSampler:
 
     def batches(self, epoch: int, stream: int = 0) -> Iterator[Ints]:
         """Yield the batches of an epoch; another ``stream`` gives batches that are independent of them."""
+        check_count(epoch, "epoch", least=0)
+        check_count(stream, "stream", least=0)
         rng = np.random.default_rng([self.seed, epoch, stream])
         order = rng.permutation(self.objectives.n)
         for start in range(0, len(order), self.batch_size):

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
+from ..validation import refuse, refuse_misread, shape_of
 from .backend import Module, Tensor, torch
 from .chains import Chain
 from .layers import Tape, linear_layers, listening, used_once
@@ -39,9 +40,13 @@ def as_inputs(X: Any, dtype: Any = None, device: Any = None) -> Any:
 
 
 def _plain(X: Any) -> NDArray[Any]:
+    refuse_misread(X, "X")
+    shape = shape_of(X, "X")
     array = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
     if array.dtype.kind not in "biuf":
         raise InputError(f"X has entries of type {array.dtype}, expected numbers or tensors; encode categories first.")
+    if not shape:
+        raise refuse("X", X, "rows of numbers, or tensors")
     return np.ascontiguousarray(array)
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from ..objectives import Array
-from ..validation import check_count
+from ..validation import check_count, check_flag, refuse
 from .averaging import Average, check_memory
-from .backend import Module, Optimizer, Tensor
+from .backend import Module, Optimizer, Tensor, torch
 from .blocks import Ints, as_rows
 from .gradients import Reading, parted, read_cells
-from .layouts import TorchObjectives
+from .layouts import TorchObjectives, check_objectives
 from .modules import mixes_rows
 from .pacing import Pace, check_optimizer, length_of, scales
 from .rules import Rule, SlideRule, check_runs, rule_for
@@ -78,6 +78,10 @@ class FairStep:
         refresh: int = 4,
         stacked: dict[str, Tensor] | None = None,
     ) -> None:
+        check_objectives(objectives)
+        if joint is not None:
+            check_flag(joint, "joint")
+        _check_stacked(stacked)
         self.module, self.optimizer, self.objectives = module, optimizer, objectives
         self.rule = rule_for(objectives.algebra, max_gap, preference, rule)
         self.memory, self.joint, self.average = check_memory(memory), joint, Average()
@@ -108,6 +112,8 @@ class FairStep:
             Another batch, drawn independently: the Gram matrix is then that of both, and the gradient the mean of
             both. With ``memory`` 0, where no past batches take the noise's variance out, it is needed for that.
         """
+        if second is not None and not (isinstance(second, (tuple, list)) and len(second) == 2):
+            raise refuse("second", second, "(inputs, rows) of another batch")
         decide = None if second is not None else self._known()
         if decide is not None:
             simple = read_weighted(self.scorer, self.objectives, *self._given(inputs, rows), decide)
@@ -172,3 +178,10 @@ class FairStep:
             self.scale = scales(self.optimizer, self.scorer.parameters, self.scorer.runs)
             if before is None and self.scale is not None:
                 self.average = self.average.without_products()
+
+
+def _check_stacked(stacked: Any) -> None:
+    """Refuse what is not a stack of parameters, where one was given."""
+    named = isinstance(stacked, dict) and len(stacked) > 0
+    if stacked is not None and not (named and all(isinstance(each, torch.Tensor) for each in stacked.values())):
+        raise refuse("stacked", stacked, "parameters by name, with a leading axis of runs")

@@ -16,7 +16,15 @@ from ..progress import Progress, progress_bar
 from ..solvers import PBPDO, Status, Target, run
 from ..solvers.aiming import TARGETS, tops
 from ..storage.folders import make_folder
-from ..validation import check_count, check_preferences
+from ..validation import (
+    MOST_POINTS,
+    check_count,
+    check_flag,
+    check_instance,
+    check_path,
+    check_preferences,
+    check_progress,
+)
 from .assembling import assemble_modules
 from .backend import Module, Optimizer, Tensor, torch
 from .fitting import fit, optimizer_of, training_of
@@ -76,6 +84,11 @@ def trace(
         ``select`` gives modules in ``eval()``. Points that batches led to have the status VISITED: near the frontier,
         not solved to a tolerance.
     """
+    check_progress(progress)
+    if solver is not None:
+        check_instance(solver, PBPDO, "solver", "fairfront.PBPDO(...)")
+    if stack is not None:
+        check_flag(stack, "stack")
     config = training_of(training, "training")
     if config.patience is not None:
         raise InputError("patience has no held-out rows to watch in a trace, expected None; choose among its points.")
@@ -106,7 +119,7 @@ def _targets(problem: TorchProblem, preferences: Any) -> Target:
     algebra = problem.algebra
     if preferences is not None and not isinstance(preferences, (int, np.integer)):
         return Target.from_preferences(check_preferences(preferences, algebra.names))
-    count = check_count(TARGETS if preferences is None else preferences, "preferences")
+    count = check_count(TARGETS if preferences is None else preferences, "preferences", most=MOST_POINTS)
     top = tops(algebra, algebra.violation(algebra.gaps(problem.values(problem.start)))[0], "worst_gap")
     return Target.from_caps(np.linspace(1.0, 0.0, count + 1)[1:, None] * top)
 
@@ -115,7 +128,7 @@ def _file(folder: Any, name: str) -> Path | None:
     """Return a file of a checkpoint's folder, which is made if it is not there."""
     if folder is None:
         return None
-    place = Path(folder)
+    place = check_path(folder, "checkpoint")
     if place.exists() and not place.is_dir():
         raise InputError(f"{place} is a file, expected a folder for the checkpoint of a trace; choose another name.")
     if not place.parent.is_dir():
