@@ -6,13 +6,13 @@ Nothing is hidden and nobody is left out of a figure. Counts of people are publi
 2. A count from 1 to `LIMIT` - 1 is rounded to the nearest of 0, 5 and 10. So that what remains of a whole is such a
    count too, wholes that are to be split are rounded to multiples of 5 while they are small themselves.
 3. The rest of a whole is the published whole less the published part, and the total over groups stays what it is in
-   every table: one large count, that with the most room, takes up what rounding changed in its column. Where no count
-   has that room, all counts of the column are rounded to multiples of 5.
-4. Every rate, gap, ratio and interval is computed from published counts (with sample weights, from weights that are
-   scaled by published over exact rows).
+   every table: the largest group takes up what rounding changed in a column, whatever is decided. Where that would
+   make a small count of it, running totals over the groups are rounded in steps of 5 instead.
+4. Every rate, gap, ratio and interval is computed from published counts. Beside rounded counts, weights, means and
+   figures of scores are in units of what one published row adds to them (`in_units`).
 
-So no large group disappears, no worst figure leaves anyone out, and subtracting published counts from one another
-gives back rounded counts only. Choosing in memory uses exact counts.
+So no large group disappears, no worst figure leaves anyone out, and nobody who knows this program and every output can
+work out which of several small counts stands behind a rounded one. Choosing in memory uses exact counts.
 
 Axes, in this order: model (N), group (c, those without a group last), label or decision.
 """

@@ -14,6 +14,8 @@ from .schema import Kind
 from .table import Column
 
 OTHER, NONE = "(other)", "(missing)"
+FEW_VALUES = 20
+"""Numbers of so few different values are counted: mean and scale would tell how many rows have a rare one of them."""
 Positions = NDArray[np.int64]
 Put = Callable[[Positions | None, Array], None]
 
@@ -81,7 +83,10 @@ Block = NumberBlock | CategoryBlock
 
 @dataclass(frozen=True, eq=False)
 class NumberStats:
-    """What training rows say of a number: rows with and without one; ``mean`` and ``spread`` with medians put in."""
+    """What training rows say of a number: rows with and without one, the median, mean and spread.
+
+    In ``mean`` and ``spread`` the median stands for what is missing, and for rare ones of a few different values.
+    """
 
     known: int
     absent: int
@@ -119,7 +124,7 @@ class CategoryStats:
 def fit_block(name: str, column: Column, rare: float, min_count: int) -> Block:
     """Learn how to encode a column from training rows."""
     if column.numbers is not None:
-        return _number_stats(column.numbers, column.absent).block(name, min_count)
+        return _number_stats(column.numbers, column.absent, min_count).block(name, min_count)
     check_named(name, column.named, column.n_levels)
     known = column.values[column.values >= 0]
     counts = np.bincount(known, minlength=column.n_levels)
@@ -135,13 +140,32 @@ def check_named(name: str, named: bool, n_levels: int) -> None:
         )
 
 
-def _number_stats(values: Array, absent: NDArray[np.bool_]) -> NumberStats:
+def _number_stats(values: Array, absent: NDArray[np.bool_], min_count: int) -> NumberStats:
     known = values[~absent]
     gone = int(absent.sum())
     if not len(known):
         return NumberStats(0, gone)
     median = float(np.median(known))
-    return NumberStats(len(known), gone, median, *_moments(np.where(absent, median, values)))
+    unlike = absent | np.isin(values, _rare(known, min_count))
+    return NumberStats(len(known), gone, median, *_moments(np.where(unlike, median, values)))
+
+
+def _rare(known: Array, min_count: int) -> Array:
+    if has_many_values(known):
+        return np.empty(0)
+    values, counts = np.unique(known, return_counts=True)
+    return values[rare_values(counts, min_count)]
+
+
+def rare_values(counts: NDArray[np.intp], min_count: int) -> NDArray[np.bool_]:
+    """Tell which of a few values fewer than ``min_count`` rows have; none where these are most of the rows."""
+    few = counts < min_count
+    return few & bool(2 * counts[few].sum() < counts.sum())
+
+
+def has_many_values(known: Array) -> bool:
+    """Tell whether there are more than `FEW_VALUES` different numbers."""
+    return any(len(np.unique(some)) > FEW_VALUES for some in (known[:1000], known) if len(some))
 
 
 def _moments(values: Array) -> tuple[float, float]:

@@ -25,10 +25,11 @@ class TableEncoder:
     """How columns become a matrix.
 
     Numbers: missing ones are replaced by the training median and marked by an indicator column, then centred and
-    scaled by the training mean and standard deviation. Categories: one indicator per level; levels with few training
-    rows are pooled in "(other)" and their names forgotten; missing is a level of its own; a level never seen counts
-    as other. Columns for missing or pooled rows exist where at least ``min_count`` training rows need them; rows
-    without a column of their own are zero in the block.
+    scaled by the training mean and standard deviation, in which the median stands for values that fewer than
+    ``min_count`` training rows have where there are few different ones. Categories: one indicator per level; levels
+    with few training rows are pooled in "(other)" and their names forgotten; missing is a level of its own; a level
+    never seen counts as other. Columns for missing or pooled rows exist where at least ``min_count`` training rows
+    need them; rows without a column of their own are zero in the block.
 
     Attributes
     ----------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .blocks import settled
+from .blocks import FEW_VALUES, has_many_values, rare_values, settled
 from .cells import Array
 
 WIDTHS = (0.01, 0.1, 0.5)
@@ -72,17 +72,27 @@ class Moments:
         self.size = float(np.abs(known).max(initial=0.0)) or 1.0
         self.centre = float((known / self.size).mean()) if len(known) else 0.0
         self.n, self.first, self.second = 0, 0.0, 0.0
+        self.counts: dict[float, int] | None = None if has_many_values(known) else {}
 
     def add(self, known: Array) -> None:
-        """Take some more numbers."""
+        """Take some more numbers; those of few different values are counted."""
+        if self.counts is not None:
+            for value, count in zip(*(each.tolist() for each in np.unique(known, return_counts=True)), strict=True):
+                self.counts[value] = self.counts.get(value, 0) + count
+            self.counts = self.counts if len(self.counts) <= FEW_VALUES else None
         away = known / self.size - self.centre
         self.n += len(known)
         self.first += float(away.sum())
         self.second += float(away @ away)
 
-    def of(self, filled: float, absent: int) -> tuple[float, float]:
-        """Return mean and standard deviation with a value put in for every absent row."""
-        away, n = filled / self.size - self.centre, self.n + absent
-        shift = (self.first + absent * away) / n
-        variance = max((self.second + absent * away * away) / n - shift * shift, 0.0)
+    def of(self, filled: float, absent: int, min_count: int) -> tuple[float, float]:
+        """Return mean and standard deviation with a value put in for every absent row, and for rare ones of a few."""
+        known = self.counts or {}
+        counts = np.array(list(known.values()), dtype=np.intp)
+        rare = rare_values(counts, min_count)
+        gone, times = np.array(list(known))[rare] / self.size - self.centre, counts[rare]
+        away, n, put = filled / self.size - self.centre, self.n + absent, absent + int(times.sum())
+        first, second = self.first - float(gone @ times), self.second - float(gone**2 @ times)
+        shift = (first + put * away) / n
+        variance = max((second + put * away * away) / n - shift * shift, 0.0)
         return settled((self.centre + shift) * self.size, float(np.sqrt(variance)) * self.size)

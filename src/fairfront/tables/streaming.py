@@ -90,7 +90,7 @@ class Learner:
         """Fit an encoder as `TableEncoder.fit` does, with at least one more pass over the numbers."""
         numbers = [name for name in features if self.lookers[name].kind == "number"]
         found: dict[str, Block] = {
-            name: stats.block(name, min_count) for name, stats in self._number_stats(numbers).items()
+            name: stats.block(name, min_count) for name, stats in self._number_stats(numbers, min_count).items()
         }
         for name in features:
             if name not in found:
@@ -100,7 +100,7 @@ class Learner:
         blocks = tuple(found[name] for name in features)
         return TableEncoder(blocks, is_thin(blocks), self.missing)
 
-    def _number_stats(self, names: Sequence[str]) -> dict[str, NumberStats]:
+    def _number_stats(self, names: Sequence[str], min_count: int) -> dict[str, NumberStats]:
         """Find medians and moments; the pass is made again for columns whose median lay outside its bracket."""
         samples = {name: self.lookers[name].sample().values for name in names}
         moments = {name: Moments(samples[name]) for name in names}
@@ -116,11 +116,11 @@ class Learner:
                         moments[name].add(known)
             left, again = [name for name in left if not searches[name].settled()], True
         gone = {name: self.lookers[name].facts.n - self.lookers[name].facts.present for name in names}
-        return {name: _stats(searches[name], moments[name], gone[name]) for name in names}
+        return {name: _stats(searches[name], moments[name], gone[name], min_count) for name in names}
 
 
-def _stats(search: MedianSearch, moments: Moments, absent: int) -> NumberStats:
+def _stats(search: MedianSearch, moments: Moments, absent: int, min_count: int) -> NumberStats:
     if not search.n:
         return NumberStats(0, absent)
     median = search.median()
-    return NumberStats(search.n, absent, median, *moments.of(median, absent))
+    return NumberStats(search.n, absent, median, *moments.of(median, absent, min_count))
