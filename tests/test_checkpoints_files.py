@@ -87,6 +87,24 @@ def test_files_of_others_are_told(tmp_path: Path) -> None:
         assert path.read_text() == text
 
 
+def test_what_is_not_a_regular_file_is_told_and_stays(written: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(written)
+    for name, words in (("pipe", "pipe is a named pipe, expected"), ("link", "link is a link to .*run.checkpoint")):
+        for resume in (False, True):
+            with pytest.raises(ff.InputError, match=rf"^[^ ]*{words}"):
+                traced(tmp_path / name, resume=resume)
+    assert (tmp_path / "pipe").is_fifo()
+    assert (tmp_path / "link").is_symlink()
+
+
+def test_a_sentence_is_not_told_inside_another(written: Path) -> None:
+    for path, words in ((written, "exists already"), (written / "a", "is not a folder"), (written.parent, "a folder")):
+        with pytest.raises(ff.InputError, match=words) as told:
+            traced(path)
+        assert "is not the name of a file" not in str(told.value)
+
+
 @pytest.mark.parametrize("path", [1, True, b"run.checkpoint", "", "a\0b", "x" * 300, 2.5])
 def test_what_is_no_name_of_a_file(path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

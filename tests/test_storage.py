@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -234,6 +236,26 @@ def test_several_writers_of_numbered_files_keep_theirs(tmp_path) -> None:
         made = list(pool.map(lambda i: write_numbered(tmp_path, f"by {i}"), range(16)))
     assert sorted(path.name for path in made) == [f"{n:04d}.json" for n in range(1, 17)]
     assert sorted(path.read_text() for path in tmp_path.iterdir()) == sorted(f"by {i}" for i in range(16))
+
+
+def test_what_killed_writers_of_numbered_files_left_is_removed(tmp_path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    left, living = (tmp_path / f".0001.json.partial-{pid}-7" for pid in (process.pid, os.getppid()))
+    for each in (left, living):
+        each.write_text("half")
+    write_numbered(tmp_path, "whole")
+    assert names(tmp_path) == sorted([living.name, "0001.json"])
+
+
+def test_sentences_name_the_place_that_people_know(tmp_path) -> None:
+    def full(folder: Path) -> None:
+        with folders.writing(folder / "inner.txt"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(ff.InputError, match=f"^{tmp_path}/run/inner.txt was not written because the disk is full"):
+        write_folder(tmp_path / "run", full, THING)
+    assert names(tmp_path) == []
 
 
 def test_threads_that_write_the_same_folder_do_not_remove_each_others_work(tmp_path, way) -> None:

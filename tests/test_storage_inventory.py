@@ -79,6 +79,16 @@ def test_a_file_of_others_keeps_the_folder(saved: Saved, kind: str, name: str, t
     assert contents(folder) == before
 
 
+def test_what_a_killed_writer_left_in_a_run_does_not_keep_it(saved: Saved, tmp_path: Path) -> None:
+    folder, write = copied(saved, "run", tmp_path)
+    for name in ("decisions/.0001.json.partial-1-7", ".SHA256SUMS.partial-1-7"):
+        (folder / name).write_text("half")
+    write(folder, overwrite=True)
+    (folder / ".thesis.partial-1-7").write_text("dear")
+    with pytest.raises(ff.InputError, match=r"other things than fairfront writes .*\(\.thesis"):
+        write(folder, overwrite=True)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_changed_file_keeps_the_folder(saved: Saved, kind: str, tmp_path: Path) -> None:
     """Somebody may have written into it: a note on the card, another number in a manifest."""

@@ -24,7 +24,7 @@ from ..pareto import nondominated
 from ..solvers import Status
 from ..storage.folders import make_folder, write_folder
 from ..storage.inventory import Inventory
-from ..storage.packages import parts_of, read_package, write_package
+from ..storage.packages import inner_name, parts_of, read_package, write_package
 from ..storage.snapshots import read_folder
 from .candidate_points import CandidateFacts
 from .candidates import notion_gap
@@ -96,7 +96,8 @@ def _read(folder: Path, trusted: Sequence[str]) -> Frontier:
 
 def _frontier(content: Any, arrays: dict[str, NDArray[Any]], folder: Path, trusted: Sequence[str]) -> Frontier:
     given = content["points"]
-    stored = Stored(given["content"], _outside("points", arrays), tuple(given["files"]))
+    files = tuple(inner_name(each, folder / f"{NAME}.json") for each in given["files"])
+    stored = Stored(given["content"], _outside("points", arrays), files)
     records = [
         evaluation_of(each, _outside(f"evaluations.{i}", arrays)) for i, each in enumerate(content["evaluations"])
     ]

@@ -47,7 +47,6 @@ RUN = Inventory(
         "manifest.json": MANIFEST,
         "details.json": _is_details,
         f"{DECISIONS}/[0-9]*.json": DECISION,
-        f"{DECISIONS}/.draft-*": anything,
         **LISTS,
     },
     listed=True,

@@ -21,8 +21,10 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..validation import check_flag
 from .arrays import pack, unpack
+from .documents import parse_json, read_bytes
 from .encoding import decode, encode
 from .folders import write_file
+from .packages import parts_of
 from .places import check_new_file, check_parent
 
 KINDS = b"fairfront checkpoint "
@@ -144,10 +146,7 @@ def _is_checkpoint(head: bytes) -> bool:
 
 def read_checkpoint(path: Any) -> tuple[Fingerprint, list[Entry]]:
     """Return whose run a checkpoint is of and what it holds, refusing anything else in one sentence."""
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}; check the path.") from error
+    data = read_bytes(path)
     kind, _, rest = data.partition(b"\n")
     if kind != KIND:
         older = kind.startswith(KINDS)
@@ -157,10 +156,11 @@ def read_checkpoint(path: Any) -> tuple[Fingerprint, list[Entry]]:
     if hashlib.sha256(body).hexdigest().encode("ascii") != seal:
         raise InputError(f"{path} is damaged or was changed (its checksum differs); {ANEW}")
     line, _, packed = body.partition(b"\n")
-    content = decode(json.loads(line))
-    values = unpack(packed, content["packed"], str(path))["values"]
-    found = Fingerprint(content["settings"], content["rows"], content["derived"])
-    return found, _restored(content["entries"], values)
+    with parts_of(path, "checkpoint"):
+        content = decode(parse_json(line, str(path)))
+        values = unpack(packed, content["packed"], str(path))["values"]
+        found = Fingerprint(content["settings"], content["rows"], content["derived"])
+        return found, _restored(content["entries"], values)
 
 
 def _restored(described: list[dict[str, Any]], values: NDArray[Any]) -> list[Entry]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
-from threading import Lock, get_ident
+from threading import Lock
 from typing import IO, TYPE_CHECKING, Any
 
 from ..exceptions import InputError
@@ -69,19 +70,25 @@ def write_file(
 
 def write_numbered(folder: Path, text: str) -> Path:
     """Write a JSON file under the next free number of a folder; of two writers at once, neither loses its own."""
-    draft = write_file(folder / f".draft-{os.getpid()}-{get_ident()}", text)
-    with told(folder):
+    first = real(folder) / _numbered(1)
+    draft = beside(first, PARTIAL)
+    with told(first), in_use(first):
+        remove_leftovers(first)
         try:
-            number = 1
-            while True:
-                target = folder / f"{number:04d}.json"
-                try:
-                    os.link(draft, target)
-                    return target
-                except FileExistsError:
-                    number += 1
+            with _forced(draft) as file:
+                file.write(text.encode("utf-8"))
+            for number in count(1):
+                with suppress(FileExistsError):
+                    os.link(draft, folder / _numbered(number))
+                    break
         finally:
             draft.unlink(missing_ok=True)
+        _sync(folder)
+    return folder / _numbered(number)
+
+
+def _numbered(number: int) -> str:
+    return f"{number:04d}.json"
 
 
 @contextmanager
@@ -105,21 +112,28 @@ def writing(
     """
     target = real(path)
     partial = beside(target, PARTIAL)
-    how: dict[str, Any] = {"mode": "w", "encoding": "utf-8", "newline": ""} if text else {"mode": "wb"}
     with told(target), in_use(target):
         remove_leftovers(target)
         check_new_file(target, overwrite, own)
         try:
-            with open(partial, **how, opener=_owners if private else None) as file:
+            with _forced(partial, text, private) as file:
                 yield file
-                file.flush()
-                os.fsync(file.fileno())
             check_new_file(target, overwrite, own)
             if overwrite or not rename_new(partial, target):
                 partial.replace(target)
         finally:
             partial.unlink(missing_ok=True)
         _sync(target.parent)
+
+
+@contextmanager
+def _forced(partial: Path, text: bool = False, private: bool = False) -> Iterator[IO[Any]]:
+    """Yield a new file that is on the disk when it is left."""
+    how: dict[str, Any] = {"mode": "w", "encoding": "utf-8", "newline": ""} if text else {"mode": "wb"}
+    with open(partial, **how, opener=_owners if private else None) as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def make_folder(path: Path) -> None:

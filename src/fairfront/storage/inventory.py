@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from ..exceptions import InputError
 from .checksums import changed_in
+from .leftovers import left_of
 from .packages import package_files
 
 Known = Callable[[bytes], bool]
@@ -62,8 +63,14 @@ class Inventory:
             return name in _parents([*self.packages, *self.files, *packaged])
         if not stat.S_ISREG(mode):
             return False
-        known = next((self.files[pattern] for pattern in self.files if _matches(pattern, name)), None)
+        if (left := left_of(folder / name)) is not None:
+            return self._known(str(PurePosixPath(name).with_name(left))) is not None
+        known = self._known(name)
         return name in packaged or (known is not None and known((folder / name).read_bytes()))
+
+    def _known(self, name: str) -> Known | None:
+        """Return what knows a file by its bytes, if its name is one of ours."""
+        return next((self.files[pattern] for pattern in self.files if _matches(pattern, name)), None)
 
 
 def _matches(pattern: str, name: str) -> bool:

@@ -20,6 +20,7 @@ from ..validation import check_path
 
 PARTIAL, REPLACED = "partial", "replaced"
 NUMBER = re.compile(rf"\.(?:{PARTIAL}|{REPLACED})-(\d+)(?=-|$)")
+LEFT = re.compile(rf"\.(.+)\.(?:{PARTIAL}|{REPLACED})-\d+-\d+")
 _ours: dict[str, Path] = {}
 """What threads of this process are writing now, and the place that it is for."""
 
@@ -55,6 +56,12 @@ def shown(path: Path) -> Path:
         if str(parent) in _ours:
             return _ours[str(parent)] / path.relative_to(parent)
     return path
+
+
+def left_of(place: Path) -> str | None:
+    """Return the name of what a leftover was to become; None for what is not left over, or is written right now."""
+    name = LEFT.fullmatch(place.name)
+    return None if name is None or _is_written(place) else name[1]
 
 
 def remove_leftovers(path: Any) -> None:

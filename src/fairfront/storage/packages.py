@@ -118,18 +118,18 @@ def _arrays(place: Path, name: str, document: Mapping[str, Any]) -> Arrays:
             raise KeyError(name)
         packed = _checked(place / f"{name}.npz", document["arrays"])
         for each, known in document["files"].items():
-            _checked(place / _inner(each, place / f"{name}.json"), known)
+            _checked(place / inner_name(each, place / f"{name}.json"), known)
         return unpack(packed, document["arrays"]["names"], str(place / f"{name}.npz"))
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{place / name}.json does not describe its files as fairfront does; {AGAIN}") from error
 
 
-def _inner(name: str, path: Path) -> str:
-    """Return the name of a file if it leads to no place outside its folder."""
-    parts = name.split("/")
+def inner_name(name: Any, path: Path) -> str:
+    """Return the name of a file that the JSON at a path names, if it leads to no place outside its folder."""
+    parts = name.split("/") if isinstance(name, str) else [""]
     if {"", ".", ".."} & set(parts) or set("\\:\0") & set(name):
-        raise InputError(f"{path} names the file {name[:80]!r}, expected one in its own folder; {AGAIN}")
-    return name
+        raise InputError(f"{path} names the file {str(name)[:80]!r}, expected one in its own folder; {AGAIN}")
+    return str(name)
 
 
 def _document(path: Path, kind: str) -> dict[str, Any]:

@@ -7,12 +7,12 @@ replaced in one piece, so that a kill leaves the last whole one.
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..exceptions import InputError
+from ..storage.documents import read_bytes
 from ..storage.encoding import decode, encode
 from ..storage.folders import write_file
 from .backend import Tensor, safetensors, torch
@@ -39,7 +39,7 @@ def _is_tensors(head: bytes) -> bool:
 
 def read_checkpoint(path: Any) -> dict[str, Any]:
     """Return what `write_checkpoint` was given, or say that the file is something else."""
-    data = Path(path).read_bytes()
+    data = read_bytes(path)
     try:
         size = int.from_bytes(data[:8], "little")
         header = json.loads(data[8 : 8 + size]).get("__metadata__", {})
