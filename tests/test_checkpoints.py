@@ -199,7 +199,8 @@ def test_gaps_of_few_people_are_not_kept(tmp_path: Path, every_state: list[bytes
     assert not {"history", "archive.axes"} & set(names)
     setup = ff.linear_problem(X[keep], y[keep], sensitive_features=group[keep], groups=known["groups"])
     path = tmp_path / "solve.checkpoint"
-    first, again = (ff.solve(setup, ff.PDO(max_iter=60), random_state=0, checkpoint=path, resume=r) for r in (0, 1))
+    known = {"random_state": 0, "checkpoint": path}
+    first, again = (ff.solve(setup, ff.PDO(max_iter=60), resume=r, **known) for r in (False, True))
     np.testing.assert_array_equal(first.W, again.W)
     assert first.history[0].shape == again.history[0].shape
     assert np.isnan(again.history[0]).all()

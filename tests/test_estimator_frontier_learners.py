@@ -84,7 +84,7 @@ class Fragile(ClassifierMixin, BaseEstimator):
         (OneVsRestClassifier(LogisticRegression()), {}, "OneVsRestClassifier.fit takes no"),
         (Labels(), {}, "neither probabilities nor a decision function"),
         (LogisticRegression, {}, "expected an instance"),
-        (tree(), {"drive": "speed"}, "unknown drive"),
+        (tree(), {"drive": "speed"}, "drive is 'speed'"),
         (tree(), {"cv": 1}, "expected 2 folds or more"),
         (tree(), {"cv": 1.5}, "held-out fraction"),
         (tree(), {"cv": "folds"}, "number of folds"),

@@ -33,7 +33,7 @@ def read_bytes(path: Any, size: int | None = None) -> bytes:
             raise InputError(f"{place} is damaged or was changed ({known.st_size} bytes, expected {size}); {AGAIN}")
         return place.read_bytes()
     except FileNotFoundError:
-        raise InputError(f"{place} is missing, expected a folder written by fairfront; check the path.") from None
+        raise InputError(f"{place} is missing, expected a file written by fairfront; check the path.") from None
     except OSError as error:
         raise InputError(f"{place} cannot be read: {error.strerror or error}; check the path.") from error
 
