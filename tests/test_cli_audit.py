@@ -137,7 +137,7 @@ def test_decisions_risk_scores_weights_and_control(scored: Path) -> None:
         ((*BASE, "--favourable", "2"), "favourable is 2"),
         ((*BASE, "--favourable", "1", "--require", "selection_ratio>0.8"), "cannot be read"),
         ((*BASE, "--favourable", "1", "--costs", "5"), "two numbers"),
-        ((*BASE, "--favourable", "1", "--baseline", "nowhere.json"), "is missing"),
+        ((*BASE, "--favourable", "1", "--baseline", "nowhere.json"), "cannot be read"),
         ((*BASE, "--favourable", "1", "--cutoff", "7"), "within the scores"),
     ],
 )
