@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 
 import dask
 import dask.array as da
@@ -240,3 +241,29 @@ class TestTargets:
         y = size * (X[:, 0] + np.random.default_rng(2).normal(size=len(X)))
         with pytest.raises(ff.InputError, match=r"y has values up to .* give them in another unit"):
             traced_as(kind, X, y, group, loss="squared", notion="disparate_mistreatment")
+
+
+@pytest.mark.parametrize("call", ["trace", "solve"])
+@pytest.mark.parametrize("loss", ["logistic", "squared"])
+@pytest.mark.parametrize(
+    "solver",
+    [
+        ff.PaperPDO(eta=1e300, T=20, inner="exact"),
+        ff.PaperPDO(eta=1e100, T=50, inner="exact", gradients="normalised"),
+        ff.PDO(start_scale=1e200),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_what_is_not_finite_is_never_returned(solver, loss: str, call: str) -> None:
+    """Steps that are far too long ended in LinAlgError, or in objectives of infinity."""
+    X, y, group = drawn()
+    y = y if loss == "logistic" else X[:, 0] + y
+    given = {"sensitive_features": group, "loss": loss, "notion": "disparate_mistreatment", "ridge": 0.1}
+    with suppress(ff.InputError):
+        if call == "trace":
+            front = ff.trace(X, y, solver=solver, random_state=0, progress=False, **given)
+            found = (front.points.coef, front.objectives, front.gaps)
+        else:
+            outcome = ff.solve(ff.linear_problem(X, y, **given), solver, random_state=0)
+            found = (outcome.W, outcome.L, outcome.objectives)
+        assert all(np.isfinite(each).all() for each in found)

@@ -13,6 +13,7 @@ from .objectives import Array, Gap, Groups, Loss, Notion, warn_of_proxies
 from .objectives.notions import Surrogate
 from .problems import LinearProblem, Setup, blas_threads, estimator_problem, linear_problem
 from .problems.fits.problem import Drive
+from .problems.units import finite_numbers
 from .progress import Progress, progress_bar
 from .solvers import Knot, Newton, Solver, run
 from .solvers.aiming import Path, aim, sided, working_problem
@@ -189,6 +190,7 @@ def trace(
 
 
 @blas_threads(1)
+@finite_numbers()
 def trace_setup(
     setup: Setup,
     solver: str | Solver,

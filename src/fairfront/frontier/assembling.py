@@ -101,7 +101,7 @@ def _frontier(
 ) -> Frontier:
     """Put weights, cells and what is known of them into a frontier."""
     problem, algebra = setup.problem, setup.problem.algebra
-    check_finite(W, L)
+    check_finite(W, L, algebra.objectives(L))
     points = LinearPoints.from_weights(
         W,
         problem.fit_intercept,

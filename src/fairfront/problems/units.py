@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 
 from ..exceptions import InputError
@@ -29,10 +32,22 @@ def check_targets(size: float, apart: float) -> None:
         )
 
 
+NOT_FINITE = (
+    "the solved models have weights or objectives that are not finite numbers, expected data and steps that stay "
+    "within the range of floating-point numbers; give X and y in other units, a larger ridge, or shorter steps."
+)
+
+
 def check_finite(*results: Array) -> None:
     """Refuse to return numbers of a result that are not finite."""
     if not all(np.isfinite(each).all() for each in results):
-        raise InputError(
-            "the solved models have weights or losses that are not finite numbers, expected data that leave the range "
-            "of floating-point numbers nowhere; give X and y in other units, or a larger ridge."
-        )
+        raise InputError(NOT_FINITE)
+
+
+@contextmanager
+def finite_numbers() -> Iterator[None]:
+    """Refuse in a sentence what cannot be decomposed, because it is not finite."""
+    try:
+        yield
+    except np.linalg.LinAlgError as error:
+        raise InputError(NOT_FINITE) from error

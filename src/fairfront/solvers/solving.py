@@ -10,7 +10,7 @@ import numpy as np
 from ..exceptions import InputError
 from ..objectives import Array
 from ..problems import FirstOrder, LinearProblem, Setup, blas_threads
-from ..problems.units import check_finite
+from ..problems.units import check_finite, finite_numbers
 from ..storage.checkpoints import Fingerprint
 from ..validation import as_numbers, check_callable, check_seed, refuse
 from . import Newton, Outcome, Solver, run
@@ -23,6 +23,7 @@ from .singles import newton_outcome, polished
 
 
 @blas_threads(1)
+@finite_numbers()
 def solve(
     problem: Any,
     solver: str | Solver = "newton",
@@ -73,7 +74,7 @@ def solve(
             outcome = run(work, chosen, first, target, told, journal.seed(random_state), journal)
             if target is not None and getattr(chosen, "polish", False):
                 outcome = polished(work, outcome, target, journal)
-    check_finite(outcome.W, outcome.L)
+    check_finite(outcome.W, outcome.L, outcome.objectives)
     return replace(outcome, W=work.to_user(outcome.W)) if isinstance(problem, Setup) else outcome
 
 
