@@ -12,6 +12,7 @@ from .frontier.fitting_estimators import trace_estimator
 from .objectives import Array, Gap, Groups, Loss, Notion, warn_of_proxies
 from .objectives.notions import Surrogate
 from .problems import LinearProblem, Setup, blas_threads, estimator_problem, linear_problem
+from .problems.bounds import check_points, check_steps
 from .problems.fits.problem import Drive
 from .problems.units import finite_numbers
 from .progress import Progress, progress_bar
@@ -21,7 +22,7 @@ from .solvers.choosing import refuse_search, resolve_search, resolve_solver
 from .solvers.fingerprints import setup_fingerprint
 from .solvers.loop import check_needs
 from .solvers.minimizing import MinimizeResult, minimize
-from .solvers.path import FIRST, newton_path
+from .solvers.path import FIRST, MOST, newton_path
 from .solvers.resuming import Journal, open_journal
 from .solvers.run_log import of_few
 from .solvers.singles import narrowed, polished
@@ -230,6 +231,8 @@ def _trace_descent(
     journal: Journal,
 ) -> Frontier:
     """Trace by a first-order solver: all runs as one batch, and what they pass on their way."""
+    count = preferences if isinstance(preferences, (int, np.integer)) else np.ndim(preferences) and len(preferences)
+    check_steps(setup.problem, int(count) or FIRST, solver.max_iter, type(solver)().max_iter)
     seed = journal.seed(random_state)
     work, start, target = aim(setup, solver, path, preferences, seed, journal)
     hidden = journal.keeps and of_few(work)
@@ -261,6 +264,8 @@ def _trace_newton(
     elif preferences is not None:
         pi = check_preferences(preferences, setup.problem.algebra.names)
     total = len(pi) if pi is not None else (n_points or FIRST)
+    past = newton.overshoot * (n_points or FIRST) if pi is None else 0.0
+    check_points(setup.problem, total * (1.0 + newton.restarts) + past, MOST)
     with progress_bar(progress, "tracing", total) as bar:
         done = [0]
 

@@ -12,6 +12,7 @@ from ..exceptions import FairfrontWarning, InputError
 from ..objectives import Array
 from ..objectives.cells import FEWEST
 from ..problems import EstimatorProblem, PosteriorProblem, Reading, blas_threads
+from ..problems.bounds import LEAST, check_time
 from ..progress import progress_bar
 from ..solvers import Weighting
 from ..solvers.fingerprints import estimator_fingerprint
@@ -38,8 +39,10 @@ def trace_estimator(
     """
     if lazy and isinstance(problem, PosteriorProblem):
         raise InputError("lazy puts weighted fits off, found posteriors, which fit once; leave one of the two out.")
+    fits_in_all = problem.fits(config.max_fits, lazy)
+    check_time(LEAST * fits_in_all, 0.0, f"{fits_in_all:.3g} fits")
     done: list[int] = []
-    with progress_bar(progress, "fitting", problem.fits(config.max_fits, lazy)) as bar:
+    with progress_bar(progress, "fitting", fits_in_all) as bar:
 
         def on_fit() -> None:
             done.append(1)

@@ -10,9 +10,11 @@ import numpy as np
 from ..exceptions import InputError
 from ..objectives import Array
 from ..problems import LinearProblem, Setup, blas_threads, linear_problem
+from ..problems.bounds import check_points
 from ..solvers import Knot, Status, Target
 from ..solvers.aiming import sided, tops, working_problem
 from ..solvers.newton import solve_knot
+from ..solvers.path import MOST
 from ..validation import MOST_POINTS, check_count, refuse
 from .points import LinearPoints
 
@@ -72,6 +74,7 @@ def refine_between(
     setup = same_problem(front, X, y, sensitive_features, sample_weight)
     newton = replace(front.facts.newton, overshoot=0.0)
     problem = working_problem(setup, newton)
+    check_points(problem, n, MOST)
     first, second = ends
     caps_of = path_caps_of(front, problem)
     W = problem.from_user(weights_of(front))

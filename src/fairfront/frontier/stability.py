@@ -10,6 +10,7 @@ import numpy as np
 from ..exceptions import InputError
 from ..objectives import Array
 from ..problems import LinearProblem, blas_threads
+from ..problems.bounds import check_memory, check_points
 from ..problems.samples import Samples
 from ..progress import progress_bar
 from ..solvers.aiming import working_problem
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 
 MOST_REFITS = 100_000
+USUAL = 100
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,8 @@ def bootstrap_frontier(
         raise InputError("stability draws rows inside groups, expected group labels, found probabilities.")
     W = problem.from_user(weights_of(front))
     caps = path_caps_of(front, problem)
+    check_memory(2.0 * n * problem.rows.n, f"{n} samples of {problem.rows.n} rows")
+    check_points(problem, n * len(W), USUAL * len(W), "refits of points")
     samples = Samples.draw(problem, n, np.random.default_rng(random_state))
     with progress_bar(progress, "bootstrap", n * len(W)) as bar:
 

@@ -45,6 +45,7 @@ from ..validation import (
     is_dask,
     refuse,
 )
+from .bounds import check_memory
 from .frame import Frame, moments
 from .linear import LinearProblem
 from .ridge import default_ridge
@@ -158,6 +159,9 @@ class NearData:
         self, task: Task, codes: NDArray[Any], loss: Loss, layout: Layout, algebra: Algebra, fit_intercept: bool
     ) -> LinearProblem:
         """Lay the model on the rows."""
+        n, columns = self.matrix.shape
+        if not sparse.issparse(self.matrix):
+            check_memory(8.0 * n * (columns + 1), f"a sorted copy of {n} rows and {columns} columns")
         frame = Frame.of(moments(self.matrix), fit_intercept)
         if algebra.p[-1] == 0.0 and not sparse.issparse(self.matrix):
             frame = frame.turned(self.matrix)

@@ -38,7 +38,7 @@ class ArrowSource(Source):
     def chunks(self, columns: Iterable[str] | None = None, rows: int = ROWS) -> Iterator[Chunk]:
         """Yield typed cells, a chunk of at most so many rows at a time."""
         asked = self.chosen(columns)
-        places = [self.names.index(name) for name in asked]
+        places = [self.places[name] for name in asked]
         first = 0
         for batch in self._batches(places, rows):
             frame = as_frame(self.arrow.Table.from_batches([batch]))

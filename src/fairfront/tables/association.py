@@ -12,7 +12,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from .cells import Array
 from .table import Column
@@ -29,8 +28,9 @@ def auc(scores: Array, positive: NDArray[np.bool_]) -> float:
     n_neg = len(positive) - n_pos
     if min(n_pos, n_neg) < LEAST:
         return 0.5
-    total = float(rankdata(scores)[positive].sum())
-    return (total - n_pos * (n_pos + 1) / 2) / (n_pos * n_neg)
+    below = np.sort(scores[~positive])
+    won = [int(np.searchsorted(below, scores[positive], side=side).sum()) for side in ("left", "right")]
+    return sum(won) / 2 / (n_pos * n_neg)
 
 
 def class_association(column: Column, codes: Ints, halves: NDArray[np.bool_]) -> tuple[float, Scale]:

@@ -49,7 +49,7 @@ class CsvSource(Source):
     def chunks(self, columns: Iterable[str] | None = None, rows: int = ROWS) -> Iterator[Chunk]:
         """Yield text cells, a chunk of rows at a time."""
         asked = self.chosen(columns)
-        places, width = {name: self.names.index(name) for name in asked}, len(self.names)
+        places, width = {name: self.places[name] for name in asked}, len(self.names)
         first = 0
         with opened(self.path) as (data, raw), closing(CsvRows(self.path, data, self.delimiter)) as reader:
             reader.take(1)

@@ -37,7 +37,7 @@ class FrameSource(Source):
     def chunks(self, columns: Iterable[str] | None = None, rows: int = ROWS) -> Iterator[Chunk]:
         """Yield typed cells, a chunk of rows at a time."""
         asked = self.chosen(columns)
-        places = [self.names.index(name) for name in asked]
+        places = [self.places[name] for name in asked]
         for first in range(0, self.size, rows):
             part = self.frame[first : first + rows]
             cells = {name: typed_cells(part[:, place], name) for name, place in zip(asked, places, strict=True)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from typing import Any, Literal
 
 from ..exceptions import InputError
@@ -58,11 +59,14 @@ class Schema:
         """Return the kind of each column."""
         return {column.name: column.kind for column in self.columns}
 
+    @cached_property
+    def _by_name(self) -> dict[str, ColumnSchema]:
+        return {column.name: column for column in self.columns}
+
     def column(self, name: str) -> ColumnSchema:
         """Return what is known of one column."""
-        for column in self.columns:
-            if column.name == name:
-                return column
+        if name in self._by_name:
+            return self._by_name[name]
         raise InputError(f"the schema has no column {name!r}, expected one of {', '.join(self.names)}.")
 
     def to_json(self, n: int | None = None) -> dict[str, Any]:

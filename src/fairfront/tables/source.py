@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -89,9 +90,14 @@ class Source(ABC):
     def chunks(self, columns: Iterable[str] | None = None, rows: int = ROWS) -> Iterator[Chunk]:
         """Yield the rows in order, a chunk at a time, with the columns asked for (default: all)."""
 
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Return the place of every column, counted from 0."""
+        return {name: place for place, name in enumerate(self.names)}
+
     def check_column(self, name: str, what: str = "columns") -> None:
         """Refuse a name that the source does not have, and name the nearest."""
-        if name not in self.names:
+        if name not in self.places:
             raise InputError(f"{what} names {name!r}, but {self.title} has no such column{nearest(name, self.names)}")
 
     def chosen(self, columns: Iterable[str] | None) -> tuple[str, ...]:
