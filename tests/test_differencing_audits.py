@@ -145,3 +145,12 @@ def test_three_strays_leave_a_choice_and_true_reasons(tmp_path: Path) -> None:
     assert "Tiny" not in card
     refused = fairfront("select", tmp_path / "run", "--at-most", "tpr_gap=0.00001", "-o", tmp_path / "n", code=2)
     assert "no gap below about" in refused
+
+
+def test_a_part_of_a_few_people_is_refused(tmp_path: Path) -> None:
+    file = write_csv(strays(300), tmp_path / "rows.csv")
+    base = ("--target", "outcome", "--favourable", "passed", "--groups", "sex", "--split", "90/8/2")
+    assert "test part of the split has fewer than 10 rows" in fairfront(
+        "trace", file, *base, "-o", tmp_path / "run", code=2
+    )
+    assert not (tmp_path / "run").exists()

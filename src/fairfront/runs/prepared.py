@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array, GroupProbabilities, count_in_words
-from ..objectives.small_counts import rounded_count
+from ..objectives.small_counts import FEWEST, rounded_count
 from ..tables.codes import Codes, dense
 from ..tables.encoding import TableEncoder
 from ..tables.reading import Schema, Table
@@ -99,6 +99,15 @@ class Prepared:
     split_digest: str
     split_words: str
     parts: Parts
+
+    def __post_init__(self) -> None:
+        """Refuse a part of a few people, whose figures would be facts about them."""
+        for name, size in self.sizes.items():
+            if size < FEWEST:
+                raise InputError(
+                    f"the {name} part of the split has fewer than {FEWEST} rows, expected more: figures of so few "
+                    "people are not written; use more rows, or another split."
+                )
 
     def part(self, name: str) -> Part:
         """Return the rows of one part."""
