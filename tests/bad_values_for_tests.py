@@ -41,6 +41,7 @@ VALUES: dict[str, Any] = {
     "complex": 1j,
     "date": datetime(2020, 1, 1),
     "date of numpy": np.datetime64("2020-01-01"),
+    "span of numpy": np.timedelta64(3, "D"),
     "empty array": np.empty(0),
     "array of NaN": np.full(3, np.nan),
     "complex array": np.full(3, 1j),
@@ -181,7 +182,7 @@ WEIGHTS = kind(
 
 GROUP_NAME = kind(
     *("None", "text", "empty text", "long text", "NUL", "dict", "empty dict", "True", "NaN", "infinity", "minus one"),
-    *("zero", "half", "huge", "far", "date of numpy"),
+    *("zero", "half", "huge", "far", "date of numpy", "span of numpy"),
 )
 OPTIONS: dict[str, Kind] = {
     # data

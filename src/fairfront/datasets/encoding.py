@@ -72,7 +72,8 @@ def row_index(rows: ArrayLike, n: int) -> NDArray[np.intp]:
     """Return row numbers from indices or a boolean mask, checked against ``n`` rows."""
     array = np.asarray(rows) if shape_of(rows, "rows") else np.empty(())
     mask = array.dtype.kind == "b"
-    fits = array.shape == (n,) if mask else array.ndim == 1 and np.isin(array, np.arange(-n, n)).all()
+    whole = array.dtype.kind in "iu" or not array.size
+    fits = array.shape == (n,) if mask else array.ndim == 1 and whole and np.isin(array, np.arange(-n, n)).all()
     if not fits:
         raise InputError(
             f"rows have shape {array.shape} and type {array.dtype}, expected a boolean mask of shape ({n},) "

@@ -19,7 +19,6 @@ Axes, in this order: model (N), group (c, those without a group last), label or 
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..objectives import Array
 from ..objectives.cells import FEWEST
-from ..validation import shown
+from ..validation import is_whole, shown
 
 LIMIT = FEWEST
 STEP = 5
@@ -45,7 +44,7 @@ EXACT = (
 
 def check_small(small: Any) -> int:
     """Return the limit below which counts are rounded: `LIMIT`, or 0 for exact counts."""
-    if not isinstance(small, Integral) or isinstance(small, bool) or small not in (0, LIMIT):
+    if not is_whole(small) or small not in (0, LIMIT):
         raise InputError(
             f"small is {shown(small)}, expected {LIMIT} (counts below it are rounded) or 0 (exact counts, for use "
             "where the rows are kept)."

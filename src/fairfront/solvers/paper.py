@@ -107,7 +107,7 @@ class PaperPDO:
 
     def _alpha(self, runs: int, rows: int) -> Array:
         first = np.full(rows, 1.0 / rows) if self.alpha0 is None else np.asarray(self.alpha0, dtype=np.float64)
-        if len(first) < rows:
+        if len(first) != rows:
             raise refuse("alpha0", self.alpha0, f"{rows} numbers, one per row of gradients")
         return np.broadcast_to(first[:rows], (runs, rows)).copy()
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from numbers import Integral
 
 import numpy as np
 
 from ..exceptions import InputError
 from ..frontier import Frontier
-from ..validation import check_instance, refuse
+from ..validation import check_instance, is_whole, refuse
 from .layouts import label_tag
 from .points import TorchPoints
 
@@ -29,8 +28,7 @@ def of_label(front: Frontier, label: int) -> Frontier:
     points = check_instance(front, Frontier, "front", "a Frontier").points
     if not isinstance(points, TorchPoints) or not points.tasks:
         raise InputError("this frontier has a single label per row, expected several; use it as it is.")
-    whole = isinstance(label, Integral) and not isinstance(label, bool)
-    if not whole or not 0 <= label < len(points.tasks):
+    if not is_whole(label) or not 0 <= label < len(points.tasks):
         raise refuse("label", label, f"a column of y from 0 to {len(points.tasks) - 1}")
     tag = label_tag(label)
     own = np.array([name.startswith(tag) for name in front.objective_names[1:]])

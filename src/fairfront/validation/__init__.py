@@ -51,6 +51,7 @@ from .options import (
     check_seed,
     check_share,
     check_text,
+    is_whole,
     refuse,
     shown,
 )
@@ -92,6 +93,7 @@ __all__ = [
     "find_classes",
     "is_dask",
     "is_missing",
+    "is_whole",
     "one_dimensional",
     "pass_hint",
     "refuse",

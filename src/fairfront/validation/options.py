@@ -17,6 +17,8 @@ T = TypeVar("T")
 LONGEST = 255
 """Most bytes that file systems take in one name of a path."""
 SHOWN = 80
+NO_NUMBERS = (bool, np.bool_, np.timedelta64)
+"""What Python or numpy count among numbers, and people do not."""
 BACKENDS = ("pandas", "polars", "pyarrow")
 MOST_POINTS = 10_000
 """Most points that a frontier is asked for: more than people, files and screens can take."""
@@ -33,10 +35,14 @@ def refuse(what: str, value: Any, expected: str) -> InputError:
     return InputError(f"{what} is {shown(value)}, expected {expected}.")
 
 
+def is_whole(value: Any) -> bool:
+    """Tell whether a value is a whole number; True is not one, nor is numpy's span of time."""
+    return isinstance(value, Integral) and not isinstance(value, NO_NUMBERS)
+
+
 def check_count(value: Any, what: str, *, least: int = 1, most: int | None = None) -> int:
     """Return a whole number of at least ``least``, and of at most ``most``."""
-    whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not whole or value < least or (most is not None and value > most):
+    if not is_whole(value) or value < least or (most is not None and value > most):
         raise refuse(what, value, f"a whole number {_range(least, most)}")
     return int(value)
 
@@ -47,7 +53,7 @@ def _range(least: int, most: int | None) -> str:
 
 def check_number(value: Any, what: str, expected: str = "a finite number") -> float:
     """Return a finite number; True is not one, and neither is a text that reads like one."""
-    if not isinstance(value, Real) or isinstance(value, (bool, np.bool_)) or not math.isfinite(value):
+    if not isinstance(value, Real) or isinstance(value, NO_NUMBERS) or not math.isfinite(value):
         raise refuse(what, value, expected)
     return float(value)
 
@@ -90,7 +96,7 @@ def check_seed(value: Any, what: str = "random_state") -> int | None:
     """Return a seed, or None for a fresh one."""
     if value is None:
         return None
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 0:
+    if not is_whole(value) or value < 0:
         raise refuse(what, value, "a whole number of at least 0, or None")
     return int(value)
 

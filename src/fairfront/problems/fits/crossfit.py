@@ -49,7 +49,7 @@ def find_folds(cv: Any, X: Any, y: NDArray[Any], kept: Ints, cells: Cells, class
     strata = _strata(y[kept], cells, classification)
     if isinstance(cv, str) and cv == "auto":
         cv = QUARTER if QUARTER * _smallest(cells) >= PLENTY else 3
-    if isinstance(cv, (bool, str)):
+    if isinstance(cv, (bool, str, np.timedelta64)):
         raise InputError(
             f"cv is {cv!r}, expected a number of folds, a held-out fraction, 'auto', 'train' or a splitter."
         )

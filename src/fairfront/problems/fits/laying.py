@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Integral
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -20,6 +19,7 @@ from ...validation import (
     check_seed,
     check_weights,
     is_dask,
+    is_whole,
     refuse,
     take_rows,
 )
@@ -119,7 +119,7 @@ def _seed(random_state: Any) -> int:
 
 def _check_jobs(n_jobs: Any) -> None:
     """Refuse what joblib would take for a number of processes, or would not."""
-    if n_jobs is None or (isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool) and 0 != n_jobs <= MOST_JOBS):
+    if n_jobs is None or (is_whole(n_jobs) and 0 != n_jobs <= MOST_JOBS):
         return
     raise refuse("n_jobs", n_jobs, f"None, a whole number from 1 to {MOST_JOBS}, or -1 for all processors")
 

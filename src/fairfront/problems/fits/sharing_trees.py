@@ -18,6 +18,7 @@ from sklearn.base import is_classifier
 
 from ...exceptions import InputError
 from ...objectives import Array
+from ...validation import check_number, refuse
 from .crossfit import Ints
 from .learners import fit_learner
 
@@ -80,8 +81,9 @@ class SharedTrees:
 
 def shared_trees(estimator: Any, share: Any) -> SharedTrees | None:
     """Return how fits of an estimator share their first trees, None for a share of 0; others are refused."""
-    if isinstance(share, bool) or not isinstance(share, (int, float, np.number)) or not 0.0 <= share < 1.0:
-        raise InputError(f"shared_trees is {share!r}, expected a share from 0 (none) to below 1, such as 0.5.")
+    expected = "a share from 0 (none) to below 1, such as 0.5"
+    if not 0.0 <= check_number(share, "shared_trees", expected) < 1.0:
+        raise refuse("shared_trees", share, expected)
     if share == 0:
         return None
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
