@@ -14,6 +14,9 @@ from .tally import Tally
 TESTS = Path(__file__).resolve().parents[2] / "tests"
 WALKERS = {"bad calls of functions": "test_bad_calls.py", "bad calls of commands": "test_bad_commands.py"}
 
+WALK = "import sys, pytest; sys.exit(pytest.main(sys.argv[1:]))"
+"""Not ``python -m pytest``: commands name themselves as they were started."""
+
 
 def run() -> list[Tally]:
     """Run both walkers with all that `make fuzz` draws."""
@@ -23,7 +26,7 @@ def run() -> list[Tally]:
 def walked(fault: str, file: Path) -> Tally:
     """Run a walker in a process of its own; every test of it that fails is a failure."""
     tally = Tally(fault)
-    asked = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", counting.__name__, str(file)]
+    asked = [sys.executable, "-c", WALK, "-q", "-p", "no:cacheprovider", "-p", counting.__name__, str(file)]
     environment = {**os.environ, "FAIRFRONT_DRAWS": "fuzz"}
     said = subprocess.run(asked, env=environment, capture_output=True, text=True, check=False, cwd=TESTS.parent)
     made = re.search(rf"^{counting.SAID}(\d+)", said.stdout, re.MULTILINE)
