@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -349,6 +350,22 @@ def test_a_record_that_was_added_without_the_key_is_named(made: Path, keys: Path
     for name, data_before in before.items():
         (run / name).write_bytes(data_before)
     assert "does not cover decisions/0003.json" in signature(run, data, keys / "ours.pub").found
+
+
+def test_a_damaged_signature_is_not_one(made: Path, keys: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    ff.load(made / "run").save(run, sign=keys / "ours.pem")
+    whole = (run / SIGNATURE).read_bytes()
+    for damaged in (bytes([whole[0] ^ 1]) + whole[1:], whole[:-1], b"", whole + b"\n"):
+        (run / SIGNATURE).write_bytes(damaged)
+        assert not signature(run, made / "loans.csv", keys / "ours.pub").same
+
+
+def test_the_extra_is_named_before_any_work(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.serialization", None)
+    done = fairfront("select", made / "run", "--id", 1, "--sign", tmp_path / "key.pem", "-o", tmp_path / "no")
+    assert done.returncode == 2
+    assert "fairfront[sign]" in done.stderr
 
 
 def test_keys_that_cannot_be_used_are_refused_before_any_work(made: Path, keys: Path, tmp_path: Path) -> None:

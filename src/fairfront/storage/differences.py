@@ -7,10 +7,8 @@ themselves where they stand in JSON), or of 1 where that is larger; all else mus
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
-import zipfile
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .checksums import found_in
+from .checksums import digest_of, found_in
 from .documents import read_json
-from .foreign import SUFFIX
 
 SHOWN = 60
 NOTHING = "nothing"
@@ -70,13 +67,10 @@ def _in_file(name: str, one: Path, two: Path, tolerance: float, free: Collection
         yield from _in_json(name, one, two, tolerance, free)
     elif kind == ".npz":
         yield from _in_arrays(name, one, two, tolerance)
-    elif kind == SUFFIX:
-        for field, a, b in _leaves("", _estimator(one), _estimator(two), 0.0):
-            yield Difference(name, field, _shown(a), _shown(b))
     elif kind == ".md":
         yield from _in_text(name, one, two)
     else:
-        yield Difference(name, "bytes", _size(one), _size(two))
+        yield Difference(name, "bytes", _bytes(one), _bytes(two))
 
 
 def _in_json(name: str, one: Path, two: Path, tolerance: float, free: Collection[str]) -> Iterator[Difference]:
@@ -90,24 +84,7 @@ def _in_json(name: str, one: Path, two: Path, tolerance: float, free: Collection
         field, a, b = several[0]
         yield Difference(name, field, _shown(a), _shown(b), len(several))
     if trees[0] == trees[1] and not groups and not tolerance:
-        yield Difference(name, "spelling", _size(one), _size(two))
-
-
-def _estimator(path: Path) -> Any:
-    """Return the tree of an estimator's file, arrays by their checksum, without the places in memory of its writer."""
-    with zipfile.ZipFile(path) as archive:
-        return _plain(json.loads(archive.read("schema.json")), archive)
-
-
-def _plain(tree: Any, archive: zipfile.ZipFile) -> Any:
-    if isinstance(tree, list):
-        return [_plain(each, archive) for each in tree]
-    if not isinstance(tree, dict):
-        return tree
-    found = {key: _plain(value, archive) for key, value in tree.items() if key != "__id__"}
-    if isinstance(found.get("file"), str) and found["file"] in archive.namelist():
-        found["file"] = hashlib.sha256(archive.read(found["file"])).hexdigest()
-    return found
+        yield Difference(name, "spelling", _bytes(one), _bytes(two))
 
 
 def _without_seals(tree: Any) -> Any:
@@ -164,7 +141,7 @@ def _in_arrays(name: str, one: Path, two: Path, tolerance: float) -> Iterator[Di
         if there is not None:
             yield there
     if not some and not tolerance:
-        yield Difference(name, "spelling", _size(one), _size(two))
+        yield Difference(name, "spelling", _bytes(one), _bytes(two))
 
 
 def _arrays(path: Path) -> dict[str, NDArray[Any]]:
@@ -210,11 +187,11 @@ def _in_text(name: str, one: Path, two: Path) -> Iterator[Difference]:
         a, b = (_shown(each[other[0] - 1]) for each in lines)
         yield Difference(name, f"line {other[0]}", a, b, len(other))
     else:
-        yield Difference(name, "spelling", _size(one), _size(two))
+        yield Difference(name, "spelling", _bytes(one), _bytes(two))
 
 
-def _size(path: Path) -> str:
-    return f"{path.stat().st_size} bytes"
+def _bytes(path: Path) -> str:
+    return f"{path.stat().st_size} bytes with sha256 {digest_of(path)[:12]}"
 
 
 def _shown(value: Any) -> str:
