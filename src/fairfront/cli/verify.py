@@ -28,7 +28,7 @@ def verify(
     ],
     data: Annotated[
         Path | None,
-        typer.Option(help="The run's file, for a model that was selected with --small 0.", callback=checked),
+        typer.Option(help="The run's file, for a model of --small 0 or of a point that was removed.", callback=checked),
     ] = None,
     key: Annotated[
         Path | None, typer.Option(help="PEM file of the public key that must have signed it.", callback=checked)

@@ -44,31 +44,29 @@ def remade(run: Run, data: Any, progress: Any) -> Run:
 
 def write_replica(run: Run, again: Run, data: Any, home: Path) -> Path:
     """Write a run that was traced again, with the stages and the records that the stored one has; return its folder."""
-    kept = [*(each["kept"] for each in run.manifest.get("earlier", ())), run.manifest.get("kept_ids", "all")]
-    if kept[0] != "all":
-        raise InputError(f"the manifest's first stage kept {kept[0]}, expected all points; it was edited: trace again.")
-    states = [_written(again, home / "0")]
-    for n, ids in enumerate(kept[1:], start=1):
-        before = states[-1]
-        smaller = ids != kept[n - 1]
-        state = (
-            pruned(before, ids) if smaller else replace(before, manifest=with_earlier(before.manifest, before.checksum))
-        )
-        states.append(_written(state, home / str(n)))
+    states = states_of(run, again, home)
     records = _records(run, states, data)
     if not records:
         return home / str(len(states) - 1)
     return replace(states[-1], decisions=records).save(home / "records")
 
 
+def states_of(run: Run, again: Run, home: Path) -> list[Run]:
+    """Return a run that was traced again as it was before each time that points were removed, and as it is now."""
+    kept = [*(each["kept"] for each in run.manifest.get("earlier", ())), run.manifest.get("kept_ids", "all")]
+    if kept[0] != "all":
+        raise InputError(f"the manifest's first stage kept {kept[0]}, expected all points; it was edited: trace again.")
+    states = [_written(again, home / "0")]
+    for n, ids in enumerate(kept[1:], start=1):
+        before = states[-1]
+        noted = replace(before, manifest=with_earlier(before.manifest, before.checksum))
+        states.append(_written(noted if ids == kept[n - 1] else pruned(before, ids), home / str(n)))
+    return states
+
+
 def _written(run: Run, folder: Path) -> Run:
     """Write a run and read it, as the one that is compared was; its own types of estimators need no confirmation."""
     run.save(folder)
-    return read(folder)
-
-
-def read(folder: Path) -> Run:
-    """Read a run that was written a moment ago."""
     types = untrusted_types(folder) if any(folder.rglob(f"*{SUFFIX}")) else ()
     return read_run(folder, types)
 

@@ -20,7 +20,7 @@ from .loading import load
 from .manifest import versions
 from .model import ONNX, TableModel
 from .records import stages
-from .replica import decided_again, remade, write_replica
+from .replica import decided_again, remade, states_of, write_replica
 from .run import Run
 
 TOLERANCE = 1e-6
@@ -76,14 +76,15 @@ def verify_run(run: Run, data: Any, progress: Any = "auto", key: Any = None) -> 
 def verify_model(path: Any, run: Run, data: Any = None, key: Any = None, trusted: Sequence[str] = ()) -> list[Check]:
     """Make a model again from the run that it was chosen from and compare every file, card and record included.
 
-    Nothing is refitted: that the run itself is right is what `verify_run` shows.
+    That the run itself is right is what `verify_run` shows. Nothing is refitted, but where points were removed from the
+    run since and data are given.
 
     Parameters
     ----------
     path : path
         The folder of the model.
     data : path or data frame
-        The rows of the run, for a model that was chosen by exact counts.
+        The rows of the run, for a model that was chosen by exact counts or whose point was removed from the run since.
     key : path
         PEM file of the public key that must have signed the model.
     trusted : sequence of str
@@ -96,7 +97,7 @@ def verify_model(path: Any, run: Run, data: Any = None, key: Any = None, trusted
         raise InputError(f"{folder} has no decision record, expected a model written by fairfront select.")
     record, recorded = _record_of(run, given)
     with TemporaryDirectory(prefix="fairfront-") as home:
-        again = _model_again(run, record, data)
+        again = _model_again(_state(run, record, data, Path(home)), record, data)
         new = Path(home) / "model"
         again.save(new, onnx=(folder / ONNX).exists())
         free = () if run.manifest.get("fairfront") == __version__ else (WRITER,)
@@ -153,15 +154,23 @@ def _record_of(run: Run, given: Mapping[str, Any]) -> tuple[Mapping[str, Any], C
     return given, Check("record", False, found)
 
 
-def _model_again(run: Run, record: Mapping[str, Any], data: Any) -> TableModel:
-    """Return the model of a record with the card and the manifest that it was written with."""
+def _state(run: Run, record: Mapping[str, Any], data: Any, home: Path) -> Run:
+    """Return a run as it was when a record was made; traced again if points were removed since and rows are given."""
     place = stages(run.manifest, str(run.checksum)).index(record["run"])
-    state = replace(
-        run,
-        decisions=run.decisions[: record["opened"] - 1],
-        manifest=_manifest_at(run, place, record),
-        checksum=record["run"],
-    )
+    if data is not None and place < len(run.manifest.get("earlier", ())):
+        state = states_of(run, remade(run, data, False), home)[place]
+    else:
+        state = replace(run, manifest=_manifest_at(run, place, record))
+    if record["id"] not in state.frontier.ids.tolist():
+        raise InputError(
+            f"the run has no point {record['id']} any more, because --keep chosen removed it; add --data FILE to trace "
+            "it again."
+        )
+    return replace(state, decisions=run.decisions[: record["opened"] - 1], checksum=record["run"])
+
+
+def _model_again(state: Run, record: Mapping[str, Any], data: Any) -> TableModel:
+    """Return the model of a record with the card and the manifest that it was written with."""
     decision = Decision(**{**record, **{name: tuple(record[name]) for name in ("candidates", "notes", "footnotes")}})
     judged = state
     if not record["small"]:
