@@ -269,6 +269,21 @@ def test_a_model_without_a_record_in_the_run_is_told(copy: Path) -> None:
     found = verify_model(copy / "python", ff.load(copy / "run"))
     assert [check.what for check in found if check.same is False] == ["record"]
     assert fairfront("verify", copy / "python", copy / "run").returncode == 3
+    for change in (
+        {"candidates": [3]},
+        {"notes": 3},
+        {"rule": []},
+        {"id": "x"},
+        {"run": None},
+        {"small": 0, "rule": {}},
+    ):
+        shutil.copytree(copy / "python", copy / "forged")
+        edit_json(copy / "forged" / "decision.json", lambda found, change=change: found.update(change))
+        reseal(copy / "forged")
+        words = ("--data", copy / "loans.csv") if "small" in change else ()
+        done = fairfront("verify", copy / "forged", copy / "run", *words)
+        assert done.returncode == 2, (change, done.stdout, done.stderr)
+        shutil.rmtree(copy / "forged")
     run = ff.load(copy / "run")
     run.frontier.save(copy / "frontier")
     assert "expected a run or a model" in fairfront("verify", copy / "frontier", copy / "loans.csv").stderr

@@ -97,7 +97,14 @@ def verify_model(path: Any, run: Run, data: Any = None, key: Any = None, trusted
         raise InputError(f"{folder} has no decision record, expected a model written by fairfront select.")
     record, recorded = _record_of(run, given)
     with TemporaryDirectory(prefix="fairfront-") as home:
-        again = _model_again(_state(run, record, data, Path(home)), record, data)
+        try:
+            again = _model_again(_state(run, record, data, Path(home)), record, data)
+        except InputError:
+            raise
+        except (TypeError, ValueError, LookupError, AttributeError) as error:  # a record that only the model has
+            raise InputError(
+                f"{folder} has a decision record that cannot be followed ({error}); it was edited."
+            ) from error
         new = Path(home) / "model"
         again.save(new, onnx=(folder / ONNX).exists())
         free = () if run.manifest.get("fairfront") == __version__ else (WRITER,)
