@@ -103,7 +103,7 @@ def verify_model(path: Any, run: Run, data: Any = None, key: Any = None, trusted
             raise
         except (TypeError, ValueError, LookupError, AttributeError) as error:  # a record that only the model has
             raise InputError(
-                f"{folder} has a decision record that cannot be followed ({error}); it was edited."
+                f"{folder} has a decision record that was edited, for it cannot be followed ({error})."
             ) from error
         new = Path(home) / "model"
         again.save(new, onnx=(folder / ONNX).exists())
