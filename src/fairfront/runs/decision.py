@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..exceptions import InputError
 from ..frontier.evaluating import GAPS
 from ..measures.disclosure import LIMIT
 from ..measures.figures import larger_is_better
@@ -114,15 +113,6 @@ def _spelt(value: Any) -> Any:
     return [_spelt(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
-def _words(name: str, given: Any) -> str:
-    """Return a person's words, or say why they cannot be written."""
-    try:
-        given.encode("utf-8")
-    except (AttributeError, UnicodeEncodeError):
-        raise InputError(f"{name} is {given!r}, expected text in UTF-8.") from None
-    return str(given)
-
-
 def candidates(run: Run, id: int) -> tuple[dict[str, Any], ...]:
     """Return the options that were listed, and the chosen one, with their figures on validation."""
     shown = run.shown
@@ -139,8 +129,8 @@ def decided(run: Run, id: int, rule: Mapping[str, Any], reason: str, by: str) ->
     return Decision(
         id=id,
         rule=given,
-        reason=_words("reason", reason),
-        by=_words("by", by),
+        reason=reason,
+        by=by,
         at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         opened=1 + len(run.decisions),
         points=len(run.frontier),

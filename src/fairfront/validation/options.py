@@ -109,8 +109,8 @@ def check_progress(value: Any) -> Any:
 
 
 def check_text(value: Any, what: str, expected: str = "a text") -> str:
-    """Return a text."""
-    if not isinstance(value, str):
+    """Return a text that files can hold: half of a pair of surrogates is no character."""
+    if not isinstance(value, str) or any("\ud800" <= each <= "\udfff" for each in value):
         raise refuse(what, value, expected)
     return value
 
