@@ -392,7 +392,7 @@ def test_keys_that_cannot_be_used_are_refused_before_any_work(made: Path, keys: 
     (tmp_path / "empty.pem").write_text("")
     for key, words in (
         (tmp_path / "none.pem", "cannot be read"),
-        (tmp_path, "cannot be read"),
+        (tmp_path, "is not a regular file"),
         (tmp_path / "empty.pem", "is not a private key"),
         (keys / "ours.pub", "is not a private key"),
         (keys / "other.pem", "of another kind"),
