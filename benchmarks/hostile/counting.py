@@ -1,7 +1,8 @@
-"""A plugin of pytest that counts the bad calls of a walker, which makes each through its function ``fault(s)``."""
+"""A plugin of pytest that counts the bad calls of a walker, which makes each through its function ``faults``."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -21,9 +22,10 @@ def counted(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def pytest_collection_finish(session: Any) -> None:
     """Count from now on."""
-    for module in {item.module for item in session.items}:
-        for name in {"fault", "faults"} & set(vars(module)):
-            setattr(module, name, counted(getattr(module, name)))
+    helpers = [module for name, module in sys.modules.items() if name.endswith("_for_tests")]
+    for module in (*{item.module for item in session.items}, *helpers):
+        if "faults" in vars(module):
+            module.faults = counted(module.faults)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
