@@ -109,8 +109,6 @@ def _check_place(target: Path, resume: bool) -> None:
     check_new_file(target, overwrite=True)
     if not os.access(target.parent, os.W_OK):
         raise InputError(f"{target.parent} is read-only or not yours, expected one for the checkpoint; choose another.")
-    if target.exists() and not target.is_file():
-        raise InputError(f"{target} is not a regular file, expected one for the checkpoint; choose another name.")
     if target.exists() and not resume:
         raise InputError(
             f"{target} exists already, expected a new checkpoint; go on from it with resume=True (--resume on the "
