@@ -61,6 +61,11 @@ def test_figures_of_problems_are_those_that_are_stated() -> None:
         assert found["misstated"] == 0
 
 
+@pytest.mark.parametrize("seed", [1137, 1161])
+def test_caps_that_a_constant_meets_are_not_said_to_be_the_smallest(seed: int) -> None:
+    assert certificates.judged(seed)["untrue_floors"] == 0
+
+
 def test_jobs_end_as_they_should() -> None:
     def refuse() -> None:
         raise InputError("x is 3, expected 4.")

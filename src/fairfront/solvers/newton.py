@@ -152,8 +152,10 @@ def approach(solver: KnotSolver, inside: Knot, row: Array) -> Knot:
         if best.certified and best.status.solved and best is not inside:
             break
     wide = float((room / solver.row_unit[: len(room)]).max())
-    lower = any((least - solver.excess(at, row, room)) * wide > NOTHING for at in _constants(solver, best.at))
-    return replace(best, status=Status.STALLED if lower else Status.FLOOR)
+    flat = min(solver.excess(at, row, room) for at in _constants(solver, best.at))
+    if flat == 0.0 and least * wide <= NOTHING:  # the caps are met but for nothing, and smaller ones can be
+        return best
+    return replace(best, status=Status.STALLED if (least - flat) * wide > NOTHING else Status.FLOOR)
 
 
 def _constants(solver: KnotSolver, at: Iterate) -> list[Iterate]:
