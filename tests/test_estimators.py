@@ -201,3 +201,13 @@ def test_frontier_classifier_chooses_on_held_out_rows(data) -> None:
     assert (stock.predict(X) == model.predict(X)).all()
     plain = model.use(0).predict(X)
     assert (model.frontier_.select(id=0).predict(X) == plain).all()
+
+
+@pytest.mark.parametrize("kind", [ff.FrontierClassifier, ff.ParetoFairClassifier])
+def test_a_random_state_is_taken_as_in_scikit_learn(kind) -> None:
+    rng = np.random.default_rng(0)
+    X, group = rng.normal(size=(200, 3)), rng.choice(["a", "b"], 200)
+    y = (X[:, 0] + rng.normal(size=200) > 0).astype(int)
+    given = kind(random_state=np.random.RandomState(3)), kind(random_state=np.random.RandomState(3))
+    one, other = (each.fit(X, y, sensitive_features=group).predict_proba(X) for each in given)
+    np.testing.assert_array_equal(one, other)

@@ -163,7 +163,7 @@ def test_rules_in_the_shell(file: Path, tmp_path: Path) -> None:
         assert said in done.stderr
     for rule, said in (
         (("--approval-rate", "1.2"), "--approval-rate is 1.2"),
-        (("--cutoff", "0.5", "--approval-rate", "0.8"), "cutoff and approval_rate were given"),
+        (("--cutoff", "0.5", "--approval-rate", "0.8"), "--cutoff and --approval-rate were given"),
         (("--costs", "5"), "expected two numbers"),
     ):
         done = fairfront("trace", file, *options, *rule, "-o", tmp_path / "no")

@@ -48,7 +48,8 @@ class FairLinearModel(BaseEstimator):  # type: ignore[misc]
     def _check_options(self) -> None:
         """Refuse parameters that nothing else checks before rows are looked at."""
         given = self.get_params(deep=False)
-        check_seed(given["random_state"])
+        if not isinstance(given["random_state"], np.random.RandomState):
+            check_seed(given["random_state"])
         check_flag(given["fit_intercept"], "fit_intercept")
         check_flag(given.get("posteriors", False), "posteriors")
         check_share(given.get("validation_fraction", 0.0), "validation_fraction", zero=True)
@@ -115,6 +116,11 @@ class FairLinearModel(BaseEstimator):  # type: ignore[misc]
             **self._known(sensitive_features, sample_weight),
         )
 
+    def _seed(self) -> int | None:
+        """Return the seed of a fit; a RandomState gives another one each time, as in scikit-learn."""
+        given = self.random_state
+        return int(given.randint(2**31 - 1)) if isinstance(given, np.random.RandomState) else given
+
     def _weighted_fits(
         self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, drive: Any, **more: Any
     ) -> EstimatorProblem:
@@ -126,7 +132,7 @@ class FairLinearModel(BaseEstimator):  # type: ignore[misc]
             drive=drive,
             cv=self.cv,
             n_jobs=self.n_jobs,
-            random_state=self.random_state,
+            random_state=self._seed(),
             posteriors=getattr(self, "posteriors", False),  # regressors have none
             **self._known(sensitive_features, sample_weight),
             **more,

@@ -77,7 +77,7 @@ class _FrontierFit(FairLinearModel):
             path=self.path,
             preferences=self.preferences,
             n_points=self.n_points,
-            random_state=self.random_state,
+            random_state=self._seed(),
             progress=False,
         )
 
@@ -98,7 +98,7 @@ class _FrontierFit(FairLinearModel):
         train, held = train_test_split(
             everything,
             test_size=self.validation_fraction,
-            random_state=self.random_state,
+            random_state=self._seed(),
             stratify=strata if (np.unique(strata, return_counts=True)[1] > 1).all() else None,
         )
         return np.sort(train), np.sort(held)

@@ -212,7 +212,7 @@ def _fit_point(estimator: Any, setup: Setup) -> None:
         estimator.solver,
         preferences=estimator.preference,
         max_gap=estimator.max_loss_gap,
-        random_state=estimator.random_state,
+        random_state=estimator._seed(),
     )
     problem = setup.problem
     W = outcome.W[0]
