@@ -24,9 +24,8 @@ def test_hostile_names_are_shown_as_text(visit: Any, tmp_path: Path) -> None:
     assert isinstance(points, LinearPoints)
     names = tuple(f"{HOSTILE}{j}'\"" for j in range(points.n_features))
     hostile = replace(front, points=replace(points, feature_names=names))
-    path = write_explorer(
-        hostile, tmp_path / "page.html", X=X, y=y, sensitive_features=groups, title=HOSTILE, command=HOSTILE
-    )
+    known: dict[str, Any] = {"X": X, "y": y, "sensitive_features": groups}
+    path = write_explorer(hostile, tmp_path / "page.html", **known, title=HOSTILE, command=f"{HOSTILE} {{id}}")
     found = visit(path)
     assert found.page.evaluate("window.hacked") is None
     assert found.page.locator("img").count() == 0

@@ -171,8 +171,8 @@ def test_starts_at_the_minimum_of_one_function(x0: float) -> None:
 
 TWO = [lambda w: w @ w, lambda w: (w - 1.0) @ (w - 1.0)]
 BAD: dict[str, tuple[dict[str, Any], str]] = {
-    "empty x0": ({"x0": []}, r"x0 has shape \(0,\) or is not finite, expected at least one"),
-    "NaN in x0": ({"x0": [1.0, np.nan]}, r"x0 has shape \(2,\) or is not finite, expected at least one finite"),
+    "empty x0": ({"x0": []}, r"x0 has shape \(0,\) or is not finite, expected \(d,\): at least one"),
+    "NaN in x0": ({"x0": [1.0, np.nan]}, r"x0 has shape \(2,\) or is not finite, expected \(d,\): at least one finite"),
     "no number": ({"functions": 3}, "functions is 3, expected a callable or a sequence of callables"),
     "one objective": ({"functions": TWO[:1]}, "minimize got 1 objective, expected 2 or more; use scipy"),
     "NaN at x0": ({"functions": lambda w: [np.nan, 1.0]}, r"functions give \[nan  1.\] at x0"),
