@@ -236,3 +236,18 @@ def test_a_folder_without_a_list_is_told(copy: Path) -> None:
         (copy / name / CHECKSUMS).unlink()
         with pytest.raises(ff.InputError, match="has no SHA256SUMS, expected the list"):
             ff.load(copy / name)
+
+
+def test_nothing_is_written_into_a_run(copy: Path) -> None:
+    run = ff.load(copy / "run")
+    model, before = run.select(id=0), files(copy)
+    for write in (
+        lambda: model.save(copy / "run" / "model"),
+        lambda: run.to_html(copy / "run" / "page.html"),
+        lambda: run.frontier.save(copy / "run" / "decisions" / "front"),
+    ):
+        with pytest.raises(
+            ff.InputError, match="which fairfront wrote and checks as a whole, expected a place outside"
+        ):
+            write()
+    assert files(copy) == before

@@ -106,11 +106,11 @@ def test_only_predictions_are_replaced(model: TableModel, table: pd.DataFrame, t
     with pytest.raises(ff.InputError, match="exists already"):
         predict_file(model, table, out)
     predict_file(model, table, out, keep=["lsat"], overwrite=True)
-    for text in ("name,age\nA,5\n", "dear diary", "\x00\x01"):
-        (tmp_path / "notes").write_text(text)
+    for text in ("name,age\nA,5\n", "dear diary", "\x00\x01", "prediction,notes\n1,mine\n", "a,prediction\r1,2\r"):
+        (tmp_path / "notes").write_bytes(text.encode())
         with pytest.raises(ff.InputError, match="is not a file that fairfront writes under such a name, and stays"):
             predict_file(model, table, tmp_path / "notes", overwrite=True)
-        assert (tmp_path / "notes").read_text() == text
+        assert (tmp_path / "notes").read_bytes() == text.encode()
     with pytest.raises(ff.InputError, match="make it first"):
         predict_file(model, table, tmp_path / "none" / "out.csv")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["notes", "out.csv"]

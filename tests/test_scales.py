@@ -267,3 +267,33 @@ def test_what_is_not_finite_is_never_returned(solver, loss: str, call: str) -> N
             outcome = ff.solve(ff.linear_problem(X, y, **given), solver, random_state=0)
             found = (outcome.W, outcome.L, outcome.objectives)
         assert all(np.isfinite(each).all() for each in found)
+
+
+def test_scores_that_the_users_units_cannot_hold_are_not_certified() -> None:
+    """Two columns that differ by 1e-9 at an offset of 1e7: coefficients are so large that X @ coef loses its digits."""
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(160, 3))
+    Z[:, 1] = Z[:, 0] + 1e-9 * rng.normal(size=160)
+    y = ((Z[:, 1] - Z[:, 0]) / 1e-9 + Z[:, 2] + rng.logistic(size=160) > 0).astype(int)
+    group = rng.choice(["a", "b"], 160)
+    with pytest.warns(ff.FairfrontWarning, match="scores computed from the coefficients may be off by up to"):
+        front = ff.trace(Z + 5e6, y, sensitive_features=group, notion="group_loss", ridge=0.0, n_points=2)
+    assert not front.certified.any()
+
+
+def test_a_loose_tolerance_gives_no_loose_certificate() -> None:
+    rng = np.random.default_rng(1)
+    X, group = rng.normal(size=(200, 3)), rng.choice(["a", "b"], 200)
+    y = (X[:, 0] + rng.logistic(size=200) > 0).astype(int)
+    front = ff.trace(X, y, sensitive_features=group, n_points=4, solver=ff.Newton(tol=0.05))
+    assert (front.kkt[front.certified] <= 1e-7).all()
+
+
+def test_points_past_zero_are_not_certified() -> None:
+    rng = np.random.default_rng(1)
+    X, group = rng.normal(size=(300, 3)), rng.choice(["a", "b"], 300)
+    y = (X[:, 0] + (group == "a") + rng.logistic(size=300) > 0).astype(int)
+    front = ff.trace(X, y, sensitive_features=group, n_points=4, solver=ff.Newton(overshoot=1.0))
+    past = np.array([status is ff.Status.PAST for status in front.status])
+    assert past.any()
+    assert not front.certified[past].any()

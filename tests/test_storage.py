@@ -268,10 +268,16 @@ def test_threads_that_write_the_same_folder_do_not_remove_each_others_work(tmp_p
 
 
 def test_a_file_that_only_looks_left_over_stays(tmp_path) -> None:
-    for name in (".run.partially-1-1", "run.partial-1-1", ".runs.partial-1-1"):
+    for name in (
+        ".run.partially-1-1",
+        "run.partial-1-1",
+        ".runs.partial-1-1",
+        ".run.partial-notes",
+        ".run.replaced-old",
+    ):
         (tmp_path / name).write_text("dear")
     remove_leftovers(tmp_path / "run")
-    assert len(names(tmp_path)) == 3
+    assert len(names(tmp_path)) == 5
 
 
 def test_a_folder_is_read_from_one_state(tmp_path) -> None:

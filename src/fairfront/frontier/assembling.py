@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..exceptions import FairfrontWarning
 from ..objectives import Algebra, Array
+from ..objectives.losses import Squared
 from ..pareto import nondominated
 from ..problems import LinearProblem, Setup
 from ..problems.units import check_finite
@@ -18,6 +21,8 @@ from .facts import Facts
 from .frontier import Frontier
 from .points import LinearPoints
 
+ROUGH = 1e-4
+"""How far scores may be off without a word; values, as a share of their standard deviation."""
 STATED = 1e-6
 """How much of the loss the users' units may cost a certified point: an intercept next to large offsets loses digits."""
 
@@ -51,7 +56,7 @@ def assemble_knots(setup: Setup, solver: Newton, knots: list[Knot], path: Path =
     kept = _distinct(axes, np.ones(len(W), dtype=bool), len(W), asked)
     kept = kept[np.lexsort((kept, axes[kept, 0], past[kept]))]
     pi = np.array([np.full(algebra.m, np.nan) if knot.pi is None else knot.pi for knot in knots])[kept]
-    sure = _stated(algebra, L, knots)[kept]
+    sure = _stated(setup.problem, W, L, knots)[kept]
     raw = np.stack([knot.at.multipliers[: len(algebra.b)] for knot in knots])[kept]
     multipliers, names = _named(algebra, raw)
     return _frontier(
@@ -59,23 +64,44 @@ def assemble_knots(setup: Setup, solver: Newton, knots: list[Knot], path: Path =
         solver,
         W[kept],
         L[kept],
-        tuple(knots[i].status for i in kept),
+        tuple(_status(knots[i].status, known) for i, known in zip(kept, sure, strict=True)),
         pi,
         np.array([knots[i].at.kkt for i in kept]),
-        np.array([knots[i].certified for i in kept]) & sure,
+        np.array([knots[i].certified for i in kept]) & sure & ~past[kept],
         multipliers,
         names,
         path,
     )
 
 
-def _stated(algebra: Algebra, L: Array, knots: list[Knot]) -> NDArray[np.bool_]:
-    """Tell which points have the loss and the gaps that were solved for when their weights are in the users' units."""
-    solved = np.stack([knot.at.L for knot in knots])
+def _status(found: Status, stated: bool) -> Status:
+    """Return the status of a point; a gap that the users' units do not keep is not the smallest one."""
+    return Status.STALLED if found is Status.FLOOR and not stated else found
+
+
+def _stated(problem: LinearProblem, W: Array, L: Array, knots: list[Knot]) -> NDArray[np.bool_]:
+    """Tell which points have the loss and the gaps that were solved for when their weights are in the users' units.
+
+    Scores that are computed there must not be off by more, either: X @ coef + intercept loses digits to large values.
+    """
+    algebra, solved = problem.algebra, np.stack([knot.at.L for knot in knots])
     size = STATED * np.abs(algebra.loss(solved))
     lost = np.abs(algebra.loss(L) - algebra.loss(solved))
     wider = (algebra.violation(algebra.gaps(L)) - algebra.violation(algebra.gaps(solved))).max(axis=1, initial=0.0)
-    return np.asarray((lost <= size) & (wider <= size))
+    squared = isinstance(problem.loss, Squared)
+    rough = 0.5 * problem.target_variance() if squared else 1.0
+    loss = np.maximum(np.abs(algebra.loss(solved)), 1e-6 * rough)
+    pull = np.sqrt(2.0 * loss) if squared else loss  # what a score may be off for that loss
+    off = np.zeros(len(W)) if problem.frame is None else problem.frame.rounding(W).max(axis=1)
+    if (off > ROUGH * (np.sqrt(2.0 * rough) if squared else 1.0)).any():
+        warnings.warn(
+            f"scores computed from the coefficients may be off by up to {off.max():.2g}, so that stated losses and "
+            "gaps are not exactly those of the models: columns are nearly collinear next to large values; subtract "
+            "each column's mean, drop one of the columns, or give a ridge.",
+            FairfrontWarning,
+            stacklevel=2,
+        )
+    return np.asarray((lost <= size) & (wider <= size) & (off <= STATED * pull))
 
 
 def _named(algebra: Algebra, pairs: Array) -> tuple[Array, tuple[str, ...]]:

@@ -91,6 +91,8 @@ def canonical(X: Any) -> Any:
 class Frame:
     """Shift and scale of every column, the intercept (0 and 1) included, (d,); ``factor`` is 1 / scale.
 
+    ``size`` is the largest value of a column in the users' units, which says how well scores are known there.
+
     The factor of a constant column next to an intercept is 0: its weight is of no use, and stays what it is.
     """
 
@@ -98,13 +100,14 @@ class Frame:
     scale: Array
     factor: Array
     intercept: bool
+    size: Array
     turn: Turn | None = None
 
     @classmethod
     def plain(cls, columns: int, intercept: bool) -> Frame:
         """Return the frame that leaves columns as they are."""
         one = np.ones(columns + intercept)
-        return cls(0.0 * one, one, one, intercept)
+        return cls(0.0 * one, one, one, intercept, 0.0 * one)
 
     @classmethod
     def of(cls, seen: Moments, intercept: bool) -> Frame:
@@ -121,7 +124,9 @@ class Frame:
         shift = np.where((seen.stored == seen.n) & intercept, shift, 0.0)
         factor = np.where(constant, 0.0, 1.0 / scale)
         end = [1.0] * intercept
-        return cls(np.append(shift, [0.0] * intercept), np.append(scale, end), np.append(factor, end), intercept)
+        size = np.append(np.maximum(np.abs(seen.low), np.abs(seen.high)), end)
+        none = [0.0] * intercept
+        return cls(np.append(shift, none), np.append(scale, end), np.append(factor, end), intercept, size)
 
     def turned(self, X: NDArray[Any]) -> Frame:
         """Return the frame in which no columns nearly depend on each other; for problems without a ridge only."""
@@ -146,6 +151,10 @@ class Frame:
         found = self.scale**-2.0 if self.turn is None else np.ones_like(self.scale)
         found[-1] *= not self.intercept
         return found
+
+    def rounding(self, W: Array) -> Array:
+        """Return how far the score of a row may be off that is computed from weights (..., d) in the users' units."""
+        return np.asarray(np.finfo(float).eps * (np.abs(W) @ self.size))
 
     def squares(self, seen: Moments) -> Array:
         """Return the sums of squares of the framed columns."""

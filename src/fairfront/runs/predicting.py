@@ -73,9 +73,14 @@ def _open(output: Path, overwrite: bool) -> AbstractContextManager[IO[str]]:
 
 
 def _is_predictions(head: bytes) -> bool:
-    """Tell whether a file begins as predictions do: with a line of names, one of them ``prediction``."""
+    """Tell whether a file begins as predictions do: with names of which ``prediction`` and scores are the last."""
     first = head.decode("utf-8", errors="replace").partition("\n")[0]
-    return "prediction" in next(csv.reader([first]), [])
+    try:
+        names = next(csv.reader([first]), [])
+    except csv.Error:
+        return False
+    last = names[names.index("prediction") + 1 :] if "prediction" in names else [""]
+    return all(name.startswith(("probability_", "score_")) for name in last)
 
 
 def _check_free(kept: Iterable[str], found: Iterable[str]) -> None:

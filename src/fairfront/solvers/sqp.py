@@ -29,6 +29,8 @@ from .simplex import factor as factored
 from .steps import capped_step, least_distance
 
 ROUNDING = 4 * float(np.finfo(float).eps)
+PRECISE = 1e-7
+"""Largest KKT residual of a certified point, whatever the tolerance that was asked for."""
 CONVEX = 1e-9
 """How far below 0 the weight of a cell in a certified Lagrangian may be, as a share of the terms that it is the sum of:
 multipliers are not known better. The ridge has no part in it, because a penalty makes no cell convex."""
@@ -261,7 +263,7 @@ class KnotSolver:
 
     def precise(self, at: Iterate) -> bool:
         """Tell whether the residual is small enough for a certificate."""
-        return at.kkt <= max(self.tol, 1e-7)
+        return at.kkt <= PRECISE
 
     def certified(self, at: Iterate) -> bool:
         """Tell whether the point is a global optimum: it minimises a Lagrangian that is convex."""

@@ -25,7 +25,7 @@ from .documents import parse_json, read_bytes
 from .encoding import decode, encode
 from .folders import write_file
 from .packages import parts_of
-from .places import check_new_file, check_parent
+from .places import check_new_file, check_outside, check_parent
 
 KINDS = b"fairfront checkpoint "
 KIND = KINDS + b"1"
@@ -106,6 +106,7 @@ def _check_place(target: Path, resume: bool) -> None:
     if target.is_dir():
         raise InputError(f"{target} is a folder, expected the name of a file for the checkpoint; choose another name.")
     check_parent(target)
+    check_outside(target)
     check_new_file(target, overwrite=True)
     if not os.access(target.parent, os.W_OK):
         raise InputError(f"{target.parent} is read-only or not yours, expected one for the checkpoint; choose another.")

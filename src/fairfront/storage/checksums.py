@@ -16,8 +16,8 @@ from pathlib import Path
 
 from ..exceptions import InputError
 from .folders import write_file
+from .places import CHECKSUMS as CHECKSUMS
 
-CHECKSUMS = "SHA256SUMS"
 SIGNATURE = "SHA256SUMS.sig"
 LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 AGAIN = "copy the folder again or make it anew."

@@ -20,7 +20,7 @@ from ..validation import check_path
 
 PARTIAL, REPLACED = "partial", "replaced"
 NUMBER = re.compile(rf"\.(?:{PARTIAL}|{REPLACED})-(\d+)(?=-|$)")
-LEFT = re.compile(rf"\.(.+)\.(?:{PARTIAL}|{REPLACED})-\d+-\d+")
+LEFT = re.compile(rf"\.(.+)\.(?:{PARTIAL}|{REPLACED})-\d+(?:-\d+)?")
 _ours: dict[str, Path] = {}
 """What threads of this process are writing now, and the place that it is for."""
 
@@ -97,10 +97,10 @@ def restore(target: Path, left: Sequence[Path] | None = None) -> bool:
 
 def _left(target: Path) -> list[Path]:
     """Return what writers of a place have beside it."""
-    starts = tuple(f".{target.name}.{what}-" for what in (PARTIAL, REPLACED))
     try:
         with os.scandir(target.parent) as entries:
-            return [Path(entry.path) for entry in entries if entry.name.startswith(starts)]
+            named = [(LEFT.fullmatch(entry.name), Path(entry.path)) for entry in entries]
+            return [place for name, place in named if name is not None and name[1] == target.name]
     except OSError:
         return []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ class FileLock:
                 return
             _taken.discard(str(self.place))
             if self._descriptor is not None:
-                self.place.unlink(missing_ok=True)
+                _drop(self.place)
                 os.close(self._descriptor)
 
 
@@ -69,9 +70,16 @@ def _locked(place: Path) -> int | None:
             os.close(descriptor)
             if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS):
                 raise
-            place.unlink(missing_ok=True)
+            _drop(place)
             return None
         os.close(descriptor)
+
+
+def _drop(place: Path) -> None:
+    """Remove a lock, which is empty; a file of that name with anything in it is somebody's own."""
+    with suppress(OSError):
+        if not place.stat().st_size:
+            place.unlink()
 
 
 def _is_still(place: Path, descriptor: int) -> bool:

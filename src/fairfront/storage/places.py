@@ -26,6 +26,9 @@ FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 HEAD = 1 << 16
 """Bytes at the beginning of a file by which its writer knows it again."""
+CHECKSUMS = "SHA256SUMS"
+SEALED = (CHECKSUMS, "manifest.json")
+"""Files of every run and model, whose folders hold nothing else than what fairfront put into them."""
 Own = Callable[[bytes], bool]
 """Tells from the beginning of a file whether it is of the kind that a writer writes."""
 
@@ -41,6 +44,7 @@ def check_new_folder(path: Any, inventory: Inventory, overwrite: bool = False) -
     target = real(path)
     with told(target):
         check_parent(target)
+        check_outside(target)
         mode = _mode(target)
         if mode is None:
             return
@@ -57,6 +61,8 @@ def check_new_file(path: Any, overwrite: bool = False, own: Own = anything) -> N
     target = real(path)
     with told(target):
         check_parent(target)
+        if own is not anything:
+            check_outside(target)
         mode = _mode(target)
         if mode is None:
             return
@@ -75,6 +81,16 @@ def check_parent(target: Path) -> None:
     """Refuse a place in a folder that is not there."""
     if not target.parent.is_dir():
         raise InputError(_no_parent(target))
+
+
+def check_outside(target: Path) -> None:
+    """Refuse a place inside a run or a model, which would not load with a stranger in it."""
+    for folder in (target.parent, target.parent.parent):
+        if all((folder / name).is_file() for name in SEALED):
+            raise InputError(
+                f"{target} is inside {folder}, which fairfront wrote and checks as a whole, expected a place outside; "
+                "choose another folder."
+            )
 
 
 def _no_parent(target: Path) -> str:
