@@ -309,6 +309,19 @@ def test_differences_of_trees_arrays_and_text(tmp_path: Path) -> None:
     assert differences(tmp_path / "one", tmp_path / "two", free=("*:[2]", "a.json:[0]", "*:[1]"))["a.json"] == []
 
 
+def test_numbers_of_mixed_units_are_compared_each_by_itself(tmp_path: Path) -> None:
+    for name, small in (("one", 1e-6), ("two", -1e-6)):
+        (tmp_path / name).mkdir()
+        np.savez(tmp_path / name / "b.npz", factor=np.array([1e6, small]))
+        (tmp_path / name / "card.md").write_text(f"{'a long sentence about a model ' * 5}AUC {small}")
+    places = (tmp_path / "one", tmp_path / "two")
+    assert differences(*places, tolerance=1e-6)["b.npz"] == []
+    found = differences(*places, tolerance=1e-6, mixed=("b.npz",))
+    assert [each.field for each in found["b.npz"]] == ["factor[1]"]
+    assert "AUC 1e-06" in found["card.md"][0].stored
+    assert "AUC -1e-06" in found["card.md"][0].found
+
+
 @pytest.fixture(scope="module")
 def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with two pairs of keys, as openssl writes them."""

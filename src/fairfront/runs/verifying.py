@@ -21,12 +21,15 @@ from .manifest import versions
 from .model import ONNX, TableModel
 from .records import stages
 from .replica import decided_again, remade, states_of, write_replica
-from .run import Run
+from .run import ENCODER, Run
 
 TOLERANCE = 1e-6
 WRITER = "*:fairfront"
 FREE = (WRITER, "manifest.json:earlier", "*:run", "*:previous")
 """What another version may write otherwise: its own number, and checksums of its files, which loading has checked."""
+
+MIXED = (f"{ENCODER}.npz",)
+"""Means and scales of columns, each in a unit of its own."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ def verify_run(run: Run, data: Any, progress: Any = "auto", key: Any = None) -> 
     with TemporaryDirectory(prefix="fairfront-") as home:
         stored = run.path or run.save(Path(home) / "stored")
         new = write_replica(run, again, data, Path(home))
-        found = differences(stored, new, TOLERANCE if other else 0.0, FREE if other else ())
+        found = differences(stored, new, TOLERANCE if other else 0.0, FREE if other else (), MIXED)
         return [
             _signature(stored, signed),
             Check("data", sha == known, f"sha256 {short(sha)}, the manifest has {short(known)}"),

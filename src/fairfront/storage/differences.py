@@ -2,7 +2,8 @@
 
 Bytes are compared first, and equal bytes are equal. Where they are not, every field that differs is named with what the
 two folders have. With a tolerance, floating-point numbers may differ by that share of the largest of their array (of
-themselves where they stand in JSON), or of 1 where that is larger; all else must be equal.
+themselves where they stand in JSON), or of 1 where that is larger; in arrays of mixed units each by that share of
+itself; all else must be equal.
 """
 
 from __future__ import annotations
@@ -42,11 +43,12 @@ class Difference:
 
 
 def differences(
-    stored: Path, found: Path, tolerance: float = 0.0, free: Collection[str] = ()
+    stored: Path, found: Path, tolerance: float = 0.0, free: Collection[str] = (), mixed: Collection[str] = ()
 ) -> dict[str, list[Difference]]:
     """Return what differs by file, with an empty list for every file that agrees.
 
-    ``free`` are fields of JSON files that may differ, as ``file:field``, where the file may be ``*``.
+    ``free`` are fields of JSON files that may differ, as ``file:field``, where the file may be ``*``; ``mixed`` are
+    files whose arrays hold numbers of several units.
     """
     ours, theirs = found_in(stored), found_in(found)
     said: dict[str, list[Difference]] = {}
@@ -57,16 +59,19 @@ def differences(
         elif ours[name] == theirs[name]:
             said[name] = []
         else:
-            said[name] = list(_in_file(name, stored / name, found / name, tolerance, free))
+            known = (tolerance, free, name in mixed)
+            said[name] = list(_in_file(name, stored / name, found / name, *known))
     return said
 
 
-def _in_file(name: str, one: Path, two: Path, tolerance: float, free: Collection[str]) -> Iterator[Difference]:
+def _in_file(
+    name: str, one: Path, two: Path, tolerance: float, free: Collection[str], mixed: bool
+) -> Iterator[Difference]:
     kind = one.suffix
     if kind == ".json":
         yield from _in_json(name, one, two, tolerance, free)
     elif kind == ".npz":
-        yield from _in_arrays(name, one, two, tolerance)
+        yield from _in_arrays(name, one, two, tolerance, mixed)
     elif kind == ".md":
         yield from _in_text(name, one, two)
     else:
@@ -132,11 +137,11 @@ def _is_under(field: str, top: str) -> bool:
     return field == top or field.startswith((f"{top}.", f"{top}["))
 
 
-def _in_arrays(name: str, one: Path, two: Path, tolerance: float) -> Iterator[Difference]:
+def _in_arrays(name: str, one: Path, two: Path, tolerance: float, mixed: bool) -> Iterator[Difference]:
     ours, theirs = _arrays(one), _arrays(two)
     some = False
     for key in dict.fromkeys((*ours, *theirs)):
-        there = _in_array(name, key, ours.get(key), theirs.get(key), tolerance)
+        there = _in_array(name, key, ours.get(key), theirs.get(key), tolerance, mixed)
         some = some or there is not None
         if there is not None:
             yield there
@@ -150,14 +155,15 @@ def _arrays(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def _in_array(
-    name: str, key: str, one: NDArray[Any] | None, two: NDArray[Any] | None, tolerance: float
+    name: str, key: str, one: NDArray[Any] | None, two: NDArray[Any] | None, tolerance: float, mixed: bool
 ) -> Difference | None:
     if one is None or two is None or one.shape != two.shape or one.dtype != two.dtype:
         return Difference(name, key, _described(one), _described(two))
     far = ~(one == two)
     if one.dtype.kind in "fc":
         far &= ~(np.isnan(one) & np.isnan(two))
-        allowed = tolerance * max(1.0, float(np.max(np.abs(one), where=np.isfinite(one), initial=0.0)))
+        largest = max(1.0, float(np.max(np.abs(one), where=np.isfinite(one), initial=0.0)))
+        allowed = tolerance * (np.abs(one) if mixed else largest)
         with np.errstate(invalid="ignore"):
             far &= ~(np.abs(one - two) <= allowed)
     if not far.any():
@@ -184,7 +190,9 @@ def _in_text(name: str, one: Path, two: Path) -> Iterator[Difference]:
     lines = [[*each, *[NOTHING] * (long - len(each))] for each in (ours, theirs)]
     other = [n for n, (a, b) in enumerate(zip(*lines, strict=True), start=1) if a != b]
     if other:
-        a, b = (_shown(each[other[0] - 1]) for each in lines)
+        a, b = (each[other[0] - 1] for each in lines)
+        first = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+        a, b = (_shown(each[max(0, first - SHOWN // 3) :] or NOTHING) for each in (a, b))
         yield Difference(name, f"line {other[0]}", a, b, len(other))
     else:
         yield Difference(name, "spelling", _bytes(one), _bytes(two))
