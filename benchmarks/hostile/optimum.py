@@ -90,9 +90,11 @@ class Capped:
             rows = {"equal_opportunity": own, "predictive_equality": other}.get(at.notion, own + other)
             if at.kind == "multiclass" and at.notion == "equalized_odds":
                 rows = own
+        groups = [at.group == g for g in range(int(at.group.max()) + 1)]
+        groups = [group for group in groups if all((group & mask).any() for _, mask in rows)]  # others have no mean
         found = []
         for labels, mask in rows:
-            inside = np.stack([(at.group == g) & mask for g in range(int(at.group.max()) + 1)]) * weight
+            inside = np.stack([group & mask for group in groups]) * weight
             found.append(Comparison(labels, inside / inside.sum(axis=1, keepdims=True)))
         return found
 
