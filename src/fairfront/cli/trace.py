@@ -158,8 +158,9 @@ def _say_what_was_read(console: Console, prepared: Prepared) -> None:
     kinds = prepared.schema.kinds
     numbers = [name for name in prepared.features if kinds[name] == "number"]
     texts = [name for name in prepared.features if kinds[name] != "number"]
+    rows = str(prepared.n) if prepared.n == sum(prepared.sizes.values()) else f"About {prepared.n}"
     lines = [
-        f"{prepared.n} rows. Numbers: {', '.join(numbers) or 'none'}. Categories: {', '.join(texts) or 'none'}.",
+        f"{rows} rows. Numbers: {', '.join(numbers) or 'none'}. Categories: {', '.join(texts) or 'none'}.",
         f"{prepared.split_words} " + ", ".join(f"{part} {n}" for part, n in prepared.sizes.items()) + " rows.",
         *(found.sentence for found in prepared.findings),
     ]
