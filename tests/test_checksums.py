@@ -251,3 +251,12 @@ def test_nothing_is_written_into_a_run(copy: Path) -> None:
         ):
             write()
     assert files(copy) == before
+
+
+def test_records_are_not_replaced(copy: Path) -> None:
+    run, before = ff.load(copy / "run"), files(copy)
+    with pytest.raises(ff.InputError, match="which replacing it would lose"):
+        replace(run, decisions=()).save(copy / "run", overwrite=True)
+    assert files(copy) == before
+    run.save(copy / "run", overwrite=True)
+    assert len(ff.load(copy / "run").decisions) == 2

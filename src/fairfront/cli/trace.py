@@ -95,6 +95,7 @@ def trace(
     from ..runs import Settings
     from ..runs.inventories import RUN
     from ..runs.preparing import prepare
+    from ..runs.records import check_kept
     from ..runs.settings import as_costs, parse_attributes
     from ..runs.tracing_tables import run_of
     from ..storage.checkpoints import check_checkpoint
@@ -104,6 +105,7 @@ def trace(
     from .showing import options_json, print_compared, print_next, print_options
 
     check_new_folder(output, RUN, overwrite)
+    check_kept(output, 0, sign)
     check_checkpoint(checkpoint, resume)
     key = None if sign is None else private_key(sign)
     names, proxies, references = parse_attributes(groups, group_probabilities, "--")

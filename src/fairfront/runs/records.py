@@ -99,6 +99,18 @@ def check_recordable(run: Run, key: Any = None) -> None:
         )
 
 
+def check_kept(path: Any, records: int, key: Any) -> None:
+    """Refuse to replace a run whose records the new one lacks, or a signed one without a key."""
+    there = len(list((Path(path) / DECISIONS).glob("*.json")))
+    if there > records:
+        raise InputError(
+            f"{path} holds {there} decision record(s), which replacing it would lose, expected none or all of them; "
+            "move it away, or choose another name."
+        )
+    if key is None and is_signed(Path(path)):
+        raise InputError(f"{path} is signed, expected a key to sign what replaces it; give one, or move it away.")
+
+
 def records_now(run: Run) -> tuple[Mapping[str, Any], ...]:
     """Return the records that a run's folder has at this moment, refusing one that was replaced by another run."""
     assert run.path is not None

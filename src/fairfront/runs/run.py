@@ -20,6 +20,7 @@ from ..storage.checksums import check_checksums, checksum_of, found_in, write_ch
 from ..storage.documents import read_json
 from ..storage.folders import make_folder, write_file, write_folder
 from ..storage.packages import parts_of, read_package, write_package
+from ..storage.places import check_new_folder
 from ..storage.signatures import private_key, write_signature
 from ..tables.encoding import TableEncoder
 from ..validation import check_choice, check_count, check_text
@@ -29,7 +30,7 @@ from .inventories import RUN
 from .manifest import as_text, check_manifest
 from .model import MANIFEST, TableModel
 from .options import Option, options_of, shortlist, suggested_id
-from .records import read_records, stages, with_earlier
+from .records import check_kept, read_records, stages, with_earlier
 
 KIND = "fairfront run"
 FRONTIER, ENCODER, TEST, DETAILS = "frontier", "encoder", "test", "details.json"
@@ -159,6 +160,8 @@ class Run:
         """Write the run as `save` does, signed with a key that was read already."""
         if self.exact:
             raise InputError("this run has exact counts, which are not written; save the run that they were added to.")
+        check_new_folder(path, RUN, overwrite)
+        check_kept(path, len(self.decisions), key)
         return write_folder(path, lambda folder: self._fill(folder, key), RUN, overwrite=overwrite)
 
     def _fill(self, folder: Path, key: Any) -> None:
