@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..measures.disclosure import nearest
 from ..measures.sums import ratio
 from ..objectives import Array
+from ..objectives.small_counts import nearest
 from .packing import rounded
 
 BINS = 6

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..exceptions import FairfrontWarning, InputError
 from ..objectives import Array
-from ..objectives.cells import FEWEST
+from ..objectives.small_counts import FEWEST
 from ..problems import EstimatorProblem, PosteriorProblem, Reading, blas_threads
 from ..problems.bounds import LEAST, check_time
 from ..progress import progress_bar

@@ -26,11 +26,10 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array
-from ..objectives.cells import FEWEST
+from ..objectives.small_counts import FEWEST, STEP, nearest
 from ..validation import is_whole, shown
 
 LIMIT = FEWEST
-STEP = 5
 POOLED = "(small groups)"
 FEW = f"fewer than {LIMIT} people"
 ROUNDED = (
@@ -135,16 +134,6 @@ def publish_levels(counts: Array, total: Array) -> Array:
     size = parts.sum(axis=0)
     room = np.broadcast_to(2.0 * size.sum() + size, parts.shape)
     return np.asarray(_split(parts, room, total.ravel(), LIMIT, 0).T.reshape(counts.shape))
-
-
-def nearest(counts: Array | float) -> Array:
-    """Return the nearest multiple of 5."""
-    return np.asarray(STEP * np.floor(counts / STEP + 0.5))
-
-
-def rounded(counts: Array | float) -> Array:
-    """Return counts with those below `LIMIT` rounded to 0, 5 or 10."""
-    return np.where(counts < LIMIT, nearest(counts), counts)
 
 
 def _chain(parts: Array, whole: Array, total: Array | None, limit: int) -> Array:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array, Task
+from ..objectives.small_counts import rounded
 from .disclosure import (
     LIMIT,
     POOLED,
@@ -20,7 +21,6 @@ from .disclosure import (
     publish_sizes,
     publish_totals,
     publish_weights,
-    rounded,
 )
 from .part_sums import PartSums
 from .published_weights import means_in_units, scaled_squares, scaled_sums

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from .groups import MISSING, Attribute
 from .labels import Array
-from .small_counts import FEWEST as FEWEST
 
 Ints = NDArray[np.intp]
 

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
+from .labels import Array
+
 FEWEST = 10
 """What is known of fewer people than this is neither written nor shipped, and their number is not told."""
+FEWER = f"fewer than {FEWEST}"
+STEP = 5
+"""Small counts that are published are multiples of it."""
 
 
 def count_in_words(count: float) -> str:
     """Return a count of people for a message, which may be logged: "fewer than 10" in the place of a small one."""
     if 0 < count < FEWEST:
-        return f"fewer than {FEWEST}"
+        return FEWER
     return f"{count:.0f}" if count == int(count) else f"{count:.1f}"
 
 
@@ -22,13 +29,23 @@ def counts_in_words(names: Sequence[str], counts: Iterable[float]) -> list[str]:
     """
     known = [float(count) for count in counts]
     few = any(0 < count < FEWEST for count in known)
-    told = [count_in_words(5 * round(count / 5) if few and count >= FEWEST else count) for count in known]
+    told = [count_in_words(STEP * round(count / STEP) if few and count >= FEWEST else count) for count in known]
     return [f"{name} {count}" for name, count in zip(names, told, strict=True)]
 
 
+def nearest(counts: Array | float) -> Array:
+    """Return the nearest multiple of 5."""
+    return np.asarray(STEP * np.floor(counts / STEP + 0.5))
+
+
+def rounded(counts: Array | float) -> Array:
+    """Return counts of people that may be published: small ones as the nearest of 0, 5 and 10."""
+    return np.where(counts < FEWEST, nearest(counts), counts)
+
+
 def rounded_count(count: int) -> int:
-    """Return a count of people that may be published: a small one as the nearest of 0, 5 and 10."""
-    return 5 * int(count / 5 + 0.5) if count < FEWEST else count
+    """Return one count of people that may be published."""
+    return int(rounded(count))
 
 
 def rounded_part(part: int, whole: int) -> int:

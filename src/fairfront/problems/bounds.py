@@ -12,6 +12,7 @@ import os
 from typing import Any
 
 from ..exceptions import InputError
+from .linear import DENSE_LIMIT
 from .memory import GIGABYTE, memory
 from .memory import VARIABLE as MEMORY
 
@@ -29,9 +30,8 @@ PER_ENTRY = 3e-10
 PER_STEP = 1e-4
 PER_PRODUCT = 5e-10
 """Seconds of a first-order step, and per row, weight and run of it."""
-DENSE = 3000
-"""Weights above which Hessians are not formed, and a point costs products only."""
 PRODUCTS = 300
+"""Products of a point where Hessians are not formed."""
 ENDLESS = 24 * 3600.0
 """Seconds that a limit on steps may amount to, because runs usually end long before it."""
 
@@ -74,7 +74,7 @@ def check_memory(size: float, what: str) -> None:
 def seconds_per_point(problem: Any) -> float:
     """Estimate what a solved point of a linear problem takes."""
     n, size = problem.rows.n, problem.K * problem.d
-    return float(LEAST + n * size * (PER_ENTRY * size if size <= DENSE else PRODUCTS * PER_PRODUCT))
+    return float(LEAST + n * size * (PER_ENTRY * size if size <= DENSE_LIMIT else PRODUCTS * PER_PRODUCT))
 
 
 def check_points(problem: Any, points: float, usual: float, what: str = "points") -> None:

@@ -12,7 +12,7 @@ import threadpoolctl
 
 from .. import __version__
 from ..exceptions import InputError
-from ..objectives.small_counts import FEWEST
+from ..objectives.small_counts import FEWER, FEWEST
 from .preparing import Prepared
 from .settings import Settings
 
@@ -43,7 +43,7 @@ def manifest_of(prepared: Prepared, data: Mapping[str, Any], shown: Sequence[int
         "columns": prepared.schema.to_json(prepared.n),
         "features": list(prepared.features),
         "findings": [{"column": f.column, "kind": f.kind, "sentence": f.sentence} for f in prepared.findings],
-        "rows_without_target": f"fewer than {FEWEST}" if 0 < unlabelled < FEWEST else unlabelled,
+        "rows_without_target": FEWER if 0 < unlabelled < FEWEST else unlabelled,
         "split": {"rule": prepared.split_words, "sha256": prepared.split_digest, "rows": prepared.sizes},
         "settings": prepared.settings.to_json(),
         "sensitive": used_where(prepared.settings),

@@ -191,7 +191,7 @@ class TableModel:
 
 
 def read_model(folder: Path, trusted: tuple[str, ...] = ()) -> TableModel:
-    """Read a model that `TableModel.write` wrote; nothing is executed, types of others are confirmed by name."""
+    """Read a model that `TableModel.save` wrote; nothing is executed, types of others are confirmed by name."""
     check_checksums(folder)
     content, arrays = read_package(folder, NAME, KIND)
     with parts_of(folder, "model"):

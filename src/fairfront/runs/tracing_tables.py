@@ -15,9 +15,10 @@ from ..explorer import describe_points
 from ..frontier import Frontier
 from ..frontier.points import LinearPoints
 from ..frontier.saving import published_frontier
-from ..measures.disclosure import LIMIT, rounded
+from ..measures.disclosure import LIMIT
 from ..measures.rewording import reworded
 from ..objectives import Groups, warn_of_names
+from ..objectives.small_counts import rounded
 from ..solvers import Newton
 from ..storage.checkpoints import check_checkpoint
 from ..tables.reading import open_source

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Algebra, Array
-from ..objectives.cells import FEWEST
+from ..objectives.small_counts import FEWEST
 from ..problems import Point
 from ..storage.checkpoints import Entry
 from .status import Status

@@ -19,8 +19,7 @@ from typing import Any
 from ..validation import check_path
 
 PARTIAL, REPLACED = "partial", "replaced"
-NUMBER = re.compile(rf"\.(?:{PARTIAL}|{REPLACED})-(\d+)(?=-|$)")
-LEFT = re.compile(rf"\.(.+)\.(?:{PARTIAL}|{REPLACED})-\d+(?:-\d+)?")
+LEFT = re.compile(rf"\.(.+)\.(?:{PARTIAL}|{REPLACED})-(\d+)(?:-\d+)?")
 _ours: dict[str, Path] = {}
 """What threads of this process are writing now, and the place that it is for."""
 
@@ -112,11 +111,12 @@ def _is_written(left: Path) -> bool:
     """
     if str(left) in _ours:
         return True
-    number = NUMBER.findall(left.name)[-1] if NUMBER.search(left.name) else ""
-    if not number.isdigit() or int(number) in (1, os.getpid()) or os.name == "nt":  # there, open files stay anyhow
+    found = LEFT.fullmatch(left.name)
+    number = 1 if found is None else int(found[2])
+    if number in (1, os.getpid()) or os.name == "nt":  # there, open files stay anyhow
         return False
     try:
-        os.kill(int(number), 0)
+        os.kill(number, 0)
     except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:  # it lives, and is somebody else's

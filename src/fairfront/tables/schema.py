@@ -8,10 +8,9 @@ from functools import cached_property
 from typing import Any, Literal
 
 from ..exceptions import InputError
-from ..objectives.small_counts import FEWEST, rounded_count
+from ..objectives.small_counts import FEWER, FEWEST, rounded_count
 
 Kind = Literal["number", "category"]
-FEWER = f"fewer than {FEWEST}"
 
 
 @dataclass(frozen=True)

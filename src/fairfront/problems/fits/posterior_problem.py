@@ -21,7 +21,7 @@ from joblib import Parallel, delayed
 
 from ...exceptions import InputError
 from ...objectives import Array
-from ...objectives.cells import FEWEST
+from ...objectives.small_counts import FEWEST
 from ...validation import take_rows
 from .learners import log_odds
 from .posteriors import Coded, PosteriorClassifier, Posteriors, fit_posteriors, joined, weighed

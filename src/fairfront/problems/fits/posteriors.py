@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from ...exceptions import InputError
 from ...objectives import Array
-from ...objectives.cells import FEWEST
+from ...objectives.small_counts import FEWEST
 from ...validation import take_rows
 from .learners import fit_plainly, keeps_rows
 from .scaling import Scaling, fit_scaling
