@@ -10,12 +10,14 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import fairfront as ff
+from fairfront.storage import exchange as exchange_module
 from fairfront.storage import folders, write_file, write_folder
 from fairfront.storage.exchange import exchange
 from fairfront.storage.folders import write_numbered
@@ -88,19 +90,36 @@ def test_one_strange_thing_keeps_a_folder(tmp_path, way, name: str, make: Callab
     assert names(tmp_path) == before
 
 
-def test_what_comes_into_the_old_folder_in_the_meantime_keeps_it(tmp_path, monkeypatch) -> None:
+@pytest.mark.parametrize("can", [True, False], ids=["exchanged", "in two steps"])
+def test_what_comes_into_the_old_folder_in_the_meantime_keeps_it(tmp_path, monkeypatch, can) -> None:
     """Also between the last look and the exchange."""
     old_folder(tmp_path / "run")
 
     def late(one: Path, other: Path) -> bool:
         if not (one / "note").exists():
             (other / "note").write_text("dear")
-        return exchange(one, other)
+        return can and exchange(one, other)
 
     monkeypatch.setattr(folders, "exchange", late)
-    with pytest.raises(ff.InputError, match=r"run holds other things .*\(note\)"):
+    with pytest.raises(ff.InputError, match=r"/run holds other things .*\(note\)"):
         write_folder(tmp_path / "run", fill, THING, overwrite=True)
     assert names(tmp_path) == ["run", f"run/{OLD}", "run/note"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(errno.EIO, "I/O error")])
+def test_the_old_folder_comes_back_when_it_cannot_be_looked_at_any_more(tmp_path, monkeypatch, way, error) -> None:
+    old_folder(tmp_path / "run")
+    check = Inventory.check
+
+    def broken(inventory: Inventory, folder: Path) -> None:
+        if folder.name.startswith("."):
+            raise error
+        check(inventory, folder)
+
+    monkeypatch.setattr(Inventory, "check", broken)
+    with pytest.raises((KeyboardInterrupt, ff.InputError)):
+        write_folder(tmp_path / "run", fill, THING, overwrite=True)
+    assert names(tmp_path) == ["run", f"run/{OLD}"]
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError, SystemExit, MemoryError])
@@ -218,17 +237,45 @@ def test_a_file_is_replaced_on_request_and_in_one_piece(tmp_path) -> None:
     assert not hidden(tmp_path)
 
 
-@pytest.mark.parametrize("can", [True, False])
-def test_a_file_that_appears_in_the_meantime_stays(tmp_path, monkeypatch, can) -> None:
-    if not can:
-        monkeypatch.setattr(folders, "rename_new", lambda source, target: False)
+@pytest.fixture(params=["in one step", "by a link", "by its name"])
+def new_names(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give files new names as Linux can, as other systems can, and on disks that have no links."""
+
+    def no_links(*names: Any) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    if request.param != "in one step":
+        monkeypatch.setattr(exchange_module, "_renameat2", lambda: None)
+    if request.param == "by its name":
+        monkeypatch.setattr(os, "link", no_links)
+
+
+@pytest.mark.usefixtures("new_names")
+@pytest.mark.parametrize("late", [False, True])
+def test_a_file_that_appears_in_the_meantime_stays(tmp_path, monkeypatch, late) -> None:
+    """Also after the last look."""
     with ExitStack() as stack:
         stack.enter_context(folders.writing(tmp_path / "a.txt")).write(b"new")
-        (tmp_path / "a.txt").write_text("theirs")
+        theirs = partial((tmp_path / "a.txt").write_text, "theirs")
+        if late:
+            monkeypatch.setattr(folders, "check_new_file", lambda *options: theirs())
+        else:
+            theirs()
         with pytest.raises(ff.InputError, match="exists already"):
             stack.close()
     assert (tmp_path / "a.txt").read_text() == "theirs"
     assert names(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.usefixtures("new_names")
+def test_a_new_file_is_written_on_every_system(tmp_path) -> None:
+    write_file(tmp_path / "a.txt", "new")
+    assert [write_numbered(tmp_path, text).name for text in ("one", "two")] == ["0001.json", "0002.json"]
+    assert {each.name: each.read_text() for each in tmp_path.iterdir()} == {
+        "a.txt": "new",
+        "0001.json": "one",
+        "0002.json": "two",
+    }
 
 
 def test_several_writers_of_numbered_files_keep_theirs(tmp_path) -> None:

@@ -6,20 +6,18 @@ from pathlib import Path
 
 import typer
 
-from ..exceptions import InputError
-from .usage import name_of, short
+from .usage import name_of
 
 
 def checked(param: typer.CallbackParam, path: Path | None) -> Path | None:
-    """Return a path as it was given; the system tells only when it is asked whether a file can have such a name."""
+    """Return a path as it was given; what the system does not take is refused under the name of its option."""
     if path is not None:
         try:
             path.lstat()
         except (FileNotFoundError, NotADirectoryError):
             pass
-        except OSError as error:
-            raise InputError(
-                f"{name_of(param)} is {short(repr(str(path)))}, which cannot be read or written "
-                f"({error.strerror}), expected the path of a file or folder; choose another."
-            ) from error
+        except OSError:
+            from ..validation import check_path
+
+            check_path(path, name_of(param))
     return path

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..validation import check_flag
+from ..validation import check_flag, check_path
 from .arrays import pack, unpack
 from .documents import parse_json, read_bytes
 from .encoding import decode, encode
@@ -78,28 +78,7 @@ def check_checkpoint(path: Any, resume: bool) -> None:
         if resume:
             raise InputError("resume needs a checkpoint, found None; name the file to go on from.")
         return
-    if not isinstance(path, (str, os.PathLike)) or not isinstance(os.fspath(path), str) or not os.fspath(path):
-        raise InputError(f"checkpoint is {path!r}, expected the name of a file such as 'run.checkpoint'.")
-    _check_name(Path(path))
-    _check_place(Path(path), resume)
-
-
-def _check_name(target: Path) -> None:
-    """Refuse names that no file can have, which the system tells only when it is asked for one."""
-    try:
-        target.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise InputError(
-            f"checkpoint is not the name of a file ({why}), found {_short(target)}; choose another."
-        ) from error
-
-
-def _short(path: Path) -> str:
-    shown = repr(os.fspath(path))
-    return shown if len(shown) <= 80 else f"{shown[:40]}...{shown[-20:]}"
+    _check_place(check_path(path, "checkpoint", "the name of a file such as 'run.checkpoint'"), resume)
 
 
 def _check_place(target: Path, resume: bool) -> None:

@@ -1,4 +1,4 @@
-"""Exchange: two names change places in one step, where the system can (renameat2 of Linux)."""
+"""Exchange: two names change places in one step where the system can (renameat2 of Linux), and new names are new."""
 
 from __future__ import annotations
 
@@ -21,9 +21,18 @@ def exchange(one: Path, other: Path) -> bool:
     return _renamed(one, other, EXCHANGE)
 
 
-def rename_new(source: Path, target: Path) -> bool:
-    """Rename to a name that nothing has yet, else FileExistsError; False where the system or the disk cannot."""
-    return _renamed(source, target, NO_REPLACE)
+def rename_new(source: Path, target: Path) -> None:
+    """Rename a file to a name that nothing has yet, else FileExistsError; disks without links take the name first."""
+    if _renamed(source, target, NO_REPLACE):
+        return
+    try:
+        os.link(source, target)
+        source.unlink()
+    except OSError as error:
+        if error.errno not in CANNOT:
+            raise
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL))
+        source.replace(target)
 
 
 def _renamed(source: Path, target: Path, flag: int) -> bool:

@@ -15,7 +15,6 @@ from pathlib import Path
 from threading import Lock
 from typing import IO, TYPE_CHECKING, Any
 
-from ..exceptions import InputError
 from .exchange import exchange, rename_new
 from .leftovers import PARTIAL, REPLACED, beside, in_use, real, remove, remove_leftovers
 from .places import Own, anything, check_new_file, check_new_folder, told
@@ -79,7 +78,7 @@ def write_numbered(folder: Path, text: str) -> Path:
                 file.write(text.encode("utf-8"))
             for number in count(1):
                 with suppress(FileExistsError):
-                    os.link(draft, folder / _numbered(number))
+                    rename_new(draft, folder / _numbered(number))
                     break
         finally:
             draft.unlink(missing_ok=True)
@@ -119,8 +118,10 @@ def writing(
             with _forced(partial, text, private) as file:
                 yield file
             check_new_file(target, overwrite, own)
-            if overwrite or not rename_new(partial, target):
+            if overwrite:
                 partial.replace(target)
+            else:
+                rename_new(partial, target)
         finally:
             partial.unlink(missing_ok=True)
         _sync(target.parent)
@@ -157,20 +158,20 @@ def _put(partial: Path, target: Path, inventory: Inventory) -> None:
     elif exchange(partial, target):
         try:
             inventory.check(partial)
-        except InputError:
+        except BaseException:
             exchange(partial, target)
-            inventory.check(target)
             raise
     else:
-        _put_in_two_steps(partial, target)
+        _put_in_two_steps(partial, target, inventory)
 
 
-def _put_in_two_steps(partial: Path, target: Path) -> None:
+def _put_in_two_steps(partial: Path, target: Path, inventory: Inventory) -> None:
     """Move the old folder aside and the new one into its place; the old one comes back if anything fails."""
     aside = beside(target, REPLACED)
     remove(aside)
     try:
         target.rename(aside)
+        inventory.check(aside)
         partial.rename(target)
     except BaseException:
         if aside.exists() and not target.exists():

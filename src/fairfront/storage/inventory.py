@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from ..exceptions import InputError
 from .checksums import changed_in
-from .leftovers import left_of
+from .leftovers import left_of, place_of
 from .packages import package_files
 
 Known = Callable[[bytes], bool]
@@ -52,11 +52,14 @@ class Inventory:
         for name, mode in found:
             if name in changed or not self._is_ours(folder, name, mode, packaged):
                 raise InputError(
-                    f"{folder} holds other things than fairfront writes into a {self.kind}, or changed ones ({name}), "
-                    "and stays as it is; move them away, or choose another name."
+                    f"{place_of(folder)} holds other things than fairfront writes into a {self.kind}, or changed ones "
+                    f"({name}), and stays as it is, expected nothing else; move them away, or choose another name."
                 )
         if not all(packed) or changed:
-            raise InputError(f"{folder} is not a whole {self.kind}, and stays as it is; choose another name.")
+            raise InputError(
+                f"{place_of(folder)} is not a whole {self.kind}, and stays as it is, expected one with all its files; "
+                "choose another name."
+            )
 
     def _is_ours(self, folder: Path, name: str, mode: int, packaged: frozenset[str]) -> bool:
         if stat.S_ISDIR(mode):

@@ -49,11 +49,11 @@ def in_use(target: Path) -> Iterator[None]:
             _ours.pop(name, None)
 
 
-def shown(path: Path) -> Path:
-    """Return the place that a path inside of what is being written will have, which is what people know it by."""
-    for parent in path.parents:
-        if str(parent) in _ours:
-            return _ours[str(parent)] / path.relative_to(parent)
+def place_of(path: Path) -> Path:
+    """Return the place that a path in what is being written or replaced has for people."""
+    for each in (path, *path.parents):
+        if str(each) in _ours:
+            return _ours[str(each)] / path.relative_to(each)
     return path
 
 

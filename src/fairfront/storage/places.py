@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..exceptions import InputError
 from ..validation import check_flag
-from .leftovers import real, shown
+from .leftovers import place_of, real
 from .snapshots import read_folder
 
 if TYPE_CHECKING:
@@ -73,7 +73,8 @@ def check_new_file(path: Any, overwrite: bool = False, own: Own = anything) -> N
         head = _head(target)
         if head and not own(head):
             raise InputError(
-                f"{target} is not a file that fairfront writes under such a name, and stays; choose another name."
+                f"{target} is not a file that fairfront writes under such a name, and stays, expected one of its own; "
+                "choose another name."
             )
 
 
@@ -145,7 +146,7 @@ def told(target: Path) -> Iterator[None]:
 
 
 def _sentence(path: Path, error: OSError) -> str:
-    target = shown(path)
+    target = place_of(path)
     if error.errno in FULL:
         return f"{target} was not written because the disk is full; free some space or choose another disk."
     if error.errno in FORBIDDEN:

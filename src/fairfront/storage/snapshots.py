@@ -33,7 +33,7 @@ def read_folder(path: Any, read: Callable[[Path], Found]) -> Found:
             continue
         if _identity(folder) == before:
             return found
-    raise InputError(f"{folder} is being written again and again; read it when its writer has ended.")
+    raise InputError(f"{folder} is replaced all the time, expected one that stays; read it when its writer has ended.")
 
 
 def _identity(folder: Path) -> tuple[int, int, int] | None:

@@ -14,8 +14,6 @@ import numpy as np
 from ..exceptions import InputError
 
 T = TypeVar("T")
-LONGEST = 255
-"""Most bytes that file systems take in one name of a path."""
 SHOWN = 80
 NO_NUMBERS = (bool, np.bool_, np.timedelta64)
 """What Python or numpy count among numbers, and people do not."""
@@ -158,14 +156,16 @@ def check_names(value: Any, what: str, expected: str = "a name or a list of name
     return names
 
 
-def check_path(value: Any, what: str = "path") -> Path:
-    """Return the name of a file or folder, which may exist or not."""
+def check_path(value: Any, what: str = "path", expected: str = "the name of a file or folder") -> Path:
+    """Return the name of a file or folder, which may exist or not; the system tells when asked what no name can be."""
     given = os.fspath(value) if isinstance(value, os.PathLike) else value
     if not isinstance(given, str) or not given:
-        raise refuse(what, value, "the name of a file or folder")
-    if "\0" in given:
-        raise InputError(f"{what} is {shown(value)}, which has a NUL character, expected a name without one.")
-    longest = max((len(os.fsencode(part)) for part in Path(given).parts), default=0)
-    if longest > LONGEST:
-        raise InputError(f"{what} has a name of {longest} bytes, expected at most {LONGEST}; choose a shorter one.")
+        raise refuse(what, value, expected)
+    try:
+        os.lstat(given)
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"{what} is {shown(given)}, which cannot be used ({why}), expected {expected}.") from error
     return Path(given)
