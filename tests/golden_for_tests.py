@@ -153,12 +153,20 @@ def day(file: Path, *trace: str, least: str = "error", trust: str = "") -> Array
         folder = Path(name)
         for what, words in command_line(folder, file, trace, least):
             done = command(*words, *(["--trust", trust] if trust and what != "trace" else []))
-            said = (done.stdout + done.stderr).replace(str(folder), "FOLDER").replace(str(file), "FILE")
+            said = _steady(done.stdout + done.stderr, folder).replace(str(file), "FILE")
             found[f"said:{what}"] = np.array([str(done.returncode), *said.splitlines()])
         for path in sorted(folder.rglob("*")):
             if path.is_file():
                 found |= of_file(path, str(path.relative_to(folder)))
-    return found
+    return {
+        name: np.array([_steady(line, folder) for line in array]) if array.dtype.kind == "U" else array
+        for name, array in found.items()
+    }
+
+
+def _steady(text: str, folder: Path) -> str:
+    """Leave out what no two runs share: the time, and the folder's name."""
+    return re.sub(r"\d{4}-\d\d-\d\dT[\d:]+Z", "TIME", str(text).replace(str(folder), "FOLDER"))
 
 
 def of_file(path: Path, name: str) -> Arrays:
