@@ -264,29 +264,96 @@ def test_rules_of_numpy_and_peoples_words_are_written_or_refused(copy: Path) -> 
             run.select(id=1, by=words)
 
 
-def test_a_model_without_a_record_in_the_run_is_told(copy: Path) -> None:
-    ff.load(copy / "run").select(id=1).save(copy / "python")
-    found = verify_model(copy / "python", ff.load(copy / "run"))
-    assert [check.what for check in found if check.same is False] == ["record"]
-    assert fairfront("verify", copy / "python", copy / "run").returncode == 3
-    for change in (
-        {"candidates": [3]},
-        {"notes": 3},
-        {"rule": []},
-        {"id": "x"},
-        {"run": None},
-        {"small": 0, "rule": {}},
+def test_a_model_without_a_record_in_the_run_is_reproduced_and_that_is_told(copy: Path) -> None:
+    run = ff.load(copy / "run")
+    run.select(id=1).save(copy / "python")
+    run.model(1).save(copy / "bare")
+    for name in ("python", "bare"):
+        done = fairfront("verify", copy / name, copy / "run")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "The model was reproduced; the run has no record of the decision." in done.stdout
+    edit_arrays(copy / "bare" / "model.npz", lambda a: a.update(coef=a["coef"] * 2))
+    reseal(copy / "bare")
+    assert fairfront("verify", copy / "bare", copy / "run").returncode == 3
+    for change, code in (
+        ({"candidates": [3]}, 3),
+        ({"notes": 3}, 3),
+        ({"rule": []}, 3),
+        ({"rule": {"id": 2}}, 3),
+        ({"opened": 7}, 3),
+        ({"opened": "x"}, 3),
+        ({"id": "x"}, 2),
+        ({"run": None}, 3),
+        ({"run": "0" * 64}, 2),
+        ({"small": 0, "rule": {}}, 3),
     ):
         shutil.copytree(copy / "python", copy / "forged")
         edit_json(copy / "forged" / "decision.json", lambda found, change=change: found.update(change))
         reseal(copy / "forged")
         words = ("--data", copy / "loans.csv") if "small" in change else ()
         done = fairfront("verify", copy / "forged", copy / "run", *words)
-        assert done.returncode == 2, (change, done.stdout, done.stderr)
+        assert done.returncode == code, (change, done.stdout, done.stderr)
         shutil.rmtree(copy / "forged")
-    run = ff.load(copy / "run")
+    assert fairfront("select", copy / "run", "--id", 2, "-o", copy / "other").returncode == 0
+    done = fairfront("verify", copy / "python", copy / "run")
+    assert done.returncode == 3
+    assert "decision 3 of the run is another one, of id 2" in done.stdout
     run.frontier.save(copy / "frontier")
     assert "expected a run or a model" in fairfront("verify", copy / "frontier", copy / "loans.csv").stderr
+
+
+def test_a_run_of_a_data_frame_is_reproduced_from_its_file_and_not_from_another(tmp_path: Path) -> None:
+    frame = ff.datasets.load_loans(n=1200, seed=0).frame()
+    for name, rows in (("same.csv", frame), ("other.csv", frame.assign(income=frame["income"] + 1.0))):
+        rows.to_csv(tmp_path / name, index=False)
+    words = {"favourable": "repaid", "groups": "group", "drop": ["applied", "sex"], "n_points": 4, "stability": 0}
+    run = ff.trace_table(frame, target="outcome", progress=False, **words)
+    run.save(tmp_path / "run")
+    run.select(id=1, by="A. Smith").save(tmp_path / "model")
+    assert fairfront("verify", tmp_path / "model", tmp_path / "run").returncode == 0
+    assert fairfront("select", tmp_path / "run", "--id", 2, "-o", tmp_path / "recorded").returncode == 0
+    for name, code in (("same.csv", 0), ("other.csv", 3)):
+        done = fairfront("verify", tmp_path / "run", tmp_path / name)
+        assert done.returncode == code, done.stdout + done.stderr
+        assert "a data frame then" in done.stdout
+    assert agrees(verify_run(ff.load(tmp_path / "run"), frame, progress=False))
+
+
+def test_an_edit_that_load_notices_is_a_difference(copy: Path) -> None:
+    def removed(file: str) -> Edit:
+        return lambda folder: (folder / file).unlink()
+
+    for folder, source, edit in (
+        ("run", "loans.csv", EDITS["sentences"][1]),
+        ("run", "loans.csv", removed("manifest.json")),
+        ("run", "loans.csv", removed("decisions/0001.json")),
+        ("run", "loans.csv", lambda folder: (folder / "note.txt").write_text("mine")),
+        ("model", "run", MODEL["card"][1]),
+        ("model", "run", removed("model.json")),
+    ):
+        whole = shutil.copytree(copy / folder, copy / "whole")
+        edit(copy / folder)
+        done = fairfront("verify", copy / folder, copy / source)
+        assert done.returncode == 3
+        assert len(done.stderr.splitlines()) == 1
+        assert str(copy / folder) in done.stderr
+        found = json.loads(fairfront("verify", copy / folder, copy / source, "--json").stdout)
+        assert not found["same"]
+        assert str(copy / folder) in found["checks"][0]["found"]
+        shutil.rmtree(copy / folder)
+        whole.rename(copy / folder)
+    assert fairfront("verify", copy / "none", copy / "loans.csv").returncode == 2
+
+
+def test_values_are_short_on_a_line_and_whole_in_json(copy: Path) -> None:
+    said = "a note " * 30
+    edit_json(copy / "run" / "manifest.json", lambda found: found["split"].update(rule=said))
+    reseal(copy / "run")
+    (only,) = next(check.differences for check in checks_of(copy / "run") if check.what == "manifest.json")
+    assert json.loads(only.stored) == said
+    assert max(len(part) for part in str(only).split("found ")) < 110
+    done = fairfront("verify", copy / "run", copy / "loans.csv", "--json")
+    assert said in done.stdout
 
 
 def test_differences_of_trees_arrays_and_text(tmp_path: Path) -> None:
@@ -318,8 +385,10 @@ def test_numbers_of_mixed_units_are_compared_each_by_itself(tmp_path: Path) -> N
     assert differences(*places, tolerance=1e-6)["b.npz"] == []
     found = differences(*places, tolerance=1e-6, mixed=("b.npz",))
     assert [each.field for each in found["b.npz"]] == ["factor[1]"]
-    assert "AUC 1e-06" in found["card.md"][0].stored
-    assert "AUC -1e-06" in found["card.md"][0].found
+    (line,) = found["card.md"]
+    assert json.loads(line.stored) == (tmp_path / "one" / "card.md").read_text()
+    assert "AUC 1e-06" in str(line)
+    assert "AUC -1e-06" in str(line)
 
 
 @pytest.fixture(scope="module")
@@ -364,7 +433,9 @@ def test_a_signature_shows_edits_by_others_and_deleted_decisions(made: Path, key
     assert fairfront("verify", run, data, "--key", keys / "ours.pub").returncode == 0
     assert fairfront("verify", run, data, "--key", keys / "theirs.pub").returncode == 3
     assert "not checked without --key" in fairfront("verify", run, data).stdout
-    assert not signature(made / "run", data, keys / "ours.pub").same
+    unsigned = fairfront("verify", made / "run", data, "--key", keys / "ours.pub")
+    assert unsigned.returncode == 3
+    assert "The run was reproduced, but not signed as asked for (signature: none, expected one" in unsigned.stdout
     if (tool := shutil.which("openssl")) is not None:
         words = f"pkeyutl -verify -pubin -inkey {keys / 'ours.pub'} -rawin -in {CHECKSUMS} -sigfile {SIGNATURE}"
         subprocess.run([tool, *words.split()], cwd=run, check=True, capture_output=True)

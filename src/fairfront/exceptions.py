@@ -17,6 +17,10 @@ class InputError(FairfrontError, ValueError):
         super().__init__(" ".join(line.strip() for line in str(message).splitlines()))
 
 
+class ChangedError(InputError):
+    """A stored file that is not as fairfront wrote it: edited, damaged or missing."""
+
+
 class UnboundedError(FairfrontError, ArithmeticError):
     """Objectives that fall without bound, so that no efficient point exists."""
 

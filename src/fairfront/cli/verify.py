@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
-from ..exceptions import InputError
+from ..exceptions import ChangedError, InputError
 from .paths import checked
-from .screen import say, screen
+from .screen import printable, say, screen
+
+if TYPE_CHECKING:
+    from ..runs.verifying import Check
 
 DIFFERS = 3
 LISTED = 40
@@ -40,28 +43,47 @@ def verify(
 
     A run is traced again from its rows and manifest, a model is made again from its run, and all files are compared.
 
-    Exit codes: 0 all agrees, 2 bad input, 3 something differs.
+    Exit codes: 0 all agrees, 2 bad input, 3 something differs, was changed since it was written, or lacks the signature
+    that --key asks for.
 
     Example: fairfront verify run adult.csv
     """
+    from ..runs.verifying import Check, agrees, as_json
+
+    try:
+        what, checks = _made_again(folder, source, data, key, trust)
+    except ChangedError as error:
+        what, checks = "", [Check("files", False, str(error))]
+    if json_output:
+        typer.echo(as_json(checks))
+    elif what:
+        _show(what, checks)
+    else:
+        typer.echo(f"fairfront: {printable(checks[0].found)}", err=True)
+    raise typer.Exit(0 if agrees(checks) else DIFFERS)
+
+
+def _made_again(
+    folder: Path, source: Path, data: Path | None, key: Path | None, trust: list[str] | None
+) -> tuple[str, list[Check]]:
+    """Say what a folder holds, and compare it."""
     from ..runs import Run, TableModel, load, verify_model, verify_run
-    from ..runs.verifying import agrees, as_json
     from .reading_runs import run_at, type_names
 
     found = load(folder, trusted=type_names(trust))
     if isinstance(found, TableModel):
-        checks = verify_model(folder, run_at(source, trust), data, key, trust or ())
-    elif isinstance(found, Run):
-        if data is not None:
-            raise InputError("--data goes with a model; a run is compared with the file in the second place.")
-        checks = verify_run(found, source, key=key)
-    else:
+        return "model", verify_model(folder, run_at(source, trust), data, key, trust or ())
+    if not isinstance(found, Run):
         raise InputError(f"{folder} holds a {type(found).__name__}, expected a run or a model.")
-    same = agrees(checks)
-    if json_output:
-        typer.echo(as_json(checks))
-        raise typer.Exit(0 if same else DIFFERS)
-    what = "model" if isinstance(found, TableModel) else "run"
+    if data is not None:
+        raise InputError("--data goes with a model; a run is compared with the file in the second place.")
+    return "run", verify_run(found, source, key=key)
+
+
+def _show(what: str, checks: list[Check]) -> None:
+    """Print a table of all comparisons, then what differs, then the outcome."""
+    from ..runs.verifying import outcome
+
     table = Table(title=f"The {what} made again")
     for head in ("what", "", "found"):
         table.add_column(head)
@@ -74,5 +96,4 @@ def verify(
         say(console, line)
     if len(said) > LISTED:
         say(console, f"... and {len(said) - LISTED} more; --json lists all.")
-    say(console, f"The {what} was reproduced." if same else f"The {what} was NOT reproduced: see above.")
-    raise typer.Exit(0 if same else DIFFERS)
+    say(console, outcome(what, checks))

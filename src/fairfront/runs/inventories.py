@@ -8,8 +8,9 @@ from ..frontier.saving import KIND as FRONTIER_KIND
 from ..storage.checksums import CHECKSUMS, SIGNATURE
 from ..storage.documents import parse_json
 from ..storage.inventory import Inventory, Known
-from ..storage.places import anything
+from ..storage.places import MANIFEST, anything
 from .decision import DECISIONS, FORMAT
+from .manifest import FORMAT as MANIFEST_FORMAT
 from .onnx_graph import is_graph
 
 
@@ -38,15 +39,15 @@ def _is_card(data: bytes) -> bool:
     return data.startswith(b"# Model card: id ")
 
 
-MANIFEST, DECISION = _of_format("fairfront manifest"), _of_format(FORMAT)
+_IS_MANIFEST, _IS_DECISION = _of_format(MANIFEST_FORMAT), _of_format(FORMAT)
 LISTS: dict[str, Known] = {CHECKSUMS: anything, SIGNATURE: lambda data: len(data) == 64}
 RUN = Inventory(
     "run",
     {"frontier/frontier": FRONTIER_KIND, "encoder": "fairfront encoder", "test": "fairfront test figures"},
     {
-        "manifest.json": MANIFEST,
+        MANIFEST: _IS_MANIFEST,
         "details.json": _is_details,
-        f"{DECISIONS}/[0-9]*.json": DECISION,
+        f"{DECISIONS}/[0-9]*.json": _IS_DECISION,
         **LISTS,
     },
     listed=True,
@@ -55,6 +56,6 @@ RUN = Inventory(
 MODEL = Inventory(
     "model",
     {"model": "fairfront model"},
-    {"manifest.json": MANIFEST, "decision.json": DECISION, "card.md": _is_card, "model.onnx": is_graph, **LISTS},
+    {MANIFEST: _IS_MANIFEST, "decision.json": _IS_DECISION, "card.md": _is_card, "model.onnx": is_graph, **LISTS},
     listed=True,
 )

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ..frontier.saving import load_frontier
+from ..storage.places import SEALED
 from ..storage.snapshots import read_folder
 from ..validation import check_names, check_path, refuse
-from .model import MANIFEST, read_model
+from .model import read_model
 from .run import read_run
 
 
@@ -34,6 +35,6 @@ def load(path: Any, *, trusted: Sequence[str] = ()) -> Any:
 def _read(folder: Path, types: tuple[str, ...]) -> Any:
     if (folder / "model.json").exists():
         return read_model(folder, types)
-    if (folder / MANIFEST).exists():
+    if any((folder / name).exists() for name in SEALED):
         return read_run(folder, types)
     return load_frontier(folder, trusted=types)

@@ -11,7 +11,7 @@ from typing import Any
 import threadpoolctl
 
 from .. import __version__
-from ..exceptions import InputError
+from ..exceptions import ChangedError, InputError
 from ..objectives.small_counts import FEWER, FEWEST
 from .preparing import Prepared
 from .settings import Settings
@@ -102,5 +102,5 @@ def check_manifest(found: Any, where: str) -> dict[str, Any]:
         raise InputError(f"{where} has schema {schema}, expected {SCHEMA}; fairfront {writer} wrote it: {remedy}.")
     lacking = [name for name in PARTS if not isinstance(found.get(name), PARTS[name])]
     if lacking:
-        raise InputError(f"{where} lacks {', '.join(lacking)}, or has something else there; copy it again.")
+        raise ChangedError(f"{where} lacks {', '.join(lacking)}, or has something else there; copy it again.")
     return found

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from ..exceptions import InputError
+from ..exceptions import ChangedError, InputError
 from ..frontier.candidate_scores import scores_of
 from ..frontier.cutoffs import at_cutoff, turned
 from ..frontier.points import LinearPoints
@@ -24,6 +24,7 @@ from ..storage.documents import read_bytes, read_json
 from ..storage.folders import write_file, write_folder
 from ..storage.foreign import read_estimator, write_estimator
 from ..storage.packages import parts_of, read_package, write_package
+from ..storage.places import MANIFEST
 from ..storage.signatures import private_key, write_signature
 from ..tables.encoding import TableEncoder
 from ..tables.reading import Table, open_source
@@ -37,7 +38,7 @@ from .onnx_export import export_onnx
 
 KIND = "fairfront model"
 NAME = "model"
-CARD, DECISION, MANIFEST = "card.md", "decision.json", "manifest.json"
+CARD, DECISION = "card.md", "decision.json"
 ESTIMATOR, ONNX = "estimator.skops", "model.onnx"
 PROBABLE = ("logistic", "softmax")
 
@@ -225,5 +226,5 @@ def _record(file: Path, format: str) -> dict[str, Any] | None:
         return None
     found = read_json(file)
     if not isinstance(found, dict) or found.get("format") != format:
-        raise InputError(f"{file} is not a {format}, expected the one that fairfront select wrote; select it again.")
+        raise ChangedError(f"{file} is not a {format}, expected the one that fairfront select wrote; select it again.")
     return found

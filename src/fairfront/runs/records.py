@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..exceptions import InputError
-from ..storage.checksums import check_checksums, checksum_of, write_checksums
+from ..exceptions import ChangedError, InputError
+from ..storage.checksums import SIGNATURE, check_checksums, checksum_of, write_checksums
 from ..storage.documents import read_json
 from ..storage.folders import write_numbered
 from ..storage.signatures import is_signed, write_signature
@@ -30,7 +30,7 @@ def stages(manifest: Mapping[str, Any], checksum: str) -> list[str]:
     earlier = manifest.get("earlier", [])
     kept = manifest.get("kept_ids", "all")
     if not isinstance(earlier, list) or not all(_is_stage(each) for each in earlier) or not _are_points(kept):
-        raise InputError(f"the manifest says {earlier} and {kept} of points that were removed; {AGAIN}")
+        raise ChangedError(f"the manifest says {earlier} and {kept} of points that were removed; {AGAIN}")
     return [*(each["checksum"] for each in earlier), checksum]
 
 
@@ -59,12 +59,16 @@ def read_records(folder: Path, sums: Mapping[str, str], known: Sequence[str]) ->
     for number, name in enumerate(sorted(names, key=lambda each: (len(each), each)), start=1):
         expected, where = f"{DECISIONS}/{number:04d}.json", folder / name
         if name != expected:
-            raise InputError(f"{folder / expected} is missing, expected records numbered from 1 without a gap; {AGAIN}")
+            raise ChangedError(
+                f"{folder / expected} is missing, expected records numbered from 1 without a gap; {AGAIN}"
+            )
         record = _checked(where, number)
         if record["previous"] != previous:
-            raise InputError(f"{where} does not follow the record before it (its checksum differs); {AGAIN}")
+            raise ChangedError(f"{where} does not follow the record before it (its checksum differs); {AGAIN}")
         if record["run"] not in known[stage:]:
-            raise InputError(f"{where} is a record of other files than this run has (their checksum differs); {AGAIN}")
+            raise ChangedError(
+                f"{where} is a record of other files than this run has (their checksum differs); {AGAIN}"
+            )
         previous, stage = sums[name], known.index(record["run"], stage)
         found.append(record)
     return tuple(found)
@@ -73,13 +77,13 @@ def read_records(folder: Path, sums: Mapping[str, str], known: Sequence[str]) ->
 def _checked(where: Path, number: int) -> Mapping[str, Any]:
     record = read_json(where)
     if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise InputError(f"{where} is not a decision record, expected one written by fairfront select; {AGAIN}")
+        raise ChangedError(f"{where} is not a decision record, expected one written by fairfront select; {AGAIN}")
     if record.get("schema") != SCHEMA:
         raise InputError(f"{where} has schema {record.get('schema')!r}, expected {SCHEMA}; trace and select again.")
     if set(record) != set(Decision.__dataclass_fields__) or record["opened"] != number:
-        raise InputError(f"{where} does not have the fields of record {number}; {AGAIN}")
+        raise ChangedError(f"{where} does not have the fields of record {number}; {AGAIN}")
     if where.read_bytes() != as_text(record).encode():
-        raise InputError(f"{where} is spelt otherwise than fairfront writes; {AGAIN}")
+        raise ChangedError(f"{where} is spelt otherwise than fairfront writes; {AGAIN}")
     return record
 
 
@@ -95,7 +99,7 @@ def check_recordable(run: Run, key: Any = None) -> None:
     if key is None and is_signed(run.path):
         raise InputError(
             f"{run.path} is signed, and a record without a signature would break it, expected the key too; give "
-            "--sign KEY, or select in a copy (ff.load and save)."
+            f"--sign KEY, or select in a copy of it without {SIGNATURE}."
         )
 
 

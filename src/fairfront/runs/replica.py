@@ -12,14 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..exceptions import FairfrontError, InputError
+from ..exceptions import ChangedError, FairfrontError, InputError
 from ..storage.foreign import SUFFIX, untrusted_types
 from .decision import Decision, candidates, decided
 from .keeping import pruned
 from .records import stages, with_earlier
 from .run import Run, read_run
 from .settings import Settings
-from .tracing_tables import run_of, with_exact_counts
+from .tracing_tables import FRAME, run_of, with_exact_counts
 
 TAKEN_OVER = ("versions", "fairfront")
 """Parts of a manifest that say where and when, which another machine and day need not have."""
@@ -38,7 +38,7 @@ def remade(run: Run, data: Any, progress: Any) -> Run:
             "fairfront trace wrote and their file; they were edited, or the file is another one."
         ) from error
     taken = {name: known[name] for name in TAKEN_OVER if name in known}
-    origin = {**again.manifest["data"], "name": known["data"].get("name")}
+    origin = FRAME if known["data"] == FRAME else {**again.manifest["data"], "name": known["data"].get("name")}
     return replace(again, manifest={**again.manifest, **taken, "data": origin})
 
 
@@ -55,7 +55,9 @@ def states_of(run: Run, again: Run, home: Path) -> list[Run]:
     """Return a run that was traced again as it was before each time that points were removed, and as it is now."""
     kept = [*(each["kept"] for each in run.manifest.get("earlier", ())), run.manifest.get("kept_ids", "all")]
     if kept[0] != "all":
-        raise InputError(f"the manifest's first stage kept {kept[0]}, expected all points; it was edited: trace again.")
+        raise ChangedError(
+            f"the manifest's first stage kept {kept[0]}, expected all points; it was edited: trace again."
+        )
     states = [_written(again, home / "0")]
     for n, ids in enumerate(kept[1:], start=1):
         before = states[-1]
@@ -89,7 +91,7 @@ def decided_again(state: Run, record: Mapping[str, Any], data: Any) -> tuple[Run
     try:
         id = judged.choose(**record["rule"])
     except (FairfrontError, TypeError, ValueError, KeyError) as error:
-        raise InputError(
+        raise ChangedError(
             f"decision record {record['opened']} has the rule {record['rule']}, which cannot be applied ({error}); it "
             "was edited."
         ) from error

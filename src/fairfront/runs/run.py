@@ -20,7 +20,7 @@ from ..storage.checksums import check_checksums, checksum_of, found_in, write_ch
 from ..storage.documents import read_json
 from ..storage.folders import make_folder, write_file, write_folder
 from ..storage.packages import parts_of, read_package, write_package
-from ..storage.places import check_new_folder
+from ..storage.places import MANIFEST, check_new_folder
 from ..storage.signatures import private_key, write_signature
 from ..tables.encoding import TableEncoder
 from ..validation import check_choice, check_count, check_text
@@ -28,7 +28,7 @@ from .card import card_of
 from .decision import DECISIONS, Decision, decided
 from .inventories import RUN
 from .manifest import as_text, check_manifest
-from .model import MANIFEST, TableModel
+from .model import TableModel
 from .options import Option, options_of, shortlist, suggested_id
 from .records import check_kept, read_records, stages, with_earlier
 

@@ -33,6 +33,8 @@ from .testing import judged_on_test
 
 WORDS = {r"groups=Groups\(min_size=\.\.\.\)": "min_size (--min-size on the command line)"}
 """A table's groups are named by columns and have no Groups of their own to lower a size in."""
+FRAME = {"name": "data frame", "sha256": None}
+"""What a manifest says of rows that came from no file, and have no fingerprint."""
 REFITS = 20
 AFFORDABLE = 100_000_000
 """Rows times columns up to which bootstrap refits are made unasked; above, they cost more than people expect."""
@@ -113,10 +115,8 @@ def _run_of(
     with reworded(WORDS):
         front = _trace(train, ready, kept)
     del train
-    origin: Mapping[str, Any] = {
-        "name": Path(data).name if isinstance(data, (str, Path)) else "data frame",
-        "sha256": source.sha256(),
-    }
+    sha = source.sha256()
+    origin: Mapping[str, Any] = FRAME if sha is None else {"name": Path(data).name, "sha256": sha}
     run = judged(Run(front, ready.encoder, {}), ready, progress)
     steady = _stability(run.frontier, ready, progress)
     return replace(run, stability=steady, manifest=manifest_of(ready, origin, shortlist(run.frontier)))
@@ -154,10 +154,12 @@ def with_exact_counts(run: Run, data: Any, progress: Any = "auto") -> Run:
     """
     settings = Settings.from_json(run.manifest["settings"])
     source = open_source(data, delimiter=settings.delimiter, missing=settings.missing)
-    if source.sha256() != run.manifest["data"].get("sha256"):
+    origin = run.manifest["data"]
+    if source.sha256() != origin.get("sha256"):
+        remedy = "a data frame has none: trace the file itself" if origin == FRAME else "give that file"
         raise InputError(
-            f"{data} is not the file that the run was traced from ({run.manifest['data']['name']}, by its sha256), "
-            "expected the same rows for exact counts; give that file."
+            f"{data} is not the file that the run was traced from ({origin['name']}, by its sha256), expected the same "
+            f"rows for exact counts; {remedy}."
         )
     ready = prepare(source, settings, progress)
     facts = replace(run.frontier.facts, left_out=_left_out(run.frontier, ready))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
+from ..exceptions import ChangedError, InputError
 from .archives import archive_of, is_stored
 from .documents import AGAIN
 
@@ -52,10 +52,10 @@ def unpack(packed: bytes, described: Mapping[str, Any], file: str) -> dict[str, 
             inside = [entry.filename for entry in archive.infolist()]
             missing = [name for name in described if f"{name}.npy" not in inside]
             if missing:
-                raise InputError(f"{file} lacks the array {missing[0]!r}; {AGAIN}")
+                raise ChangedError(f"{file} lacks the array {missing[0]!r}; {AGAIN}")
             strange = set(inside) - {f"{name}.npy" for name in described}
             if strange or len(inside) > len(described):
-                raise InputError(
+                raise ChangedError(
                     f"{file} holds {min(strange or inside)!r}, which its JSON does not name; make it anew."
                 )
             return {
@@ -63,24 +63,24 @@ def unpack(packed: bytes, described: Mapping[str, Any], file: str) -> dict[str, 
                 for name, known in described.items()
             }
     except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError) as error:
-        raise InputError(f"{file} is not an npz file or is damaged; {AGAIN}") from error
+        raise ChangedError(f"{file} is not an npz file or is damaged; {AGAIN}") from error
 
 
 def _read(archive: zipfile.ZipFile, name: str, dtype: str, shape: list[int], file: str) -> NDArray[Any]:
     """Return one array: its header is read and compared first, and then just the bytes that it stands for."""
     entry = archive.getinfo(f"{name}.npy")
     if not is_stored(entry):
-        raise InputError(f"array {name!r} of {file} is compressed, expected it as it is; make it anew.")
+        raise ChangedError(f"array {name!r} of {file} is compressed, expected it as it is; make it anew.")
     with archive.open(entry) as inside:
         found, fortran, kind = _header(inside, name, file)
         if kind.str != dtype or list(found) != shape:
-            raise InputError(
+            raise ChangedError(
                 f"array {name!r} of {file} has type {kind.str} and shape {list(found)}, expected {dtype} and {shape}; "
                 "make it anew."
             )
         size = kind.itemsize * math.prod(found)
         if size != entry.file_size - inside.tell():
-            raise InputError(
+            raise ChangedError(
                 f"array {name!r} of {file} has {entry.file_size - inside.tell()} bytes, expected {size} for the shape "
                 f"{list(found)}; {AGAIN}"
             )
@@ -96,11 +96,11 @@ def _header(inside: IO[bytes], name: str, file: str) -> tuple[tuple[int, ...], b
         if min(shape, default=0) < 0:
             raise ValueError(f"shape {shape}")
     except ValueError as error:
-        raise InputError(f"array {name!r} of {file} cannot be read, expected numbers; {AGAIN}") from error
+        raise ChangedError(f"array {name!r} of {file} cannot be read, expected numbers; {AGAIN}") from error
     if kind.hasobject:
-        raise InputError(
+        raise ChangedError(
             f"array {name!r} of {file} holds objects, expected numbers; objects could run code and are never loaded."
         )
     if kind.kind not in KINDS:
-        raise InputError(f"array {name!r} of {file} is of type {kind}, expected numbers or booleans.")
+        raise ChangedError(f"array {name!r} of {file} is of type {kind}, expected numbers or booleans.")
     return shape, fortran, kind

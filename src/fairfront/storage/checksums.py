@@ -14,7 +14,7 @@ import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ..exceptions import InputError
+from ..exceptions import ChangedError, InputError
 from .folders import write_file
 from .places import CHECKSUMS as CHECKSUMS
 
@@ -40,12 +40,12 @@ def check_checksums(folder: Path, growing: str | None = None) -> dict[str, str]:
     found = found_in(folder)
     for name in sorted({*listed, *found}):
         if name not in found:
-            raise InputError(f"{folder / name} is missing, expected all files that {CHECKSUMS} lists; {AGAIN}")
+            raise ChangedError(f"{folder / name} is missing, expected all files that {CHECKSUMS} lists; {AGAIN}")
         if name not in listed:
             if growing is None or not name.startswith(f"{growing}/"):
-                raise InputError(f"{folder / name} is not one of the files that {CHECKSUMS} lists; remove it.")
+                raise ChangedError(f"{folder / name} is not one of the files that {CHECKSUMS} lists; remove it.")
         elif listed[name] != found[name]:
-            raise InputError(f"{folder / name} was changed after it was written (its checksum differs); {AGAIN}")
+            raise ChangedError(f"{folder / name} was changed after it was written (its checksum differs); {AGAIN}")
     return found
 
 
@@ -63,7 +63,7 @@ def read_checksums(folder: Path) -> dict[str, str]:
     """Return the list of a folder, sha256 by path, refusing one that is missing or spelt otherwise than ours."""
     file = folder / CHECKSUMS
     if not is_regular(file):
-        raise InputError(
+        raise ChangedError(
             f"{folder} has no {CHECKSUMS}, expected the list of checksums that fairfront writes with every run and "
             "model; make it anew."
         )
@@ -71,7 +71,9 @@ def read_checksums(folder: Path) -> dict[str, str]:
     lines = [LINE.fullmatch(line) for line in text.split("\n")[:-1]]
     listed = {line[2]: line[1] for line in lines if line is not None}
     if None in lines or as_lines(listed) != text:
-        raise InputError(f"{file} was changed after it was written (it is not a list as fairfront writes it); {AGAIN}")
+        raise ChangedError(
+            f"{file} was changed after it was written (it is not a list as fairfront writes it); {AGAIN}"
+        )
     return listed
 
 
@@ -83,7 +85,7 @@ def found_in(folder: Path) -> dict[str, str]:
         if name in (CHECKSUMS, SIGNATURE):
             continue
         if not is_regular(place):
-            raise InputError(f"{place} is a link or a device, expected a regular file; {AGAIN}")
+            raise ChangedError(f"{place} is a link or a device, expected a regular file; {AGAIN}")
         found[name] = digest_of(place)
     return found
 

@@ -39,7 +39,17 @@ class Difference:
 
     def __str__(self) -> str:
         more = f" (and {self.count - 1} more)" if self.count > 1 else ""
-        return f"{self.file}, {self.field}: stored {self.stored}, found {self.found}{more}"
+        both = (self.stored, self.found)
+        first = next((n for n, (a, b) in enumerate(zip(*both, strict=False)) if a != b), min(map(len, both)))
+        stored, found = (_part(each, first) for each in both)
+        return f"{self.file}, {self.field}: stored {stored}, found {found}{more}"
+
+
+def _part(text: str, place: int) -> str:
+    """Return what fits a line of a text, around a place in it."""
+    begin = max(0, min(place - SHOWN // 3, len(text) - SHOWN))
+    end = begin + SHOWN
+    return "..." * (begin > 0) + text[begin:end] + "..." * (end < len(text))
 
 
 def differences(
@@ -87,7 +97,7 @@ def _in_json(name: str, one: Path, two: Path, tolerance: float, free: Collection
             groups.setdefault(_place(field), []).append((field, a, b))
     for several in groups.values():
         field, a, b = several[0]
-        yield Difference(name, field, _shown(a), _shown(b), len(several))
+        yield Difference(name, field, _text(a), _text(b), len(several))
     if trees[0] == trees[1] and not groups and not tolerance:
         yield Difference(name, "spelling", _bytes(one), _bytes(two))
 
@@ -170,7 +180,7 @@ def _in_array(
         return None
     place = _farthest(one, two, far)
     where = f"{key}[{', '.join(map(str, place))}]"
-    return Difference(name, where, _shown(one[place].item()), _shown(two[place].item()), int(far.sum()))
+    return Difference(name, where, _text(one[place].item()), _text(two[place].item()), int(far.sum()))
 
 
 def _farthest(one: NDArray[Any], two: NDArray[Any], far: NDArray[np.bool_]) -> tuple[int, ...]:
@@ -190,21 +200,18 @@ def _in_text(name: str, one: Path, two: Path) -> Iterator[Difference]:
     lines = [[*each, *[NOTHING] * (long - len(each))] for each in (ours, theirs)]
     other = [n for n, (a, b) in enumerate(zip(*lines, strict=True), start=1) if a != b]
     if other:
-        a, b = (each[other[0] - 1] for each in lines)
-        first = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-        a, b = (_shown(each[max(0, first - SHOWN // 3) :] or NOTHING) for each in (a, b))
+        a, b = (_text(each[other[0] - 1]) for each in lines)
         yield Difference(name, f"line {other[0]}", a, b, len(other))
     else:
         yield Difference(name, "spelling", _bytes(one), _bytes(two))
 
 
 def _bytes(path: Path) -> str:
-    return f"{path.stat().st_size} bytes with sha256 {digest_of(path)[:12]}"
+    return f"{path.stat().st_size} bytes with sha256 {digest_of(path)}"
 
 
-def _shown(value: Any) -> str:
-    """Return a value short enough for a line: as JSON, lists by their length where they are long."""
+def _text(value: Any) -> str:
+    """Return a value as JSON, in full."""
     if isinstance(value, Mapping) and set(value) == {"$float"}:
         return str(value["$float"])
-    text = value if value == NOTHING else repr(value) if isinstance(value, (float, complex)) else json.dumps(value)
-    return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
+    return value if value == NOTHING else repr(value) if isinstance(value, (float, complex)) else json.dumps(value)

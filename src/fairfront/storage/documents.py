@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from ..exceptions import InputError
+from ..exceptions import ChangedError, InputError
 
 AGAIN = "copy it again or make it anew."
 DEPTH = 100
@@ -28,9 +28,9 @@ def read_bytes(path: Any, size: int | None = None) -> bytes:
         if not stat.S_ISREG(known.st_mode):
             raise InputError(f"{place} is not a file, expected one written by fairfront; check the path.")
         if size is not None and known.st_size < size:
-            raise InputError(f"{place} ends after {known.st_size} of {size} bytes; {AGAIN}")
+            raise ChangedError(f"{place} ends after {known.st_size} of {size} bytes; {AGAIN}")
         if size is not None and known.st_size > size:
-            raise InputError(f"{place} is damaged or was changed ({known.st_size} bytes, expected {size}); {AGAIN}")
+            raise ChangedError(f"{place} is damaged or was changed ({known.st_size} bytes, expected {size}); {AGAIN}")
         return place.read_bytes()
     except FileNotFoundError:
         raise InputError(f"{place} is missing, expected a file written by fairfront; check the path.") from None
@@ -48,21 +48,21 @@ def parse_json(text: str | bytes, name: str) -> Any:
     try:
         plain = text.decode("utf-8") if isinstance(text, bytes) else text
     except UnicodeDecodeError as error:
-        raise InputError(f"{name} is not JSON, expected a file written by fairfront; {AGAIN}") from error
+        raise ChangedError(f"{name} is not JSON, expected a file written by fairfront; {AGAIN}") from error
     try:
         found = json.loads(
             plain, parse_constant=_constant, parse_float=_float, parse_int=_int, object_pairs_hook=_object
         )
     except _UnusableError as error:
-        raise InputError(f"{name} holds {error}, expected a file written by fairfront; {AGAIN}") from None
+        raise ChangedError(f"{name} holds {error}, expected a file written by fairfront; {AGAIN}") from None
     except RecursionError:
-        raise InputError(_too_deep(name)) from None
+        raise ChangedError(_too_deep(name)) from None
     except ValueError as error:
         ends = not plain.lstrip().startswith(("{", "[")) or plain.rstrip().endswith(("}", "]"))
         what = "is not JSON" if ends else "ends too early"
-        raise InputError(f"{name} {what}, expected a file written by fairfront; {AGAIN}") from error
+        raise ChangedError(f"{name} {what}, expected a file written by fairfront; {AGAIN}") from error
     if _is_deeper(found, DEPTH):
-        raise InputError(_too_deep(name))
+        raise ChangedError(_too_deep(name))
     return found
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..exceptions import InputError, require
+from ..exceptions import ChangedError, InputError, require
 from .archives import is_stored, respelt
 from .documents import read_bytes
 from .folders import write_file
@@ -100,7 +100,7 @@ def _bytes(path: Any) -> bytes:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             packed = [entry.filename for entry in archive.infolist() if not is_stored(entry)]
     except (zipfile.BadZipFile, ValueError, OSError) as error:
-        raise InputError(_damaged(path, zipfile.BadZipFile())) from error
+        raise ChangedError(_damaged(path, zipfile.BadZipFile())) from error
     if packed:
         raise InputError(f"{path} holds {packed[0]!r} compressed, expected it as it is; save the estimator anew.")
     return data

@@ -16,7 +16,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
+from ..exceptions import ChangedError, InputError
 from .arrays import pack, unpack
 from .documents import AGAIN, read_bytes, read_json
 from .encoding import decode, encode
@@ -93,7 +93,7 @@ def parts_of(folder: Any, kind: str) -> Iterator[None]:
     except InputError:
         raise
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
-        raise InputError(f"{folder} does not have the parts of a {kind} ({error}); save it again.") from error
+        raise ChangedError(f"{folder} does not have the parts of a {kind} ({error}); save it again.") from error
 
 
 def package_files(folder: Path, name: str, kind: str) -> frozenset[str]:
@@ -112,7 +112,7 @@ def package_files(folder: Path, name: str, kind: str) -> frozenset[str]:
 def _arrays(place: Path, name: str, document: Mapping[str, Any]) -> Arrays:
     """Return the arrays of a package after all its checksums were compared."""
     if document.get("sha256") != _seal({k: v for k, v in document.items() if k != "sha256"}):
-        raise InputError(f"{place / name}.json was changed after it was written (its checksum differs); {AGAIN}")
+        raise ChangedError(f"{place / name}.json was changed after it was written (its checksum differs); {AGAIN}")
     try:
         if document["arrays"]["file"] != f"{name}.npz":
             raise KeyError(name)
@@ -121,14 +121,14 @@ def _arrays(place: Path, name: str, document: Mapping[str, Any]) -> Arrays:
             _checked(place / inner_name(each, place / f"{name}.json"), known)
         return unpack(packed, document["arrays"]["names"], str(place / f"{name}.npz"))
     except (KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{place / name}.json does not describe its files as fairfront does; {AGAIN}") from error
+        raise ChangedError(f"{place / name}.json does not describe its files as fairfront does; {AGAIN}") from error
 
 
 def inner_name(name: Any, path: Path) -> str:
     """Return the name of a file that the JSON at a path names, if it leads to no place outside its folder."""
     parts = name.split("/") if isinstance(name, str) else [""]
     if {"", ".", ".."} & set(parts) or set("\\:\0") & set(name):
-        raise InputError(f"{path} names the file {str(name)[:80]!r}, expected one in its own folder; {AGAIN}")
+        raise ChangedError(f"{path} names the file {str(name)[:80]!r}, expected one in its own folder; {AGAIN}")
     return str(name)
 
 
@@ -136,7 +136,7 @@ def _document(path: Path, kind: str) -> dict[str, Any]:
     """Return the parsed JSON of a package of the kind asked for."""
     found = read_json(path)
     if not isinstance(found, dict) or not isinstance(found.get("format"), str):
-        raise InputError(f"{path} does not say what it holds, expected a {kind}; {AGAIN}")
+        raise ChangedError(f"{path} does not say what it holds, expected a {kind}; {AGAIN}")
     if found["format"] != kind:
         raise InputError(f"{path} holds a {found['format']}, expected a {kind}; check the path.")
     return found
@@ -146,7 +146,7 @@ def _steps(document: dict[str, Any], path: Path, schema: int, upgrades: Mapping[
     """Return the upgrades from the file's schema to ours, or say that there is no way."""
     found, writer = document.get("schema"), document.get("fairfront")
     if not isinstance(found, int) or isinstance(found, bool) or found < 1:
-        raise InputError(f"{path} has the schema {found!r}, expected a number from 1 to {schema}; {AGAIN}")
+        raise ChangedError(f"{path} has the schema {found!r}, expected a number from 1 to {schema}; {AGAIN}")
     if found > schema:
         raise InputError(
             f"{path} was written by fairfront {writer} with schema {found}, and fairfront {_version()} reads up to "
@@ -159,7 +159,7 @@ def _steps(document: dict[str, Any], path: Path, schema: int, upgrades: Mapping[
             f"more (expected {max(missing) + 1} to {schema}); read it with that version, or make it anew."
         )
     if set(document) != KEYS:
-        raise InputError(f"{path} lacks {', '.join(sorted(KEYS - set(document))) or 'nothing but has more'}; {AGAIN}")
+        raise ChangedError(f"{path} lacks {', '.join(sorted(KEYS - set(document))) or 'nothing but has more'}; {AGAIN}")
     return [upgrades[each] for each in range(found, schema)]
 
 
@@ -170,7 +170,7 @@ def _checked(path: Path, known: Mapping[str, Any]) -> bytes:
         raise TypeError("a size is a whole number")
     data = read_bytes(path, size)
     if _fingerprint(data) != {key: known[key] for key in ("bytes", "sha256")}:
-        raise InputError(f"{path} is damaged or was changed (its checksum differs); {AGAIN}")
+        raise ChangedError(f"{path} is damaged or was changed (its checksum differs); {AGAIN}")
     return data
 
 

@@ -26,8 +26,8 @@ FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 HEAD = 1 << 16
 """Bytes at the beginning of a file by which its writer knows it again."""
-CHECKSUMS = "SHA256SUMS"
-SEALED = (CHECKSUMS, "manifest.json")
+CHECKSUMS, MANIFEST = "SHA256SUMS", "manifest.json"
+SEALED = (CHECKSUMS, MANIFEST)
 """Files of every run and model, whose folders hold nothing else than what fairfront put into them."""
 Own = Callable[[bytes], bool]
 """Tells from the beginning of a file whether it is of the kind that a writer writes."""
