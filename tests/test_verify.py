@@ -423,7 +423,10 @@ def signature(folder: Path, source: Path, key: Path) -> Check:
 def test_a_signature_shows_edits_by_others_and_deleted_decisions(made: Path, keys: Path, tmp_path: Path) -> None:
     run, data, ours = tmp_path / "run", made / "loans.csv", keys / "ours.pem"
     replace(ff.load(made / "run"), decisions=()).save(run, sign=ours)
-    assert "give --sign KEY" in fairfront("select", run, "--id", 1, "-o", tmp_path / "no").stderr
+    said = fairfront("select", run, "--id", 1, "-o", tmp_path / "no").stderr
+    assert f"give --sign KEY, or select in a copy of it without {SIGNATURE}." in said
+    shutil.copytree(run, tmp_path / "unsigned", ignore=shutil.ignore_patterns(SIGNATURE))
+    assert fairfront("select", tmp_path / "unsigned", "--id", 1, "-o", tmp_path / "of-copy").returncode == 0
     for n in (1, 2):
         model = tmp_path / f"model{n}"
         assert fairfront("select", run, "--id", n, "--sign", ours, "-o", model).returncode == 0
