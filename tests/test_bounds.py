@@ -74,6 +74,10 @@ def test_refits_and_further_points_are_counted(monkeypatch: pytest.MonkeyPatch) 
 def test_the_variable_allows_it(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ff.InputError, match=r"FAIRFRONT_MINUTES=24\b"):
         check_time(1200.0, 0.0, "this")
+    with pytest.raises(ff.InputError, match=r"^this would take about 6.67 hours, .*FAIRFRONT_MINUTES=480\."):
+        check_time(24000.0, 0.0, "this")
+    with pytest.raises(ff.InputError, match=r"^2000000000 points would take .* [\d.]+ GB of memory"):
+        check_points(SimpleNamespace(rows=SimpleNamespace(n=9), K=1, d=2, layout=SimpleNamespace(k=9)), 2e9, 1.0)
     for allowed in ("24", "inf"):
         monkeypatch.setenv("FAIRFRONT_MINUTES", allowed)
         check_time(1200.0, 0.0, "this")
@@ -90,7 +94,7 @@ def test_large_data_are_not_refused(n: int, d: int, points: int, monkeypatch: py
     check_points(problem(n, d), points, 64)
     check_steps(problem(n, d), 12, 400, 400)
     if n > 1000:
-        with pytest.raises(ff.InputError, match=r"^5e"):
+        with pytest.raises(ff.InputError, match=r"^5000 points would take"):
             check_points(problem(n, d), 5000, 64)
 
 

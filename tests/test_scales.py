@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 import fairfront as ff
 from fairfront.exceptions import FairfrontWarning
+from fairfront.problems.units import decomposable
 from fairfront.solvers import Status
 
 
@@ -267,6 +268,15 @@ def test_what_is_not_finite_is_never_returned(solver, loss: str, call: str) -> N
             outcome = ff.solve(ff.linear_problem(X, y, **given), solver, random_state=0)
             found = (outcome.W, outcome.L, outcome.objectives)
         assert all(np.isfinite(each).all() for each in found)
+
+
+def test_a_matrix_that_cannot_be_decomposed_is_told_as_that() -> None:
+    """It was said not to be finite, which a singular one is."""
+    with (
+        pytest.raises(ff.InputError, match=r"cannot be decomposed \(Singular matrix\), expected .*; give X"),
+        decomposable(),
+    ):
+        np.linalg.solve(np.zeros((2, 2)), np.ones(2))
 
 
 def test_scores_that_the_users_units_cannot_hold_are_not_certified() -> None:

@@ -301,7 +301,7 @@ DAMAGE = {
         r"written by fairfront 8\.1 with schema 9.*upgrade fairfront",
     ),
     "no schema": (lambda p: reseal(p, schema="x"), "has the schema 'x', expected a number from 1"),
-    "more keys": (lambda p: reseal(p, extra=1), "has more"),
+    "more keys": (lambda p: reseal(p, extra=1), r"lacks or adds \['extra'\], expected arrays, content, "),
     "odd arrays": (lambda p: reseal(p, arrays=[]), "does not describe its files"),
     "objects": (lambda p: refill(p, objects()), "holds objects.*never loaded"),
     "not a zip": (lambda p: refill(p, b"not a zip"), "is not an npz file"),

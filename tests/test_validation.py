@@ -15,6 +15,7 @@ from fairfront.exceptions import FairfrontError, InputError
 from fairfront.validation import (
     as_columns,
     as_numbers,
+    check_favourable,
     check_labels,
     check_matrix,
     check_path,
@@ -117,6 +118,9 @@ REFUSED = [
     ),
     (lambda: check_positive(np.inf, "ridge"), "ridge is inf, expected a finite number above 0"),
     (lambda: check_positive(None, "ridge"), "ridge is None, expected a finite number above 0"),
+    (lambda: check_favourable(np.str_("bad"), ["a", "b"]), "favourable is 'bad', expected one of the labels 'a', 'b'"),
+    (lambda: check_positive([np.int64(1), np.str_("a")], "ridge"), r"ridge is \[1, 'a'\], expected a finite number"),
+    (lambda: find_classes(np.array([np.int64(3)], dtype=object)), r"y has one class only \(3\), expected 2 or more"),
     (lambda: check_positive("many", "ridge"), "ridge is 'many', expected a finite number above 0"),
 ]
 

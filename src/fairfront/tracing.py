@@ -14,7 +14,7 @@ from .objectives.notions import Surrogate
 from .problems import LinearProblem, Setup, blas_threads, estimator_problem, linear_problem
 from .problems.bounds import check_points, check_steps
 from .problems.fits.problem import Drive
-from .problems.units import finite_numbers
+from .problems.units import decomposable
 from .progress import Progress, progress_bar
 from .solvers import Knot, Newton, Solver, run
 from .solvers.aiming import Path, aim, sided, working_problem
@@ -191,7 +191,7 @@ def trace(
 
 
 @blas_threads(1)
-@finite_numbers()
+@decomposable()
 def trace_setup(
     setup: Setup,
     solver: str | Solver,

@@ -22,7 +22,7 @@ from ..measures.part_sums import part_sums
 from ..measures.table import judgement_of
 from ..objectives import Array, Attribute, Task
 from ..problems.fits.learners import scores_of_learner
-from ..validation import check_text
+from ..validation import check_text, shown
 from .order import Places
 
 
@@ -56,8 +56,8 @@ def refuse_test(on: str) -> None:
     """Refuse rows that are called test: what was chosen on them could no longer be tested on them."""
     if is_test(check_text(on, "on", "the name of the rows")):
         raise InputError(
-            f"on is {on!r}, expected rows to choose on, such as 'validation'; test rows stay out of the page, because "
-            "what is chosen on them cannot be tested on them."
+            f"on is {shown(on)}, expected rows to choose on, such as 'validation'; test rows stay out of the page, "
+            "because what is chosen on them cannot be tested on them."
         )
 
 

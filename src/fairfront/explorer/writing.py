@@ -15,7 +15,7 @@ from ..measures.disclosure import check_small
 from ..storage.csv_cells import FORMULA
 from ..storage.folders import write_file
 from ..storage.places import check_new_file
-from ..validation import check_instance, check_mapping, check_text, refuse
+from ..validation import check_instance, check_mapping, check_text, refuse, shown
 from .details import Details, describe_points
 from .gathering import gathered
 from .page import is_page, page
@@ -117,7 +117,7 @@ def _evaluation(front: Frontier, on: str, rows: bool) -> str | None:
     if on in front.evaluations:
         return on
     if on != USUAL and not rows:
-        raise InputError(f"no evaluation {on!r}, expected one of {', '.join(front.evaluations) or 'none yet'}.")
+        raise InputError(f"no evaluation {shown(on)}, expected one of {', '.join(front.evaluations) or 'none yet'}.")
     others = [name for name in front.evaluations if not is_test(name)]
     if front.evaluations and not others:
         raise InputError(

@@ -56,7 +56,9 @@ def assemble_knots(setup: Setup, solver: Newton, knots: list[Knot], path: Path =
     kept = _distinct(axes, np.ones(len(W), dtype=bool), len(W), asked)
     kept = kept[np.lexsort((kept, axes[kept, 0], past[kept]))]
     pi = np.array([np.full(algebra.m, np.nan) if knot.pi is None else knot.pi for knot in knots])[kept]
-    sure = _stated(setup.problem, W, L, knots)[kept]
+    off = _rounding(setup.problem, W)
+    _warn_of_rough_scores(setup.problem, off)
+    sure = _stated(setup.problem, L, knots, off)[kept]
     raw = np.stack([knot.at.multipliers[: len(algebra.b)] for knot in knots])[kept]
     multipliers, names = _named(algebra, raw)
     return _frontier(
@@ -79,10 +81,27 @@ def _status(found: Status, stated: bool) -> Status:
     return Status.STALLED if found is Status.FLOOR and not stated else found
 
 
-def _stated(problem: LinearProblem, W: Array, L: Array, knots: list[Knot]) -> NDArray[np.bool_]:
+def _rounding(problem: LinearProblem, W: Array) -> Array:
+    """Return how far scores may be off, (N,): X @ coef + intercept loses digits to large values."""
+    return np.zeros(len(W)) if problem.frame is None else np.asarray(problem.frame.rounding(W).max(axis=1))
+
+
+def _warn_of_rough_scores(problem: LinearProblem, off: Array) -> None:
+    """Warn where scores may be off by more than a share of what they usually are."""
+    if (off > ROUGH * (np.sqrt(problem.target_variance()) if isinstance(problem.loss, Squared) else 1.0)).any():
+        warnings.warn(
+            f"scores computed from the coefficients may be off by up to {off.max():.2g}, so that stated losses and "
+            "gaps are not exactly those of the models: columns are nearly collinear next to large values; subtract "
+            "each column's mean, drop one of the columns, or give a ridge.",
+            FairfrontWarning,
+            stacklevel=3,
+        )
+
+
+def _stated(problem: LinearProblem, L: Array, knots: list[Knot], off: Array) -> NDArray[np.bool_]:
     """Tell which points have the loss and the gaps that were solved for when their weights are in the users' units.
 
-    Scores that are computed there must not be off by more, either: X @ coef + intercept loses digits to large values.
+    Scores that are computed there must not be ``off`` by more, either.
     """
     algebra, solved = problem.algebra, np.stack([knot.at.L for knot in knots])
     size = STATED * np.abs(algebra.loss(solved))
@@ -92,15 +111,6 @@ def _stated(problem: LinearProblem, W: Array, L: Array, knots: list[Knot]) -> ND
     rough = 0.5 * problem.target_variance() if squared else 1.0
     loss = np.maximum(np.abs(algebra.loss(solved)), 1e-6 * rough)
     pull = np.sqrt(2.0 * loss) if squared else loss  # what a score may be off for that loss
-    off = np.zeros(len(W)) if problem.frame is None else problem.frame.rounding(W).max(axis=1)
-    if (off > ROUGH * (np.sqrt(2.0 * rough) if squared else 1.0)).any():
-        warnings.warn(
-            f"scores computed from the coefficients may be off by up to {off.max():.2g}, so that stated losses and "
-            "gaps are not exactly those of the models: columns are nearly collinear next to large values; subtract "
-            "each column's mean, drop one of the columns, or give a ridge.",
-            FairfrontWarning,
-            stacklevel=2,
-        )
     return np.asarray((lost <= size) & (wider <= size) & (off <= STATED * pull))
 
 

@@ -41,6 +41,7 @@ from ..validation import (
     check_weights,
     find_classes,
     refuse,
+    shown,
     weighted_rows,
 )
 from .candidate_points import CandidateFacts, CandidatePoints
@@ -231,7 +232,7 @@ def notion_gap(record: Evaluation, task: Task, notion: str) -> Array:
     """Return a notion's worst gap of decisions over all attributes, (N,)."""
     known = [name for name in NOTIONS if task.kind in NOTIONS[name].kinds]
     if notion not in known:
-        raise InputError(f"notion is {notion!r}, expected one of {', '.join(known)} for {task.kind} labels.")
+        raise InputError(f"notion is {shown(notion)}, expected one of {', '.join(known)} for {task.kind} labels.")
     gaps = [f"{rate}_gap" for rate in rates_of((notion,), task)]
     found = [values for name, values in record.columns.items() if name.split(".")[-1] in gaps]
     return np.asarray(np.fmax.reduce(np.stack(found), axis=0))

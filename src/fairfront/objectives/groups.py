@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import GroupWarning, InputError
-from ..validation import as_columns, check_count, check_flag, check_instance, factorize, refuse
+from ..validation import as_columns, check_count, check_flag, check_instance, factorize, refuse, shown
 from .labels import Array
 from .proxies import GroupProbabilities
 from .small_counts import count_in_words, counts_in_words
@@ -202,7 +202,8 @@ class Groups:
             chosen = levels.index(str(wanted))
         else:
             raise InputError(
-                f"reference group {wanted!r} of {name!r} is not among its groups, expected one of {', '.join(levels)}."
+                f"reference group {shown(wanted)} of {name!r} is not among its groups, expected one of "
+                f"{', '.join(levels)}."
             )
         return np.array([i for i in range(len(levels)) if i != chosen] + [chosen], dtype=np.intp)
 

@@ -53,7 +53,7 @@ def minutes() -> float:
 def check_time(seconds: float, usual: float, what: str) -> None:
     """Refuse what options make longer than allowed, and longer than ``usual``: the time with the default options."""
     if seconds > max(60.0 * minutes(), usual):
-        needed = f"{1.2 * seconds / 60:.2g}" if seconds < 1e12 else "inf"
+        needed = _plain(1.2 * seconds / 60, 2) if seconds < 1e12 else "inf"
         raise InputError(
             f"{what} would take about {_in_words(seconds)}, expected at most {minutes():g} minutes; ask for less, or "
             f"allow it by the environment variable {VARIABLE}={needed}."
@@ -65,9 +65,9 @@ def check_memory(size: float, what: str) -> None:
     room = max(SHARE * memory(), SMALL)
     if size > room:
         raise InputError(
-            f"{what} would take about {size / GIGABYTE:.3g} GB of memory, expected at most {room / GIGABYTE:.3g} GB "
-            f"({SHARE:.0%} of what there is); ask for less, or say by the environment variable {MEMORY} how many "
-            "gigabytes there are."
+            f"{what} would take about {_plain(size / GIGABYTE)} GB of memory, expected at most "
+            f"{_plain(room / GIGABYTE)} GB ({SHARE:.0%} of what there is); ask for less, or say by the "
+            f"environment variable {MEMORY} how many gigabytes there are."
         )
 
 
@@ -79,7 +79,7 @@ def seconds_per_point(problem: Any) -> float:
 
 def check_points(problem: Any, points: float, usual: float, what: str = "points") -> None:
     """Refuse more solved points than time and memory allow; ``usual`` is how many the defaults may solve."""
-    asked, each = f"{points:.3g} {what}", seconds_per_point(problem)
+    asked, each = f"{_plain(points)} {what}", seconds_per_point(problem)
     check_memory(8.0 * points * problem.K * problem.d * (2 + 2 * problem.layout.k), asked)
     check_time(points * each, usual * each, asked)
 
@@ -88,11 +88,16 @@ def check_steps(problem: Any, runs: int, steps: float, usual: float) -> None:
     """Refuse limits on the steps of first-order runs that amount to days."""
     n, size = problem.rows.n, problem.K * problem.d
     each = PER_STEP + n * size * runs * PER_PRODUCT
-    check_time(steps * each, max(ENDLESS, 100.0 * usual * each), f"{runs} runs of {steps:.3g} steps")
+    check_time(steps * each, max(ENDLESS, 100.0 * usual * each), f"{runs} runs of {_plain(steps)} steps")
 
 
 def _in_words(seconds: float) -> str:
     for unit, size in (("years", 365.25 * 86400), ("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
         if seconds >= 2 * size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds:.3g} seconds"
+            return f"{_plain(seconds / size)} {unit}"
+    return f"{_plain(seconds)} seconds"
+
+
+def _plain(value: float, digits: int = 3) -> str:
+    """Return a number with so many digits and zeros after them, not with an exponent."""
+    return f"{float(f'{value:.{digits}g}'):.15g}"

@@ -32,22 +32,22 @@ def check_targets(size: float, apart: float) -> None:
         )
 
 
-NOT_FINITE = (
-    "the solved models have weights or objectives that are not finite numbers, expected data and steps that stay "
-    "within the range of floating-point numbers; give X and y in other units, a larger ridge, or shorter steps."
+WITHIN = (
+    "expected data and steps that stay within the range of floating-point numbers; give X and y in other units, a "
+    "larger ridge, or shorter steps."
 )
 
 
 def check_finite(*results: Array) -> None:
     """Refuse to return numbers of a result that are not finite."""
     if not all(np.isfinite(each).all() for each in results):
-        raise InputError(NOT_FINITE)
+        raise InputError(f"the solved models have weights or objectives that are not finite numbers, {WITHIN}")
 
 
 @contextmanager
-def finite_numbers() -> Iterator[None]:
-    """Refuse in a sentence what cannot be decomposed, because it is not finite."""
+def decomposable() -> Iterator[None]:
+    """Refuse in a sentence what cannot be decomposed: because it is not finite, or singular for rounding."""
     try:
         yield
     except np.linalg.LinAlgError as error:
-        raise InputError(NOT_FINITE) from error
+        raise InputError(f"a matrix that is solved with cannot be decomposed ({error}), {WITHIN}") from error

@@ -10,7 +10,7 @@ import numpy as np
 from ..exceptions import InputError
 from ..objectives import Array
 from ..problems import FirstOrder, LinearProblem, Setup, blas_threads
-from ..problems.units import check_finite, finite_numbers
+from ..problems.units import check_finite, decomposable
 from ..storage.checkpoints import Fingerprint
 from ..validation import as_numbers, check_callable, check_seed, refuse
 from . import Newton, Outcome, Solver, run
@@ -23,7 +23,7 @@ from .singles import newton_outcome, polished
 
 
 @blas_threads(1)
-@finite_numbers()
+@decomposable()
 def solve(
     problem: Any,
     solver: str | Solver = "newton",

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..exceptions import ChangedError, InputError, require
+from ..validation import shown
 from .archives import is_stored, respelt
 from .documents import read_bytes
 from .folders import write_file
@@ -71,7 +72,7 @@ def _types(skops: Any, file: Path) -> list[str]:
 def check_trusted(path: Any, trusted: Sequence[str]) -> None:
     """Refuse a file, or a folder of them, with types that were not confirmed, and name them all."""
     if isinstance(trusted, (str, bool)):
-        raise InputError(f"trusted is {trusted!r}, expected a list of type names.")
+        raise InputError(f"trusted is {shown(trusted)}, expected a list of type names.")
     unknown = [name for name in untrusted_types(path) if name not in trusted]
     if unknown:
         raise InputError(

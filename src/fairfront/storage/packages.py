@@ -17,6 +17,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from ..exceptions import ChangedError, InputError
+from ..validation import shown
 from .arrays import pack, unpack
 from .documents import AGAIN, read_bytes, read_json
 from .encoding import decode, encode
@@ -159,7 +160,9 @@ def _steps(document: dict[str, Any], path: Path, schema: int, upgrades: Mapping[
             f"more (expected {max(missing) + 1} to {schema}); read it with that version, or make it anew."
         )
     if set(document) != KEYS:
-        raise ChangedError(f"{path} lacks {', '.join(sorted(KEYS - set(document))) or 'nothing but has more'}; {AGAIN}")
+        raise ChangedError(
+            f"{path} lacks or adds {shown(sorted(KEYS ^ set(document)))}, expected {', '.join(sorted(KEYS))}; {AGAIN}"
+        )
     return [upgrades[each] for each in range(found, schema)]
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import count_in_words
+from ..validation import shown
 from .cells import number_text
 from .codes import Codes
 from .source import nearest
@@ -121,7 +122,7 @@ def _favourable(name: str, asked: Any, classes: list[Any]) -> Any:
             return label
     texts = [str(label) for label in classes]
     raise InputError(
-        f"favourable is {asked!r}, but {name!r} has no such value, expected one of "
+        f"favourable is {shown(asked)}, but {name!r} has no such value, expected one of "
         f"{_listed(texts)}{_hint(str(asked), texts)}"
     )
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from .arrays import as_array, as_native, is_missing
+from .options import as_plain
 
 DENSE = 65_536
 
@@ -113,4 +114,4 @@ def factorize(values: NDArray[Any]) -> tuple[NDArray[np.intp], list[Any]]:
     distinct = [v for v in place if not is_missing(v)]
     distinct.sort(key=lambda v: (str(type(v)), v) if isinstance(v, (str, int, float)) else ("", str(v)))
     place.update((v, i) for i, v in enumerate(distinct))
-    return np.fromiter(map(place.__getitem__, items), dtype=np.intp, count=len(items)), distinct
+    return np.fromiter(map(place.__getitem__, items), dtype=np.intp, count=len(items)), as_plain(distinct)

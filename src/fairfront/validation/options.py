@@ -22,9 +22,16 @@ MOST_POINTS = 10_000
 """Most points that a frontier is asked for: more than people, files and screens can take."""
 
 
+def as_plain(value: Any) -> Any:
+    """Return a value of numpy as Python's own, also in lists: 'a' and 1 for np.str_('a') and np.int64(1)."""
+    if type(value) in (list, tuple):
+        return type(value)(map(as_plain, value))
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def shown(value: Any) -> str:
     """Return a value as it is found in a sentence: on one line, and not longer than people read."""
-    text = " ".join(repr(value).split())
+    text = " ".join(repr(as_plain(value)).split())
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 4]} ..."
 
 
