@@ -1,9 +1,29 @@
-"""Errors and warnings that users see, and the one way to ask for an optional part."""
+"""Errors and warnings that users see, how they name parameters, and the one way to ask for an optional part."""
 
 from __future__ import annotations
 
 import importlib
-from types import ModuleType
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import MappingProxyType, ModuleType
+
+_SPELLING: ContextVar[Mapping[str, str]] = ContextVar("spelling", default=MappingProxyType({}))
+
+
+@contextmanager
+def spelling(words: Mapping[str, str]) -> Iterator[None]:
+    """Name parameters in other words inside; where two callers have words for one, those of the outer one hold."""
+    token = _SPELLING.set({**words, **_SPELLING.get()})
+    try:
+        yield
+    finally:
+        _SPELLING.reset(token)
+
+
+def spelled(name: str, python: str | None = None) -> str:
+    """Return a parameter as the caller writes it; ``python`` is what is said in Python where that is not its name."""
+    return _SPELLING.get().get(name, name if python is None else python)
 
 
 class FairfrontError(Exception):

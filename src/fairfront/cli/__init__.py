@@ -13,7 +13,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from .. import __version__
-from ..exceptions import FairfrontError, InputError
+from ..exceptions import FairfrontError, InputError, spelling
 from .audit import audit
 from .data import data_app
 from .demo import demo
@@ -23,7 +23,7 @@ from .screen import printable
 from .select import select
 from .show import show
 from .trace import trace
-from .usage import Mistake, asks_for_help, in_shell, sentence
+from .usage import OPTIONS, Mistake, asks_for_help, sentence
 from .verify import verify
 
 app = typer.Typer(
@@ -72,9 +72,10 @@ def main() -> None:
     warnings.showwarning = _notes()
     try:
         _check_text(sys.argv[1:])
-        sys.exit(app(standalone_mode=False))
+        with spelling(OPTIONS):
+            sys.exit(app(standalone_mode=False))
     except FairfrontError as error:
-        _fail(in_shell(str(error)))
+        _fail(str(error))
     except Mistake as error:
         if asks_for_help(error):
             error.show()  # type: ignore[attr-defined]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from ..exceptions import InputError
+from ..exceptions import InputError, spelling
 from .paths import checked
 from .screen import SMALL
 
@@ -67,7 +67,6 @@ def audit(
     from ..measures import audit as run_audit
     from ..measures.disclosure import check_small
     from ..measures.requirements import parse_requirement
-    from ..measures.rewording import reworded
     from ..objectives import GroupProbabilities, Groups
     from ..runs.settings import parse_attributes
     from .scored_file import read_scored
@@ -77,7 +76,7 @@ def audit(
     check_small(small)
     if control is not None and not _split(control):
         raise InputError(f"--control is {control!r}, expected columns such as region,year.")
-    columns, proxies, references = parse_attributes(groups, group_probabilities, "--")
+    columns, proxies, references = parse_attributes(groups, group_probabilities)
     before = None if baseline is None else _read_baseline(baseline)
     cells = read_scored(
         file,
@@ -87,7 +86,8 @@ def audit(
         missing=missing or (),
     )
     truth, given, options = _what_is_judged(cells, label, score, decision, favourable)
-    with reworded(_words(label, score or decision)):
+    names = {"scores_or_labels": f"column {score or decision!r}", "y_true": f"column {label!r}"}
+    with spelling({**names, "sample_weight": "--weight", "control_features": "--control"}):
         found = run_audit(
             truth,
             given,
@@ -110,22 +110,6 @@ def audit(
     verdicts = [verdict for text in require or () for verdict in found.check(text)]
     _show_json(found, verdicts) if json_output else _show(found, verdicts, before)
     raise typer.Exit(_exit_code(verdicts))
-
-
-def _words(label: str, given: str | None) -> dict[str, str]:
-    """Return the command's words for those of the function in errors."""
-    return {
-        "scores_or_labels": _quoted(given),
-        "y_true": _quoted(label),
-        "cutoff=, approval_rate= or costs=": "--cutoff, --approval-rate or --costs",
-        "sample_weight": "--weight",
-        "control_features": "--control",
-    }
-
-
-def _quoted(column: str | None) -> str:
-    """Name a column in a replacement text, where a backslash has to be doubled."""
-    return f"column {column!r}".replace("\\", r"\\")
 
 
 def _given(name: str | None) -> list[str]:

@@ -108,7 +108,7 @@ def trace(
     check_kept(output, 0, sign)
     check_checkpoint(checkpoint, resume)
     key = None if sign is None else private_key(sign)
-    names, proxies, references = parse_attributes(groups, group_probabilities, "--")
+    names, proxies, references = parse_attributes(groups, group_probabilities)
     settings = Settings(
         target=target,
         groups=names,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from typing import Any
 
 import typer
@@ -11,21 +10,18 @@ import typer
 Mistake: type[Exception] = typer.BadParameter.__mro__[2]
 """What typer raises where words cannot be read as a command; it has no public name of its own."""
 SHOWN = 60
-OF_PYTHON = {
-    r"(?:\btrusted=\[[^\]]*\]|[\w=]+) \((--[^()]+) on the command line\)": r"\1",
-    r"\b(overwrite|resume)=True\b": r"--\1",
-    r"\bconfidence=None \(0\)": "--confidence 0",
-    r"\bgroups=Groups\(min_size=\.\.\.\)": "--min-size",
-    r"(?<!['\w.-])n_points\b": "--points",
-    r"(?<!['\w.-])(at)_(most|least)\b": r"--\1-\2",
-    r"(?<!['\w.-])(group|min|max|use)_(probabilities|size|fits|sensitive)\b": r"--\1-\2",
-    r"\bapproval_rate(?= (is|and|were)\b)": "--approval-rate",
-    r"^(checkpoint|confidence|costs|cutoff|delimiter|favourable|loss|resume|ridge|split|weight|within)"
-    r"(?= (and|are|goes|has|is|names|needs)\b)": r"--\1",
-    r"\b(?<=and )costs(?= were\b)": "--costs",
-    r", found None\b": ", found none",
+NAMES = (
+    "approval_rate at_least at_most checkpoint confidence costs cutoff delimiter favourable group_probabilities groups "
+    "max_fits min_size overwrite resume ridge split use_sensitive weight within"
+)
+OPTIONS = {name: f"--{name.replace('_', '-')}" for name in NAMES.split()} | {
+    "n_points": "--points",
+    "trusted": "--trust",
+    "confidence=None (0)": "--confidence 0",
+    "cutoff=, approval_rate= or costs=": "--cutoff, --approval-rate or --costs",
+    "None": "none",
 }
-"""The words of the command for those of the functions that it calls, as in `re.sub`."""
+"""How the command spells what the functions that it calls name in their errors and warnings."""
 
 
 def asks_for_help(error: Any) -> bool:
@@ -73,10 +69,3 @@ def _joined(text: str) -> str:
 def short(text: str) -> str:
     """Return the beginning and the end of a text that is too long to be read."""
     return text if len(text) <= SHOWN else f"{text[: SHOWN // 2]}...{text[-SHOWN // 4 :]}"
-
-
-def in_shell(text: str) -> str:
-    """Return an error of a function in the words of the command."""
-    for pattern, said in OF_PYTHON.items():
-        text = re.sub(pattern, said, text)
-    return text

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..measures.rewording import reworded
 from ..objectives import Array, Task
 from ..validation import as_native, as_numbers, check_labels, shape_of
 from .matching import encode_labels
@@ -92,35 +91,34 @@ def named_scores(scores: Any) -> dict[str, Any]:
 
 def given_scores(given: Any, n: int, task: Task, name: str) -> Array:
     """Return one candidate's scores (K, n) from decisions, one score per row, or one column of scores per class."""
-    quoted = repr(name).replace("\\", r"\\")
-    with reworded({"^y ": f"scores of {quoted} ", "as many as X": "as many as the first"}):
-        if np.ndim(given) == 2 and np.shape(given)[1] > 1:
-            return _of_columns(as_numbers(given, f"scores of {name!r}"), n, task, name)
-        values = check_labels(given, n)
-        if task.kind == "regression":
-            return as_numbers(values, f"scores of {name!r}")[None]
-        return scores_of_labels(values, task) if task.kind == "multiclass" else numbers_of(values, task)[None]
+    what = f"scores of {name!r}"
+    if np.ndim(given) == 2 and np.shape(given)[1] > 1:
+        return _of_columns(as_numbers(given, what), n, task, what)
+    values = check_labels(given, n, what, "the first")
+    if task.kind == "regression":
+        return as_numbers(values, what)[None]
+    return scores_of_labels(values, task, what) if task.kind == "multiclass" else numbers_of(values, task, what)[None]
 
 
-def _of_columns(matrix: Array, n: int, task: Task, name: str) -> Array:
+def _of_columns(matrix: Array, n: int, task: Task, what: str) -> Array:
     """Return scores given as one column per class; of two classes the second's."""
     K = len(task.classes)
     if task.kind == "regression" or matrix.shape != (n, K):
         expected = f"({n},)" if task.kind == "regression" else f"({n},), or ({n}, {K}) with one column per class"
-        raise InputError(f"scores of {name!r} have shape {matrix.shape}, expected {expected}.")
+        raise InputError(f"{what} have shape {matrix.shape}, expected {expected}.")
     if not np.isfinite(matrix).all():
-        raise InputError(f"scores of {name!r} have NaN or infinity, expected a number for every row and class.")
+        raise InputError(f"{what} have NaN or infinity, expected a number for every row and class.")
     return matrix[:, 1:].T if task.kind == "binary" else matrix.T
 
 
-def numbers_of(given: NDArray[Any], task: Task) -> Array:
+def numbers_of(given: NDArray[Any], task: Task, what: str = "y") -> Array:
     """Return scores as they are, and decisions of two classes as 0 and 1, (n,)."""
     if given.dtype.kind in "fiu" and not np.isin(given, np.asarray(task.classes)).all():
         return as_numbers(given, "scores")
-    return encode_labels(given, task).astype(np.float64)
+    return encode_labels(given, task, what).astype(np.float64)
 
 
-def scores_of_labels(labels: NDArray[Any], task: Task) -> Array:
+def scores_of_labels(labels: NDArray[Any], task: Task, what: str = "y") -> Array:
     """Return one column of 0 and 1 per class, (K, n)."""
-    codes = encode_labels(labels, task)
+    codes = encode_labels(labels, task, what)
     return np.asarray(np.arange(len(task.classes))[:, None] == codes, dtype=np.float64)

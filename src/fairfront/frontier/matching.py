@@ -48,7 +48,7 @@ def held_rows(facts: Facts, n: int, y: Any, sensitive_features: Any, sample_weig
     return HeldRows(labels, resolve_attributes(facts, sensitive_features, len(labels)), weight, rows)
 
 
-def encode_labels(labels: NDArray[Any], task: Task) -> NDArray[Any]:
+def encode_labels(labels: NDArray[Any], task: Task, what: str = "y") -> NDArray[Any]:
     """Return class indices of labels known from training, or the values for regression."""
     if task.kind == "regression":
         return labels.astype(np.float64)
@@ -57,7 +57,7 @@ def encode_labels(labels: NDArray[Any], task: Task) -> NDArray[Any]:
     if (codes < 0).any():
         strange = labels[codes < 0][:1].tolist()[0]
         raise InputError(
-            f"y has the label {strange!r}, expected those of training: {', '.join(map(repr, task.classes))}."
+            f"{what} has the label {strange!r}, expected those of training: {', '.join(map(repr, task.classes))}."
         )
     return codes
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
+from ..exceptions import InputError, spelled
 from ..measures.figures import larger_is_better
 from ..measures.skill import trivial
 from ..objectives import Array
@@ -151,12 +151,13 @@ def _check_directions(rules: Mapping[str, Any]) -> None:
             if column.rpartition(".")[2] not in NEITHER and larger_is_better(column) is not wanted:
                 better = "smaller" if wanted else "larger"
                 raise InputError(
-                    f"{name} has {column}, which is better when {better}, expected a column of the other kind; use "
-                    f"{other} for it."
+                    f"{spelled(name)} has {column}, which is better when {better}, expected a column of the other "
+                    f"kind; use {spelled(other)} for it."
                 )
     for column in rules["within"] or ():
         if column.rpartition(".")[2] in NEITHER:
-            raise InputError(f"within has {column}, which has no best value; use at_most or at_least.")
+            instead = f"{spelled('at_most')} or {spelled('at_least')}"
+            raise InputError(f"{spelled('within')} has {column}, which has no best value; use {instead}.")
 
 
 def _finite(values: Array, name: str) -> Array:
@@ -187,7 +188,8 @@ def _nothing(
     return (
         f"no point has {asked}{surely}; the nearest is id {front.ids[place]} with {found}; {marked}"
         + "".join(f"{text}; " for text in least)
-        + "allow more, evaluate on more rows, trace further, or take gaps as observed with confidence=None (0)."
+        + "allow more, evaluate on more rows, trace further, or take gaps as observed with "
+        + f"{spelled('confidence=None (0)')}."
     )
 
 
@@ -203,9 +205,9 @@ def _check_kinds(rules: Mapping[str, Any]) -> None:
         if not check_mapping(rules[name], name, "{'tpr_gap': 0.02}"):
             raise refuse(name, rules[name], "at least one column, such as {'tpr_gap': 0.02}")
         for column, value in rules[name].items():
-            check_number(value, f"{name} of {column}")
+            check_number(value, f"{spelled(name)} of {column}")
             if name == "within":
-                check_positive(value, f"{name} of {column}", zero=True)
+                check_positive(value, f"{spelled(name)} of {column}", zero=True)
 
 
 ALONE = ("id", "preference", "knee")

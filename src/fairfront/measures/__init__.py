@@ -6,7 +6,7 @@ The files, from the ground up:
 - intervals, ratios, significance, logistic: how sure figures are; pairs: whom a worst figure is between
 - part_sums, score_bins, table: the record of a frontier's evaluation, and what each part of the rows adds to it
 - gathering: columns of Dask collections that are narrow enough to be brought here
-- operating, judged, rewording: what a person gives to an audit, read once; cut-offs of many models
+- operating, judged: what a person gives to an audit, read once; cut-offs of many models
 - skill: models that decide nearly everyone alike, or no better than without looking
 - figures, lines, tallies, scored: what is counted, for which groups, and the figures of scores
 - group_table, score_table, value_table, worst, tabulating, strata: the audit's tables

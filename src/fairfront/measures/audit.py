@@ -10,7 +10,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import require
+from ..exceptions import InputError, require, spelling
 from ..objectives import Groups, Task, check_groups, proxy_sentences, take_groups, warn_of_proxies
 from ..validation import (
     BACKENDS,
@@ -29,7 +29,6 @@ from .lines import Lines, lines_of
 from .operating import Operating, Side
 from .published_tables import published_strata, published_table
 from .requirements import Verdict, judge
-from .rewording import reworded
 from .score_table import Resampling
 from .showing import audit_record, notes_of
 from .strata import levels_of, pooled_columns
@@ -39,12 +38,6 @@ from .worst import Worst
 
 MOST_RESAMPLES = 100_000
 WEIGHTED = "Rates are weighted by the sample weights, and intervals rest on effective rows (Kish); counts are rows."
-WORDS = {
-    r"^y\b": "y_true",
-    r"as many as X( has rows)?": "as many as y_true",
-    r"; pass them by keyword.*": ": the group of each.",
-}
-"""Words of an audit, which has no X and no fit, in the place of those of training."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +218,9 @@ def audit(
     resampling = Resampling(check_count(n_resamples, "n_resamples", most=MOST_RESAMPLES), check_seed(random_state))
     settings = Settings(check_confidence(confidence), check_flag(simultaneous, "simultaneous"), resampling)
     check_groups(groups)
-    with reworded(WORDS):
+    if sensitive_features is None:
+        raise InputError("sensitive_features is None, expected one value per row: the group of each.")
+    with spelling({"X": "y_true"}):  # an audit has no X
         here = gathered(
             y_true=y_true,
             scores_or_labels=scores_or_labels,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import type_of_target
 
-from ..exceptions import InputError
+from ..exceptions import InputError, spelled
 from ..objectives import Array, Task
 from ..validation import (
     as_numbers,
@@ -22,7 +22,6 @@ from ..validation import (
     shape_of,
 )
 from .operating import Operating, Side, check_side, decide
-from .rewording import reworded
 from .tallies import ScoredRows
 
 __all__ = ["Judged", "Operating", "read_judged"]
@@ -88,17 +87,18 @@ def read_judged(
     operating = operating or Operating()
     if task is not None:
         check_choice(task, "task", ("classification", "regression"))
-    shape, other = shape_of(given, "scores_or_labels"), shape_of(y_true, "y_true")
+    what, truly = spelled("scores_or_labels"), spelled("y_true")
+    shape, other = shape_of(given, what), shape_of(y_true, truly)
     n = shape[0] if shape else 0
     if not n or other[:1] != (n,):
-        found = f"y_true has shape {other} and scores_or_labels {shape}"
+        found = f"{truly} has shape {other} and {what} {shape}"
         raise InputError(f"{found}, expected one value per row in both, and at least one row.")
-    labels, weight = check_labels(y_true, n), check_weights(sample_weight, n)
+    labels, weight = check_labels(y_true, n, truly), check_weights(sample_weight, n)
     if task == "regression" or (task is None and _continuous(labels)):
         operating.refuse("values to be predicted (regression)")
         return _regression(labels, given, weight)
     matrix = _matrix(given)
-    predicted = None if matrix is not None else _one_per_row(given, n)
+    predicted = None if matrix is not None else check_labels(given, n, what)
     classes, truth, codes = _classes(labels, predicted, scored=operating.asked is not None)
     good, side = _favourable(classes, favourable, operating.side)
     kind = Task("binary" if len(classes) == 2 else "multiclass", tuple(classes), good)
@@ -110,24 +110,19 @@ def read_judged(
         operating.refuse(f"{len(classes)} classes")
         judged = _of_classes(kind, truth, matrix)
     else:
-        scores = as_numbers(predicted, "scores_or_labels") if matrix is None else _second(matrix)
+        scores = as_numbers(predicted, what) if matrix is None else _second(matrix)
         judged = _of_scores(kind, truth, scores, operating, side, weight)
     return replace(judged, weight=weight, favourable_was_given=said)
-
-
-def _one_per_row(given: Any, n: int) -> NDArray[Any]:
-    """Return decisions or scores as one value per row, without missing ones."""
-    with reworded({"^y ": "scores_or_labels "}):
-        return check_labels(given, n)
 
 
 def _matrix(given: Any) -> Array | None:
     """Return scores given as one column per class, None for one value per row."""
     if np.ndim(given) != 2 or np.shape(given)[1] < 2:
         return None
-    matrix = as_numbers(given, "scores_or_labels")
+    what = spelled("scores_or_labels")
+    matrix = as_numbers(given, what)
     if not np.isfinite(matrix).all():
-        raise InputError("scores_or_labels has NaN or infinity, expected a number for every row and class.")
+        raise InputError(f"{what} has NaN or infinity, expected a number for every row and class.")
     return matrix
 
 
@@ -136,8 +131,9 @@ def _continuous(labels: NDArray[Any]) -> bool:
 
 
 def _regression(labels: NDArray[Any], given: Any, weight: Array | None) -> Judged:
-    truth = as_numbers(labels, "y_true", "regression needs numbers")
-    predicted = as_numbers(_one_per_row(given, len(truth)), "scores_or_labels", "regression needs numbers")
+    what = spelled("scores_or_labels")
+    truth = as_numbers(labels, spelled("y_true"), "regression needs numbers")
+    predicted = as_numbers(check_labels(given, len(truth), what), what, "regression needs numbers")
     return Judged(Task("regression"), truth, predicted, "the predictions are those given", weight=weight)
 
 
@@ -164,7 +160,8 @@ def _classes(labels: NDArray[Any], predicted: NDArray[Any] | None, *, scored: bo
     if strange:
         known = ", ".join(map(repr, found[:10]))
         raise InputError(
-            f"scores_or_labels has {strange[0]!r}, which y_true does not, expected its labels ({known}) or scores."
+            f"{spelled('scores_or_labels')} has {strange[0]!r}, which {spelled('y_true')} does not, expected its "
+            f"labels ({known}) or scores."
         )
     places = np.array([found.index(value) for value in values], dtype=np.intp)
     return found, truth, places[codes]
@@ -173,7 +170,7 @@ def _classes(labels: NDArray[Any], predicted: NDArray[Any] | None, *, scored: bo
 def _favourable(classes: list[Any], favourable: Any, side: Side | None) -> tuple[int, Side]:
     """Return the favourable class and side: scores speak for the second class unless both are given."""
     if len(classes) < 2:
-        raise InputError(f"y_true has one class only ({classes[0]!r}), expected 2 or more.")
+        raise InputError(f"{spelled('y_true')} has one class only ({classes[0]!r}), expected 2 or more.")
     if favourable is None:
         return (0, "below") if side is not None and check_side(side) == "below" else (1, "above")
     good = check_favourable(favourable, classes)
@@ -181,14 +178,15 @@ def _favourable(classes: list[Any], favourable: Any, side: Side | None) -> tuple
 
 
 def _of_classes(task: Task, truth: NDArray[np.intp], matrix: Array | None) -> Judged:
+    what = spelled("scores_or_labels")
     if matrix is None:
         raise InputError(
-            f"scores_or_labels is one number per row, expected labels or one column per class for "
+            f"{what} is one number per row, expected labels or one column per class for "
             f"{len(task.classes)} classes; for values to be predicted say task='regression'."
         )
     if matrix.shape[1] != len(task.classes):
         raise InputError(
-            f"scores_or_labels has {matrix.shape[1]} columns, expected {len(task.classes)}, one per class of y_true."
+            f"{what} has {matrix.shape[1]} columns, expected {len(task.classes)}, one per class of {spelled('y_true')}."
         )
     rule = "the class with the largest score is the decision"
     return Judged(task, truth, matrix.argmax(axis=1), rule, matrix, _within_unit(matrix))
@@ -196,7 +194,8 @@ def _of_classes(task: Task, truth: NDArray[np.intp], matrix: Array | None) -> Ju
 
 def _second(matrix: Array) -> Array:
     if matrix.shape[1] != 2:
-        raise InputError(f"scores_or_labels has {matrix.shape[1]} columns, expected 2 (one per class) or one value.")
+        found = f"{spelled('scores_or_labels')} has {matrix.shape[1]} columns"
+        raise InputError(f"{found}, expected 2 (one per class) or one value.")
     return np.asarray(matrix[:, 1])
 
 

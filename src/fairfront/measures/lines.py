@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
+from ..exceptions import InputError, spelled
 from ..objectives import Array, Attribute, GroupProbabilities, Groups, count_in_words, counts_in_words
 
 REFERENCE, COMPARED, TOO_FEW, MISSING, ALL = "reference", "compared", "too few", "missing", "all"
@@ -131,17 +131,18 @@ def _lines(attribute: Attribute, min_size: int, soft: bool) -> Lines:
 
 
 def _check_sizes(attribute: Attribute, sizes: Array, big: NDArray[np.bool_], min_size: int) -> None:
+    smaller = spelled("min_size", "groups=Groups(min_size=...)")
     told = counts_in_words(attribute.levels, sizes)
     counts = ", ".join(told if len(told) <= 10 else [*told[:9], f"and {len(told) - 9} more"])
     if big.sum() < 2:
         raise InputError(
             f"sensitive feature {attribute.name!r} has {int(big.sum())} group(s) of at least {min_size} rows, "
-            f"expected 2 or more (rows per group: {counts}); merge groups or pass groups=Groups(min_size=...)."
+            f"expected 2 or more (rows per group: {counts}); merge groups or pass {smaller}."
         )
     if not big[-1]:
         raise InputError(
             f"reference group {attribute.reference!r} of {attribute.name!r} has {count_in_words(sizes[-1])} rows, "
-            f"expected at least {min_size}; choose another or pass groups=Groups(min_size=...)."
+            f"expected at least {min_size}; choose another or pass {smaller}."
         )
 
 

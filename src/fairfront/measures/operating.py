@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..exceptions import InputError
+from ..exceptions import InputError, spelled
 from ..objectives import Array
 from ..validation import (
     as_numbers,
@@ -46,7 +46,9 @@ class Operating:
         """Return the name of the way that was asked for, None for the default."""
         given = [name for name in ("cutoff", "approval_rate", "costs") if getattr(self, name) is not None]
         if len(given) > 1:
-            raise InputError(f"{' and '.join(given)} were given, expected one way to turn scores into decisions.")
+            raise InputError(
+                f"{' and '.join(map(spelled, given))} were given, expected one way to turn scores into decisions."
+            )
         return given[0] if given else None
 
     @property
@@ -65,8 +67,8 @@ class Operating:
             one_number(self.cutoff)
         if self.asked == "approval_rate" and check_rate(self.approval_rate) in (0.0, 1.0):
             raise InputError(
-                f"approval_rate is {self.approval_rate:g}, expected a share between 0 and 1; every row would be "
-                "decided alike."
+                f"{spelled('approval_rate')} is {self.approval_rate:g}, expected a share between 0 and 1; every row "
+                "would be decided alike."
             )
         if self.costs is None:
             return self
@@ -96,7 +98,7 @@ class Operating:
     def refuse(self, found: str) -> None:
         """Refuse any way to a cut-off where nothing is cut."""
         if self.asked is not None:
-            raise InputError(f"{self.asked} is for scores of two classes, found {found}; leave it out.")
+            raise InputError(f"{spelled(self.asked)} is for scores of two classes, found {found}; leave it out.")
 
     def find(self, scores: Array, good: NDArray[np.bool_], side: Side, weight: Array | None) -> tuple[float, str]:
         """Return the cut-off of one model on these rows, (n,), and in words where it comes from."""
@@ -142,7 +144,7 @@ class OperatingPoint:
 def default_cutoff(scores: Array, what: str = "scores") -> float:
     """Return one half for probabilities, or say that others need a cut-off."""
     low, high = scores.min(), scores.max()
-    ways = "give cutoff=, approval_rate= or costs=."
+    ways = f"give {spelled('cutoff=, approval_rate= or costs=')}."
     if low < 0.0 or high > 1.0:
         raise InputError(
             f"{what} run from {low:g} to {high:g} and are not probabilities (0 to 1), expected a cut-off; {ways}"
@@ -168,7 +170,7 @@ def check_cutoff(cutoff: Any, scores: Array) -> float:
     found = one_number(cutoff)
     if not scores.min() <= found <= scores.max():
         raise InputError(
-            f"cutoff is {found:g}, expected one within the scores, which run from {scores.min():g} to "
+            f"{spelled('cutoff')} is {found:g}, expected one within the scores, which run from {scores.min():g} to "
             f"{scores.max():g}; every row would be decided alike."
         )
     return found
@@ -246,7 +248,7 @@ def check_costs(costs: Mapping[str, float]) -> tuple[float, float]:
         raise refuse("costs", costs, f"a mapping with {names[0]!r} and {names[1]!r}")
     found = [check_positive(costs[name], f"costs[{name!r}]", zero=True) for name in names]
     if not any(found):
-        raise InputError("costs are both 0, expected at least one above 0.")
+        raise InputError(f"{spelled('costs')} are both 0, expected at least one above 0.")
     return found[0], found[1]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
+from ..exceptions import InputError, spelled
 from ..objectives import Array
 from ..validation import as_columns, factorize
 from .group_table import Share
@@ -25,7 +25,8 @@ POOLED = ("selection", "tpr", "fpr", "error")
 
 def levels_of(control_features: Any, n: int) -> dict[str, NDArray[np.intp]]:
     """Return the rows of each level; several columns are crossed, and missing values are a level of their own."""
-    columns = as_columns(control_features, "control_features", n=n)
+    what = spelled("control_features")
+    columns = as_columns(control_features, what, n=n)
     codes, names = np.zeros(n, dtype=np.intp), [""]
     for values in columns.values():
         found, levels = factorize(values)
@@ -33,7 +34,7 @@ def levels_of(control_features: Any, n: int) -> dict[str, NDArray[np.intp]]:
         crossed = codes * len(labels) + np.where(found < 0, len(levels), found)
         present, codes = np.unique(crossed, return_inverse=True)
         if len(present) > max(50, 0.05 * n):
-            raise InputError(f"control_features has {len(present)} levels in {n} rows, expected fewer; use bands.")
+            raise InputError(f"{what} has {len(present)} levels in {n} rows, expected fewer; use bands.")
         pairs = [(names[k // len(labels)], labels[k % len(labels)]) for k in present]
         names = [f"{name} & {label}" if name else label for name, label in pairs]
     order = np.argsort(codes, kind="stable")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import GroupWarning, InputError
+from ..exceptions import GroupWarning, InputError, spelled
 from ..validation import as_columns, check_count, check_flag, check_instance, factorize, refuse, shown
 from .labels import Array
 from .proxies import GroupProbabilities
@@ -145,7 +145,7 @@ class Groups:
 
     def _soft(self, given: GroupProbabilities, n: int, among: Compared) -> Attribute:
         if len(given) != n:
-            raise InputError(f"GroupProbabilities has {len(given)} rows, expected {n}, as many as X.")
+            raise InputError(f"GroupProbabilities has {len(given)} rows, expected {n}, as many as {spelled('X')}.")
         sizes = given.shares.sum(axis=0)
         inside = [(words, given.shares[rows].sum(axis=0)) for words, rows in among]
         kept, left_out = self._kept(given.name, list(given.levels), sizes, inside)
@@ -175,7 +175,7 @@ class Groups:
             raise InputError(
                 f"sensitive feature {name!r} has {len(kept)} group(s) of at least {self.min_size} rows{words[short]}, "
                 f"expected 2 or more (rows per group: {', '.join(told)}); merge groups or lower "
-                "groups=Groups(min_size=...)."
+                f"{spelled('min_size', 'groups=Groups(min_size=...)')}."
             )
         if len(out):
             told = [f"{levels[i]} ({count_in_words(rows[kind[i], i])} rows{words[kind[i]]})" for i in out]
@@ -247,7 +247,9 @@ def take_groups(sensitive_features: Any, rows: NDArray[Any], n: int | None) -> A
     """Return the groups of some of n rows, columns or probabilities; None for n leaves lengths unchecked."""
     if isinstance(sensitive_features, GroupProbabilities):
         if n is not None and len(sensitive_features) != n:
-            raise InputError(f"GroupProbabilities has {len(sensitive_features)} rows, expected {n}, as many as X.")
+            raise InputError(
+                f"GroupProbabilities has {len(sensitive_features)} rows, expected {n}, as many as {spelled('X')}."
+            )
         return sensitive_features.take(rows)
     columns = as_columns(sensitive_features, "sensitive_features", n=n)
     return {name: values[rows] for name, values in columns.items()}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
+from ..exceptions import InputError, spelled
 from .algebra import Algebra
 from .cells import Atoms, Cells, find_atoms, merge
 from .gaps import Gap
@@ -141,7 +141,7 @@ def _events(
         raise InputError(
             f"notion {notion.name!r} needs rows{which} in every group of {attribute.name!r}, "
             f"found none in {empty} (weight per group: {found}); merge groups, or leave small ones out "
-            "with groups=Groups(min_size=...)."
+            f"with {spelled('min_size', 'groups=Groups(min_size=...)')}."
         )
     return masks
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ..exceptions import InputError
+from ..exceptions import InputError, spelled
 from ..frontier.stability import MOST_REFITS
 from ..measures.operating import Operating, check_costs
 from ..objectives import LOSSES, NOTIONS, Groups
@@ -111,8 +111,8 @@ class Settings:
             NOTIONS[name]
         if check_count(self.min_size, "min_size") < FEWEST:
             raise InputError(
-                f"min_size is {self.min_size}, expected at least {FEWEST}: figures of fewer people are not written "
-                "to files."
+                f"{spelled('min_size')} is {self.min_size}, expected at least {FEWEST}: figures of fewer people are "
+                "not written to files."
             )
         check_choice(self.model, "model", get_args(Model))
         if self.posteriors and (self.model != "boosting" or self.regression):
@@ -126,9 +126,13 @@ class Settings:
         for each in (*self.drop, self.weight):
             if each in (self.target, *self.compared):
                 raise InputError(f"{each!r} is dropped or a weight, but it is also the target or a group column.")
+        for each in (self.weight, *parse_split(self.split).columns):
+            if each in self.drop:
+                raise InputError(f"{each!r} is dropped, but it is also the weight or what rows are split by; keep it.")
         if not self.regression and self.favourable is None:
             raise InputError(
-                f"favourable is missing, expected the value of {self.target!r} that is good for the person."
+                f"{spelled('favourable')} is missing, expected the value of {self.target!r} that is good for the "
+                "person."
             )
 
     def _check_kinds(self) -> None:
@@ -158,15 +162,18 @@ class Settings:
             idle = each.name in (("max_fits",) if linear else ("n_points", "ridge", "surrogate"))
             if idle and getattr(self, each.name) != each.default:
                 other = "boosting" if linear else "linear"
-                raise InputError(f"{each.name} is for the model {other!r}, found {self.model!r}; leave it out.")
+                raise InputError(
+                    f"{spelled(each.name)} is for the model {other!r}, found {self.model!r}; leave it out."
+                )
 
     def _check_probabilities(self) -> None:
         """Refuse groups of both kinds or none, and what cannot be done with probabilities."""
+        words = spelled("groups"), spelled("group_probabilities")
         if bool(self.groups) == bool(self.group_probabilities):
-            raise InputError("groups and group_probabilities: expected columns of exactly one of them, such as 'sex'.")
+            raise InputError(f"{' and '.join(words)}: expected columns of exactly one of them, such as 'sex'.")
         for name in ("cross", "use_sensitive", "posteriors"):
             if self.group_probabilities and getattr(self, name):
-                raise InputError(f"{name} needs the group of every row, found group_probabilities; leave it out.")
+                raise InputError(f"{spelled(name)} needs the group of every row, found {words[1]}; leave it out.")
 
     @property
     def compared(self) -> tuple[str, ...]:
@@ -216,17 +223,14 @@ def _tuples(value: Any) -> Any:
 
 
 def parse_attributes(
-    groups: str | Iterable[str] | None, probabilities: str | Iterable[str] | None, dashes: str = ""
+    groups: str | Iterable[str] | None, probabilities: str | Iterable[str] | None
 ) -> tuple[Names, Names, References]:
-    """Read columns of groups or of probabilities, exactly one of them, and their reference groups.
-
-    ``dashes`` are those that the names of options begin with.
-    """
-    words = f"{dashes}groups", f"{dashes}group-probabilities" if dashes else "group_probabilities"
+    """Read columns of groups or of probabilities, exactly one of them, and their reference groups."""
+    words = spelled("groups"), spelled("group_probabilities")
     if (groups is None) == (probabilities is None):
         raise InputError(f"give exactly one of {words[0]} and {words[1]}: whom to compare.")
     if groups is not None:
-        names, references = parse_groups(groups, words[0])
+        names, references = parse_groups(groups)
         return names, (), references
     given = probabilities.split(",") if isinstance(probabilities, str) else check_names(probabilities, words[1])
     parts = [each.strip() for each in given if each.strip()]
@@ -252,15 +256,15 @@ def as_costs(given: Any) -> tuple[float, float] | None:
         )
     except (TypeError, ValueError):
         raise InputError(
-            f"costs is {given!r}, expected two numbers: of a false positive and of a false negative, such as 5,1."
+            f"{spelled('costs')} is {given!r}, expected two numbers: of a false positive and of a false negative, such "
+            "as 5,1."
         ) from None
     return check_costs({"false_positive": false_positive, "false_negative": false_negative})
 
 
-def parse_groups(
-    text: str | Iterable[str], what: str = "groups"
-) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+def parse_groups(text: str | Iterable[str]) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     """Read ``sex,race:ref=White`` into columns and reference groups."""
+    what = spelled("groups")
     parts = text.split(",") if isinstance(text, str) else check_names(text, what)
     names, references = [], []
     for part in (each.strip() for each in parts if each.strip()):

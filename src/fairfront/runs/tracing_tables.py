@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ..exceptions import FairfrontError, GroupWarning, InputError, ProxyWarning
+from ..exceptions import FairfrontError, GroupWarning, InputError, ProxyWarning, spelling
 from ..explorer import describe_points
 from ..frontier import Frontier
 from ..frontier.points import LinearPoints
 from ..frontier.saving import published_frontier
 from ..measures.disclosure import LIMIT
-from ..measures.rewording import reworded
 from ..objectives import Groups, warn_of_names
 from ..objectives.small_counts import rounded
 from ..solvers import Newton
@@ -31,7 +30,7 @@ from .run import Run
 from .settings import PROXY, Settings, as_costs, parse_attributes
 from .testing import judged_on_test
 
-WORDS = {r"groups=Groups\(min_size=\.\.\.\)": "min_size (--min-size on the command line)"}
+WORDS = {"min_size": "min_size (--min-size on the command line)"}
 """A table's groups are named by columns and have no Groups of their own to lower a size in."""
 FRAME = {"name": "data frame", "sha256": None}
 """What a manifest says of rows that came from no file, and have no fingerprint."""
@@ -112,7 +111,7 @@ def _run_of(
     train = ready.part("train")
     _check_operating(train, settings)
     kept = {"checkpoint": checkpoint, "resume": resume, "progress": progress}
-    with reworded(WORDS):
+    with spelling(WORDS):
         front = _trace(train, ready, kept)
     del train
     sha = source.sha256()

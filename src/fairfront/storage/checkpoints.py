@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
+from ..exceptions import InputError, spelled
 from ..validation import check_flag, check_path
 from .arrays import pack, unpack
 from .documents import parse_json, read_bytes
@@ -76,7 +76,9 @@ def check_checkpoint(path: Any, resume: bool) -> None:
     check_flag(resume, "resume")
     if path is None:
         if resume:
-            raise InputError("resume needs a checkpoint, found None; name the file to go on from.")
+            raise InputError(
+                f"{spelled('resume')} needs a checkpoint, found {spelled('None')}; name the file to go on from."
+            )
         return
     _check_place(check_path(path, "checkpoint", "the name of a file such as 'run.checkpoint'"), resume)
 
@@ -91,8 +93,8 @@ def _check_place(target: Path, resume: bool) -> None:
         raise InputError(f"{target.parent} is read-only or not yours, expected one for the checkpoint; choose another.")
     if target.exists() and not resume:
         raise InputError(
-            f"{target} exists already, expected a new checkpoint; go on from it with resume=True (--resume on the "
-            "command line), delete it, or choose another path."
+            f"{target} exists already, expected a new checkpoint; go on from it with "
+            f"{spelled('resume', 'resume=True (--resume on the command line)')}, delete it, or choose another path."
         )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..exceptions import ChangedError, InputError, require
+from ..exceptions import ChangedError, InputError, require, spelled
 from ..validation import shown
 from .archives import is_stored, respelt
 from .documents import read_bytes
@@ -75,14 +75,12 @@ def check_trusted(path: Any, trusted: Sequence[str]) -> None:
         raise InputError(f"trusted is {shown(trusted)}, expected a list of type names.")
     unknown = [name for name in untrusted_types(path) if name not in trusted]
     if unknown:
+        words = " ".join(f"--trust {name}" for name in unknown)
+        both = f"trusted={unknown!r} ({words} on the command line)"
         raise InputError(
             f"{path} holds types that are not known to be harmless when loaded: {', '.join(unknown)}; if you trust "
-            f"where it is from, confirm them with trusted={unknown!r} ({_confirmed(unknown)} on the command line)."
+            f"where it is from, confirm them with {both if spelled('trusted') == 'trusted' else words}."
         )
-
-
-def _confirmed(names: Sequence[str]) -> str:
-    return " ".join(f"--trust {name}" for name in names)
 
 
 def read_estimator(path: Any, trusted: Sequence[str] = ()) -> Any:

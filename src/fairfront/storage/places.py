@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..exceptions import InputError
+from ..exceptions import InputError, spelled
 from ..validation import check_flag
 from .leftovers import place_of, real
 from .snapshots import read_folder
@@ -100,8 +100,8 @@ def _no_parent(target: Path) -> str:
 
 def _exists(target: Path) -> str:
     return (
-        f"{target} exists already, expected a new name; choose another, or replace it with overwrite=True (--overwrite "
-        "on the command line)."
+        f"{target} exists already, expected a new name; choose another, or replace it with "
+        f"{spelled('overwrite', 'overwrite=True (--overwrite on the command line)')}."
     )
 
 

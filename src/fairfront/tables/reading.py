@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..exceptions import InputError
-from ..validation import check_names, check_path, shown
+from ..validation import check_names, check_path, refuse
 from .arrow_reading import KINDS, ArrowSource
 from .csv_reading import CsvSource, opened
 from .frame_reading import FrameSource
@@ -108,5 +108,5 @@ def check_delimiter(given: Any) -> str | None:
         return None
     found = SPELT.get(given, given) if isinstance(given, str) else ""
     if len(found) != 1 or found in '"\r\n':
-        raise InputError(f"delimiter is {shown(given)}, expected one character such as ',' or ';', or the word tab.")
+        raise refuse("delimiter", given, "one character such as ',' or ';', or the word tab")
     return found

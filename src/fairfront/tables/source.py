@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
+from ..exceptions import InputError, spelled
 
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "null", "NULL", "None", "?")
 """Cells that stand for a missing value in every file, compared after blanks at both ends are taken off.
@@ -98,7 +98,9 @@ class Source(ABC):
     def check_column(self, name: str, what: str = "columns") -> None:
         """Refuse a name that the source does not have, and name the nearest."""
         if name not in self.places:
-            raise InputError(f"{what} names {name!r}, but {self.title} has no such column{nearest(name, self.names)}")
+            raise InputError(
+                f"{spelled(what)} names {name!r}, but {self.title} has no such column{nearest(name, self.names)}"
+            )
 
     def chosen(self, columns: Iterable[str] | None) -> tuple[str, ...]:
         """Return the columns asked for, each once, after checking that they are there."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
+from ..exceptions import InputError, spelled
 from ..validation import check_text
 from .cells import number_of
 from .codes import dense
@@ -192,7 +192,7 @@ def parse_split(text: str) -> Split:
         return PersonSplit(name, _shares(tail)) if is_share else PersonSplit(rest)
     column, _, limits = rest.partition(":")
     if kind != "time" or not column or limits.count(",") != 1:
-        raise InputError(f"split is {text!r}, {EXPECTED}.")
+        raise InputError(f"{spelled('split')} is {text!r}, {EXPECTED}.")
     first, second = (limit.strip() for limit in limits.split(","))
     _check_limits(first, second)
     return TimeSplit(column, first, second)
@@ -206,7 +206,9 @@ def _shares(text: str) -> tuple[float, float, float]:
         or not all(0 < share < np.inf for share in found)
         or min(abs(total - 100), abs(total - 1)) > 1e-9
     ):
-        raise InputError(f"split is {text!r}, expected three shares above 0 that sum to 100, such as 60/20/20.")
+        raise InputError(
+            f"{spelled('split')} is {text!r}, expected three shares above 0 that sum to 100, such as 60/20/20."
+        )
     scale = 100.0 / total
     return found[0] * scale, found[1] * scale, found[2] * scale
 
@@ -217,12 +219,13 @@ def _limit(text: str) -> float | None:
 
 
 def _check_limits(first: str, second: str) -> None:
+    found = f"{spelled('split')} has the times {first!r} and {second!r}"
     one, two = _limit(first), _limit(second)
     kinds = {bool(np.isfinite(number_of(limit, frozenset()))) for limit in (first, second)}
     if one is None or two is None or len(kinds) > 1:
-        raise InputError(f"split has the times {first!r} and {second!r}, expected two ISO dates, or two numbers.")
+        raise InputError(f"{found}, expected two ISO dates, or two numbers.")
     if one >= two:
-        raise InputError(f"split has the times {first!r} and {second!r}, expected the earlier one first.")
+        raise InputError(f"{found}, expected the earlier one first.")
 
 
 def _percent(shares: tuple[float, float, float]) -> str:

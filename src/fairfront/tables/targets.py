@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
+from ..exceptions import InputError, spelled
 from ..objectives import count_in_words
 from ..validation import shown
 from .cells import number_text
@@ -122,7 +122,7 @@ def _favourable(name: str, asked: Any, classes: list[Any]) -> Any:
             return label
     texts = [str(label) for label in classes]
     raise InputError(
-        f"favourable is {shown(asked)}, but {name!r} has no such value, expected one of "
+        f"{spelled('favourable')} is {shown(asked)}, but {name!r} has no such value, expected one of "
         f"{_listed(texts)}{_hint(str(asked), texts)}"
     )
 

@@ -9,7 +9,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
+from ..exceptions import InputError, spelled
 from .arrays import as_array, as_native, is_missing
 from .options import as_plain
 
@@ -28,7 +28,7 @@ def as_columns(
         columns = _from_native(data, what, names)
     if not columns:
         raise InputError(f"{what} has no columns, expected at least one.")
-    rows, like = (n, "X") if n is not None else (len(next(iter(columns.values()))), "the first column")
+    rows, like = (n, spelled("X")) if n is not None else (len(next(iter(columns.values()))), "the first column")
     for name, values in columns.items():
         if len(values) != rows:
             found = f"{what} column {name!r} has {len(values)} rows"

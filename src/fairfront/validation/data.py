@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..exceptions import InputError
+from ..exceptions import InputError, spelled
 from .arrays import Array, as_array, as_native, as_numbers, is_missing, refuse_kind, refuse_masked
 from .columns import factorize, one_dimensional
 from .options import check_positive, refuse, shown
@@ -100,27 +100,27 @@ def _check_shape(shape: tuple[int, ...]) -> None:
         raise InputError("X has 0 columns, expected at least one feature.")
 
 
-def check_labels(y: Any, n: int) -> NDArray[Any]:
+def check_labels(y: Any, n: int, what: str = "y", like: str = "X") -> NDArray[Any]:
     """Return y as a one-dimensional array of n labels without missing values."""
-    array = one_dimensional(_series_values(y), "y")
+    array = one_dimensional(_series_values(y, what), what)
     if len(array) != n:
-        raise InputError(f"y has {len(array)} rows, expected {n}, as many as X.")
+        raise InputError(f"{what} has {len(array)} rows, expected {n}, as many as {like}.")
     if array.dtype.kind == "f":
         if not np.isfinite(array).all():
-            raise InputError("y contains NaN or infinity, expected a label or a finite value in every row.")
+            raise InputError(f"{what} contains NaN or infinity, expected a label or a finite value in every row.")
     elif array.dtype == object:
-        _check_values(_distinct(array))
+        _check_values(_distinct(array), what)
     return array
 
 
-def _check_values(values: Iterable[Any]) -> None:
+def _check_values(values: Iterable[Any], what: str) -> None:
     """Refuse labels that are missing, or neither text nor numbers."""
     for value in values:
         if is_missing(value):
-            raise InputError("y has missing labels, expected a label in every row; drop those rows.")
+            raise InputError(f"{what} has missing labels, expected a label in every row; drop those rows.")
         if not isinstance(value, (str, Real, Decimal, np.bool_)):
             raise InputError(
-                f"y has {shown(value)}, a {type(value).__name__}, expected labels that are text or numbers."
+                f"{what} has {shown(value)}, a {type(value).__name__}, expected labels that are text or numbers."
             )
 
 
@@ -132,8 +132,8 @@ def _distinct(array: NDArray[Any]) -> Iterable[Any]:
         return array
 
 
-def _series_values(y: Any) -> Any:
-    native = as_native(y, "y", series=True)
+def _series_values(y: Any, what: str) -> Any:
+    native = as_native(y, what, series=True)
     if isinstance(native, nw.Series):
         return native.to_numpy()
     return native.to_numpy() if isinstance(native, nw.DataFrame) else y
@@ -161,7 +161,8 @@ def check_favourable(favourable: Any, classes: Sequence[Any]) -> int:
         return 1
     known = isinstance(favourable, Hashable) and not getattr(favourable, "ndim", 0) and favourable in classes
     if not known:
-        raise refuse("favourable", favourable, f"one of the labels {', '.join(map(repr, classes))}")
+        labels = ", ".join(map(repr, classes[:20])) + (", ..." if len(classes) > 20 else "")
+        raise refuse("favourable", favourable, f"one of the labels {labels}")
     return list(classes).index(favourable)
 
 
@@ -171,23 +172,25 @@ def check_weights(sample_weight: Any, n: int) -> Array | None:
         return None
     weight = as_weights(sample_weight, n)
     if not weight.any():
-        raise InputError("sample_weight is zero in every row, expected a positive total.")
+        raise InputError(f"{spelled('sample_weight')} is zero in every row, expected a positive total.")
     return None if (weight == 1.0).all() else weight
 
 
 def as_weights(sample_weight: Any, n: int) -> Array:
     """Return weights of some rows as finite floats of at least 0."""
+    what = spelled("sample_weight")
     if isinstance(sample_weight, Real):
-        sample_weight = np.full(n, check_positive(sample_weight, "sample_weight", zero=True))
-    weight = as_numbers(_series_values(sample_weight), "sample_weight")
+        sample_weight = np.full(n, check_positive(sample_weight, what, zero=True))
+    weight = as_numbers(_series_values(sample_weight, what), what)
     if weight.shape != (n,):
-        raise InputError(f"sample_weight has shape {weight.shape}, expected ({n},), as many as X has rows.")
+        like = spelled("X", "X has rows")
+        raise InputError(f"{what} has shape {weight.shape}, expected ({n},), as many as {like}.")
     if not np.isfinite(weight).all() or (weight < 0).any():
-        raise InputError("sample_weight has negative, missing or infinite entries, expected numbers of at least 0.")
+        raise InputError(f"{what} has negative, missing or infinite entries, expected numbers of at least 0.")
     low, high = weight.min(initial=np.inf, where=weight > 0.0), weight.max(initial=0.0)
     if high > LARGEST or low < SMALLEST:
         raise InputError(
-            f"sample_weight has positive entries from {low:g} to {high:g}, expected 0 or numbers between {SMALLEST:g} "
+            f"{what} has positive entries from {low:g} to {high:g}, expected 0 or numbers between {SMALLEST:g} "
             f"and {LARGEST:g}, whose sums and products are numbers too; divide them all by their mean."
         )
     return weight

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..exceptions import InputError
+from ..exceptions import InputError, spelled
 
 T = TypeVar("T")
 SHOWN = 80
@@ -36,8 +36,8 @@ def shown(value: Any) -> str:
 
 
 def refuse(what: str, value: Any, expected: str) -> InputError:
-    """Return the error that says what was found, and what was expected."""
-    return InputError(f"{what} is {shown(value)}, expected {expected}.")
+    """Return the error that says what was found for a parameter, and what was expected."""
+    return InputError(f"{spelled(what)} is {shown(value)}, expected {expected}.")
 
 
 def is_whole(value: Any) -> bool:
@@ -174,5 +174,6 @@ def check_path(value: Any, what: str = "path", expected: str = "the name of a fi
         pass
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
-        raise InputError(f"{what} is {shown(given)}, which cannot be used ({why}), expected {expected}.") from error
+        found = f"{spelled(what)} is {shown(given)}, which cannot be used ({why})"
+        raise InputError(f"{found}, expected {expected}.") from error
     return Path(given)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...exceptions import InputError
+from ...exceptions import InputError, spelled
 from ...objectives import Array, Cells
 from ..linear import LinearProblem
 from .crossfit import Ints
@@ -32,7 +32,7 @@ def cell_values(problem: LinearProblem, scores: Array, held: Ints) -> Array:
     if (total <= 0.0).any():
         raise InputError(
             "a (group, label) cell has no held-out rows to measure a gap on; use more rows, fewer groups "
-            "(groups=Groups(min_size=...)), another cv, or cv='train'."
+            f"({spelled('min_size', 'groups=Groups(min_size=...)')}), another cv, or cv='train'."
         )
     L = np.zeros(problem.layout.k)
     ordered = scores[:, cells.order]

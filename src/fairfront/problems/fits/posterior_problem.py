@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from joblib import Parallel, delayed
 
-from ...exceptions import InputError
+from ...exceptions import InputError, spelled
 from ...objectives import Array
 from ...objectives.small_counts import FEWEST
 from ...validation import take_rows
@@ -76,7 +76,8 @@ class PosteriorProblem(EstimatorProblem):
         if (counts[np.isin(pairs[1], compared)] < FEWEST).any():
             raise InputError(
                 f"a group has fewer than {FEWEST} rows of a label, expected more for posteriors, from which their "
-                "number could be read; merge groups, leave some out with groups=Groups(min_size=...), or weigh fits."
+                "number could be read; merge groups, leave some out with "
+                f"{spelled('min_size', 'groups=Groups(min_size=...)')}, or weigh fits."
             )
 
     def weights(self, multipliers: Array) -> Array:
