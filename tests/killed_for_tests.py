@@ -8,10 +8,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import signal
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 import fairfront as ff
 from fairfront.problems import EstimatorProblem, LinearProblem
 from fairfront.solvers import resuming
+from killed_writers_for_tests import killed
 
 CASES: dict[str, dict[str, Any]] = {
     "newton": {"n_points": 8},
@@ -31,6 +30,10 @@ CASES: dict[str, dict[str, Any]] = {
     "trees": {"estimator": DecisionTreeClassifier(max_depth=4), "max_fits": 5, "cv": 2},
     "trees on their rows": {"estimator": DecisionTreeClassifier(max_depth=3), "max_fits": 5, "cv": "train"},
 }
+
+
+STEPS = ((LinearProblem, "cells"), (LinearProblem, "hessian"), (EstimatorProblem, "fit_and_score"), (os, "fsync"))
+"""Evaluating, fitting and forcing something to the disk."""
 
 
 def rows(n: int = 1500, d: int = 8) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -81,35 +84,14 @@ def traced(case: str, **more: Any) -> str:
     return digest_of(front, X) + digest_of_files(front)
 
 
-def die_at(count: int) -> None:
-    """Kill this process when it has evaluated, fitted or forced something to the disk so many times."""
-    left = [count]
-
-    def counted(function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any, **kwargs: Any) -> Any:
-            left[0] -= 1
-            if left[0] < 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return function(*args, **kwargs)
-
-        return call
-
-    for owner, name in ((LinearProblem, "cells"), (LinearProblem, "hessian"), (EstimatorProblem, "fit_and_score")):
-        setattr(owner, name, counted(getattr(owner, name)))
-    os.fsync = counted(os.fsync)
-
-
 def attempt(case: str, folder: Path, moment: int) -> bool:
     """Go on with a run in a process of its own and tell whether it lived to its end."""
-    child = os.fork()
-    if not child:
+
+    def work() -> None:
         resuming.SHARE = 0.0
-        die_at(moment)
         (folder / "digest").write_text(traced(case, checkpoint=folder / "run.checkpoint", resume=True))
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    assert status in (0, signal.SIGKILL), f"ended with {status}"
-    return status == 0
+
+    return not killed(work, moment, STEPS)
 
 
 def main(case: str, folder: Path, kills: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,11 @@ from fairfront.storage.snapshots import read_folder
 
 KIND = "fairfront thing"
 THING = Inventory("thing", {"thing": KIND})
-STEPS = ("mkdir", "fsync", "rename", "replace", "unlink", "rmdir")
+STEPS = (
+    *((os, name) for name in ("mkdir", "fsync", "link", "rename", "replace", "unlink", "rmdir")),
+    *((folders, name) for name in ("exchange", "rename_new")),
+)
+"""What changes the disk."""
 ROUNDS = 60
 
 
@@ -45,9 +49,9 @@ def names(place: Path) -> list[str]:
     return sorted(each.name for each in place.parent.iterdir())
 
 
-def die_at(step: int) -> None:
-    """Kill this process before its next but so many steps that change the disk."""
-    left = [step]
+def die_at(count: int, calls: Iterable[tuple[Any, str]]) -> None:
+    """Kill this process before its next but so many calls of some functions, each given by its owner and its name."""
+    left = [count]
 
     def counted(function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -58,10 +62,8 @@ def die_at(step: int) -> None:
 
         return call
 
-    for name in STEPS:
-        setattr(os, name, counted(getattr(os, name)))
-    for name in ("exchange", "rename_new"):
-        setattr(folders, name, counted(getattr(folders, name)))
+    for owner, name in calls:
+        setattr(owner, name, counted(getattr(owner, name)))
 
 
 def in_child(work: Callable[[], Any]) -> int:
@@ -73,9 +75,9 @@ def in_child(work: Callable[[], Any]) -> int:
     return os.waitpid(child, 0)[1]
 
 
-def killed(work: Callable[[], Any], step: int) -> bool:
-    """Tell whether some work was killed at a step; False: it came to its end before."""
-    status = in_child(lambda: (die_at(step), work()))
+def killed(work: Callable[[], Any], count: int, calls: Iterable[tuple[Any, str]]) -> bool:
+    """Tell whether some work was killed after so many calls; False: it came to its end before."""
+    status = in_child(lambda: (die_at(count, calls), work()))
     assert status in (0, signal.SIGKILL), f"ended with {status}"
     return status != 0
 
@@ -89,7 +91,7 @@ def folders_killed(home: Path, old: bool) -> list[dict[str, Any]]:
         place.parent.mkdir(parents=True)
         if old:
             write(place, 1)
-        alive = not killed(partial(write, place, 2), step)
+        alive = not killed(partial(write, place, 2), step, STEPS)
         seen = read(place) if old or place.exists() else None
         write(place, 3)
         found.append({"seen": seen, "next": read(place), "left": names(place), "alive": alive})
@@ -105,7 +107,7 @@ def files_killed(home: Path) -> list[dict[str, Any]]:
         place = home / f"file-{step}" / "a.txt"
         place.parent.mkdir(parents=True)
         write_file(place, "1")
-        alive = not killed(partial(write_file, place, "2", overwrite=True), step)
+        alive = not killed(partial(write_file, place, "2", overwrite=True), step, STEPS)
         seen = int(place.read_text())
         write_file(place, "3", overwrite=True)
         after = {"next": int(place.read_text()), "left": names(place), "alive": alive}

@@ -74,7 +74,7 @@ def tried(fault: str, count: int, whole: Path, watch: Watch, seed: int) -> Tally
 def run(count: int, material: Material, folder: Path) -> list[Tally]:
     """Edit a run and a model, half of the times each."""
     of_run = watched(material.run, folder / "run", (folder / "run", material.table))
-    of_model = watched(material.model, folder / "model", (folder / "model", material.table))
+    of_model = watched(material.model, folder / "model", (folder / "model", material.run))
     return [
         tried("one byte of a run edited", count - count // 2, material.run, of_run, 1),
         tried("one byte of a model edited", count // 2, material.model, of_model, 2),

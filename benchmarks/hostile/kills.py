@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ import numpy as np
 
 import fairfront as ff
 
+from ..kills import ended_by
 from .children import end_of, start
 from .material import Material, digest, frontier, leftovers, trees
 from .tally import Tally
@@ -23,17 +23,7 @@ from .tally import Tally
 def killed(job: Callable[[], Any], moment: float) -> bool:
     """Start a job and kill it at a moment; tell whether it was still at work."""
     with open(os.devnull, "wb") as nowhere:  # noqa: PTH123
-        child = start(job, nowhere.fileno())
-    until, found, status = time.monotonic() + moment, 0, 0
-    while not found and time.monotonic() < until:
-        time.sleep(0.001)
-        found, status = os.waitpid(child, os.WNOHANG)
-    if not found:
-        os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
-    if os.waitstatus_to_exitcode(status) not in (0, -signal.SIGKILL):
-        raise RuntimeError(f"a job ended by itself with status {status}")
-    return os.WIFSIGNALED(status)
+        return not ended_by(start(job, nowhere.fileno()), moment)
 
 
 @dataclass(frozen=True)
