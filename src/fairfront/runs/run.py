@@ -92,7 +92,10 @@ class Run:
         return self.frontier.choose(**rule)
 
     def select(self, *, reason: str = "", by: str = "", **rule: Any) -> TableModel:
-        """Return the chosen model with its card and a record of the decision; rules as in `Frontier.select`."""
+        """Return the chosen model with its card and a record of the decision; rules as in `Frontier.select`.
+
+        The record is the model's own: only ``fairfront select`` adds it to the folder of the run too.
+        """
         return self.decide(reason=reason, by=by, **rule)[0]
 
     def decide(self, *, reason: str = "", by: str = "", **rule: Any) -> tuple[TableModel, Decision]:
