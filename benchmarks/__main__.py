@@ -1,24 +1,35 @@
-"""Run all benchmarks one after the other, which takes hours: python -m benchmarks."""
+"""Run benchmarks, all of them or those that are named, or only draw the pages again: python -m benchmarks [NAME ...]."""
 
-from . import (
-    boosting,
-    boosting_cheaper,
-    engine_quality,
-    engine_speed,
-    kills,
-    newton_fairlearn,
-    newton_quality,
-    newton_scale,
-    peers_run,
-    scale,
-    startup,
-    threads,
-    torch_adult,
-    torch_steps,
-)
+from __future__ import annotations
 
-NEWTON = (engine_speed, threads, newton_scale, newton_quality, newton_fairlearn, engine_quality, peers_run)
-BEYOND = (boosting, boosting_cheaper, torch_steps, torch_adult, kills, scale, startup)
+import argparse
+import importlib
 
-for part in (*NEWTON, *BEYOND):
-    part.main()
+from . import report
+
+BENCHMARKS = {
+    "engine": ("engine_speed", "engine_quality"),
+    "threads": ("threads",),
+    "newton": ("newton_quality",),
+    "peers": ("peers_run",),
+    "boosting": ("boosting",),
+    "cheaper_trees": ("boosting_cheaper",),
+    "networks": ("torch_adult",),
+    "torch_steps": ("torch_steps",),
+    "audit": ("audit",),
+    "files": ("tables",),
+    "trace_cost": ("trace_cost",),
+    "explorer": ("explorer",),
+    "startup": ("startup",),
+    "dask": ("scale",),
+    "parquet": ("out_of_core",),
+}
+
+parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Run benchmarks; all of them take hours.")
+parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHMARKS))
+parser.add_argument("--draw", action="store_true", help="draw the pages from stored results, run nothing")
+asked = parser.parse_args()
+for name in [] if asked.draw else asked.names or BENCHMARKS:
+    for module in BENCHMARKS[name]:
+        importlib.import_module(f"benchmarks.{module}").main()
+report.draw()

@@ -101,7 +101,7 @@ def main() -> None:
             ],
         )
     )
-    write_section("Audit", "python -m benchmarks.audit", body)
+    write_section("tools", "Audit", "python -m benchmarks.audit", body)
 
 
 if __name__ == "__main__":

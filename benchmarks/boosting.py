@@ -223,7 +223,7 @@ def body(results: dict[str, Any], kind: str) -> str:
 
 
 def report(results: dict[str, Any], kind: str, command: str) -> None:
-    write_section(f"Frontiers of boosted trees: {LEARNERS[kind]}", command, body(results, kind))
+    write_section("boosted-trees", f"Frontiers of boosted trees: {LEARNERS[kind]}", command, body(results, kind))
 
 
 def main(

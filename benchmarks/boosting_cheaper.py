@@ -174,7 +174,9 @@ def main(seeds: int = 5, quick: bool = False, most: int | None = None) -> None:
     if most is not None:
         print(body)
     else:
-        write_section("Cheaper weighted fits of boosted trees", "python -m benchmarks.boosting_cheaper", body)
+        write_section(
+            "studies", "Cheaper weighted fits of boosted trees", "python -m benchmarks.boosting_cheaper", body
+        )
 
 
 if __name__ == "__main__":

@@ -85,7 +85,9 @@ def gender() -> None:
             rows,
         )
     )
-    write_section("First-order engine: preferences on Adult by gender", "python -m benchmarks.engine_quality", body)
+    write_section(
+        "solvers", "First-order engine: preferences on Adult by gender", "python -m benchmarks.engine_quality", body
+    )
 
 
 def race(preferences: int = 5, seed: int = 0) -> None:
@@ -112,7 +114,9 @@ def race(preferences: int = 5, seed: int = 0) -> None:
         "Chebyshev optimum by SLSQP (the better of two starts).\n\n"
         + table(["algorithm", "largest excess", "median excess", "passes over the data"], rows)
     )
-    write_section("First-order engine: 11 objectives on Adult by race", "python -m benchmarks.engine_quality", body)
+    write_section(
+        "solvers", "First-order engine: 11 objectives on Adult by race", "python -m benchmarks.engine_quality", body
+    )
 
 
 if __name__ == "__main__":

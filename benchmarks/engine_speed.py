@@ -164,7 +164,7 @@ def one_step_plain(problem: Any, runs: int) -> Any:
 def main() -> None:
     """Run all parts and write the section."""
     parts = ["### One step\n", steps(), "\n### A batch\n", batch(), "\n### Size\n", sizes()]
-    write_section("First-order engine: cost", "python -m benchmarks.engine_speed", "\n".join(parts))
+    write_section("solvers", "First-order engine: cost", "python -m benchmarks.engine_speed", "\n".join(parts))
 
 
 if __name__ == "__main__":

@@ -169,7 +169,7 @@ def main() -> None:
         "thinned for drawing, never for choosing; the larger front lies on the lines between the "
         "points of the smaller one.\n\n" + table(head, rows)
     )
-    write_section("Explorer", "python -m benchmarks.explorer", body)
+    write_section("tools", "Explorer", "python -m benchmarks.explorer", body)
 
 
 if __name__ == "__main__":

@@ -124,7 +124,7 @@ def main(kills: int = 100) -> None:
         "every killed run is resumed, and may be killed again, until it ends; then its saved folder is compared with "
         "that of the unbroken run with a checkpoint.\n\n" + table(head, lines)
     )
-    write_section("Checkpoints: killed runs", "python -m benchmarks.kills", body)
+    write_section("studies", "Checkpoints: killed runs", "python -m benchmarks.kills", body)
 
 
 if __name__ == "__main__":

@@ -107,7 +107,9 @@ def main(splits: int = 10) -> None:
         + _covered(cover)
         + _paired(splits)
     )
-    write_section("Newton tracer against fairlearn's GridSearch", "python -m benchmarks.newton_fairlearn", body)
+    write_section(
+        "studies", "Newton tracer against fairlearn's GridSearch", "python -m benchmarks.newton_fairlearn", body
+    )
 
 
 def _covered(cover: dict[str, float]) -> str:

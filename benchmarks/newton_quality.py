@@ -81,7 +81,7 @@ def headline() -> None:
             rows,
         )
     )
-    write_section("Newton tracer: Adult by gender", "python -m benchmarks.newton_quality", body)
+    write_section("solvers", "Newton tracer: Adult by gender", "python -m benchmarks.newton_quality", body)
 
 
 def breadth() -> None:
@@ -100,7 +100,7 @@ def breadth() -> None:
         ],
         rows,
     )
-    write_section("Newton tracer: other data, notions, losses", "python -m benchmarks.newton_quality", body)
+    write_section("solvers", "Newton tracer: other data, notions, losses", "python -m benchmarks.newton_quality", body)
 
 
 def _row(setting: Setting) -> list[object]:

@@ -47,7 +47,7 @@ def main() -> None:
     body = "Synthetic, 50 columns, 12 solved points, two groups. Peak memory is the whole process's.\n\n" + table(
         ["rows", "time", "time per row", "ratio to the smallest", "peak memory / X", "largest KKT residual"], rows
     )
-    write_section("Newton tracer: many rows", "python -m benchmarks.newton_scale", body)
+    write_section("studies", "Newton tracer: many rows", "python -m benchmarks.newton_scale", body)
 
 
 if __name__ == "__main__":

@@ -89,7 +89,7 @@ def main(rows: int = ROWS, gigabytes: float = MEMORY) -> None:
     )
     head = ["", "preparing", "in all", "time per row", "peak memory", "smallest loss"]
     command = f"python -m benchmarks.out_of_core {rows} {gigabytes:g}"
-    write_section("Larger than memory", command, body + table(head, lines))
+    write_section("scale", "Larger than memory", command, body + table(head, lines))
 
 
 if __name__ == "__main__":

@@ -62,6 +62,13 @@ def worded(body: str) -> str:
     return re.sub(r"\+?nan( \(\+?nan to \+?nan\))?", "no box", body)
 
 
+def page_of(title: str) -> str:
+    """Return the page of a section."""
+    if title.endswith("sensitive column in X"):
+        return "peers-sensitive"
+    return "peers-cases" if any(title == f"Peers: {case.title}" for case in CASES.values()) else "peers"
+
+
 def write(quick: bool) -> None:
     """Write every section that has results: into the page, or beside the results for a quick run."""
     variant = "quick" if quick else "full"
@@ -71,7 +78,7 @@ def write(quick: bool) -> None:
     sections = [(title, worded(body)) for title, body in sections]
     if not quick:
         for title, body in sections:
-            write_section(title, COMMAND, body)
+            write_section(page_of(title), title, COMMAND, body)
         return
     page = RESULTS / "quick" / "report.md"
     page.write_text("\n\n".join(f"## {title}\n\n{body}" for title, body in sections) + "\n")

@@ -19,7 +19,7 @@ import fairfront as ff
 from .peers import PEERS
 from .peers.base import Fitting, Rows
 from .peers_fit import RESULTS
-from .report import PAGE, table
+from .report import DOCS, table
 
 LIMIT = {"full": 45.0, "quick": 5.0}
 POINTS = 12
@@ -125,7 +125,7 @@ def sections(variant: str) -> list[tuple[str, str]]:
     if not path.exists():
         return []
     record = json.loads(path.read_text())
-    folder = PAGE.parent / "benchmarks" if variant == "full" else RESULTS / variant
+    folder = DOCS / "benchmarks" if variant == "full" else RESULTS / variant
     parts = [
         "Synthetic data, CPU seconds of one thread. Rows: 20 columns, two groups. Columns: 10 000 rows. Groups: 50 000 rows, 20 columns; "
         "GridSearch has at least two points per dimension of its grid and is not tried beyond five groups. Preferences: "
@@ -137,7 +137,7 @@ def sections(variant: str) -> list[tuple[str, str]]:
         rows = [[name, *[_cell(found, size) for size in sizes]] for name, found in methods.items()]
         _draw(axis, methods, folder)
         parts += [table([axis, *[f"{size:,}".replace(",", " ") for size in sizes]], rows)]
-        parts += [f"![Cost against {axis}](benchmarks/{axis}.png)"]
+        parts += [f"![Cost against {axis}]({axis}.png)"]
     return [("Peers: cost against size", "\n\n".join(parts))]
 
 

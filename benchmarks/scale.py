@@ -134,7 +134,7 @@ def main() -> None:
         if small:
             print(f"## {title}\n\n{body}\n")
         else:
-            write_section(title, COMMAND, body)
+            write_section("scale", title, COMMAND, body)
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ def main() -> None:
         "which is said before any room is imported.\n\n"
         + table(["what", "processor time", "ratio to the first line", "until it ends"], rows)
     )
-    write_section("Start-up", "python -m benchmarks.startup", body)
+    write_section("tools", "Start-up", "python -m benchmarks.startup", body)
 
 
 if __name__ == "__main__":

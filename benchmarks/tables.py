@@ -85,7 +85,7 @@ def main() -> None:
         "Synthetic loans with 15 columns as CSV. Peak memory is the whole process's, the interpreter and its libraries "
         "(about 150 MB) included. `predict` reads in chunks, so its memory does not grow with the file. Times are CPU seconds, with one BLAS thread.\n\n"
     ) + table(["rows", "file", "command", "CPU time", "CPU time per row", "peak memory", "peak memory / file"], lines)
-    write_section("From a CSV file to predictions", "python -m benchmarks.tables", body)
+    write_section("tools", "From a CSV file to predictions", "python -m benchmarks.tables", body)
 
 
 if __name__ == "__main__":

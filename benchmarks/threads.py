@@ -199,7 +199,7 @@ def main() -> None:
     if small:
         print(body)
     else:
-        write_section("Threads", COMMAND, body)
+        write_section("tools", "Threads", COMMAND, body)
 
 
 if __name__ == "__main__":

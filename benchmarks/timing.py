@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import platform
 import time
 from collections.abc import Callable
-from importlib.metadata import version
 
 import numpy as np
-from threadpoolctl import threadpool_info
 
 
 def medians(repeats: int, **jobs: Callable[[], object]) -> dict[str, float]:
@@ -22,10 +19,3 @@ def medians(repeats: int, **jobs: Callable[[], object]) -> dict[str, float]:
             job()
             seconds[name].append(time.perf_counter() - start)
     return {name: float(np.median(found)) for name, found in seconds.items()}
-
-
-def machine() -> str:
-    """Say what the figures were measured on."""
-    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn"))
-    threads = max((pool["num_threads"] for pool in threadpool_info()), default=1)
-    return f"Python {platform.python_version()}, {packages}; {platform.machine()}, 2 cores, {threads} BLAS thread(s)"

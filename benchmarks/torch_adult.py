@@ -201,7 +201,7 @@ def main(quick: bool = False) -> None:
         if quick:
             print(body)
         else:
-            write_section(f"Modules: a network on {place}", "python -m benchmarks.torch_adult", body)
+            write_section("networks", f"Modules: a network on {place}", "python -m benchmarks.torch_adult", body)
 
 
 if __name__ == "__main__":

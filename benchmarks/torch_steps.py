@@ -221,7 +221,7 @@ def main(quick: bool = False) -> None:
     if quick:
         print("\n\n".join(parts))
         return
-    write_section("Modules: cost of a step", "python -m benchmarks.torch_steps", "\n\n".join(parts))
+    write_section("networks", "Modules: cost of a step", "python -m benchmarks.torch_steps", "\n\n".join(parts))
 
 
 if __name__ == "__main__":

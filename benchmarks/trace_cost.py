@@ -138,7 +138,7 @@ def main() -> None:
         "and the bootstrap frontiers. Beside it scikit-learn's `LogisticRegression` on the encoded training rows (60 % of the "
         "file). No setting of threads.\n\n"
     ) + table(["file", "rows", "columns", "points", "bootstrap frontiers", "trace", "at most", "plain fit"], lines)
-    write_section("Tracing a file", "python -m benchmarks.trace_cost", body)
+    write_section("tools", "Tracing a file", "python -m benchmarks.trace_cost", body)
 
 
 if __name__ == "__main__":

@@ -86,7 +86,7 @@ def main(words: list[str]) -> int:
             print(shown(found), flush=True)
             tallies += found
     if asked.json:
-        about = {"commit": commit().strip(" ,").removeprefix("commit "), "date": f"{datetime.now(UTC):%Y-%m-%d}"}
+        about = {"commit": commit(), "date": f"{datetime.now(UTC):%Y-%m-%d}"}
         write_json(asked.json, tallies, **about, words=_repeatable(words))
     return int(not all(tally.passed for tally in tallies))
 
