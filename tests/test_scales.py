@@ -307,3 +307,19 @@ def test_points_past_zero_are_not_certified() -> None:
     past = np.array([status is ff.Status.PAST for status in front.status])
     assert past.any()
     assert not front.certified[past].any()
+
+
+@pytest.mark.parametrize("notion", ["equal_opportunity", "group_loss"])
+@pytest.mark.parametrize("tol", [1e-3, 1e-4, 1e-9])
+@pytest.mark.filterwarnings("ignore::fairfront.exceptions.FairfrontWarning")
+def test_what_is_not_solved_to_the_tolerance_is_not_called_efficient(notion: str, tol: float) -> None:
+    """Residuals up to 1000 times the tolerance were, and certificates were refused at a tenth of that."""
+    rng = np.random.default_rng(0)
+    X, group = rng.normal(size=(200, 3)), rng.integers(0, 2, 200)
+    X[:, 0] += group
+    y = (2 * X[:, 0] + rng.logistic(size=200) > 0).astype(int)
+    for max_iter in (1, 2, 3, 4):
+        solver = ff.Newton(tol=tol, max_iter=max_iter)
+        front = ff.trace(X, y, sensitive_features=group, notion=notion, n_points=4, solver=solver)
+        solved = np.array([status.solved for status in front.status])
+        assert (front.kkt[solved] <= max(tol, 1e-7)).all()

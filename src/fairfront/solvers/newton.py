@@ -221,7 +221,7 @@ def _light(knot: Knot) -> Knot:
 def solve_knot(solver: KnotSolver, start: Knot, target: Target) -> Knot:
     """Solve one point from a neighbour."""
     at = solver.solve(start.at, target)
-    if at.kkt > 1e3 * solver.tol and start.at.factor is not None:
+    if not solver.is_solved(at) and start.at.factor is not None:
         again = solver.solve(replace(start.at, factor=None), target)
         at = again if again.kkt < at.kkt else at
     status = _status(solver, at, target)
@@ -234,8 +234,8 @@ def _status(solver: KnotSolver, at: Iterate, target: Target) -> Status:
     scale = max(float(np.abs(solver.gaps(at)).max()), 1e-6 * solver.size)
     if at.violation > max(1e-6 * scale, 10 * solver.tol * float(solver.row_unit.max())):
         return Status.OUT_OF_REACH
-    if at.kkt > 1e3 * solver.tol:
-        return Status.STALLED
+    if not solver.is_solved(at):
+        return Status.STALLED if at.n_iter < solver.max_iter else Status.LIMIT
     if not target.by_preference[0]:
         return Status.EFFICIENT
     if not np.any(at.multipliers[: len(solver.rows_of_gaps.b)]):

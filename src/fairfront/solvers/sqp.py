@@ -261,6 +261,10 @@ class KnotSolver:
             low, high = (low, middle) if affordable(middle) else (middle, high)
         return high
 
+    def is_solved(self, at: Iterate) -> bool:
+        """Tell whether the residual is within the tolerance; one below that of certificates is never asked for."""
+        return at.kkt <= max(self.tol, PRECISE)
+
     def precise(self, at: Iterate) -> bool:
         """Tell whether the residual is small enough for a certificate."""
         return at.kkt <= PRECISE
