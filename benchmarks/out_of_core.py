@@ -52,7 +52,7 @@ def measure(path: str) -> tuple[float, float, float, float]:
     from fairfront.runs.preparing import prepare
     from fairfront.runs.settings import Settings
     from fairfront.runs.tracing_tables import run_of
-    from fairfront.tables.reading import open_source
+    from fairfront.tables import open_source
 
     settings = Settings(target="label", favourable="yes", groups=("group", "sex"), n_points=6, stability=0, min_size=30)
     start = time.perf_counter()

@@ -75,7 +75,7 @@ def inside(path: str, warm: str, folder: str, words: list[str]) -> dict[str, Any
     from fairfront.runs.loading import load
     from fairfront.runs.preparing import prepare
     from fairfront.runs.settings import Settings, parse_groups
-    from fairfront.tables.reading import open_source
+    from fairfront.tables import open_source
 
     def trace(data: str, name: str, options: list[str]) -> float:
         start = time.process_time()

@@ -21,11 +21,11 @@ from fairfront.exceptions import InputError, MissingExtraError
 from fairfront.frontier.points import LinearPoints
 from fairfront.objectives import Task
 from fairfront.runs.onnx_export import export_onnx
+from fairfront.tables import coerce
 from fairfront.tables.blocks import CategoryBlock, NumberBlock
-from fairfront.tables.encoding import TableEncoder
+from fairfront.tables.encoder import TableEncoder
 from fairfront.tables.source import MISSING
 from fairfront.tables.table import Column, Table
-from fairfront.tables.typing import coerce
 
 onnx = pytest.importorskip("onnx", reason="the extra onnx is not installed")
 runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
@@ -253,8 +253,8 @@ def test_adult() -> None:
 def adult_encoder(columns: dict[str, np.ndarray]) -> TableEncoder:
     """Fit on a frame, as a run does."""
     pandas = pytest.importorskip("pandas")
-    from fairfront.tables.reading import infer, open_source
-    from fairfront.tables.reading import load as load_table
+    from fairfront.tables import infer, open_source
+    from fairfront.tables import load as load_table
 
     source = open_source(pandas.DataFrame(columns))
     table = load_table(source, infer(source))

@@ -63,8 +63,7 @@ def test_model_file_and_graph_decide_alike(file: Path, settings: dict[str, Any],
 
 
 def encoded(run: Any, file: Path) -> Any:
-    from fairfront.tables.reading import open_source
-    from fairfront.tables.typing import coerce
+    from fairfront.tables import coerce, open_source
 
     source = open_source(file)
     parts = [run.encoder.transform(coerce(c, run.encoder)) for c in source.chunks(run.encoder.columns)]

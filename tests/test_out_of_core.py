@@ -21,10 +21,10 @@ from fairfront.problems.memory import memory
 from fairfront.runs.preparing import Prepared, prepare
 from fairfront.runs.preparing_parts import bytes_needed
 from fairfront.runs.settings import Settings
+from fairfront.tables import infer, load, open_source
+from fairfront.tables.arrow import ParquetBlocks
 from fairfront.tables.blocks import NumberBlock, fit_block
 from fairfront.tables.medians import MedianSearch, Moments
-from fairfront.tables.parquet_blocks import ParquetBlocks
-from fairfront.tables.reading import infer, load, open_source
 from fairfront.tables.table import Column
 from waiting_for_tests import PATIENCE
 

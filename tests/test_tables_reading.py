@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from fairfront.exceptions import InputError
 from fairfront.tables import Schema, infer, load, open_source
-from fairfront.tables.cells import number_text, to_numbers
 from fairfront.tables.distinct import KEPT, DistinctCount, hash_numbers, hash_texts
-from fairfront.tables.loading import IdentityFill
+from fairfront.tables.raw_cells import number_text, to_numbers
 from fairfront.tables.source import MISSING, Chunk
+from fairfront.tables.table import IdentityFill
 
 CELL = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=8)
 WORD = st.sampled_from(["a", "b", " c ", 'say "hi"', "x,y", "two\nlines", "Zürich", "", "NA", "?", " None"])

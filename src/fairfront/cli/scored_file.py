@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Array
-from ..tables.reading import MISSING, Table, infer, load, open_source
+from ..tables import MISSING, Table, infer, load, open_source
 
 
 @dataclass(frozen=True, eq=False)

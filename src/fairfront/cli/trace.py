@@ -101,7 +101,7 @@ def trace(
     from ..storage.checkpoints import check_checkpoint
     from ..storage.places import check_new_folder
     from ..storage.signatures import private_key
-    from ..tables.reading import MISSING, open_source
+    from ..tables import MISSING, open_source
     from .showing import options_json, print_compared, print_next, print_options
 
     check_new_folder(output, RUN, overwrite)

@@ -26,9 +26,8 @@ from ..storage.foreign import read_estimator, write_estimator
 from ..storage.packages import parts_of, read_package, write_package
 from ..storage.places import MANIFEST
 from ..storage.signatures import private_key, write_signature
-from ..tables.encoding import TableEncoder
-from ..tables.reading import Table, open_source
-from ..tables.typing import coerce
+from ..tables import Table, coerce, open_source
+from ..tables.encoder import TableEncoder
 from ..validation import check_flag, check_number
 from .decision import FORMAT
 from .inventories import MODEL

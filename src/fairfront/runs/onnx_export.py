@@ -17,7 +17,7 @@ from ..objectives import Array, Task
 from ..storage.folders import write_file
 from ..storage.places import check_new_file
 from ..tables.blocks import Block, CategoryBlock, NumberBlock
-from ..tables.encoding import TableEncoder
+from ..tables.encoder import TableEncoder
 from .onnx_graph import OnnxGraph, is_graph, label_array
 
 CLASSIFIERS = (LogisticRegression, LinearSVC, RidgeClassifier)

@@ -16,8 +16,7 @@ from ..progress import progress_bar
 from ..storage.csv_cells import CsvWriter
 from ..storage.folders import writing
 from ..storage.places import check_new_file
-from ..tables.reading import open_source
-from ..tables.typing import coerce
+from ..tables import coerce, open_source
 from .model import TableModel
 
 

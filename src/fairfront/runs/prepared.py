@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..objectives import Array, GroupProbabilities, count_in_words
 from ..objectives.small_counts import FEWEST, rounded_count
-from ..tables.codes import Codes, dense
-from ..tables.encoding import TableEncoder
-from ..tables.reading import Schema, Table
+from ..tables import Schema, Table
+from ..tables.encoder import TableEncoder
 from ..tables.screening import Finding
+from ..tables.split import dense
+from ..tables.target import Codes
 from .settings import PROXY, Settings
 
 PARTS = ("train", "validation", "test")

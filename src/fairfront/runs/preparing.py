@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..progress import progress_bar
-from ..tables.encoding import TableEncoder
-from ..tables.reading import Schema, Source, infer, load
+from ..tables import Schema, Source, infer, load
+from ..tables.encoder import TableEncoder
 from ..tables.screening import screen
-from ..tables.splitting import Split, parse_split
-from ..tables.targets import read_group_codes, read_target
+from ..tables.split import Split, parse_split
+from ..tables.target import read_group_codes, read_target
 from .prepared import (
     PARTS,
     Part,

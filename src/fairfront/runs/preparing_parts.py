@@ -12,16 +12,14 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..problems.dask.blocks import require_dask
 from ..problems.memory import GIGABYTE, memory
-from ..tables.arrow_reading import ArrowSource
-from ..tables.codes import Codes
-from ..tables.encoding import FULL, WIDE, TableEncoder
-from ..tables.frame_reading import FrameSource
-from ..tables.parquet_blocks import ParquetBlocks
-from ..tables.reading import Schema, Source, load
+from ..tables import Schema, Source, load
+from ..tables.arrow import ArrowSource, ParquetBlocks
+from ..tables.encoder import FULL, WIDE, TableEncoder
 from ..tables.screening import MAX_LEVELS, Finding, Sample, screen_sample
-from ..tables.splitting import Split
+from ..tables.source import FrameSource
+from ..tables.split import Split
 from ..tables.streaming import Learner
-from ..tables.targets import read_group_codes, read_target
+from ..tables.target import Codes, read_group_codes, read_target
 from .prepared import (
     Prepared,
     atoms_of,

@@ -22,7 +22,7 @@ from ..storage.folders import make_folder, write_file, write_folder
 from ..storage.packages import parts_of, read_package, write_package
 from ..storage.places import MANIFEST, check_new_folder
 from ..storage.signatures import private_key, write_signature
-from ..tables.encoding import TableEncoder
+from ..tables.encoder import TableEncoder
 from ..validation import check_choice, check_count, check_text
 from .card import card_of
 from .decision import DECISIONS, Decision, decided

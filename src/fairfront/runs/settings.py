@@ -15,8 +15,8 @@ from ..measures.operating import Operating, check_costs
 from ..objectives import LOSSES, NOTIONS, Groups
 from ..objectives.notions import Surrogate
 from ..objectives.small_counts import FEWEST
-from ..tables.reading import MISSING, check_delimiter
-from ..tables.splitting import parse_split
+from ..tables import MISSING, check_delimiter
+from ..tables.split import parse_split
 from ..validation import (
     MOST_POINTS,
     check_choice,

@@ -18,9 +18,9 @@ from scipy import sparse
 from ..objectives import Array
 from ..problems.dask.blocks import lazy_column, lazy_matrix
 from ..problems.dask.passes import reduced
-from ..tables.codes import Codes
-from ..tables.encoding import TableEncoder
-from ..tables.parquet_blocks import Block, ParquetBlocks
+from ..tables.arrow import Block, ParquetBlocks
+from ..tables.encoder import TableEncoder
+from ..tables.target import Codes
 from .prepared import PARTS, Part
 
 BLOCK_BYTES = 32_000_000

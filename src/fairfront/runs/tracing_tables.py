@@ -20,7 +20,7 @@ from ..objectives import Groups, warn_of_names
 from ..objectives.small_counts import rounded
 from ..solvers import Newton
 from ..storage.checkpoints import check_checkpoint
-from ..tables.reading import open_source
+from ..tables import open_source
 from ..tracing import trace
 from ..validation import check_names, check_progress, is_dask
 from .manifest import manifest_of

@@ -1,13 +1,27 @@
 """Tables: from a file or data frame to a matrix of numbers, with every doubt about the data said in a sentence."""
 
-from .encoding import TableEncoder
-from .reading import Chunk, Column, ColumnSchema, Schema, Source, Table, infer, load, open_source
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from ..exceptions import InputError
+from ..validation import check_names, check_path, refuse
+from .arrow import KINDS, ArrowSource
+from .csv_file import CsvSource, opened
+from .encoder import TableEncoder, coerce
+from .schema import ColumnSchema, Schema, infer
 from .screening import Finding, screen
-from .splitting import Split, parse_split
-from .targets import Target, read_groups, read_target
-from .typing import coerce
+from .source import MISSING, Chunk, FrameSource, Source
+from .split import Split, parse_split
+from .table import Column, Table, load
+from .target import Target, read_groups, read_target
 
 __all__ = [
+    "MISSING",
     "Chunk",
     "Column",
     "ColumnSchema",
@@ -18,6 +32,7 @@ __all__ = [
     "Table",
     "TableEncoder",
     "Target",
+    "check_delimiter",
     "coerce",
     "infer",
     "load",
@@ -27,3 +42,82 @@ __all__ = [
     "read_target",
     "screen",
 ]
+
+DELIMITED = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": ","}
+SPELT = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
+
+
+def open_source(data: Any, *, delimiter: str | None = None, missing: Iterable[str] = MISSING) -> Source:
+    """Open a table without reading it.
+
+    Parameters
+    ----------
+    data : path or data frame
+        CSV or TSV (``.csv``, ``.tsv``, ``.txt``, also with ``.gz``), Parquet, Feather or Arrow; or a data frame of
+        pandas, polars or pyarrow.
+    delimiter : str, optional
+        Character between cells of a text file; default: a comma, or a tab for ``.tsv``.
+    missing : texts
+        Cells that stand for a missing value.
+    """
+    known = check_names(missing, "missing", "texts such as 'NA'")
+    if not isinstance(data, (str, PathLike)):
+        return FrameSource(data, known)
+    path = check_path(data, "data").expanduser()
+    _check_file(path)
+    try:
+        return _open(path, delimiter, known)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}), expected a file that may be read.") from error
+
+
+def _open(path: Path, delimiter: str | None, missing: tuple[str, ...]) -> Source:
+    if path.suffix.lower() in KINDS:
+        return ArrowSource(path, missing)
+    return CsvSource(path, _delimiter(path, delimiter), missing)
+
+
+def _check_file(path: Path) -> None:
+    if path.is_dir():
+        raise InputError(f"{path} is a folder, expected a file; name the file in it.")
+    if not path.exists():
+        near = difflib.get_close_matches(path.name, _neighbours(path.parent), n=1)
+        hint = f"; did you mean {path.parent / near[0]}?" if near else "; check the path."
+        raise InputError(f"there is no file {path}, expected a CSV, TSV, Parquet or Feather file{hint}")
+    if not path.is_file():
+        raise InputError(f"{path} is not a regular file, expected one that can be read twice; save it as a file first.")
+    endings = (*DELIMITED, *(f"{ending}.gz" for ending in DELIMITED), *KINDS)
+    if not path.name.lower().endswith(endings):
+        raise InputError(
+            f"{path} has the ending {path.suffix or '(none)'!r}, expected one of {', '.join(endings)}; save the table "
+            "as CSV, or rename the file to what it is."
+        )
+    if not path.stat().st_size:
+        raise InputError(f"{path} is empty (0 bytes), expected a header line and one row per person.")
+    if path.suffix.lower() == ".gz":
+        _check_packed(path)
+
+
+def _neighbours(folder: Path) -> list[str]:
+    return [each.name for each in folder.iterdir()] if folder.is_dir() else []
+
+
+def _check_packed(path: Path) -> None:
+    with opened(path) as (data, raw):
+        if data is raw:
+            raise InputError(f"{path} is not a gzip file, expected one by its ending .gz; rename it, or pack it again.")
+
+
+def _delimiter(path: Path, given: str | None) -> str:
+    bare = path.name.lower().removesuffix(".gz")
+    return check_delimiter(given) or DELIMITED[Path(bare).suffix]
+
+
+def check_delimiter(given: Any) -> str | None:
+    """Return the character between cells, None where none was named."""
+    if given is None:
+        return None
+    found = SPELT.get(given, given) if isinstance(given, str) else ""
+    if len(found) != 1 or found in '"\r\n':
+        raise refuse("delimiter", given, "one character such as ',' or ';', or the word tab")
+    return found

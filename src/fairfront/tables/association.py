@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .cells import Array
+from .raw_cells import Array
 from .table import Column
 
 Ints = NDArray[np.intp]

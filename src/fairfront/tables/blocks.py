@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from .cells import Array
+from .raw_cells import Array
 from .schema import Kind
 from .table import Column
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .blocks import FEW_VALUES, has_many_values, rare_values, settled
-from .cells import Array
+from .raw_cells import Array
 
 WIDTHS = (0.01, 0.1, 0.5)
 """Shares of a random sample on either side of its median, between which the median of all rows is looked for."""

@@ -13,12 +13,11 @@ import numpy as np
 
 from .blocks import Block, CategoryStats, NumberStats, check_named
 from .column_facts import ColumnFacts, FactTally
-from .encoding import TableEncoder, is_thin
-from .loading import NAMED_LEVELS
+from .encoder import TableEncoder, is_thin
 from .medians import MedianSearch, Moments
 from .schema import Kind
 from .screening import drawn_rows
-from .table import Column, Table
+from .table import NAMED_LEVELS, Column, Table
 
 Stream = Callable[[Sequence[str]], Iterable[Table]]
 """Reads some columns of all training rows, in order, a table at a time."""

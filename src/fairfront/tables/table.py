@@ -1,8 +1,8 @@
-"""Table: the columns of a file in memory, 8 bytes per number and 4 per category, without a string per cell."""
+"""Tables in memory, 8 bytes per number and 4 per category: texts live once per level, not once per cell."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..objectives import count_in_words
 from ..validation import is_missing
-from .cells import Array, number_text
-from .schema import Kind
-from .source import MISSING, nearest
+from .raw_cells import Array, CodeBook, number_text, to_texts
+from .schema import Kind, Schema
+from .source import MISSING, PASS_ROWS, Chunk, Source, nearest
 
-Codes = NDArray[np.int32]
+NAMED_LEVELS = 100_000
+"""Levels up to which their texts are kept; a column with more is an identifier, of which codes are enough."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,10 +29,15 @@ class Column:
     """
 
     numbers: Array | None = None
-    codes: Codes | None = None
+    codes: NDArray[np.int32] | None = None
     levels: tuple[str, ...] = ()
     n_levels: int = 0
     time: bool = False
+
+    @classmethod
+    def of_codes(cls, codes: NDArray[np.int32], levels: tuple[str, ...]) -> Column:
+        """Make a category of codes into its levels."""
+        return cls(codes=codes, levels=levels, n_levels=len(levels))
 
     @property
     def kind(self) -> Kind:
@@ -147,7 +153,114 @@ def _column(values: NDArray[Any]) -> Column:
     if values.dtype.kind in "iuf":
         return Column(numbers=values.astype(np.float64))
     texts = [None if is_missing(value) else str(value) for value in values.tolist()]
-    levels = tuple(sorted({text for text in texts if text is not None}))
-    place = {level: code for code, level in enumerate(levels)}
+    place = {level: code for code, level in enumerate(sorted({text for text in texts if text is not None}))}
     codes = np.array([-1 if text is None else place[text] for text in texts], dtype=np.int32)
-    return Column(codes=codes, levels=levels, n_levels=len(levels))
+    return Column.of_codes(codes, tuple(place))
+
+
+def load(
+    source: Source,
+    schema: Schema,
+    columns: Iterable[str] | None = None,
+    *,
+    times: Collection[str] = (),
+    on_progress: Callable[[int], None] | None = None,
+) -> Table:
+    """Read columns into memory as the schema says.
+
+    Parameters
+    ----------
+    source : Source
+    schema : Schema
+        What `infer` found in the same source.
+    columns : names, optional
+        Columns to load; default: those of the schema.
+    times : names of columns
+        ISO dates to load as seconds since 1970, which takes no text per different time.
+    on_progress : function, optional
+        Called with the amount read so far, in units of ``source.size``.
+    """
+    asked = source.chosen(schema.names if columns is None else columns)
+    fills = {name: _fill(schema, name, name in times) for name in asked}
+    start = 0
+    for chunk in source.chunks(asked, PASS_ROWS):
+        if start + chunk.n <= schema.n:
+            for fill in fills.values():
+                fill.put(start, chunk)
+        start += chunk.n
+        if on_progress is not None:
+            on_progress(chunk.done)
+    if start != schema.n:
+        raise InputError(
+            f"{source.title} has {start} rows, expected {schema.n} as a moment ago; it is being written to."
+        )
+    return Table(schema.n, {name: fill.done() for name, fill in fills.items()}, schema.missing)
+
+
+def _fill(schema: Schema, name: str, time: bool) -> NumberFill | CodeFill:
+    """Return a column that is to be filled chunk by chunk."""
+    missing, column = frozenset(schema.missing), schema.column(name)
+    if time or column.kind == "number":
+        return NumberFill(name, schema.n, missing, time)
+    return (CodeFill if column.n_distinct <= NAMED_LEVELS else IdentityFill)(name, schema.n, missing)
+
+
+class NumberFill:
+    """Numbers, or times as seconds since 1970; NaN where missing."""
+
+    def __init__(self, name: str, n: int, missing: frozenset[str], time: bool) -> None:
+        self.name, self.missing, self.time = name, missing, time
+        self.values: Array = np.empty(n)
+
+    def put(self, start: int, chunk: Chunk) -> None:
+        """Take the rows of a chunk."""
+        read = chunk.seconds if self.time else chunk.numbers
+        self.values[start : start + chunk.n] = read(self.name, self.missing)
+
+    def done(self) -> Column:
+        """Return the column."""
+        return Column(numbers=self.values, time=self.time)
+
+
+class CodeFill:
+    """Codes of categories; levels are sorted at the end."""
+
+    def __init__(self, name: str, n: int, missing: frozenset[str]) -> None:
+        self.name, self.missing, self.book = name, missing, CodeBook(missing)
+        self.codes: NDArray[np.int32] = np.empty(n, dtype=np.int32)
+
+    def put(self, start: int, chunk: Chunk) -> None:
+        """Take the rows of a chunk."""
+        self.codes[start : start + chunk.n] = self.book.codes(chunk[self.name])
+
+    def done(self) -> Column:
+        """Return the column."""
+        found = list(self.book.levels)
+        order = sorted(range(len(found)), key=found.__getitem__)
+        rank = np.full(len(found) + 1, -1, dtype=np.int32)
+        rank[order] = np.arange(len(found), dtype=np.int32)
+        return Column.of_codes(rank[self.codes], tuple(found[i] for i in order))
+
+
+class IdentityFill(CodeFill):
+    """Codes of very many texts, told apart by 64-bit hashes, numbered by first appearance."""
+
+    def __init__(self, name: str, n: int, missing: frozenset[str]) -> None:
+        super().__init__(name, n, missing)
+        self.hashes: NDArray[np.int64] = np.empty(n, dtype=np.int64)
+
+    def put(self, start: int, chunk: Chunk) -> None:
+        """Take the rows of a chunk."""
+        bare = [None if text is None else text.strip() for text in to_texts(chunk[self.name])]
+        here, absent = slice(start, start + chunk.n), self.missing | {None}
+        self.hashes[here] = np.fromiter(map(hash, bare), dtype=np.int64, count=len(bare))
+        self.codes[here] = [-1 if text in absent else 0 for text in bare]
+
+    def done(self) -> Column:
+        """Return the column."""
+        known = self.codes == 0
+        _, first, inverse = np.unique(self.hashes[known], return_index=True, return_inverse=True)
+        rank = np.empty(len(first), dtype=np.int32)
+        rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
+        self.codes[known] = rank[inverse]
+        return Column(codes=self.codes, n_levels=len(first))

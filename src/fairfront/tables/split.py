@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
 from ..validation import check_text
-from .cells import number_of
-from .codes import dense
-from .dealing import Rows, dealt, main_atoms, seats, shuffled
+from .raw_cells import number_of, seconds_of
 from .table import Column, Table, table_of
-from .times import seconds_of
 
 PARTS = ("train", "validation", "test")
 SHARES = (60.0, 20.0, 20.0)
+STRETCH = 1_000_000
 EXPECTED = "expected 60/20/20, time:COLUMN:D1,D2 or by:COLUMN"
+
+Rows = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class Split(ABC):
     """A rule that sends every row to one of three parts; the same seed gives the same parts."""
 
     @property
-    @abstractmethod
     def columns(self) -> tuple[str, ...]:
         """Return the columns that the rule reads."""
+        return ()
 
     @property
     def times(self) -> tuple[str, ...]:
@@ -63,14 +63,11 @@ class Split(ABC):
     def codes(self, table: Table | Mapping[str, Any], atoms: Any, seed: int = 0) -> NDArray[np.int8]:
         """Return the part of every row, 0, 1 or 2, none of which is empty; parameters as in `parts`."""
         codes = dense(np.asarray(atoms))
-        known = (
-            table
-            if isinstance(table, Table)
-            else table_of({name: table[name] for name in self.columns if name in table}, len(codes))
-        )
-        if known.n != len(codes):
-            raise InputError(f"atoms have {len(codes)} rows, expected {known.n}, as many as the table.")
-        part = self.assign(known, codes, seed)
+        if not isinstance(table, Table):
+            table = table_of({name: table[name] for name in self.columns if name in table}, len(codes))
+        if table.n != len(codes):
+            raise InputError(f"atoms have {len(codes)} rows, expected {table.n}, as many as the table.")
+        part = self.assign(table, codes, seed)
         for name, size in zip(PARTS, np.bincount(part, minlength=len(PARTS)), strict=True):
             if not size:
                 raise InputError(
@@ -90,11 +87,6 @@ class RandomSplit(Split):
     """Rows at random, every atom in the same proportions."""
 
     shares: tuple[float, float, float] = SHARES
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Return no column."""
-        return ()
 
     def describe(self, *, grouped: bool = True) -> str:
         """Say the rule in one sentence."""
@@ -128,8 +120,7 @@ class PersonSplit(Split):
 
     def assign(self, table: Table, atoms: Rows, seed: int) -> NDArray[np.int8]:
         """Deal the identifiers out, by their most frequent atom and then by size, large ones first."""
-        column = table.column(self.column)
-        _check_known(self.column, column, "fill them in, or leave those rows out")
+        column = table.complete(self.column)
         owner, found = column.distinct()
         sizes = np.bincount(owner, minlength=len(found))
         order = shuffled(main_atoms(owner, atoms), -sizes, seed)
@@ -170,8 +161,7 @@ class TimeSplit(Split):
 
     def assign(self, table: Table, atoms: Rows, seed: int) -> NDArray[np.int8]:
         """Compare each row with the two limits."""
-        column = table.column(self.column)
-        _check_known(self.column, column, "fill them in, or leave those rows out")
+        column = table.complete(self.column)
         limits = [limit for limit in (_limit(self.first), _limit(self.second)) if limit is not None]
         holds_times = column.time or column.numbers is None
         if holds_times != bool(self.times):
@@ -233,14 +223,6 @@ def _percent(shares: tuple[float, float, float]) -> str:
     return f"{train} of the rows train, {validation} validate, {test} test"
 
 
-def _check_known(name: str, column: Column, remedy: str) -> None:
-    absent = int(column.absent.sum())
-    if absent:
-        raise InputError(
-            f"column {name!r} of the split is missing in {absent} rows, expected a value in each; {remedy}."
-        )
-
-
 def _level_times(name: str, column: Column) -> NDArray[np.float64]:
     if not column.named:
         raise InputError(
@@ -252,3 +234,66 @@ def _level_times(name: str, column: Column) -> NDArray[np.float64]:
         raise InputError(f"column {name!r} has {wrong!r}, expected ISO dates such as 2024-01-31; write them that way.")
     times: NDArray[np.float64] = np.array(found, dtype=np.float64)[column.values]
     return times
+
+
+def seats(n: int, shares: tuple[float, ...]) -> NDArray[np.int8]:
+    """Return parts for n rows or people in turn, such that every stretch of them has nearly the right shares.
+
+    Part k has its j-th seat at time (j + 1/2) / share_k; seats are taken in the order of time, a stretch at a time.
+    """
+    found, done, early = np.empty(n, dtype=np.int8), 0, 0.0
+    while done < n:
+        late = early + STRETCH / sum(shares)
+        times = [_times(early, late, share) for share in shares]
+        part = np.repeat(np.arange(len(shares), dtype=np.int8), [len(each) for each in times])
+        order = np.argsort(np.concatenate(times), kind="stable")[: n - done]
+        found[done : done + len(order)] = part[order]
+        done, early = done + len(order), late
+    return found
+
+
+def _times(early: float, late: float, share: float) -> NDArray[np.float64]:
+    """Return the times of one part's seats in a stretch."""
+    places = np.arange(max(0, int(early * share) - 2), int(late * share) + 3, dtype=np.float64)
+    times = (places + 0.5) / share
+    return np.asarray(times[(times >= early) & (times < late)], dtype=np.float64)
+
+
+def dealt(atoms: Rows, shares: tuple[float, ...], seed: int) -> NDArray[np.int8]:
+    """Return the part of every row: atoms take seats in random order, and their rows in random order within."""
+    rng = np.random.default_rng(seed)
+    turn = rng.permutation(int(atoms.max(initial=0)) + 1)
+    luck, taken = rng.random(len(atoms)), seats(len(atoms), shares)
+    part, start = np.empty(len(atoms), dtype=np.int8), 0
+    for atom in np.argsort(turn):  # one atom at a time, because an order of all rows takes much memory
+        rows = np.flatnonzero(atoms == atom)
+        part[rows[np.argsort(luck[rows], kind="stable")]] = taken[start : start + len(rows)]
+        start += len(rows)
+    return part
+
+
+def shuffled(atoms: Rows, then: Rows, seed: int) -> Rows:
+    """Return an order by atom (in random order), then by a second key, then at random."""
+    rng = np.random.default_rng(seed)
+    turn = rng.permutation(int(atoms.max(initial=0)) + 1)
+    return np.lexsort((rng.random(len(atoms)), then, turn[atoms]))
+
+
+def main_atoms(owner: Rows, atoms: Rows) -> Rows:
+    """Return the most frequent atom of each owner, the first of equals."""
+    n_atoms = int(atoms.max(initial=0)) + 1
+    pairs, counts = np.unique(owner * n_atoms + atoms, return_counts=True)
+    order = np.lexsort((-counts, pairs // n_atoms))
+    first = np.unique((pairs // n_atoms)[order], return_index=True)[1]
+    main: Rows = (pairs % n_atoms)[order][first]
+    return main
+
+
+def dense(codes: NDArray[Any]) -> NDArray[np.intp]:
+    """Number values from 0 on, in their order, without a gap."""
+    whole = len(codes) and codes.dtype.kind in "iu" and codes.min() >= 0
+    if not whole or codes.max() > max(len(codes), 1 << 20):
+        return np.unique(codes, return_inverse=True)[1].astype(np.intp)
+    seen = np.bincount(codes) > 0  # counting takes less time and memory than sorting
+    numbered: NDArray[np.intp] = (np.cumsum(seen) - 1)[codes]
+    return numbered

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from ..exceptions import InputError
-from .blocks import Block, CategoryBlock, NumberBlock, Positions, fit_block
-from .cells import Array
-from .source import MISSING, SHOWN, nearest
-from .table import Table
+from .blocks import OTHER, Block, CategoryBlock, NumberBlock, Positions, fit_block
+from .raw_cells import Array, CodeBook
+from .source import MISSING, SHOWN, Chunk, nearest
+from .table import Column, Table
 
 WIDE = 256
 FULL = 0.1
@@ -234,3 +234,42 @@ class _Sparse:
         there = places >= 0
         ends = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
         return sp.csr_array((values[there], places[there], ends), shape=(self.n, self.width))
+
+
+def coerce(
+    chunk: Mapping[str, NDArray[Any]], encoder: TableEncoder, first_row: int = 0, missing: tuple[str, ...] = ()
+) -> Table:
+    """Convert raw cells to what the encoder reads.
+
+    Parameters
+    ----------
+    chunk : mapping of column names to cells
+        A chunk of a source, or arrays by name.
+    encoder : TableEncoder
+    first_row : int
+        Rows before this chunk, for sentences, where the chunk does not know its lines.
+    missing : texts
+        Stand for a missing value besides those that the encoder knows.
+
+    Returns
+    -------
+    Table
+        The encoder's columns. Levels that the encoder does not know are one level, "(other)".
+    """
+    encoder.check(tuple(chunk))
+    known = chunk if isinstance(chunk, Chunk) else Chunk(_arrays(chunk), first_row)
+    absent = frozenset((*encoder.missing, *missing))
+    columns: dict[str, Column] = {}
+    for block in encoder.blocks:
+        if isinstance(block, CategoryBlock):
+            levels = (*block.levels, OTHER)
+            codes = CodeBook(absent, block.levels, other=len(block.levels)).codes(known[block.name])
+            columns[block.name] = Column.of_codes(codes, levels)
+        else:
+            columns[block.name] = Column(numbers=known.numbers(block.name, absent))
+    return Table(known.n, columns, encoder.missing)
+
+
+def _arrays(chunk: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    arrays = {name: np.asarray(cells) for name, cells in chunk.items()}
+    return {name: cells if cells.dtype.kind in "iuf" else cells.astype(object) for name, cells in arrays.items()}

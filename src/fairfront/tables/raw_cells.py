@@ -1,8 +1,10 @@
-"""From raw cells to numbers, texts and codes, a chunk at a time; what is no number is found and placed."""
+"""From raw cells to numbers, times, texts and codes; what is not a number is found and placed."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 ABSENT: Any = float("nan")
 NOWHERE = np.empty(0, dtype=np.intp)
+MONTH = re.compile(r"\d{4}-\d{2}")
 
 
 def to_numbers(cells: NDArray[Any], missing: frozenset[str]) -> tuple[Array, NDArray[np.intp]]:
@@ -65,6 +68,31 @@ def number_of(text: str | None, missing: frozenset[str]) -> float:
     except ValueError:
         return np.inf
     return value if np.isfinite(value) and "_" not in bare else np.inf
+
+
+def seconds_of(text: str) -> float | None:
+    """Return the seconds since 1970 (UTC where no zone is given) of an ISO date, month or time; None where none."""
+    plain = text.strip()
+    try:
+        found = datetime.fromisoformat(f"{plain}-01" if MONTH.fullmatch(plain) else plain)
+    except ValueError:
+        return None
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+
+
+def to_seconds(cells: NDArray[Any], missing: frozenset[str]) -> tuple[Array, NDArray[np.intp]]:
+    """Return times (NaN where missing) and the rows whose cell is neither an ISO date nor missing.
+
+    Numbers are taken as they are.
+    """
+    if cells.dtype.kind in "iuf":
+        return cells.astype(np.float64), NOWHERE
+    known: dict[Any, float] = {}
+    for text in set(cells.tolist()):
+        found = np.nan if text is None or text.strip() in missing else seconds_of(text)
+        known[text] = np.inf if found is None else found
+    values = np.fromiter(map(known.__getitem__, cells.tolist()), dtype=np.float64, count=len(cells))
+    return values, np.flatnonzero(np.isinf(values))
 
 
 def number_text(value: float) -> str | None:

@@ -12,14 +12,35 @@ from numpy.typing import NDArray
 from ..exceptions import InputError, spelled
 from ..objectives import count_in_words
 from ..validation import shown
-from .cells import number_text
-from .codes import Codes
+from .raw_cells import number_text
 from .source import nearest
 from .table import Column, Table
 
 MAX_CLASSES = 20
 MAX_GROUPS = 50
 SHOWN = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Codes:
+    """Codes (n,) that index ``values``, of which the last may be None for missing; or numbers, without values."""
+
+    codes: NDArray[Any]
+    values: NDArray[Any] | None = None
+
+    @classmethod
+    def of(cls, codes: NDArray[np.intp], values: NDArray[Any]) -> Codes:
+        """Make the codes as small as they can be; -1 stands for the last value."""
+        small = np.min_scalar_type(len(values))
+        return cls(np.where(codes < 0, len(values) - 1, codes).astype(small), values)
+
+    def take(self, rows: Any = slice(None)) -> NDArray[Any]:
+        """Return the values of some rows."""
+        return np.asarray(self.codes[rows] if self.values is None else self.values[self.codes[rows]])
+
+    def where(self, rows: NDArray[np.bool_]) -> Codes:
+        """Return the column of some rows."""
+        return Codes(self.codes[rows], self.values)
 
 
 @dataclass(frozen=True, eq=False)
