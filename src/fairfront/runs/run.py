@@ -163,8 +163,8 @@ class Run:
         """Write the run as `save` does, signed with a key that was read already."""
         if self.exact:
             raise InputError("this run has exact counts, which are not written; save the run that they were added to.")
+        check_new_folder(path, RUN, overwrite)
         if overwrite:
-            check_new_folder(path, RUN, overwrite)
             check_kept(path, len(self.decisions), key)
         return write_folder(path, lambda folder: self._fill(folder, key), RUN, overwrite=overwrite)
 
