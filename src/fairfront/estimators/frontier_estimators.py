@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import FairfrontWarning, InputError
 from ..frontier import Frontier
-from ..frontier.cutoffs import turned
+from ..frontier.cutoffs import for_favourable
 from ..frontier.fitting_estimators import trace_estimator
 from ..frontier.points import LinearPoints
 from ..measures.operating import Operating
@@ -236,7 +236,7 @@ class FrontierClassifier(ClassifierMixin, WithProbabilities, _FrontierFit):  # t
         else:
             self._linear(X[:1])  # refuses rows of another shape
             second = probabilities_of(self.model_, X, task)[:, 1]
-        favoured = point.take([place]).favoured(turned(second[None], task, probable))[0]
+        favoured = point.take([place]).favoured(for_favourable(second[None], task, probable))[0]
         return np.asarray(self.classes_[(favoured == (task.favourable == 1)).astype(np.intp)])
 
 

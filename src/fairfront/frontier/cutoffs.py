@@ -80,14 +80,14 @@ def responses_of(points: Points, X: Any, task: Task) -> tuple[Array, Array]:
     own = getattr(points, "responses", None)
     if own is not None:
         scores, second = own(X)
-        return scores, turned(second, task, probable(points))
+        return scores, for_favourable(second, task, probable(points))
     scores = points.scores(X)
     return scores, _responses(scores, task, probable(points))
 
 
 def _responses(scores: Array, task: Task, probability: NDArray[np.bool_]) -> Array:
     """Return what cut-offs are on, (N, n), from scores (N, 1, n)."""
-    return turned(np.where(probability[:, None], expit(scores[:, 0]), scores[:, 0]), task, probability)
+    return for_favourable(np.where(probability[:, None], expit(scores[:, 0]), scores[:, 0]), task, probability)
 
 
 def responses_at(front: Frontier, X: Any) -> tuple[Array, Array | None]:
@@ -97,7 +97,7 @@ def responses_at(front: Frontier, X: Any) -> tuple[Array, Array | None]:
     return responses_of(front.points, X, front.facts.task)
 
 
-def turned(second: Array, task: Task, probability: NDArray[np.bool_]) -> Array:
+def for_favourable(second: Array, task: Task, probability: NDArray[np.bool_]) -> Array:
     """Return responses for the favourable label, (N, n), from those for the second class."""
     if task.favourable == 1:
         return second

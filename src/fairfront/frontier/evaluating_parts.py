@@ -19,7 +19,7 @@ from ..measures.table import check_scores, judgement_of
 from ..objectives import Array, Task
 from ..problems.dask.passes import reduced
 from ..validation import as_weights, check_labels, is_dask, take_rows
-from .cutoffs import decisions, probable, turned
+from .cutoffs import decisions, for_favourable, probable
 from .group_book import GroupBook, group_book
 from .matching import checked_features, encode_labels
 from .points import Points
@@ -81,7 +81,7 @@ def _placed(part: Part, rows: tuple[Any, ...], name: str, rule: Operating) -> Op
     assert bins is not None
     at = bins.place(rule, part.task.favourable)
     second = np.where(known, expit(at), at)
-    return OperatingPoint(rule, turned(second[:, None], part.task, known)[:, 0], known, name)
+    return OperatingPoint(rule, for_favourable(second[:, None], part.task, known)[:, 0], known, name)
 
 
 @dataclass(frozen=True, eq=False)

@@ -164,7 +164,7 @@ class NearData:
             check_memory(8.0 * n * (columns + 1), f"a sorted copy of {n} rows and {columns} columns")
         frame = Frame.of(moments(self.matrix), fit_intercept)
         if algebra.p[-1] == 0.0 and not sparse.issparse(self.matrix):
-            frame = frame.turned(self.matrix)
+            frame = frame.orthogonal(self.matrix)
         return LinearProblem(self.matrix, task.targets(codes), task, loss, layout, algebra, fit_intercept, frame)
 
 

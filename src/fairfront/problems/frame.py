@@ -16,7 +16,7 @@ from scipy import sparse
 from ..exceptions import InputError
 from ..objectives import Array
 from ..validation import LARGEST, SMALLEST
-from .turn import MOST, ROWS, Turn, turn_of
+from .basis import MOST, ROWS, Basis, basis_of
 
 CLOSE = 1e-10
 """Smallest spread of a column next to an intercept, as a share of its size: a score in the users' units is the
@@ -101,7 +101,7 @@ class Frame:
     factor: Array
     intercept: bool
     size: Array
-    turn: Turn | None = None
+    basis: Basis | None = None
 
     @classmethod
     def plain(cls, columns: int, intercept: bool) -> Frame:
@@ -128,12 +128,12 @@ class Frame:
         none = [0.0] * intercept
         return cls(np.append(shift, none), np.append(scale, end), np.append(factor, end), intercept, size)
 
-    def turned(self, X: NDArray[Any]) -> Frame:
+    def orthogonal(self, X: NDArray[Any]) -> Frame:
         """Return the frame in which no columns nearly depend on each other; for problems without a ridge only."""
         if X.shape[1] > MOST:
             return self
         blocks = (self._framed(X[start : start + ROWS]) for start in range(0, len(X), ROWS))
-        return replace(self, turn=turn_of(blocks, X.shape[1]))
+        return replace(self, basis=basis_of(blocks, X.shape[1]))
 
     def _framed(self, rows: NDArray[Any]) -> Array:
         found = np.array(rows, dtype=np.float64)
@@ -143,12 +143,12 @@ class Frame:
     @property
     def trivial(self) -> bool:
         """Tell whether columns stay as they are."""
-        return self.turn is None and not self.shift.any() and bool((self.factor == 1.0).all())
+        return self.basis is None and not self.shift.any() and bool((self.factor == 1.0).all())
 
     @property
     def penalised(self) -> Array:
-        """Return what the square of every framed weight counts in |w|^2, (d,); turned columns are not penalised."""
-        found = self.scale**-2.0 if self.turn is None else np.ones_like(self.scale)
+        """Return what the square of every framed weight counts in |w|^2, (d,); orthogonal ones are not penalised."""
+        found = self.scale**-2.0 if self.basis is None else np.ones_like(self.scale)
         found[-1] *= not self.intercept
         return found
 
@@ -168,26 +168,26 @@ class Frame:
         if self.shift.any():
             rows -= self.shift[:columns]
         rows *= self.factor[:columns]
-        if self.turn is not None:
-            rows[:] = rows @ self.turn.forth
+        if self.basis is not None:
+            rows[:] = rows @ self.basis.forth
 
     def inward(self, W: Array) -> Array:
         """Return the weights (..., d) of the framed columns."""
         found = W * self.scale
         if self.shift.any():
             found[..., -1] += W @ self.shift
-        return self._times(found, None if self.turn is None else self.turn.back.T)
+        return self._times(found, None if self.basis is None else self.basis.back.T)
 
     def outward(self, W: Array) -> Array:
         """Return the weights (..., d) in the users' units."""
-        found = self._times(W, None if self.turn is None else self.turn.forth.T) / self.scale
+        found = self._times(W, None if self.basis is None else self.basis.forth.T) / self.scale
         if self.shift.any():
             found[..., -1] -= found @ self.shift
         return found
 
     def gradient(self, G: Array) -> Array:
         """Return gradients (..., d) in the weights of the users' units."""
-        found = self._times(G, None if self.turn is None else self.turn.back) * self.scale
+        found = self._times(G, None if self.basis is None else self.basis.back) * self.scale
         if self.shift.any():
             found += G[..., -1:] * self.shift
         return found

@@ -13,7 +13,7 @@ from scipy.special import expit, softmax
 
 from ..exceptions import ChangedError, InputError
 from ..frontier.candidate_scores import scores_of
-from ..frontier.cutoffs import at_cutoff, turned
+from ..frontier.cutoffs import at_cutoff, for_favourable
 from ..frontier.points import LinearPoints
 from ..frontier.saving_points import linear_points, task_content, task_of
 from ..measures.operating import Operating, OperatingPoint
@@ -137,7 +137,7 @@ class TableModel:
             decided = scores[0] > (0.5 if self.points is None and self.gives_probabilities else 0.0)
         else:
             responses = self._probabilities(scores).T[1:] if self.gives_probabilities else scores
-            favoured = turned(responses, self.task, np.array([self.gives_probabilities]))[0] >= self.cutoff
+            favoured = for_favourable(responses, self.task, np.array([self.gives_probabilities]))[0] >= self.cutoff
             decided = favoured == (self.task.favourable == 1)
         return np.asarray(np.asarray(self.task.classes)[decided.astype(np.intp)])
 

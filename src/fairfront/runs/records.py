@@ -22,7 +22,7 @@ from .manifest import as_text
 if TYPE_CHECKING:
     from .run import Run
 
-AGAIN = "it was edited, deleted or added by something else than fairfront select: copy the run again."
+BROKEN = "it was edited, deleted or added by something else than fairfront select: copy the run again."
 
 
 def stages(manifest: Mapping[str, Any], checksum: str) -> list[str]:
@@ -30,7 +30,7 @@ def stages(manifest: Mapping[str, Any], checksum: str) -> list[str]:
     earlier = manifest.get("earlier", [])
     kept = manifest.get("kept_ids", "all")
     if not isinstance(earlier, list) or not all(_is_stage(each) for each in earlier) or not _are_points(kept):
-        raise ChangedError(f"the manifest says {earlier} and {kept} of points that were removed; {AGAIN}")
+        raise ChangedError(f"the manifest says {earlier} and {kept} of points that were removed; {BROKEN}")
     return [*(each["checksum"] for each in earlier), checksum]
 
 
@@ -60,14 +60,14 @@ def read_records(folder: Path, sums: Mapping[str, str], known: Sequence[str]) ->
         expected, where = f"{DECISIONS}/{number:04d}.json", folder / name
         if name != expected:
             raise ChangedError(
-                f"{folder / expected} is missing, expected records numbered from 1 without a gap; {AGAIN}"
+                f"{folder / expected} is missing, expected records numbered from 1 without a gap; {BROKEN}"
             )
         record = _checked(where, number)
         if record["previous"] != previous:
-            raise ChangedError(f"{where} does not follow the record before it (its checksum differs); {AGAIN}")
+            raise ChangedError(f"{where} does not follow the record before it (its checksum differs); {BROKEN}")
         if record["run"] not in known[stage:]:
             raise ChangedError(
-                f"{where} is a record of other files than this run has (their checksum differs); {AGAIN}"
+                f"{where} is a record of other files than this run has (their checksum differs); {BROKEN}"
             )
         previous, stage = sums[name], known.index(record["run"], stage)
         found.append(record)
@@ -77,13 +77,13 @@ def read_records(folder: Path, sums: Mapping[str, str], known: Sequence[str]) ->
 def _checked(where: Path, number: int) -> Mapping[str, Any]:
     record = read_json(where)
     if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise ChangedError(f"{where} is not a decision record, expected one written by fairfront select; {AGAIN}")
+        raise ChangedError(f"{where} is not a decision record, expected one written by fairfront select; {BROKEN}")
     if record.get("schema") != SCHEMA:
         raise InputError(f"{where} has schema {record.get('schema')!r}, expected {SCHEMA}; trace and select again.")
     if set(record) != set(Decision.__dataclass_fields__) or record["opened"] != number:
-        raise ChangedError(f"{where} does not have the fields of record {number}; {AGAIN}")
+        raise ChangedError(f"{where} does not have the fields of record {number}; {BROKEN}")
     if where.read_bytes() != as_text(record).encode():
-        raise ChangedError(f"{where} is spelt otherwise than fairfront writes; {AGAIN}")
+        raise ChangedError(f"{where} is spelt otherwise than fairfront writes; {BROKEN}")
     return record
 
 

@@ -117,7 +117,7 @@ def verify_model(path: Any, run: Run, data: Any = None, key: Any = None, trusted
         return [_signature(folder, signed), recorded, *_files(differences(folder, new, free=free), False)]
 
 
-def short(digest: str | None) -> str:
+def first_digits(digest: str | None) -> str:
     """Return the first digits of a fingerprint."""
     return "none" if digest is None else digest[:12]
 
@@ -149,7 +149,7 @@ def _data(run: Run, again: Run) -> Check:
         found = "a data frame then, without a fingerprint: what follows from the rows is compared"
         return Check("data", None, found, decisive=False)
     sha, known = (each.manifest["data"].get("sha256") for each in (again, run))
-    return Check("data", sha == known, f"sha256 {short(sha)}, the manifest has {short(known)}")
+    return Check("data", sha == known, f"sha256 {first_digits(sha)}, the manifest has {first_digits(known)}")
 
 
 def _files(found: Mapping[str, list[Difference]], rounded: bool) -> list[Check]:

@@ -20,7 +20,7 @@ from .places import CHECKSUMS as CHECKSUMS
 
 SIGNATURE = "SHA256SUMS.sig"
 LINE = re.compile(r"([0-9a-f]{64})  (.+)")
-AGAIN = "copy the folder again or make it anew."
+RENEW = "copy the folder again or make it anew."
 
 
 def write_checksums(folder: Path) -> None:
@@ -40,12 +40,12 @@ def check_checksums(folder: Path, growing: str | None = None) -> dict[str, str]:
     found = found_in(folder)
     for name in sorted({*listed, *found}):
         if name not in found:
-            raise ChangedError(f"{folder / name} is missing, expected all files that {CHECKSUMS} lists; {AGAIN}")
+            raise ChangedError(f"{folder / name} is missing, expected all files that {CHECKSUMS} lists; {RENEW}")
         if name not in listed:
             if growing is None or not name.startswith(f"{growing}/"):
                 raise ChangedError(f"{folder / name} is not one of the files that {CHECKSUMS} lists; remove it.")
         elif listed[name] != found[name]:
-            raise ChangedError(f"{folder / name} was changed after it was written (its checksum differs); {AGAIN}")
+            raise ChangedError(f"{folder / name} was changed after it was written (its checksum differs); {RENEW}")
     return found
 
 
@@ -72,7 +72,7 @@ def read_checksums(folder: Path) -> dict[str, str]:
     listed = {line[2]: line[1] for line in lines if line is not None}
     if None in lines or as_lines(listed) != text:
         raise ChangedError(
-            f"{file} was changed after it was written (it is not a list as fairfront writes it); {AGAIN}"
+            f"{file} was changed after it was written (it is not a list as fairfront writes it); {RENEW}"
         )
     return listed
 
@@ -85,7 +85,7 @@ def found_in(folder: Path) -> dict[str, str]:
         if name in (CHECKSUMS, SIGNATURE):
             continue
         if not is_regular(place):
-            raise ChangedError(f"{place} is a link or a device, expected a regular file; {AGAIN}")
+            raise ChangedError(f"{place} is a link or a device, expected a regular file; {RENEW}")
         found[name] = digest_of(place)
     return found
 

@@ -76,8 +76,8 @@ def _first(X: Tensor, W: Tensor, b: Tensor | None) -> Tensor:
 
 def _later(a: Tensor, W: Tensor, b: Tensor | None) -> Tensor:
     """Return a later layer's output (R, n, o)."""
-    turned = W.transpose(1, 2)
-    return torch.bmm(a, turned) if b is None else torch.baddbmm(b[:, None], a, turned)
+    transposed = W.transpose(1, 2)
+    return torch.bmm(a, transposed) if b is None else torch.baddbmm(b[:, None], a, transposed)
 
 
 def _links(module: Module, prefix: str) -> tuple[Link, ...] | None:

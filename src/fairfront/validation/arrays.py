@@ -25,7 +25,7 @@ REMEDIES = {
     "S": ("bytes", "expected text or numbers; decode them first"),
 }
 """What arrays of a kind hold, and what to do about it."""
-NO_NUMBERS = (str, bytes, complex, date, timedelta, np.datetime64, np.timedelta64)
+CONVERTIBLE = (str, bytes, complex, date, timedelta, np.datetime64, np.timedelta64)
 """Values of mixed arrays that numpy would turn into numbers, or cut to fit."""
 
 
@@ -75,7 +75,7 @@ def as_numbers(values: Any, what: str, remedy: str = "expected real numbers") ->
     """Return values as floats, or say that they are not numbers."""
     array = as_array(values, what) if hasattr(values, "__array__") else _read(values, what)
     refuse_kind(array.dtype, what)
-    strange = next((value for value in array.flat if isinstance(value, NO_NUMBERS)), None) if _mixed(array) else None
+    strange = next((value for value in array.flat if isinstance(value, CONVERTIBLE)), None) if _mixed(array) else None
     try:
         if strange is not None:
             raise TypeError(f"found {strange!r}")

@@ -15,7 +15,7 @@ from ..exceptions import InputError, spelled
 
 T = TypeVar("T")
 SHOWN = 80
-NO_NUMBERS = (bool, np.bool_, np.timedelta64)
+FALSE_NUMBERS = (bool, np.bool_, np.timedelta64)
 """What Python or numpy count among numbers, and people do not."""
 BACKENDS = ("pandas", "polars", "pyarrow")
 MOST_POINTS = 10_000
@@ -42,7 +42,7 @@ def refuse(what: str, value: Any, expected: str) -> InputError:
 
 def is_whole(value: Any) -> bool:
     """Tell whether a value is a whole number; True is not one, nor is numpy's span of time."""
-    return isinstance(value, Integral) and not isinstance(value, NO_NUMBERS)
+    return isinstance(value, Integral) and not isinstance(value, FALSE_NUMBERS)
 
 
 def check_count(value: Any, what: str, *, least: int = 1, most: int | None = None) -> int:
@@ -58,7 +58,7 @@ def _range(least: int, most: int | None) -> str:
 
 def check_number(value: Any, what: str, expected: str = "a finite number") -> float:
     """Return a finite number; True is not one, and neither is a text that reads like one."""
-    if not isinstance(value, Real) or isinstance(value, NO_NUMBERS) or not math.isfinite(value):
+    if not isinstance(value, Real) or isinstance(value, FALSE_NUMBERS) or not math.isfinite(value):
         raise refuse(what, value, expected)
     return float(value)
 

@@ -1,4 +1,4 @@
-"""Turns: columns that nearly depend on each other as others that do not, where no ridge decides between them."""
+"""Bases: columns that nearly depend on each other as others that do not, where no ridge decides between them."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ ROWS = 4096
 """Rows that are looked at together, so that they are still in the cache."""
 NULL, LITTLE, NEAR = 1e-13, 1e-10, 1e-4
 """What is left of a column without the others, as a share of it: nothing but rounding, too little for its digits to be
-turned into a column, and what a Hessian, which has its square, still knows well."""
+made into a column, and what a Hessian, which has its square, still knows well."""
 MOST = 1000
-"""Most columns that are turned."""
+"""Most columns that are made orthogonal."""
 
 
 @dataclass(frozen=True, eq=False)
-class Turn:
+class Basis:
     """Columns U = A ``forth`` with A = U ``back``, (c, c); the last of U are 0 where columns of A depend on others."""
 
     forth: Array
     back: Array
 
 
-def turn_of(blocks: Any, columns: int) -> Turn | None:
+def basis_of(blocks: Any, columns: int) -> Basis | None:
     """Return what makes columns orthogonal that nearly depend on each other, None where none do or all but do.
 
     ``blocks`` are runs of rows. A pivoted QR decomposition knows the columns themselves, not their squares.
@@ -43,4 +43,4 @@ def turn_of(blocks: Any, columns: int) -> Turn | None:
     forth, back = np.zeros((2, columns, columns))
     forth[order[:rank], :rank] = np.sqrt(n) * solve_triangular(R[:rank, :rank], np.eye(rank))
     back[:rank, order] = R[:rank] / np.sqrt(n)
-    return Turn(forth, back)
+    return Basis(forth, back)
