@@ -14,6 +14,7 @@ import pytest
 
 import fairfront as ff
 from cli_for_tests import command as fairfront
+from fairfront.runs.options import plain_id
 from waiting_for_tests import PATIENCE, until
 
 RUN = [sys.executable, "-c", "from fairfront.cli import main; main()"]
@@ -191,15 +192,21 @@ def test_same_seed_same_bytes(traced: Path, loans: Path, tmp_path: Path) -> None
     assert listed == [line for line in others if "  decisions/" not in line]
 
 
-def test_only_the_chosen_model_is_kept_on_request(traced: Path, loans: Path, tmp_path: Path) -> None:
+def test_only_chosen_models_are_kept_on_request(traced: Path, loans: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     ff.load(traced).save(run)
-    done = fairfront("select", run, "--knee", "--keep", "chosen", "-o", tmp_path / "model")
+    ids = ff.load(run).frontier.ids.tolist()
+    assert fairfront("select", run, "--id", ids[2], "-o", tmp_path / "first").returncode == 0
+    done = fairfront("select", run, "--id", ids[-1], "--keep", "chosen", "-o", tmp_path / "model")
     assert done.returncode == 0, done.stderr
     left = ff.load(run)
-    assert len(left.frontier) <= 2
+    kept = left.frontier.ids.tolist()
+    assert {ids[2], ids[-1]} < set(kept) == {plain_id(left.frontier), *(each["id"] for each in left.decisions)}
+    gone = next(id for id in ids if id not in kept)
+    done = fairfront("select", run, "--id", gone, "-o", tmp_path / "gone")
+    assert f"id {gone} is not on this frontier, expected one of {', '.join(map(str, kept))}." in done.stderr
     assert left.manifest["keep"] == "chosen"
-    assert len(left.decisions) == 1 + len(ff.load(traced).decisions)
+    assert len(left.decisions) == 2 + len(ff.load(traced).decisions)
 
 
 def test_other_splits_losses_and_use_of_the_attribute(loans: Path, tmp_path: Path) -> None:

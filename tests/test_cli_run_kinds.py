@@ -11,6 +11,8 @@ import pytest
 
 import fairfront as ff
 from cli_for_tests import fairfront
+from fairfront.runs.options import shortlist
+from fairfront.runs.tracing_tables import with_exact_counts
 from seals_for_tests import reseal
 from trial_for_tests import census, strays, write_csv
 
@@ -211,6 +213,10 @@ def test_exact_counts_need_the_rows_and_stay_out_of_the_run(tmp_path: Path) -> N
     other = write_csv(strays(1400), tmp_path / "other.csv")
     assert "is not the file" in fairfront("report", run, "--small", 0, "--data", other, "-o", page, code=2)
     assert "Exact counts" in fairfront("show", run, "--small", 0, "--data", data)
+    found = json.loads(fairfront("show", run, "--small", 0, "--data", data, "--json"))
+    assert found["suggested"] in [option["id"] for option in found["options"]]
+    exact = with_exact_counts(ff.load(run), data)
+    assert [option["id"] for option in found["options"]] == list(shortlist(exact.frontier))
     fairfront("report", run, "--small", 0, "--data", data, "-o", page)
     assert '"small":0' in page.read_text()
     fairfront("select", run, "--id", 0, "--small", 0, "--data", data, "-o", tmp_path / "model")

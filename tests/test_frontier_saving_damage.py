@@ -108,7 +108,7 @@ def test_all_statuses_are_known_and_others_are_told(saved) -> None:
         ({"points": {"kind": "candidates", "files": ["../a.skops"], "content": {}}}, "expected one in its own folder"),
         ({"points": {"kind": "candidates", "files": ["/a.skops"], "content": {}}}, "expected one in its own folder"),
         ({"points": {"kind": "candidates", "files": [3], "content": {}}}, "expected one in its own folder"),
-        ({"status": ["EFFICIENT"]}, "status has 1 points, expected 3"),
+        ({"status": ["EFFICIENT"]}, "status has 1 point, expected 3"),
         ({"facts": {"kind": "x"}}, "facts are of the kind 'x'"),
         ({"evaluations": [{"groups": [{"kind": "x"}]}]}, "figures are of the kind 'x'"),
     ],

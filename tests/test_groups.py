@@ -129,7 +129,7 @@ def test_columns_that_make_no_groups() -> None:
         resolve([None] * 6)
     with pytest.raises(InputError, match=r"has 300 values in 300 rows, expected groups; .*cut into bands first"):
         resolve(np.arange(300), 300)
-    text = r"has 1 group\(s\) of at least 30 rows, expected 2 or more \(rows per group: a 40, b fewer than 10\); merge"
+    text = r"has 1 group of at least 30 rows, expected 2 or more \(rows per group: a 40, b fewer than 10\); merge"
     with pytest.raises(InputError, match=text):
         Groups().resolve(["a"] * 40 + ["b"] * 2, 42)
     with pytest.raises(InputError, match="with no single value"):
@@ -141,7 +141,7 @@ def test_wrong_lengths() -> None:
         resolve(VALUES, 5)
     with pytest.raises(InputError, match=r"GroupProbabilities has 2 rows, expected 5, as many as X"):
         resolve(GroupProbabilities(np.eye(2)), 5)
-    with pytest.raises(InputError, match=r"GroupProbabilities column 'b' has 1 rows, expected 2, as many as the first"):
+    with pytest.raises(InputError, match=r"GroupProbabilities column 'b' has 1 row, expected 2, as many as the first"):
         GroupProbabilities({"a": [1.0, 0.0], "b": [0.0]})
 
 

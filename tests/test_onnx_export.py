@@ -289,7 +289,7 @@ def test_what_cannot_be_exported() -> None:
         export_onnx(None, model, REGRESSION)
     with pytest.raises(InputError, match="no coefficients, expected a fitted one"):
         export_onnx(None, LogisticRegression(), BINARY)
-    with pytest.raises(InputError, match="1 rows of coefficients, expected 3"):
+    with pytest.raises(InputError, match="1 row of coefficients, expected 3"):
         export_onnx(None, model, SEVERAL)
     with pytest.raises(InputError, match="reads 3 features, expected 11"):
         export_onnx(encoder, model, BINARY)

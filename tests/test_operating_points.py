@@ -228,6 +228,10 @@ def test_points_that_decide_alike_are_passed_over_by_rules() -> None:
     with pytest.raises(ff.InputError, match="would, but decides nearly everyone alike"):
         front.choose(at_most={"tpr_gap": 0.005}, confidence=None)
     assert front.choose(id=int(front.ids[alike][0])) == front.ids[alike][0]
+    with pytest.raises(ff.InputError, match=r"comes nearer, but decides nearly everyone alike .*trace further\.$"):
+        front.choose(at_most={"tpr_gap": -1.0}, confidence=None)
+    with pytest.raises(ff.InputError, match="take gaps as observed with confidence=None"):
+        front.choose(at_most={"tpr_gap": -1.0})
 
 
 def test_points_no_better_than_the_majority_label_are_passed_over() -> None:

@@ -213,6 +213,7 @@ class TestWeights:
             front = traced(X, y, group, sample_weight=np.full(len(y), mean))
         assert front.facts.ridge == pytest.approx(1.0 / (mean * len(y)))
         assert f"{front.facts.ridge:.3g}" in front.facts.sentences[-1]
+        assert f"--ridge {1 / len(y):.3g}" in front.facts.sentences[-1]
 
     @pytest.mark.parametrize("mean", [0.2, 1.0, 9.0])
     def test_near_1_need_no_word(self, mean: float) -> None:

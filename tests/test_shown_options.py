@@ -32,6 +32,21 @@ def listed(folder: Path) -> list[int]:
     return [option["id"] for option in json.loads(done.stdout)["options"]]
 
 
+def test_rates_of_several_points_fit_a_narrow_screen(folder: Path) -> None:
+    run: Run = ff.load(folder)
+    ids = run.frontier.ids.tolist()[:4]
+    words = ["show", str(folder), *(word for id in ids for word in ("--id", str(id)))]
+    done = CliRunner().invoke(app, words, env={"COLUMNS": "80"})
+    assert done.exit_code == 0, done.output
+    shown = done.stdout.partition("Rates per group of sex")[2]
+    assert "\u2026" not in shown
+    rates = run.frontier.record().groups["sex"]
+    for id in ids:
+        place = run.frontier.place(id)
+        for rate in ("selection", "tpr", "fpr", "error"):
+            assert all(f"{value:.3f}" in shown for value in rates.rate(rate)[place])
+
+
 def test_the_record_of_every_choice_lists_what_was_listed(folder: Path) -> None:
     run: Run = ff.load(folder)
     known = listed(folder)

@@ -62,7 +62,7 @@ def test_what_is_only_judged_leaves_out_nobody_with_enough_rows() -> None:
 def test_too_few_everywhere_says_which_rows_are_meant() -> None:
     X, y, group = with_few_positives()
     some = group != "b"
-    with pytest.raises(ff.InputError, match=r"has 1 group\(s\) of at least 30 rows with label 1, .*c 12"):
+    with pytest.raises(ff.InputError, match=r"has 1 group of at least 30 rows with label 1, .*c 12"):
         ff.trace(X[some], y[some], sensitive_features=group[some], n_points=3, progress=False)
 
 

@@ -137,7 +137,7 @@ def test_tables_that_do_not_fit_are_told_apart() -> None:
     table = table_of({"age": np.arange(20.0), "job": np.array(["a", "b"] * 10, dtype=object)})
     encoder = TableEncoder.fit(table, ["age", "job"])
     assert encoder.check(["job", "age"]) == ()
-    assert encoder.check(["job", "age", "extra"]) == ("1 columns are not read: extra.",)
+    assert encoder.check(["job", "age", "extra"]) == ("1 column not read: extra.",)
     with pytest.raises(InputError, match="'job' is missing, expected all of age, job; did you mean 'Job'"):
         encoder.check(["age", "Job"])
     with pytest.raises(InputError, match=r"'age' is missing.*add it"):

@@ -22,6 +22,7 @@ from fairfront.validation import (
     check_positive,
     check_preferences,
     check_weights,
+    counted,
     factorize,
     find_classes,
     is_missing,
@@ -40,7 +41,7 @@ REFUSED = [
     (lambda: as_columns([1, 2], "s", n=3), "s column 'group' has 2 rows, expected 3, as many as X"),
     (
         lambda: as_columns({"a": [1, 2], "b": [1]}, "s"),
-        "s column 'b' has 1 rows, expected 2, as many as the first",
+        "s column 'b' has 1 row, expected 2, as many as the first",
     ),
     (lambda: as_columns(np.zeros((2, 2, 2)), "s"), r"s has shape \(2, 2, 2\), expected \(n,\) or \("),
     (lambda: as_columns("abc", "s"), r"s has shape \(\), expected \(n,\) or \(n, columns\)"),
@@ -219,3 +220,7 @@ def test_factorize_round_trip(values: list) -> None:
     assert len(set(distinct)) == len(distinct)
     for value, code in zip(values, codes, strict=False):
         assert code == -1 if is_missing(value) else distinct[code] == value
+
+
+def test_counts_and_what_is_counted_agree() -> None:
+    assert [counted(n, "row") for n in (0, 1, 2, 1.0)] == ["0 rows", "1 row", "2 rows", "1 row"]

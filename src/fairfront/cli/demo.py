@@ -24,7 +24,6 @@ PAGE, PICTURE = "report.html", "frontier.png"
 SOFTWARE = "fairfront"
 GAP = "tpr_gap"
 TOLERANCE = 0.005
-FEW = 10
 
 
 def demo(
@@ -97,11 +96,13 @@ def _split(data: Dataset, seed: int) -> tuple[Any, Any, Any]:
     import numpy as np
     from sklearn.model_selection import train_test_split
 
+    from ..objectives.small_counts import FEWEST
+
     group = np.array([str(g) for g in data.sensitive_features()[data.sensitive[0]]])
     strata = np.char.add(data.y.astype(str), group)
     _, codes, counts = np.unique(strata, return_inverse=True, return_counts=True)
     groups, sizes = np.unique(group, return_counts=True)
-    few = counts[codes] < FEW  # a handful of rows cannot be dealt to three parts: they go with the largest group's
+    few = counts[codes] < FEWEST  # a handful of rows cannot be dealt to three parts: they go with the largest group's
     strata[few] = np.char.add(data.y[few].astype(str), groups[sizes.argmax()])
     everything = np.arange(len(data.y))
     train, rest = train_test_split(everything, test_size=0.4, random_state=seed, stratify=strata)

@@ -29,6 +29,7 @@ def predict(
     Example: fairfront predict model new.csv --keep id -o decided.csv
     """
     from ..runs import predict_file
+    from ..validation import counted
     from .reading_runs import model_at
 
     found = model_at(model, trust)
@@ -42,4 +43,4 @@ def predict(
         missing=missing or (),
         progress="auto",
     )
-    typer.echo(f"{n} rows: {output}")
+    typer.echo(f"{counted(n, 'row')}: {output}")

@@ -40,7 +40,9 @@ def select(
     reason: Annotated[str, typer.Option(help="Why this point; goes into the record and the card.")] = "",
     by: Annotated[str, typer.Option(help="Who decides.")] = "",
     onnx: Annotated[bool, typer.Option("--onnx", help="Write model.onnx too.")] = False,
-    keep: Annotated[str, typer.Option(help="What stays in the run: all, or chosen (with the plain model).")] = "all",
+    keep: Annotated[
+        str, typer.Option(help="What stays in the run: all, or chosen: points of all records, and the plain model.")
+    ] = "all",
     trust: Annotated[list[str] | None, typer.Option(help="Type inside an estimator that may be loaded.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output folder.")] = False,
     small: Annotated[int, typer.Option(help=SMALL)] = 10,

@@ -29,6 +29,7 @@ from ..runs.options import (
     tolerance_of,
 )
 from ..storage.foreign import SUFFIX, untrusted_types
+from ..validation import counted
 from .screen import say
 
 WIDTH, HEIGHT = 60, 14
@@ -85,7 +86,11 @@ def print_options(console: Console, run: Run) -> None:
     """Print about seven options, one line each."""
     options = run.options()
     front = run.frontier
-    table = Table(title=f"{len(options)} options out of {len(front)} points", box=SIMPLE_HEAD, padding=(0, 0))
+    table = Table(
+        title=f"{counted(len(options), 'option')} out of {counted(len(front), 'point')}",
+        box=SIMPLE_HEAD,
+        padding=(0, 0),
+    )
     table.add_column("id", justify="right")
     names = [name for name in options[0].figures if _fits(name, main_gap(front))]
     for name in names:
@@ -195,14 +200,16 @@ def _steps(values: Any, cells: int) -> Any:
 
 
 def print_rates(console: Console, front: Frontier, ids: list[int]) -> None:
-    """Print rates per group on validation of some points side by side; groups of a few people have none."""
+    """Print rates per group on validation of some points, one line each; groups of a few people have none."""
     for name, rates in front.evaluations["validation"].groups.items():
         shown = RATES if isinstance(rates, GroupRates) else VALUES
         what = "Rates" if shown is RATES else "Means"
         table = Table(title=f"{what} per group of {escape(name)} on validation")
-        for head in ("group", "n", *(f"{rate} (id {i})" for rate in shown for i in ids)):
-            table.add_column(head, justify="left" if head == "group" else "right")
+        for head in ("group", "n", "id", *shown):
+            table.add_column(head, justify="left" if head == "group" else "right", overflow="fold")
         for j, level in enumerate(rates.levels):
-            cells = [_digits(float(rates.rate(rate)[front.place(i), j])) for rate in shown for i in ids]
-            table.add_row(escape(level), f"{rates.n[j]:.0f}", *cells)
+            for place in map(front.place, ids):
+                about = (escape(level), f"{rates.n[j]:.0f}") if place == front.place(ids[0]) else ("", "")
+                cells = [_digits(float(rates.rate(rate)[place, j])) for rate in shown]
+                table.add_row(*about, str(front.ids[place]), *cells, end_section=place == front.place(ids[-1]))
         console.print(table)

@@ -11,6 +11,7 @@ from ..frontier import Frontier
 from ..frontier.cutoffs import is_test, operating_words
 from ..frontier.selection import plain_place
 from ..objectives import Array
+from ..validation import counted
 from .order import detailed
 
 ROWS, WIDTH, HEIGHT, PAD = 12, 360, 200, 34
@@ -22,7 +23,7 @@ def frontier_fragment(front: Frontier) -> str:
     names = [name for name in front.evaluations if not is_test(name)]
     on = "validation" if "validation" in names else names[0] if names else None
     across, up = _axes(front, on)
-    head = f"{len(front)} points, {' + '.join(front.facts.notions)}" + (
+    head = f"{counted(len(front), 'point')}, {' + '.join(front.facts.notions)}" + (
         f"; rates on {on}" if on else "; training figures"
     )
     sentence = " ".join((*front.sentences, operating_words(front.record(on) if on else None, front.facts)))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..measures.table import decide
 from ..objectives import Array, Task
+from ..validation import counted
 from .candidate_scores import judged_scores, scores_of
 from .facts import Facts
 
@@ -85,5 +86,7 @@ class CandidatePoints:
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         for name, (scores, _) in zip(self.names, found, strict=True):
             if scores.shape[1] != n:
-                raise InputError(f"{name!r} gives scores of {scores.shape[1]} rows, expected {n}, one per row of X.")
+                raise InputError(
+                    f"{name!r} gives scores of {counted(scores.shape[1], 'row')}, expected {n}, one per row of X."
+                )
         return np.stack([scores for scores, _ in found]), np.stack([np.asarray(other) for _, other in found])

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..measures import Evaluation
 from ..objectives import Array
-from ..validation import check_confidence, check_text, shown
+from ..validation import check_confidence, check_text, counted, shown
 from .evaluating import figures
 
 if TYPE_CHECKING:
@@ -67,13 +68,21 @@ def table_of(front: Frontier) -> dict[str, Any]:
     return columns
 
 
+def ids_in_words(ids: NDArray[np.integer[Any]]) -> str:
+    """Return the ids of a frontier for a message: from the first to the last where none is missing between them."""
+    known = sorted(ids.tolist())
+    every = len(known) == 1 + known[-1] - known[0]
+    return f"one of {known[0]} to {known[-1]}" if every else f"one of {', '.join(map(str, known))}"
+
+
 def summary_of(front: Frontier) -> str:
     """Return a frontier in one line."""
     facts, worst = front.facts, front.gaps.max(axis=1)
     proxies = f"; groups of {', '.join(front.proxies)} are probabilities" if front.proxies else ""
     return (
-        f"Frontier({len(front)} points, {' + '.join(facts.notions)}: {facts.loss_name} {front.loss.min():.4f} to "
-        f"{front.loss.max():.4f}, worst {facts.unit} {worst.max():.4f} to {worst.min():.4f}; "
+        f"Frontier({counted(len(front), 'point')}, {' + '.join(facts.notions)}: "
+        f"{facts.loss_name} {front.loss.min():.4f} to {front.loss.max():.4f}, "
+        f"worst {facts.unit} {worst.max():.4f} to {worst.min():.4f}; "
         + (f"favourable label {facts.task.favourable_label!r}" if facts.task.classes else "regression")
         + f"{proxies})"
     )

@@ -18,7 +18,7 @@ from ..objectives import Array, proxy_sentences, warn_of_names
 from ..solvers import Status
 from ..validation import BACKENDS, check_choice, check_count, check_instance, check_text
 from .calibrating import calibration_of, recalibrated
-from .columns import column_of, record_of, summary_of, table_of
+from .columns import column_of, ids_in_words, record_of, summary_of, table_of
 from .cutoffs import asked_of, at_cutoff
 from .evaluating import evaluate_points, least_claim
 from .explaining import Explanation, explain_pair
@@ -180,7 +180,7 @@ class Frontier:
         """Return the row of the point with this id."""
         found = np.flatnonzero(self.ids == check_count(id, "id", least=0))
         if not len(found):
-            raise InputError(f"id {id} is not on this frontier, expected one of {self.ids.min()} to {self.ids.max()}.")
+            raise InputError(f"id {id} is not on this frontier, expected {ids_in_words(self.ids)}.")
         return int(found[0])
 
     def choose(self, **rule: Any) -> int:

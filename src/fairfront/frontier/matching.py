@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..exceptions import GroupWarning, InputError
 from ..objectives import Array, Attribute, Groups, Task, take_groups, warn_of_proxies
 from ..problems.building import feature_names
-from ..validation import check_labels, check_matrix, check_weights, take_rows, weighted_rows
+from ..validation import check_labels, check_matrix, check_weights, counted, take_rows, weighted_rows
 from .points import Points
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def checked_features(points: Points, X: Any) -> Any:
         )
     width = getattr(points, "n_features", None)
     if width is not None and matrix.shape[1] != width:
-        raise InputError(f"X has {matrix.shape[1]} columns, expected {width}, as in training.")
+        raise InputError(f"X has {counted(matrix.shape[1], 'column')}, expected {width}, as in training.")
     return matrix
 
 

@@ -26,6 +26,7 @@ from ..storage.folders import make_folder, write_folder
 from ..storage.inventory import Inventory
 from ..storage.packages import inner_name, parts_of, read_package, write_package
 from ..storage.snapshots import read_folder
+from ..validation import counted
 from .candidate_points import CandidateFacts
 from .candidates import notion_gap
 from .frontier import Frontier
@@ -139,7 +140,9 @@ def _check_lengths(front: Frontier) -> None:
     found |= {f"evaluation {name!r}": record.n_models for name, record in front.evaluations.items()}
     for name, count in found.items():
         if count != N:
-            raise InputError(f"{name} has {count} points, expected {N}, as many as there are models; save it again.")
+            raise InputError(
+                f"{name} has {counted(count, 'point')}, expected {N}, as many as there are models; save it again."
+            )
 
 
 def published_frontier(front: Frontier) -> Frontier:

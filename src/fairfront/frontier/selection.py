@@ -183,14 +183,25 @@ def _nothing(
     found = ", ".join(f"{n} = {front.column(n, on, confidence)[place]:.4g}" for n, _, _ in bounds)
     surely = "" if confidence is None else f" at {confidence:.0%} confidence"
     least = [text for n, _, _ in bounds if (text := front.least_claim(n, on, confidence, among))]
-    idle = [str(front.ids[i]) for i in front.solved if over[i] == 0 and i not in among]
-    marked = f"id {', '.join(idle)} would, but decides nearly everyone alike or no better than chance; " if idle else ""
+    idle = [int(i) for i in front.solved if over[i] < over[place] and i not in among]
+    observed = "" if confidence is None else f", or take gaps as observed with {spelled('confidence=None (0)')}"
     return (
-        f"no point has {asked}{surely}; the nearest is id {front.ids[place]} with {found}; {marked}"
+        f"no point has {asked}{surely}; the nearest is id {front.ids[place]} with {found}; "
+        + "".join(_passed_over(front, idle, over))
         + "".join(f"{text}; " for text in least)
-        + "allow more, evaluate on more rows, trace further, or take gaps as observed with "
-        + f"{spelled('confidence=None (0)')}."
+        + f"allow more, evaluate on more rows or trace further{observed}."
     )
+
+
+def _passed_over(front: Frontier, idle: list[int], over: Array) -> Iterator[str]:
+    """Say which trivial points meet the bounds, and which come nearer to them than the one that is named."""
+    for some, what in (
+        ([i for i in idle if over[i] == 0], "would"),
+        ([i for i in idle if over[i] > 0], "comes nearer"),
+    ):
+        if some:
+            named = ", ".join(str(front.ids[i]) for i in some)
+            yield f"id {named} {what}, but decides nearly everyone alike or no better than chance; "
 
 
 def _check_kinds(rules: Mapping[str, Any]) -> None:

@@ -19,6 +19,7 @@ from ..validation import (
     check_count,
     check_flag,
     check_seed,
+    counted,
     weighted_rows,
 )
 from .disclosure import LIMIT, ROUNDED, check_small
@@ -148,7 +149,7 @@ class Audit:
 
     def __repr__(self) -> str:
         names = [f"{name} (probabilities)" if name in self.proxies else name for name in self.groups]
-        return f"Audit({self.n} rows, {self.task.kind}, groups of {', '.join(names)}; {self.rule})"
+        return f"Audit({counted(self.n, 'row')}, {self.task.kind}, groups of {', '.join(names)}; {self.rule})"
 
     def _repr_html_(self) -> str:
         """Show the audit in a notebook: plain tables as they are published, because notebooks are files too."""

@@ -18,6 +18,7 @@ from ..validation import (
     check_favourable,
     check_labels,
     check_weights,
+    counted,
     factorize,
     shape_of,
 )
@@ -186,7 +187,8 @@ def _of_classes(task: Task, truth: NDArray[np.intp], matrix: Array | None) -> Ju
         )
     if matrix.shape[1] != len(task.classes):
         raise InputError(
-            f"{what} has {matrix.shape[1]} columns, expected {len(task.classes)}, one per class of {spelled('y_true')}."
+            f"{what} has {counted(matrix.shape[1], 'column')}, expected {len(task.classes)}, one per class of "
+            f"{spelled('y_true')}."
         )
     rule = "the class with the largest score is the decision"
     return Judged(task, truth, matrix.argmax(axis=1), rule, matrix, _within_unit(matrix))
@@ -194,7 +196,7 @@ def _of_classes(task: Task, truth: NDArray[np.intp], matrix: Array | None) -> Ju
 
 def _second(matrix: Array) -> Array:
     if matrix.shape[1] != 2:
-        found = f"{spelled('scores_or_labels')} has {matrix.shape[1]} columns"
+        found = f"{spelled('scores_or_labels')} has {counted(matrix.shape[1], 'column')}"
         raise InputError(f"{found}, expected 2 (one per class) or one value.")
     return np.asarray(matrix[:, 1])
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
 from ..objectives import Array, Attribute, GroupProbabilities, Groups, count_in_words, counts_in_words
+from ..validation import counted
 
 REFERENCE, COMPARED, TOO_FEW, MISSING, ALL = "reference", "compared", "too few", "missing", "all"
 NO_GROUP = "(missing)"
@@ -136,7 +137,7 @@ def _check_sizes(attribute: Attribute, sizes: Array, big: NDArray[np.bool_], min
     counts = ", ".join(told if len(told) <= 10 else [*told[:9], f"and {len(told) - 9} more"])
     if big.sum() < 2:
         raise InputError(
-            f"sensitive feature {attribute.name!r} has {int(big.sum())} group(s) of at least {min_size} rows, "
+            f"sensitive feature {attribute.name!r} has {counted(big.sum(), 'group')} of at least {min_size} rows, "
             f"expected 2 or more (rows per group: {counts}); merge groups or pass {smaller}."
         )
     if not big[-1]:

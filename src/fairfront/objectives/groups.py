@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import GroupWarning, InputError, spelled
-from ..validation import as_columns, check_count, check_flag, check_instance, factorize, refuse, shown
+from ..validation import as_columns, check_count, check_flag, check_instance, counted, factorize, refuse, shown
 from .labels import Array
 from .proxies import GroupProbabilities
 from .small_counts import count_in_words, counts_in_words
@@ -145,7 +145,7 @@ class Groups:
 
     def _soft(self, given: GroupProbabilities, n: int, among: Compared) -> Attribute:
         if len(given) != n:
-            raise InputError(f"GroupProbabilities has {len(given)} rows, expected {n}, as many as {spelled('X')}.")
+            raise InputError(f"GroupProbabilities has {counted(len(given), 'row')}, expected {n}, as many as {spelled('X')}.")
         sizes = given.shares.sum(axis=0)
         inside = [(words, given.shares[rows].sum(axis=0)) for words, rows in among]
         kept, left_out = self._kept(given.name, list(given.levels), sizes, inside)
@@ -173,8 +173,8 @@ class Groups:
             short = int(kind[out].max())
             told = counts_in_words(levels, rows[short])
             raise InputError(
-                f"sensitive feature {name!r} has {len(kept)} group(s) of at least {self.min_size} rows{words[short]}, "
-                f"expected 2 or more (rows per group: {', '.join(told)}); merge groups or lower "
+                f"sensitive feature {name!r} has {counted(len(kept), 'group')} of at least {self.min_size} "
+                f"rows{words[short]}, expected 2 or more (rows per group: {', '.join(told)}); merge groups or lower "
                 f"{spelled('min_size', 'groups=Groups(min_size=...)')}."
             )
         if len(out):
@@ -248,7 +248,7 @@ def take_groups(sensitive_features: Any, rows: NDArray[Any], n: int | None) -> A
     if isinstance(sensitive_features, GroupProbabilities):
         if n is not None and len(sensitive_features) != n:
             raise InputError(
-                f"GroupProbabilities has {len(sensitive_features)} rows, expected {n}, as many as {spelled('X')}."
+                f"GroupProbabilities has {counted(len(sensitive_features), 'row')}, expected {n}, as many as {spelled('X')}."
             )
         return sensitive_features.take(rows)
     columns = as_columns(sensitive_features, "sensitive_features", n=n)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, ProxyWarning
-from ..validation import as_columns, as_numbers, check_names, check_text, refuse, shape_of
+from ..validation import as_columns, as_numbers, check_names, check_text, counted, refuse, shape_of
 from .labels import Array
 
 TOLERANCE = 0.01
@@ -128,4 +128,4 @@ class GroupProbabilities:
     def __repr__(self) -> str:
         means = zip(self.levels, self.shares.mean(axis=0) if len(self) else np.zeros(len(self.levels)), strict=True)
         shown = ", ".join(f"{level} {mean:.3f}" for level, mean in means)
-        return f"GroupProbabilities({self.name!r}, {len(self)} rows, mean probability: {shown})"
+        return f"GroupProbabilities({self.name!r}, {counted(len(self), 'row')}, mean probability: {shown})"

@@ -15,12 +15,12 @@ def default_ridge(total: float, rows: float) -> tuple[float, tuple[str, ...]]:
 
     A weight of 2 is then the same as a row that is there twice, and the unit of the weights counts.
     """
-    ridge, mean = 1.0 / total, total / rows
+    ridge, mean, usual = 1.0 / total, total / rows, f"{1.0 / rows:.3g}"
     if USUAL[0] <= mean <= USUAL[1]:
         return ridge, ()
     said = (
-        f"The default ridge is 1 / (sum of weights) = {ridge:.3g}, because the mean weight is {mean:.3g}; "
-        f"weights of mean 1 would have {1.0 / rows:.3g}: give a ridge to choose another."
+        f"The default ridge is 1 / (sum of weights) = {ridge:.3g}, because the mean weight is {mean:.3g}; to choose "
+        f"another, give a ridge, such as that of weights of mean 1 (ridge={usual}, or --ridge {usual} in a shell)."
     )
     warnings.warn(said, FairfrontWarning, stacklevel=4)
     return ridge, (said,)

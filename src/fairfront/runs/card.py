@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..validation import counted
 from .card_figures import calibration, moves, rates, stability
 from .card_operating import cutoff
 from .decision import Decision
@@ -42,7 +43,7 @@ def _purpose(run: Run, id: int, decision: Decision) -> str:
     sure = "known to be the global optimum of the training loss at its gap"
     status = sure if front.certified[place] else "not certified to be a global optimum"
     lines = [
-        f"# Model card: id {id} of {decision.points} points",
+        f"# Model card: id {id} of {counted(decision.points, 'point')}",
         f"Purpose: to predict {code(target)} with a {settings['model']} model ({front.facts.loss} loss).{words} It was "
         "examined for nothing else.",
         *(f"Notion: {line(sentence)}" for sentence in front.sentences[:count]),

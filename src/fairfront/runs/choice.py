@@ -43,7 +43,7 @@ def write_choice(
     judged : Run
         The same run with exact counts, where the rule is to read those.
     keep : {"all", "chosen"}
-        What stays in the run.
+        What stays in the run; with "chosen", every point that a record names, and the plain model.
     key
         What signs the model and the record.
     """
@@ -63,5 +63,6 @@ def write_choice(
         write_folder(output, fill, MODEL, overwrite=overwrite)
         if keep == "chosen":
             stored = replace(stored, decisions=(*now, record.to_json()))
-            keep_only(stored, (decision.id, plain_id(stored.frontier)), key)
+            chosen = [each["id"] for each in stored.decisions]
+            keep_only(stored, (*chosen, plain_id(stored.frontier)), key)
     return model, decision

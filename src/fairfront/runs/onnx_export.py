@@ -18,6 +18,7 @@ from ..storage.folders import write_file
 from ..storage.places import check_new_file
 from ..tables.blocks import Block, CategoryBlock, NumberBlock
 from ..tables.encoder import TableEncoder
+from ..validation import counted
 from .onnx_graph import OnnxGraph, is_graph, label_array
 
 CLASSIFIERS = (LogisticRegression, LinearSVC, RidgeClassifier)
@@ -97,7 +98,9 @@ def _weights(model: Any, task: Task) -> tuple[Array, Array]:
     coef = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
     K = 1 if len(task.classes) <= 2 else len(task.classes)
     if len(coef) != K:
-        raise InputError(f"the model has {len(coef)} rows of coefficients, expected {K} for this task; give its own.")
+        raise InputError(
+            f"the model has {counted(len(coef), 'row')} of coefficients, expected {K} for this task; give its own."
+        )
     intercept = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), (K,))
     return coef, intercept.copy()
 

@@ -70,8 +70,11 @@ class Run:
 
     @property
     def shown(self) -> tuple[int, ...]:
-        """Return the ids of the options that were listed when the run was traced, and are whenever it is shown."""
-        return tuple(self.manifest.get("shown", ())) or shortlist(self.frontier)
+        """Return the ids of the options that were listed when the run was traced, and are whenever it is shown.
+
+        They were picked by rounded counts; a run with exact ones lists options that are picked by those.
+        """
+        return (() if self.exact else tuple(self.manifest.get("shown", ()))) or shortlist(self.frontier)
 
     def options(self, n: int | None = None) -> list[Option]:
         """Return the points that `shown` lists, or about n that differ in what people see; plain, suggested marked."""

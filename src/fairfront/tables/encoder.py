@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from ..exceptions import InputError
+from ..validation import counted
 from .blocks import OTHER, Block, CategoryBlock, NumberBlock, Positions, fit_block
 from .raw_cells import Array, CodeBook
 from .source import MISSING, SHOWN, Chunk, nearest
@@ -113,7 +114,7 @@ class TableEncoder:
                     "or name them with --missing."
                 )
         extra = [name for name in names if name not in self.columns]
-        return (f"{len(extra)} columns are not read: {_listed(extra)}.",) if extra else ()
+        return (f"{counted(len(extra), 'column')} not read: {_listed(extra)}.",) if extra else ()
 
     def transform(self, table: Table) -> Any:
         """Return the matrix (n, d) of a table: a float64 array, or a CSR array where ``sparse``."""

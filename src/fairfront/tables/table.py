@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import count_in_words
-from ..validation import is_missing
+from ..validation import counted, is_missing
 from .raw_cells import Array, CodeBook, number_text, to_texts
 from .schema import Kind, Schema
 from .source import MISSING, PASS_ROWS, Chunk, Source, nearest
@@ -144,7 +144,7 @@ def table_of(columns: Mapping[str, Any], n: int | None = None) -> Table:
     for name, column in found.items():
         if len(column.values) != length:
             raise InputError(
-                f"column {name!r} has {len(column.values)} rows, expected {length}, as many as the others."
+                f"column {name!r} has {counted(len(column.values), 'row')}, expected {length}, as many as the others."
             )
     return Table(length, found)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
 from ..objectives import count_in_words
-from ..validation import shown
+from ..validation import counted, shown
 from .raw_cells import number_text
 from .source import nearest
 from .table import Column, Table
@@ -120,7 +120,9 @@ def _classes(name: str, column: Column) -> tuple[Codes, list[Any]]:
             if column.numbers is not None
             else "choose another column, or merge its values"
         )
-        raise InputError(f"target {name!r} has {len(found)} values, expected 2 to {MAX_CLASSES} labels; {remedy}.")
+        raise InputError(
+            f"target {name!r} has {counted(len(found), 'value')}, expected 2 to {MAX_CLASSES} labels; {remedy}."
+        )
     values = _labels(column, found)
     if len(found) < 2:
         raise InputError(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
 from .arrays import as_array, as_native, is_missing
-from .options import as_plain
+from .options import as_plain, counted
 
 DENSE = 65_536
 
@@ -31,7 +31,7 @@ def as_columns(
     rows, like = (n, spelled("X")) if n is not None else (len(next(iter(columns.values()))), "the first column")
     for name, values in columns.items():
         if len(values) != rows:
-            found = f"{what} column {name!r} has {len(values)} rows"
+            found = f"{what} column {name!r} has {counted(len(values), 'row')}"
             raise InputError(f"{found}, expected {rows}, as many as {like}.")
     return columns
 
@@ -59,7 +59,7 @@ def _from_native(data: Any, what: str, names: Sequence[str] | None) -> dict[str,
     if array.shape[1] == 1 and not names:
         labels = ["group"]
     if len(labels) != array.shape[1]:
-        raise InputError(f"{what} has {array.shape[1]} columns, expected {len(labels)}, one per name.")
+        raise InputError(f"{what} has {counted(array.shape[1], 'column')}, expected {len(labels)}, one per name.")
     return {str(label): _tidy(array[:, j]) for j, label in enumerate(labels)}
 
 

@@ -15,7 +15,7 @@ from scipy import sparse
 from ..exceptions import InputError, spelled
 from .arrays import Array, as_array, as_native, as_numbers, is_missing, refuse_kind, refuse_masked
 from .columns import factorize, one_dimensional
-from .options import check_positive, refuse, shown
+from .options import check_positive, counted, refuse, shown
 
 SMALLEST, LARGEST = 1e-50, 1e50
 """Sizes of numbers whose fourth powers and sums are numbers too: weights, targets and columns are within them."""
@@ -104,7 +104,7 @@ def check_labels(y: Any, n: int, what: str = "y", like: str = "X") -> NDArray[An
     """Return y as a one-dimensional array of n labels without missing values."""
     array = one_dimensional(_series_values(y, what), what)
     if len(array) != n:
-        raise InputError(f"{what} has {len(array)} rows, expected {n}, as many as {like}.")
+        raise InputError(f"{what} has {counted(len(array), 'row')}, expected {n}, as many as {like}.")
     if array.dtype.kind == "f":
         if not np.isfinite(array).all():
             raise InputError(f"{what} contains NaN or infinity, expected a label or a finite value in every row.")

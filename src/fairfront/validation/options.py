@@ -35,6 +35,11 @@ def shown(value: Any) -> str:
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 4]} ..."
 
 
+def counted(n: float, noun: str) -> str:
+    """Return a count with what is counted: 1 row, 2 rows."""
+    return f"{n:.0f} {noun}" if n == 1 else f"{n:.0f} {noun}s"
+
+
 def refuse(what: str, value: Any, expected: str) -> InputError:
     """Return the error that says what was found for a parameter, and what was expected."""
     return InputError(f"{spelled(what)} is {shown(value)}, expected {expected}.")
