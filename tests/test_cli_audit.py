@@ -92,6 +92,20 @@ def test_json_is_a_baseline(scored: Path, tmp_path: Path) -> None:
     assert again.exit_code == 0
     assert "rate change" in again.output
     assert "+0." in again.output
+    told = " ".join(again.output.split())
+    assert "rate change, ratio change: the figure here less the baseline's" in told
+    assert f"Cut-offs differ, which is part of the changes: in the baseline {found['rule']}." in told
+    same = run(scored, *BASE, "--favourable", "1", "--baseline", str(last))
+    assert "Cut-offs differ" not in same.output
+    words = (*BASE, "--favourable", "1", "--cutoff", "0.3", "--baseline", str(last), "--json")
+    here = json.loads(run(scored, *words).stdout)
+    assert here["baseline"] == {key: found[key] for key in ("rule", "cutoff", "n", "small")}
+    for name, columns in here["changes"].items():
+        for key in ("selection", "tpr", "error", "auc"):
+            now, then = here["tables"][name][key], found["tables"][name][key]
+            known = [each for each in zip(columns[key], now, then, strict=True) if isinstance(each[1], float)]
+            assert known
+            assert all(change == one - other for change, one, other in known)
     other = run(scored, *BASE, "--favourable", "0", "--baseline", str(last))
     assert isinstance(other.exception, ff.InputError)
 
@@ -110,6 +124,7 @@ def test_small_counts_are_rounded_on_the_screen_too(tmp_path: Path) -> None:
     assert "tpr_gap<=0.5 is met." in done.output
     exact = run(path, *words, "--small", "0")
     assert " 4 " in next(line for line in exact.output.splitlines() if "tiny" in line)
+    assert "Exact counts" in exact.output
     assert "small is 7, expected 10" in str(run(path, *words, "--small", "7").exception)
 
 

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 import fairfront as ff
 from fairfront.cli import app
 from fairfront.runs import Run
+from fairfront.runs.options import pair_sentences
 
 N = 24
 
@@ -45,6 +46,22 @@ def test_rates_of_several_points_fit_a_narrow_screen(folder: Path) -> None:
         place = run.frontier.place(id)
         for rate in ("selection", "tpr", "fpr", "error"):
             assert all(f"{value:.3f}" in shown for value in rates.rate(rate)[place])
+
+
+def test_the_group_below_is_named(folder: Path) -> None:
+    front = ff.load(folder).frontier
+    pair = front.worst_pair("tpr_gap", 0)
+    assert pair is not None
+    assert pair.gap == pytest.approx(front.column("tpr_gap")[0])
+    assert pair_sentences(front, [0])[0].endswith(f"; {pair.groups[0]} has the lower rate.")
+
+
+def test_a_rule_on_rounded_counts_says_so(folder: Path, tmp_path: Path) -> None:
+    run = ff.load(folder).save(tmp_path / "run")
+    for name, words, said in (("a", ["--least-gap", "tpr"], True), ("b", ["--id", "0"], False)):
+        done = CliRunner().invoke(app, ["select", str(run), *words, "-o", str(tmp_path / name)])
+        assert done.exit_code == 0, done.output
+        assert ("The rule rests on rounded counts." in done.stdout) is said
 
 
 def test_the_record_of_every_choice_lists_what_was_listed(folder: Path) -> None:

@@ -186,6 +186,10 @@ def test_an_audit_says_whom_a_worst_figure_is_between_and_over_whom_it_is(weight
     (one, other), (few, many) = worst["tpr_gap"].between, worst["tpr_gap"].people
     assert f"between {one} ({few:.0f} people) and {other} ({many:.0f}), at most" in said
     assert said.endswith(f"; over {8 - len(small)} of 8 groups; not compared: {', '.join(small)}.")
+    assert f"; {one} has the lower rate; over" in said
+    for figure, rate in (("tpr_gap", "tpr"), ("fpr_gap", "fpr"), ("error_gap", "error")):
+        low, high = (columns[rate][groups.index(name)] for name in worst[figure].between)
+        assert high - low == pytest.approx(worst[figure].value)
     record = next(each for each in found.to_dict(small=0)["worst"]["race"] if each["figure"] == "tpr_gap")
     assert (record["people"], record["not_compared"]) == ([few, many], small)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -65,7 +66,7 @@ def audit(
     Example: fairfront audit scored.csv --label repaid --score p --favourable 1 --groups sex,race:ref=White
     """
     from ..measures import audit as run_audit
-    from ..measures.disclosure import check_small
+    from ..measures.disclosure import EXACT, check_small
     from ..measures.requirements import parse_requirement
     from ..objectives import GroupProbabilities, Groups
     from ..runs.settings import parse_attributes
@@ -105,10 +106,10 @@ def audit(
             task="classification",
             **options,
         )
-    found = found.published() if small else found
+    found = found.published() if small else replace(found, notions=(*found.notions, EXACT))
     _check_same(before, found)
     verdicts = [verdict for text in require or () for verdict in found.check(text)]
-    _show_json(found, verdicts) if json_output else _show(found, verdicts, before)
+    _show_json(found, verdicts, before) if json_output else _show(found, verdicts, before)
     raise typer.Exit(_exit_code(verdicts))
 
 
@@ -186,18 +187,26 @@ def _exit_code(verdicts: list[Verdict]) -> int:
     return EXIT[worst]
 
 
-def _show_json(found: Audit, verdicts: list[Verdict]) -> None:
+def _show_json(found: Audit, verdicts: list[Verdict], before: dict[str, Any] | None) -> None:
+    from .audit_tables import changes_of
+
     said = [
         {"requirement": v.requirement, "attribute": v.attribute, "outcome": v.outcome, "sentence": v.sentence}
         for v in verdicts
     ]
-    typer.echo(json.dumps({**found.to_dict(small=found.small), "requirements": said}, indent=1, allow_nan=False))
+    shown = {**found.to_dict(small=found.small), "requirements": said}
+    if before is not None:
+        changes = {
+            name: changes_of(columns, before["tables"].get(name, {})) for name, columns in shown["tables"].items()
+        }
+        shown |= {"changes": changes, "baseline": {key: before.get(key) for key in ("rule", "cutoff", "n", "small")}}
+    typer.echo(json.dumps(shown, indent=1, allow_nan=False))
 
 
 def _show(found: Audit, verdicts: list[Verdict], before: dict[str, Any] | None) -> None:
     """Print what `Audit.to_dict` shows."""
     from ..measures.words import in_shell, marked_in_shell, reference_sentences
-    from .audit_tables import LEGEND, console_for_output, ranking_lines
+    from .audit_tables import LEGEND, baseline_lines, console_for_output, ranking_lines
 
     console, shown = console_for_output(), found.to_dict(small=found.small)
     words = marked_in_shell if found.proxies else in_shell
@@ -208,7 +217,7 @@ def _show(found: Audit, verdicts: list[Verdict], before: dict[str, Any] | None) 
         for name, columns in tables.items():
             _show_table(console, f"{name} within {level}", columns, None)
     ranked = ranking_lines(next(iter(shown["tables"].values())))
-    _say(console, [LEGEND, *ranked, *shown["found"], *(verdict.sentence for verdict in verdicts)])
+    _say(console, [LEGEND, *baseline_lines(shown, before), *ranked, *shown["found"], *(v.sentence for v in verdicts)])
 
 
 def _show_table(console: Console, name: str, columns: Columns, before: Columns | None) -> None:

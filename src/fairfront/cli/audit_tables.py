@@ -23,6 +23,10 @@ LEGEND = (
     "smallest gap of rates that a test on this many rows would find 4 times out of 5. Intervals "
     "and gaps of TPR, FPR, precision, error, AUC and slope are in --json."
 )
+CHANGED = ("selection", "selection_over_reference")
+NEW, ABSENT = "new group", "not in the baseline"
+MOST = 1e300
+"""Numbers of a baseline from here on are not figures that an audit wrote."""
 WIDTH = 110
 
 
@@ -35,7 +39,7 @@ def console_for_output() -> Console:
 def rate_table(name: str, columns: Columns, before: Columns | None) -> Table:
     """Return one line per group: size, rate, ratio with interval, tests, change against the baseline."""
     heads = ["n", "rate", "ratio (interval)", *TESTS.values()]
-    changes = () if before is None else ("selection", "selection_over_reference")
+    changes = {} if before is None else changes_of(columns, before)
     table = _empty(name, [*heads, *(["rate change", "ratio change"] if changes else [])])
     for i in range(len(columns["group"])):
         cells = [
@@ -44,8 +48,27 @@ def rate_table(name: str, columns: Columns, before: Columns | None) -> Table:
             _with_ends(columns, "selection_over_reference", i),
             *(_number(columns[key][i], form) for key, form in zip(TESTS, ("p", "{:+.1f}", "{:.3f}"), strict=True)),
         ]
-        table.add_row(_group(columns, i), *cells, *(_change(columns, before or {}, key, i) for key in changes))
+        changed = [changes[key][i] for key in CHANGED if changes]
+        cells += [each if each in (NEW, ABSENT) else _number(each, "{:+.3f}") for each in changed]
+        table.add_row(_group(columns, i), *cells)
     return table
+
+
+def changes_of(columns: Columns, before: Columns) -> Columns:
+    """Return the change of every figure since the baseline, a line per group, or why there is none."""
+    keys = (*CHANGED, *(key for key in RIGHT if key in columns))
+    lines = range(len(columns["group"]))
+    return {"group": columns["group"], **{key: [_change(columns, before, key, i) for i in lines] for key in keys}}
+
+
+def baseline_lines(shown: dict[str, Any], before: dict[str, Any] | None) -> list[str]:
+    """Say what changes are, and that decisions were made otherwise in the baseline where they were."""
+    if before is None:
+        return []
+    said = ["rate change, ratio change: the figure here less the baseline's; those of other figures are in --json."]
+    if any(before.get(key) != shown[key] for key in ("rule", "cutoff")):
+        said.append(f"Cut-offs differ, which is part of the changes: in the baseline {before.get('rule')}.")
+    return said
 
 
 def right_table(name: str, columns: Columns) -> Table:
@@ -105,12 +128,12 @@ def _with_ends(columns: Columns, key: str, i: int) -> str:
     return _number(value) if isinstance(value, str) else f"{value:.3f} ({low:.3f} to {high:.3f})"
 
 
-def _change(columns: Columns, before: Columns, key: str, i: int) -> str:
+def _change(columns: Columns, before: Columns, key: str, i: int) -> Any:
     """Return the change of a figure since the baseline, or why there is none."""
     group, value = columns["group"][i], columns[key][i]
     if group not in before.get("group", ()):
-        return "new group"
+        return NEW
     old = before.get(key, [None] * len(before["group"]))[before["group"].index(group)]
-    if isinstance(value, str) or not isinstance(old, (int, float)):
-        return _number(value) if isinstance(value, str) else "not in the baseline"
-    return f"{value - old:+.3f}"
+    if isinstance(value, str):
+        return value
+    return value - old if isinstance(old, (int, float)) and abs(old) < MOST else ABSENT

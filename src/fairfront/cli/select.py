@@ -56,6 +56,7 @@ def select(
 
     Example: fairfront select run --least-gap tpr --within error=0.005 --by "A. Smith" -o model
     """
+    from ..measures.disclosure import EXACT, ROUNDED
     from ..runs.choice import write_choice
     from ..runs.inventories import MODEL, RUN
     from ..runs.options import pair_sentences
@@ -94,7 +95,9 @@ def select(
     )
     console = screen()
     say(console, f"id {decision.id}: {decision.rule_words}.")
-    said = (model.about["operating_point"], *decision.notes, *pair_sentences(found.frontier, [decision.id]))
+    said = [model.about["operating_point"], *decision.notes, *pair_sentences(found.frontier, [decision.id])]
+    if "confidence" in rule:  # a rule on columns
+        said.append(f"The rule rests on rounded counts. {ROUNDED}" if decision.small else EXACT)
     for sentence in filter(None, said):
         say(console, sentence)
     say(console, f"Model, card and decision record: {output} (read {output / 'card.md'}).")

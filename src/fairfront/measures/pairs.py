@@ -18,14 +18,15 @@ from .table import Evaluation
 class Pair:
     """Two groups of an attribute, the lower rate first, and the rows of each that the figure is about.
 
-    ``label`` says which rows these are, nothing where they are all rows of a group; ``fewest`` are those of the two
-    smallest groups that are compared.
+    ``gap`` is the difference of their rates; ``label`` says which rows these are, nothing where they are all rows of
+    a group; ``fewest`` are those of the two smallest groups that are compared.
     """
 
     attribute: str
     groups: tuple[str, str]
     people: tuple[float, float]
     fewest: tuple[float, float]
+    gap: float
     label: str = ""
 
     @property
@@ -61,7 +62,8 @@ def worst_pair(record: Evaluation, column: str, model: int, task: Task) -> Pair 
     people, label = _rows_about(rates, rate, task, k)
     few = np.sort(people[known])
     between = float(people[low]), float(people[high])
-    return Pair(attribute, (rates.levels[low], rates.levels[high]), between, (float(few[0]), float(few[1])), label)
+    names, gap = (rates.levels[low], rates.levels[high]), float(values[high] - values[low])
+    return Pair(attribute, names, between, (float(few[0]), float(few[1])), gap, label)
 
 
 def _rows_about(rates: PerGroup, rate: str, task: Task, k: int | None) -> tuple[Array, str]:

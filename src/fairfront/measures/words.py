@@ -111,8 +111,14 @@ def worst_sentence(worst: Worst, confidence: float) -> str:
         return f"{worst.notion}, {what}: {one} has {worst.value:.3f} times the rate of {other} ({ends}; {sure}){over}."
     return (
         f"{worst.notion}, {what}: {worst.value:.4g} between {one} and {other}, "
-        f"at most {worst.upper:.4g} ({worst.unit}; {sure}){over}."
+        f"at most {worst.upper:.4g} ({worst.unit}; {sure}){lower_words(worst)}{over}."
     )
+
+
+def lower_words(worst: Worst) -> str:
+    """Say which of two groups is below the other; nothing where they are equal."""
+    what = "value" if worst.people[0] != worst.people[0] else "rate"
+    return f"; {worst.between[0]} has the lower {what}" if worst.value > 0 else ""
 
 
 def not_compared_words(worst: Worst) -> str:

@@ -27,7 +27,7 @@ class Worst:
     lower, upper : float
         Ends that hold for all pairs of groups at once (Bonferroni).
     between : tuple of str
-        The two groups, the lower rate first for a ratio.
+        The two groups, that of the lower rate first.
     people : tuple of float
         The rows of each of them that the figure is about; NaN for figures of scores.
     not_compared : tuple of str
@@ -91,7 +91,7 @@ def _of_pairs(name: str, value: Array, people: Array, interval: Interval, lines:
         return found
     gap = np.abs(value[one] - value[other])
     place = int(np.argmax(gap))
-    i, j = int(one[place]), int(other[place])
+    i, j = sorted((int(one[place]), int(other[place])), key=lambda k: float(value[k]))
     return replace(
         found,
         value=float(gap[place]),

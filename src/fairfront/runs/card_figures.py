@@ -94,7 +94,10 @@ def moves(run: Run, id: int, tested: Mapping[str, Any]) -> str:
         before, after = (run.tested.get(str(i), {}).get("audit", {}).get("tables", {}) for i in (plain, id))
         return _shifts(title, before, after)
     lines = [title, "", f"Rows of test whose decision differs from that of the plain model (id {plain})."]
-    for name, columns in (tested.get("moves") or {}).items():
+    found = tested.get("moves") or {}
+    if len(found) > 1 and tested["audit"]["small"]:
+        lines[-1] += " overall is the sum of the groups as rounded, so that it can differ between attributes."
+    for name, columns in found.items():
         rows = [
             [cell(group), f"{gained:.0f}", f"{lost:.0f}"]
             for group, gained, lost in zip(*(columns[k] for k in ("group", "gained", "lost")), strict=True)

@@ -137,21 +137,19 @@ def mark_words(front: Frontier, options: list[Option]) -> list[str]:
 
 
 def pair_sentences(front: Frontier, ids: Iterable[int]) -> list[str]:
-    """Say which two groups make the gap of each point, and how many people it rests on; points with one pair together.
+    """Say which two groups make the gap of each point, who is below, and how many people it rests on.
 
-    Where groups are not compared, say which.
+    Points with one pair are told together. Where groups are not compared, say which.
     """
-    gap = main_gap(front)
-    found: dict[tuple[str, str], list[str]] = {}
+    gap, what = main_gap(front), "rate" if front.facts.task.classes else "mean"
+    found: dict[str, list[str]] = {}
     for id in ids:
         pair = front.worst_pair(gap, id)
         if pair is not None:
-            found.setdefault((pair.attribute, pair.words), []).append(str(id))
-    several = len(front.facts.sensitive) > 1
-    said = [
-        f"{gap.replace('_', ' ')} of id {', '.join(some)}: between {words}" + (f", by {attribute}." if several else ".")
-        for (attribute, words), some in found.items()
-    ]
+            by = f", by {pair.attribute}" if len(front.facts.sensitive) > 1 else ""
+            lower = f"; {pair.groups[0]} has the lower {what}" if pair.gap > 0 else ""
+            found.setdefault(f"between {pair.words}{by}{lower}.", []).append(str(id))
+    said = [f"{gap.replace('_', ' ')} of id {', '.join(some)}: {words}" for words, some in found.items()]
     return said + not_compared_sentences(front, gap)
 
 

@@ -113,7 +113,7 @@ function drawMoves(choose) {
     ["gained", "lost"].map((side) => el("td", { "data-move": `${side}|${g}` }, whole(count(side, g)), meter(side, count(side, g) / most))),
     el("td", null, change[line][g] === null ? "too few people" : signed(1000 * change[line][g], 0))));
   put("moves", el("table", null, el("thead", null, el("tr", null, ["Group", "Newly favoured", "Newly refused", "Net per 1 000"].map((h) => el("th", { scope: "col" }, h)))),
-    el("tbody", null, rows)), note(`Rows of the ${whole(details.n)} ${details.on} rows whose decision differs from the ${PLAIN}'s${details.weighted ? "; the net per 1 000 is weighted by sample weights" : ""}. ${countsWords(details.small)} A smaller gap can come from favourable decisions taken away: read both columns.`));
+    el("tbody", null, rows)), note(`Rows of the ${whole(details.n)} ${details.on} rows whose decision differs from the ${PLAIN}'s${details.weighted ? "; the net per 1 000 is weighted by sample weights" : ""}. ${countsWords(details.small)}${details.small && details.attributes.length > 1 ? " Everyone is the sum of the groups as rounded, so that it can differ between attributes." : ""} A smaller gap can come from favourable decisions taken away: read both columns.`));
 }
 
 // Predictions are values: nobody is favoured or refused, but a group's predictions rise or fall and fit better or worse.
