@@ -145,7 +145,9 @@ class Groups:
 
     def _soft(self, given: GroupProbabilities, n: int, among: Compared) -> Attribute:
         if len(given) != n:
-            raise InputError(f"GroupProbabilities has {counted(len(given), 'row')}, expected {n}, as many as {spelled('X')}.")
+            raise InputError(
+                f"GroupProbabilities has {counted(len(given), 'row')}, expected {n}, as many as {spelled('X')}."
+            )
         sizes = given.shares.sum(axis=0)
         inside = [(words, given.shares[rows].sum(axis=0)) for words, rows in among]
         kept, left_out = self._kept(given.name, list(given.levels), sizes, inside)
@@ -248,7 +250,8 @@ def take_groups(sensitive_features: Any, rows: NDArray[Any], n: int | None) -> A
     if isinstance(sensitive_features, GroupProbabilities):
         if n is not None and len(sensitive_features) != n:
             raise InputError(
-                f"GroupProbabilities has {counted(len(sensitive_features), 'row')}, expected {n}, as many as {spelled('X')}."
+                f"GroupProbabilities has {counted(len(sensitive_features), 'row')}, expected {n}, as many as "
+                f"{spelled('X')}."
             )
         return sensitive_features.take(rows)
     columns = as_columns(sensitive_features, "sensitive_features", n=n)
