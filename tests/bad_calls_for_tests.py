@@ -52,7 +52,6 @@ from bad_values_for_tests import (
 )
 from fairfront.exceptions import FairfrontError
 from fairfront.objectives import GAPS, LOSSES, NOTIONS
-from fairfront.torch.rules import DescentRule
 
 SECONDS = 20
 """Of the processor, for one call: what takes longer hangs."""
@@ -403,7 +402,7 @@ def of_torch() -> Iterator[Call]:
     batches = {"epoch": WHOLE, "stream": WHOLE}
     yield Call("torch.CellSampler.batches", lambda **g: list(sampler.batches(**g)), {"epoch": 0}, batches)
     optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
-    given = {"module": module, "optimizer": optimizer, "objectives": laid, "rule": DescentRule()}
+    given = {"module": module, "optimizer": optimizer, "objectives": laid, "rule": ff.torch.DescentRule()}
     step = {"module": kind(), "optimizer": kind(), "objectives": kind(), "rule": kind("None"), "memory": SHARE | "zero"}
     step |= {"joint": FLAG | "None", "refresh": COUNT, "stacked": kind("None")}
     yield Call("torch.FairStep", ff.torch.FairStep, given, step)

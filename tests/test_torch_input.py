@@ -44,7 +44,7 @@ def test_row_numbers_are_checked(rows: Any, words: str) -> None:
         ({"max_gap": [0.1, 0.2]}, "for 2 runs, expected 1, one for each module"),
         ({"preference": [[1.0, 2.0], [1.0, 3.0]]}, "for 2 runs, expected 1"),
         ({"max_gap": "small"}, "max_gap has entries that are not numbers"),
-        ({"memory": "long"}, "memory is 'long', expected a number from 0"),
+        ({"memory": "long"}, "memory is 'long', expected a share between 0 and 1, or 0"),
         ({"optimizer": torch.optim.SGD(nn.Linear(4, 1).parameters(), 0.1)}, "does not have 2 of 2 parameters"),
         ({"optimizer": torch.optim.LBFGS(nn.Linear(4, 1).parameters())}, "LBFGS, expected one of torch.optim"),
         ({"optimizer": None}, "NoneType, expected one of torch.optim"),

@@ -110,7 +110,7 @@ def test_a_second_batch_now_and_then_leaves_the_averages_right() -> None:
     step = fft.FairStep(module, torch.optim.SGD(module.parameters(), 0.0), given, max_gap=0.0, refresh=1)
     for turn in range(4):
         step.backward(inputs, rows, (inputs, rows) if turn < 3 else None)
-        np.testing.assert_allclose(step.average.gram(0.9)[0], exact.cells(exact.start).Q[0], atol=1e-12)
+        np.testing.assert_allclose(step.products.value[0], exact.cells(exact.start).Q[0], atol=1e-12)
 
 
 def test_same_seed_same_bytes(tmp_path) -> None:

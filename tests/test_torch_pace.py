@@ -33,7 +33,7 @@ def test_noise_stays_out_of_averaged_gram_matrices(way: str) -> None:
     for epoch in range(8):
         for rows, more in zip(sampler.batches(epoch), sampler.batches(epoch, 1), strict=True):
             step.backward(inputs[rows], rows, (inputs[more], more) if way == "two batches" else None)
-            seen.append(np.trace(step.average.gram(memory)[0]))
+            seen.append(np.trace(step.products.value[0]))
     found = np.mean(seen) if way == "own batch" else seen[-1]
     assert found > 1.1 * exact if way == "own batch" else abs(found - exact) < 0.1 * exact
 
@@ -50,7 +50,7 @@ def test_inner_products_are_in_the_metric_of_the_optimiser() -> None:
     before = problem.cells(start)
     record = step(inputs, rows)
     moved = (problem.start - start)[0, 0]
-    foretold = -1e-3 * step.average.gram(0.0)[0] @ record.beta[0]
+    foretold = -1e-3 * step.products.value[0] @ record.beta[0]
     np.testing.assert_allclose(before.D[0] @ moved, foretold, rtol=0.1, atol=1e-7)
 
 
@@ -90,7 +90,7 @@ def test_steps_between_measurements_are_ordinary_ones(norm: bool, max_gap: float
         problem = fft.TorchProblem(module, X, given)
         point = problem.cells(problem.start)
         records.append(step.backward(inputs, rows))
-        products.append(step.average.gram(0.9))
+        products.append(step.products.value)
         found = torch.cat([p.grad.reshape(-1) for p in module.parameters()]).numpy()
         np.testing.assert_allclose(found, records[-1].beta[0] @ point.D[0], atol=1e-9)
         step.optimizer.step()
@@ -107,7 +107,7 @@ def test_runs_answer_to_their_gaps_between_measurements() -> None:
     step = fft.FairStep(module, torch.optim.SGD(module.parameters(), 0.01), given, rule=rule, refresh=4)
     for _ in range(6):
         record = step(torch.as_tensor(X), np.arange(300))
-    z, Q, B = record.gaps[0, 0] + step.missed[0, 0], step.average.gram(0.9)[0], given.algebra.B[0]
+    z, Q, B = record.gaps[0, 0] + step.missed[0, 0], step.products.value[0], given.algebra.B[0]
     moved = -0.01 * B @ Q @ record.beta[0]
     np.testing.assert_allclose(moved, -0.1 * z, rtol=1e-9)  # a tenth of the way, by the products of two steps ago
 
@@ -119,7 +119,7 @@ def test_every_gap_has_its_own_way_to_go() -> None:
     step = fft.FairStep(module, torch.optim.SGD(module.parameters(), 0.01), given, rule=rule)
     for _ in range(6):
         record = step(torch.as_tensor(X), np.arange(300))
-        z, Q = record.gaps[0] + step.missed[0], step.average.gram(0.9)[0]
+        z, Q = record.gaps[0] + step.missed[0], step.products.value[0]
         moved = -0.01 * given.algebra.B @ Q @ record.beta[0]
         assert (np.abs(z + moved) <= 0.9 * np.abs(z) + 1e-9).all()
         assert np.abs(z).min() < 0.8 * np.abs(z).max()

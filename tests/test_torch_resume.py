@@ -101,10 +101,10 @@ def test_checkpoints_of_other_runs_are_refused(tmp_path) -> None:
 
 @pytest.mark.parametrize("stack", [True, False])
 def test_an_interrupted_trace_goes_on(tmp_path, monkeypatch, stack: bool) -> None:
-    from fairfront.torch import tracing
+    from fairfront.torch import module_trace
 
     whole, calls = traced(None, stack), []
-    train = tracing.train
+    train = module_trace.train
 
     def interrupted(step: Any, inputs: Any, config: Any, **options: Any) -> Any:
         calls.append(1)
@@ -112,7 +112,7 @@ def test_an_interrupted_trace_goes_on(tmp_path, monkeypatch, stack: bool) -> Non
             options["on_epoch"] = lambda epoch, step: 1 / 0 if epoch == 2 else None
         return train(step, inputs, config, **options)
 
-    monkeypatch.setattr(tracing, "train", interrupted)
+    monkeypatch.setattr(module_trace, "train", interrupted)
     with pytest.raises(ZeroDivisionError):
         traced(tmp_path / "trace", stack)
     monkeypatch.undo()

@@ -1,18 +1,14 @@
 """Frontiers of PyTorch modules (extra ``torch``)."""
 
-from .bridging import WeightingRule, pdo_weighting, pdo_weights
-from .estimators import TorchFairClassifier
-from .fitting import FitResult, fit
-from .heads import trace_head
-from .labels import of_label
-from .layouts import TorchObjectives, objectives
-from .points import TorchPoints, load
+from .batches import CellSampler, TorchObjectives
+from .classifier import TorchFairClassifier
+from .module_fit import FitResult, Training, fit
+from .module_objectives import objectives
+from .module_points import TorchPoints, load, of_label
+from .module_trace import trace, trace_head
 from .problem import TorchProblem
-from .rules import DescentRule, PlainRule, SlideRule, SumRule
-from .sampling import CellSampler
-from .stepping import FairStep, StepRecord
-from .tracing import trace
-from .training import Training
+from .rules import DescentRule, PlainRule, SlideRule, SumRule, WeightingRule, pdo_weighting, pdo_weights
+from .step import FairStep, StepRecord
 
 __all__ = [
     "CellSampler",

@@ -8,6 +8,7 @@ rates and their slopes are the NumPy ones: only scores leave torch, and only slo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +17,9 @@ import numpy as np
 from ..exceptions import InputError
 from ..objectives import Array
 from .backend import Tensor, torch
-from .blocks import Ints, Sorted
-from .layers import Tape, spread
-from .layouts import TorchObjectives
-from .scoring import Scorer, as_array, n_rows, take
+from .batches import Ints, TorchObjectives
+from .forward import Scorer, as_array, n_rows, take
+from .layers import Tape, cell_gradients
 
 COLUMNS = 1 << 18
 """Gram matrices are added up over this many numbers of the gradients at a time."""
@@ -64,114 +64,145 @@ class Reading:
         return np.asarray((g * g if scale is None else g * g * scale[:, 0]).sum(dim=1).double().cpu().numpy())
 
 
-def read_cells(
-    scorer: Scorer,
-    objectives: TorchObjectives,
-    inputs: Any,
-    rows: Ints,
-    *,
-    joint: bool = False,
-    chunk: int | None = None,
-    gradients: bool = True,
-) -> Reading:
-    """Evaluate all cells on these inputs, which are the given rows of the data.
+@dataclass(frozen=True, eq=False)
+class CellReader:
+    """Evaluates the cells of objectives at the scores of R runs."""
 
-    ``joint`` asks for one forward pass over all rows; ``chunk`` bounds the rows that go through at once otherwise.
-    """
-    check_rows(inputs, rows)
-    L = np.zeros((scorer.runs, objectives.k))
-    with torch.set_grad_enabled(gradients):
-        if joint or objectives.overlapping:
-            G = _joint(scorer, objectives, inputs, rows, L, gradients)
-        else:
-            batch = objectives.blocks[0].sorted(rows)
-            inputs = inputs if batch.order is None else take(inputs, batch.order)
-            tape = scorer.tape(inputs) if gradients and chunk is None else None
-            if tape is not None:
-                G = _layered(tape, scorer, objectives, batch, L)
+    scorer: Scorer
+    objectives: TorchObjectives
+
+    def read(
+        self, inputs: Any, rows: Ints, *, joint: bool = False, chunk: int | None = None, gradients: bool = True
+    ) -> Reading:
+        """Evaluate all cells on these inputs, which are the given rows of the data.
+
+        ``joint`` asks for one forward pass over all rows; ``chunk`` bounds the rows that go through at once otherwise.
+        """
+        _check_rows(inputs, rows)
+        L, first = np.zeros((self.scorer.runs, self.objectives.k)), self.scorer.parameters[0]
+        depth = self.objectives.k - (not self.objectives.penalised) if gradients else 0
+        G = torch.empty((self.scorer.runs, depth, self.scorer.size), dtype=first.dtype, device=first.device)
+        with torch.set_grad_enabled(gradients):
+            if joint or self.objectives.overlapping:
+                self._read_jointly(inputs, rows, L, G.zero_())
             else:
-                G = _apart(scorer, objectives, inputs, batch, L, chunk or len(rows), gradients)
-    if penalised(objectives):
-        L[:, -1] = penalty(scorer)
-        if gradients:
-            G[:, -1] = torch.cat([kept(p, scorer) for p in scorer.parameters], dim=1)
-    return Reading(L, G)
+                order = self.objectives.blocks[0].order(rows)
+                if order is not None:
+                    inputs, rows = take(inputs, order), rows[order]
+                tape = self.scorer.tape(inputs) if gradients and chunk is None else None
+                if tape is not None:
+                    self._read_layers(tape, rows, L, G)
+                else:
+                    self._read_by_cell(inputs, rows, chunk or len(rows), L, G.zero_())
+        if self.objectives.penalised:
+            L[:, -1] = self.scorer.penalty()
+            if gradients:
+                G[:, -1] = torch.cat(self.scorer.penalised(), dim=1)
+        return Reading(L, G)
+
+    def _read_layers(self, tape: Tape, rows: Ints, L: Array, G: Tensor) -> None:
+        """Split the sums of one joint pass over rows sorted by cell (`layers`)."""
+        block = self.objectives.blocks[0]
+        inside, values, targets = block.disjoint(rows), as_array(tape.scores), block.targets[rows]
+        sizes, last = np.bincount(inside.cell), len(block.measures) - 1
+        starts = np.cumsum(sizes) - sizes
+        for place, (bound, where) in enumerate(block.measures):
+            value, slope = bound.value_slope(values, targets)
+            need = np.flatnonzero(where >= 0)
+            L[:, where[need]] = np.add.reduceat(value * inside.share, starts, axis=1)[:, need]
+            straight = len(need) == len(where) and where[-1] - where[0] == len(where) - 1
+            into = G[:, int(where[0]) : int(where[-1]) + 1] if straight else G.new_empty(len(G), len(where), G.shape[2])
+            cell_gradients(tape, _like(slope * inside.share, tape.scores), sizes, into, keep=place < last)
+            if not straight:
+                G[:, where[need]] = into[:, need]
+
+    def _read_by_cell(self, inputs: Any, rows: Ints, chunk: int, L: Array, G: Tensor) -> None:
+        """Send every cell's rows, which are sorted by cell, forward and backward by themselves."""
+        block = self.objectives.blocks[0]
+        inside = block.disjoint(rows)
+        sizes = np.bincount(inside.cell)
+        for c, stop in enumerate(np.cumsum(sizes).tolist()):
+            for start in range(stop - int(sizes[c]), stop, chunk):
+                part = slice(start, min(start + chunk, stop))
+                scores = self.scorer.scores(take(inputs, part))
+                slopes = list(block.slopes(as_array(scores), rows[part], inside.share[part], c, L))
+                for count, (place, slope) in enumerate(slopes):
+                    if G.shape[1]:
+                        G[:, place] += self._pull(scores, slope, keep=count + 1 < len(slopes))
+
+    def _read_jointly(self, inputs: Any, rows: Ints, L: Array, G: Tensor) -> None:
+        """Send all rows forward together, and back once per cell."""
+        scores = self.scorer.scores(inputs)
+        values = as_array(scores)
+        for block in self.objectives.blocks:
+            members = block.members(rows)
+            for c in range(block.classes):
+                for place, slope in block.slopes(values[:, block.columns], rows, members[c], c, L):
+                    if G.shape[1]:
+                        whole = np.zeros_like(values)
+                        whole[:, block.columns] = slope
+                        G[:, place] += self._pull(scores, whole, keep=True)
+
+    def _pull(self, scores: Tensor, slope: Array, keep: bool) -> Tensor:
+        """Return the gradient (R, P) of sum(slope * scores)."""
+        _check_graph(scores)
+        parameters = self.scorer.parameters
+        found = torch.autograd.grad(scores, parameters, _like(slope, scores), retain_graph=keep, allow_unused=True)
+        parts = [torch.zeros_like(p) if g is None else g for p, g in zip(parameters, found, strict=True)]
+        return torch.cat([part.reshape(self.scorer.runs, -1) for part in parts], dim=1)
+
+    def read_weighted(self, inputs: Any, rows: Ints, decide: Callable[[Array], Array]) -> tuple[Array, list[Tensor]]:
+        """Return weights beta (R, k) of the cells, and the gradient of beta.L by every parameter: one ordinary pass.
+
+        All rows go forward, ``decide`` weighs the cells by their values, and these weights go back once.
+        """
+        _check_rows(inputs, rows)
+        scorer, L, slopes = self.scorer, np.zeros((self.scorer.runs, self.objectives.k)), []
+        with torch.enable_grad():
+            tape = scorer.tape(inputs) if scorer.stacked else None  # of one run, autograd adds up all rows the cheapest
+            scores = scorer.scores(inputs) if tape is None else tape.scores
+        values = as_array(scores)
+        for block in self.objectives.blocks:
+            inside, targets = block.membership(rows), block.targets[rows]
+            for bound, where in block.measures:
+                value, slope = bound.value_slope(values[:, block.columns], targets)
+                need = where >= 0
+                L[:, where[need]] = inside.means(value)[:, need]
+                slopes.append((block.columns, where, inside, slope))
+        if self.objectives.penalised:
+            L[:, -1] = scorer.penalty()
+        beta = decide(L)
+        whole = np.zeros_like(values)
+        for columns, where, inside, slope in slopes:
+            whole[:, columns] += slope * inside.back(np.where(where >= 0, beta[:, where], 0.0))[:, None]
+        found = self._backward(scores, tape, _like(whole, scores))
+        if self.objectives.penalised:
+            weights = torch.as_tensor(beta[:, -1:], dtype=scores.dtype, device=scores.device)
+            pulls = [(weights * each).view(g.shape) for each, g in zip(scorer.penalised(), found, strict=True)]
+            found = [g + pull for g, pull in zip(found, pulls, strict=True)]
+        return beta, found
+
+    def _backward(self, scores: Tensor, tape: Tape | None, weights: Tensor) -> list[Tensor]:
+        """Return the gradients of weights * scores, summed over all rows."""
+        scorer = self.scorer
+        if tape is not None:
+            G = weights.new_empty(scorer.runs, 1, scorer.size)
+            cell_gradients(tape, weights, np.array([weights.shape[1]]), G, keep=False)
+            return scorer.split(G[:, 0])
+        _check_graph(scores)
+        for parameter in scorer.parameters:
+            parameter.grad = None
+        torch.autograd.backward(scores, weights, inputs=scorer.parameters)
+        return [torch.zeros_like(p) if p.grad is None else p.grad for p in scorer.parameters]
 
 
-def check_rows(inputs: Any, rows: Ints) -> None:
+def _check_rows(inputs: Any, rows: Ints) -> None:
     """Refuse a batch that has more or fewer inputs than row numbers."""
     if n_rows(inputs) != len(rows):
         raise InputError(f"the batch has {n_rows(inputs)} inputs and {len(rows)} row numbers, expected one each.")
 
 
-def penalised(objectives: TorchObjectives) -> bool:
-    """Tell whether the penalty counts, the last cell."""
-    return bool(objectives.algebra.p[-1] != 0.0)
-
-
-def _blank(scorer: Scorer, objectives: TorchObjectives, gradients: bool) -> Tensor:
-    """Return gradients that are still to be written, (R, k, P), without the penalty's if it does not count."""
-    first, size = scorer.parameters[0], sum(p.numel() for p in scorer.parameters) // scorer.runs
-    depth = objectives.k - (not penalised(objectives)) if gradients else 0
-    return torch.empty((scorer.runs, depth, size), dtype=first.dtype, device=first.device)
-
-
-def _layered(tape: Tape, scorer: Scorer, objectives: TorchObjectives, batch: Sorted, L: Array) -> Tensor:
-    """Split the sums of one joint pass by cell (`layers`)."""
-    block, G = objectives.blocks[0], _blank(scorer, objectives, True)
-    values, starts = as_array(tape.scores, "the module"), np.cumsum(batch.sizes) - batch.sizes
-    targets, last = block.targets[batch.rows], len(block.measures) - 1
-    for place, (bound, where) in enumerate(block.measures):
-        value, slope = bound.value_slope(values, targets)
-        need = np.flatnonzero(where >= 0)
-        L[:, where[need]] = np.add.reduceat(value * batch.share, starts, axis=1)[:, need]
-        straight = len(need) == len(where) and where[-1] - where[0] == len(where) - 1
-        found = G[:, int(where[0]) : int(where[-1]) + 1] if straight else G.new_empty(len(G), len(where), G.shape[2])
-        spread(tape, as_weights(slope * batch.share, tape.scores), batch.sizes, found, keep=place < last)
-        if not straight:
-            G[:, where[need]] = found[:, need]
-    return G
-
-
-def _apart(
-    scorer: Scorer, objectives: TorchObjectives, inputs: Any, batch: Sorted, L: Array, chunk: int, gradients: bool
-) -> Tensor:
-    """Send every cell's rows forward and backward by themselves."""
-    block, G, stops = objectives.blocks[0], _blank(scorer, objectives, gradients).zero_(), np.cumsum(batch.sizes)
-    for c, stop in enumerate(stops.tolist()):
-        for start in range(stop - int(batch.sizes[c]), stop, chunk):
-            part = slice(start, min(start + chunk, stop))
-            scores = scorer.scores(take(inputs, part))
-            values = as_array(scores, "the module")
-            slopes = list(block.slopes(values, batch.rows[part], batch.share[part], c, L))
-            for count, (place, slope) in enumerate(slopes):
-                if G.shape[1]:
-                    G[:, place] += _pull(scorer, scores, slope, keep=count + 1 < len(slopes))
-    return G
-
-
-def _joint(scorer: Scorer, objectives: TorchObjectives, inputs: Any, rows: Ints, L: Array, gradients: bool) -> Tensor:
-    """Send all rows forward together, and back once per cell."""
-    G = _blank(scorer, objectives, gradients).zero_()
-    scores = scorer.scores(inputs)
-    values = as_array(scores, "the module")
-    for block in objectives.blocks:
-        members = block.members(rows)
-        for c in range(block.classes):
-            for place, slope in block.slopes(values[:, block.columns], rows, members[c], c, L):
-                if G.shape[1]:
-                    whole = np.zeros_like(values)
-                    whole[:, block.columns] = slope
-                    G[:, place] += _pull(scorer, scores, whole, keep=True)
-    return G
-
-
-def as_weights(slope: Array, scores: Tensor) -> Tensor:
-    """Return slopes (R, K, n) as a tensor like the scores, (R, n, K)."""
-    return torch.as_tensor(slope, dtype=scores.dtype, device=scores.device).transpose(1, 2)
-
-
-def check_graph(scores: Tensor) -> None:
+def _check_graph(scores: Tensor) -> None:
     """Refuse scores that no gradient goes back from."""
     if not scores.requires_grad:
         raise InputError(
@@ -180,28 +211,6 @@ def check_graph(scores: Tensor) -> None:
         )
 
 
-def _pull(scorer: Scorer, scores: Tensor, slope: Array, keep: bool) -> Tensor:
-    """Return the gradient (R, P) of sum(slope * scores)."""
-    check_graph(scores)
-    weights = as_weights(slope, scores)
-    found = torch.autograd.grad(scores, scorer.parameters, weights, retain_graph=keep, allow_unused=True)
-    parts = [torch.zeros_like(p) if g is None else g for p, g in zip(scorer.parameters, found, strict=True)]
-    return torch.cat([part.reshape(scorer.runs, -1) for part in parts], dim=1)
-
-
-def parted(scorer: Scorer, flat: Tensor) -> list[Tensor]:
-    """Return gradients (R, P) as those of every parameter."""
-    parts = flat.split([p.numel() // scorer.runs for p in scorer.parameters], dim=1)
-    return [part.view(p.shape) for p, part in zip(scorer.parameters, parts, strict=True)]
-
-
-def penalty(scorer: Scorer) -> Array:
-    """Return |w|^2 / 2 over matrices and filters, (R,); biases stay free."""
-    squares = [(kept(p, scorer).double() ** 2).sum(dim=1) for p in scorer.parameters]
-    return np.asarray(0.5 * sum(squares).cpu().numpy())
-
-
-def kept(parameter: Tensor, scorer: Scorer) -> Tensor:
-    """Return a parameter as (R, p), or zeros if it is a bias: one number per unit."""
-    flat = parameter.detach().reshape(scorer.runs, -1)
-    return flat if parameter.dim() - scorer.stacked >= 2 else torch.zeros_like(flat)
+def _like(slope: Array, scores: Tensor) -> Tensor:
+    """Return slopes (R, K, n) as a tensor like the scores, (R, n, K)."""
+    return torch.as_tensor(slope, dtype=scores.dtype, device=scores.device).transpose(1, 2)

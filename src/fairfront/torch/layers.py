@@ -3,7 +3,11 @@
 The gradient of a linear layer's weight is delta^T a, with a what went in and delta the derivative by what came out.
 One backward pass gives delta of all rows; the rows of every cell are then multiplied by themselves, which together
 costs what the ordinary gradient does. It serves modules whose trainable parameters all belong to ``nn.Linear`` layers
-that see each row once, and stacks of such modules (`chains`).
+that see each row once (heard by a `Listener`), and stacks of chains.
+
+A `Chain` is linear layers with element-wise functions between, the commonest network, for one run or a stack of R. Runs
+go through together: the first layer is one matrix product of all runs' weights with the rows they share, the others are
+products by run. Weights stay out of the graph; only what leaves each layer is differentiated.
 """
 
 from __future__ import annotations
@@ -15,10 +19,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from .backend import Module, Tensor, torch
-from .modules import is_hooked
+from .backend import Module, Tensor, is_hooked, torch
 
 Ints = NDArray[np.intp]
+ELEMENTWISE = ("ReLU", "LeakyReLU", "ELU", "SELU", "GELU", "SiLU", "Tanh", "Sigmoid", "Softplus", "Identity", "Dropout")
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,21 +62,17 @@ class Listener:
         self.seen.setdefault(id(layer), []).append((given[0].detach(), out, out._version))
 
     def passages(self, n: int, places: dict[int, int]) -> list[Passage] | None:
-        """Return what was heard, or None unless every layer saw all rows once and its output was left as it was."""
-        calls = [self.seen.get(id(layer), []) for layer in self.layers]
-        if not all(len(call) == 1 and _untouched(*call[0], n) for call in calls):
-            return None
-        return [
-            Passage(
-                call[0][0], call[0][1], places.get(id(layer.weight)), places.get(id(layer.bias)), layer.out_features
-            )
-            for layer, call in zip(self.layers, calls, strict=True)
-        ]
-
-
-def _untouched(given: Tensor, out: Tensor, version: int, n: int) -> bool:
-    """Tell whether a layer saw n rows, and its output is part of the graph and was not written over."""
-    return given.dim() == 2 and len(given) == n and out.requires_grad and out._version == version
+        """Return what was heard, or None unless every layer saw all n rows once and its output was left as it was."""
+        found = []
+        for layer in self.layers:
+            calls = self.seen.get(id(layer), [])
+            if len(calls) != 1:
+                return None
+            a, z, version = calls[0]
+            if a.dim() != 2 or len(a) != n or not z.requires_grad or z._version != version:
+                return None
+            found.append(Passage(a, z, places.get(id(layer.weight)), places.get(id(layer.bias)), layer.out_features))
+        return found
 
 
 @contextmanager
@@ -117,7 +117,84 @@ def used_once(scores: Tensor, parameters: list[Tensor]) -> bool:
     return True
 
 
-def spread(tape: Tape, weights: Tensor, sizes: Ints, G: Tensor, keep: bool) -> None:
+@dataclass(frozen=True, eq=False)
+class Link:
+    """One part of a chain: a linear layer by the names of its parameters, or an element-wise module."""
+
+    part: Module
+    weight: str = ""
+    bias: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """Links in their order, and where each parameter starts among all of a run's parameters."""
+
+    links: list[Link]
+    places: dict[str, int]
+
+    @classmethod
+    def of(cls, module: Module, names: list[str]) -> Chain | None:
+        """Return the chain that a module is, or None if it is anything else or not all of it is trained."""
+        links = _links(module, "")
+        if not links or not links[0].weight:
+            return None
+        values = dict(module.named_parameters())
+        wanted = [name for link in links for name in (link.weight, link.bias) if name]
+        if sorted(wanted) != sorted(names) or any(name not in values for name in wanted):
+            return None
+        starts = np.cumsum([0, *(values[name].numel() for name in names)]).tolist()
+        return cls(links, dict(zip(names, starts[:-1], strict=True)))
+
+    def run(self, X: Tensor, values: dict[str, Tensor]) -> Tape:
+        """Send rows X (n, i) through R runs whose parameters have a leading axis of runs."""
+        a, passages = X, []
+        for link in self.links:
+            if not link.weight:
+                a = link.part(a)
+                continue
+            W = values[link.weight].detach()
+            b = values[link.bias].detach() if link.bias else None
+            z = _later(a, W, b) if a.dim() == 3 else _first(a, W, b)
+            passages.append(Passage(a.detach(), z, self.places[link.weight], self.places.get(link.bias), W.shape[1]))
+            apart = a.dim() == 2 and len(W) > 1  # a single run stays flat, which is cheaper
+            a = z.view(len(z), *W.shape[:2]).transpose(0, 1) if apart else z
+        return Tape(a if a.dim() == 3 else a[None], passages)
+
+
+def _first(X: Tensor, W: Tensor, b: Tensor | None) -> Tensor:
+    """Return the output (n, R o) of a layer whose input is shared: one product for all runs, where the graph begins."""
+    flat = W.reshape(-1, W.shape[2]).t()
+    z = X @ flat if b is None else torch.addmm(b.reshape(-1), X, flat)
+    return z.requires_grad_(True)
+
+
+def _later(a: Tensor, W: Tensor, b: Tensor | None) -> Tensor:
+    """Return a later layer's output (R, n, o)."""
+    transposed = W.transpose(1, 2)
+    return torch.bmm(a, transposed) if b is None else torch.baddbmm(b[:, None], a, transposed)
+
+
+def _links(module: Module, prefix: str) -> list[Link] | None:
+    """Return the links of a module, or None if it is no chain or something listens to its parts."""
+    if is_hooked(module):
+        return None
+    if type(module) is torch.nn.Linear:
+        return [Link(module, f"{prefix}weight", f"{prefix}bias" if module.bias is not None else "")]
+    if type(module) in [getattr(torch.nn, name) for name in ELEMENTWISE]:
+        return None if getattr(module, "inplace", False) else [Link(module)]
+    if type(module) is not torch.nn.Sequential:
+        return None
+    found: list[Link] = []
+    for name, part in module._modules.items():  # named_children leaves out what comes twice
+        inside = _links(part, f"{prefix}{name}.")
+        if inside is None:
+            return None
+        found.extend(inside)
+    return found
+
+
+def cell_gradients(tape: Tape, weights: Tensor, sizes: Ints, G: Tensor, keep: bool) -> None:
     """Write the gradients of weights * scores, summed over every cell's rows, into G (R, c, P).
 
     ``weights`` is (R, n, K), ``sizes`` (c,) how many consecutive rows each cell has; ``keep`` tells whether the pass

@@ -6,15 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ..exceptions import InputError
 from ..objectives import Algebra, Array
 from ..problems import LinearProblem, Point
 from ..validation import check_count
-from .backend import Module, Tensor, torch
-from .gradients import Reading, read_cells
-from .layouts import TorchObjectives, check_objectives
-from .modules import copied, first_names, mixes_rows, trainable
-from .scoring import StackScorer, as_inputs, n_rows
+from .backend import Module, Tensor, copied, mixes_rows, torch, trainable
+from .batches import TorchObjectives, check_objectives
+from .forward import CHUNK, StackScorer, inputs_of
+from .gradients import CellReader, Reading
+from .module_objectives import objectives_of
 
 
 class TorchProblem:
@@ -33,24 +32,20 @@ class TorchProblem:
     """
 
     def __init__(
-        self, module: Module, X: Any, objectives: TorchObjectives | LinearProblem, *, chunk: int = 8192
+        self, module: Module, X: Any, objectives: TorchObjectives | LinearProblem, *, chunk: int = CHUNK
     ) -> None:
-        check_count(chunk, "chunk")
-        if not isinstance(objectives, LinearProblem):
-            check_objectives(objectives)
+        self.chunk = check_count(chunk, "chunk")
+        laid_out = objectives_of(objectives) if isinstance(objectives, LinearProblem) else objectives
+        self.objectives = check_objectives(laid_out)
         self.module, self.blank = module, copied(module).eval()
-        self.joint = mixes_rows(self.blank)
-        self.objectives = TorchObjectives.of(objectives) if isinstance(objectives, LinearProblem) else objectives
-        self.shapes = {name: tuple(value.shape) for name, value in trainable(module).items()}
-        first = next(iter(trainable(module).values()))
-        self.dtype, self.device, self.chunk = first.dtype, first.device, chunk
-        self.inputs = as_inputs(X, self.dtype, self.device)
-        if n_rows(self.inputs) != self.objectives.n:
-            raise InputError(
-                f"X has {n_rows(self.inputs)} rows, expected {self.objectives.n}, as many as there are labels."
-            )
+        self.joint, known = mixes_rows(self.blank), trainable(module)
+        self.shapes = {name: tuple(value.shape) for name, value in known.items()}
+        self.sizes = [value.numel() for value in known.values()]
+        first = next(iter(known.values()))
+        self.dtype, self.device = first.dtype, first.device
+        self.inputs = inputs_of(module, X, self.objectives.n)
         self.rows = np.arange(self.objectives.n)
-        self.K, self.d = 1, sum(int(np.prod(shape)) for shape in self.shapes.values())
+        self.K, self.d = 1, sum(self.sizes)
 
     @property
     def algebra(self) -> Algebra:
@@ -64,18 +59,19 @@ class TorchProblem:
         return np.asarray(flat.double().cpu().numpy())[None, None]
 
     def tensors(self, W: Array) -> dict[str, Tensor]:
-        """Return weights (R, 1, d) as parameters with a leading axis of runs."""
-        flat = torch.as_tensor(W[:, 0], dtype=self.dtype, device=self.device)
-        parts = torch.split(flat, [int(np.prod(shape)) for shape in self.shapes.values()], dim=1)
+        """Return weights (R, 1, d) as parameters that take gradients, with a leading axis of runs."""
+        parts = torch.as_tensor(W[:, 0], dtype=self.dtype, device=self.device).split(self.sizes, dim=1)
         return {
-            name: part.reshape(len(W), *shape).clone()
+            name: part.reshape(len(W), *shape).clone().requires_grad_(True)
             for (name, shape), part in zip(self.shapes.items(), parts, strict=True)
         }
 
     def state(self, W: Array) -> dict[str, Tensor]:
         """Return weights (1, d) as the module's state dict, what is not trained included."""
-        trained = {name: value[0] for name, value in self.tensors(W[None]).items()}
-        first = first_names(self.module)
+        trained = {name: value[0].detach() for name, value in self.tensors(W[None]).items()}
+        known: dict[int, str] = {}  # parts that share a parameter have it under several names, `trainable` under one
+        every = self.module.named_parameters(remove_duplicate=False)
+        first = {name: known.setdefault(id(value), name) for name, value in every}
         return {
             name: trained.get(first.get(name, name), value.detach()).clone()
             for name, value in self.module.state_dict().items()
@@ -85,13 +81,9 @@ class TorchProblem:
         """Write weights (1, d) into the module."""
         self.module.load_state_dict(self.state(W))
 
-    def _scorer(self, W: Array) -> StackScorer:
-        stacked = {name: value.requires_grad_(True) for name, value in self.tensors(W).items()}
-        return StackScorer(self.blank, self.objectives.n_scores, stacked)
-
     def _read(self, W: Array, gradients: bool = True) -> Reading:
-        how: dict[str, Any] = {"joint": self.joint, "chunk": self.chunk, "gradients": gradients}
-        return read_cells(self._scorer(W), self.objectives, self.inputs, self.rows, **how)
+        reader = CellReader(StackScorer(self.blank, self.objectives.n_scores, self.tensors(W)), self.objectives)
+        return reader.read(self.inputs, self.rows, joint=self.joint, chunk=self.chunk, gradients=gradients)
 
     def cells(self, W: Array) -> Point:
         """Evaluate cell values and gradients of R runs in one pass over the data."""

@@ -1,7 +1,8 @@
 """Rules: from the cells of a batch to the weights of the cell gradients, by the code that NumPy problems use.
 
 A rule answers with beta (R, k): the gradient that the optimiser receives is G^T beta. PDO's common direction and
-PB-PDO's capped step come from `solvers`; here they are written as gradients, without a step size of their own.
+PB-PDO's capped step come from `solvers`; here they are written as gradients, without a step size of their own. A bridge
+to TorchJD makes PDO one of its weightings, and its weightings rules (package torchjd).
 """
 
 from __future__ import annotations
@@ -11,14 +12,33 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from ..exceptions import InputError
+from ..exceptions import InputError, require
 from ..objectives import Algebra, Array
 from ..solvers.pdo import common_direction
 from ..solvers.preferences import Target
-from ..solvers.simplex import factor
+from ..solvers.simplex import factor, min_norm
 from ..solvers.steps import capped_step
-from ..validation import as_numbers, check_positive, check_preferences, refuse
-from .pacing import Pace
+from ..validation import as_numbers, check_callable, check_positive, check_preferences, refuse
+from .backend import Tensor, torch
+
+TINY = 1e-300
+"""Keeps divisions by lengths that may be 0 finite."""
+NO_LENGTH = 1e-14
+"""A gradient this much shorter than the longest one is rounding, and has no direction."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pace:
+    """How far a step goes along the gradient, ``length``, and the share ``fresh`` of a batch in the averages.
+
+    For runs that slide, ``size`` (R,) is the usual length of a batch's loss gradient, its noise included, and
+    ``missed`` (R, q) by how much they should aim past the caps, as they fell short of them so far.
+    """
+
+    length: float
+    fresh: float
+    size: Array | None = None
+    missed: Array | None = None
 
 
 class Rule(Protocol):
@@ -33,12 +53,12 @@ class Rule(Protocol):
         ...
 
     def merit(self, algebra: Algebra, L: Array) -> Array:
-        """Return what early stopping watches on held-out rows, (R,); smaller is better."""
-        ...
+        """Return what early stopping watches on held-out rows, (R,), smaller is better: loss plus worst gap."""
+        return np.asarray(algebra.loss(L) + algebra.worst(L).max(axis=1))
 
 
 @dataclass(frozen=True)
-class PlainRule:
+class PlainRule(Rule):
     """Ordinary training: the loss alone."""
 
     by_values: ClassVar[bool] = True
@@ -53,7 +73,7 @@ class PlainRule:
 
 
 @dataclass(frozen=True)
-class SumRule:
+class SumRule(Rule):
     """A weighted sum of the objectives h, the usual way: a penalty on every gap."""
 
     by_values: ClassVar[bool] = True
@@ -74,7 +94,7 @@ class SumRule:
 
 
 @dataclass(frozen=True)
-class DescentRule:
+class DescentRule(Rule):
     """PDO: the common descent direction of loss and gaps (Algorithm 1); gaps within ``band`` are held there.
 
     ``pull`` times what is fresh in the averages is the share of a held gap that a step takes back.
@@ -97,13 +117,9 @@ class DescentRule:
             found[r] = moves + self.pull * pace.fresh / pace.length * back
         return found
 
-    def merit(self, algebra: Algebra, L: Array) -> Array:
-        """Return loss plus worst gap."""
-        return np.asarray(algebra.loss(L) + algebra.worst(L).max(axis=1))
-
 
 @dataclass(frozen=True, eq=False)
-class SlideRule:
+class SlideRule(Rule):
     """PB-PDO: down the loss, and along to where caps or preferences want the gaps (Algorithm 2, case II).
 
     Differs from the paper as `solvers.PBPDO` does. The gradient is (p + B^T x / length) G, where a step of that length
@@ -135,10 +151,8 @@ class SlideRule:
         eta = np.full(len(L), pace.length)
         along = capped_step(algebra, Q, z, near, eta).x / pace.length @ algebra.B
         length = np.sqrt(np.maximum(np.einsum("rk,rkl,rl->r", along, Q, along), 0.0))
-        limit = (
-            1.0 if pace.size is None else np.minimum(1.0, self.reach * pace.size / np.maximum(length, 1e-300))[:, None]
-        )
-        return np.asarray(algebra.p + limit * along)
+        longest = np.full(len(L), np.inf) if pace.size is None else self.reach * pace.size
+        return np.asarray(algebra.p + np.minimum(1.0, longest / np.maximum(length, TINY))[:, None] * along)
 
     def missed(self, algebra: Algebra, L: Array, before: Array | None, fresh: float) -> Array:
         """Return by how much to aim past the caps, (R, q): it grows while a gap is above its cap and fades below."""
@@ -152,6 +166,70 @@ class SlideRule:
         h, z = algebra.objectives(L), algebra.gaps(L)
         over = np.maximum(np.where(algebra.two_sided, np.abs(z), z) - self.caps(algebra, L), 0.0).max(axis=1)
         return np.asarray(np.where(self.target.by_preference, (self.target.pi * h).max(axis=1), h[:, 0] + over))
+
+
+@dataclass(frozen=True, eq=False)
+class WeightingRule(Rule):
+    """A weighting of TorchJD, or any function of a Gramian (m, m), as the rule of a `FairStep`.
+
+    It sees the Gramian A Q A^T of loss and gaps, and its weights alpha become beta = A^T alpha.
+    """
+
+    weighting: Any
+
+    def __post_init__(self) -> None:
+        check_callable(self.weighting, "weighting", "a weighting of TorchJD, or a function of a Gramian")
+
+    def weights(self, algebra: Algebra, L: Array, Q: Array, pace: Pace) -> Array:
+        """Return A^T alpha of every run."""
+        A = algebra.jacobian(L)
+        gramians = np.einsum("rmk,rkl,rnl->rmn", A, _semi_definite(Q), A)
+        alpha = np.stack([self._alpha(each) for each in gramians])
+        return np.asarray(np.einsum("rm,rmk->rk", alpha, A))
+
+    def _alpha(self, gramian: Array) -> Array:
+        with torch.no_grad():
+            found = self.weighting(torch.as_tensor(gramian))
+        return np.asarray(found.double().cpu().numpy())
+
+
+def _semi_definite(Q: Array) -> Array:
+    """Return the nearest positive semi-definite matrices; products of different batches need not be."""
+    values, vectors = np.linalg.eigh(Q)
+    return np.asarray(np.einsum("rij,rj,rkj->rik", vectors, np.maximum(values, 0.0), vectors))
+
+
+def pdo_weights(gramian: Tensor) -> Tensor:
+    """Return PDO's weights for gradients with this Gramian (m, m), the loss first.
+
+    The smallest vector in the hull of the unit gradients, solved exactly, with the length of the loss gradient's; rows
+    of length 0 have weight 0.
+    """
+    if not isinstance(gramian, torch.Tensor) or gramian.ndim != 2 or len(set(gramian.shape)) != 1:
+        raise refuse("gramian", gramian, "a tensor of shape (m, m)")
+    M = np.asarray(gramian.detach().double().cpu().numpy())
+    J = factor(M[None])[0]
+    norms = np.linalg.norm(J, axis=1)
+    used = norms > NO_LENGTH * max(float(norms.max()), TINY)
+    found = np.zeros(len(M))
+    if used.any():
+        length = norms[0] if used[0] else norms[used].max()
+        found[used] = length * min_norm((J[used] / norms[used, None])[None])[0] / norms[used]
+    return torch.as_tensor(found, dtype=gramian.dtype, device=gramian.device)
+
+
+def pdo_weighting() -> Any:
+    """Return PDO as a `torchjd.aggregation.Weighting`, for TorchJD's own engines."""
+    base = require("torchjd.aggregation", "torchjd", "pdo_weighting").Weighting
+
+    class PDOWeighting(base):  # type: ignore[misc, valid-type]
+        """Weights of the common descent direction with unit gradients (Algorithm 1)."""
+
+        def forward(self, gramian: Tensor, /) -> Tensor:
+            """Return the weights of the objectives' gradients."""
+            return pdo_weights(gramian)
+
+    return PDOWeighting()
 
 
 def check_runs(rule: Rule, runs: int) -> None:

@@ -1,4 +1,4 @@
-"""Points that are modules: one architecture and a state dict for each, kept in files of safetensors."""
+"""Frontiers of modules: one architecture and a state dict for each point, kept in files of safetensors."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..exceptions import InputError
-from ..frontier import Frontier
+from ..frontier import Frontier, facts_of
 from ..frontier.saving import load_frontier
 from ..frontier.saving_points import MODELS, POINTS, Stored, task_content, task_of
 from ..objectives import Array, Task
+from ..pareto import nondominated
+from ..solvers import Status
 from ..storage.folders import make_folder, write_file
-from .backend import Module, Tensor, safetensors, torch
-from .modules import copied
-from .scoring import as_array, as_inputs, n_rows, shaped, take
-
-CHUNK = 8192
-"""Rows that are scored at once."""
+from ..validation import check_instance, is_whole, refuse
+from .backend import Module, Tensor, copied, safetensors
+from .forward import module_scores
+from .module_objectives import label_tag
+from .problem import TorchProblem
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,20 +69,6 @@ class TorchPoints:
             )
         found = np.stack([module_scores(self.build(place), X, self.n_scores) for place in range(len(self))])
         return found if self.column is None else found[:, self.column : self.column + 1]
-
-
-def module_scores(module: Module, X: Any, n_scores: int) -> Array:
-    """Return the scores (K, n) of a module on rows of any kind that it takes."""
-    first = next(module.parameters())
-    inputs = as_inputs(X, first.dtype, first.device)
-    found = []
-    with torch.no_grad():
-        for start in range(0, n_rows(inputs), CHUNK):
-            part = take(inputs, slice(start, start + CHUNK))
-            given = part if isinstance(part, tuple) else (part,)
-            scores = shaped(module(*given), n_rows(part), n_scores, type(module).__name__)
-            found.append(as_array(scores[None], type(module).__name__)[0])
-    return np.concatenate(found, axis=1)
 
 
 class TorchFormat:
@@ -141,3 +128,80 @@ def load(path: Any, module: Module) -> Frontier:
             "training."
         ) from error
     return replace(front, points=replace(points, module=module))
+
+
+def assemble_modules(problem: TorchProblem, W: Array, status: tuple[Status, ...], pi: Array, solver: Any) -> Frontier:
+    """Return the frontier of weights (N, 1, P), sorted by loss; the first, plain training, always stays.
+
+    Points that another one dominates on loss and worst gaps go, unless a preference asked for them.
+    """
+    algebra, setups = problem.algebra, problem.objectives.setups
+    L = np.concatenate([problem.values(W[i : i + 1]) for i in range(len(W))])
+    axes = np.column_stack([algebra.loss(L), algebra.worst(L)])
+    kept = nondominated(axes) | ~np.isnan(pi[:, 0])
+    kept[0] = True
+    places = np.flatnonzero(kept)
+    places = places[np.lexsort((places, axes[places, 0]))]
+    N, L = len(places), L[places]
+    points = TorchPoints(
+        states=tuple(problem.state(W[i]) for i in places),
+        task=setups[0].task,
+        loss=setups[0].problem.loss.name,
+        n_scores=problem.objectives.n_scores,
+        module=copied(problem.module).eval(),
+        tasks=tuple(each.task for each in setups) if len(setups) > 1 else (),
+    )
+    return Frontier(
+        points=points,
+        objectives=algebra.objectives(L),
+        gaps=algebra.worst(L),
+        signed_gaps=algebra.gaps(L),
+        objective_names=algebra.names,
+        status=tuple(status[i] for i in places),
+        preferences=pi[places],
+        facts=replace(facts_of(setups[0], solver), notions=algebra.notions),
+        kkt=np.full(N, np.nan),
+        certified=np.zeros(N, dtype=bool),
+        multipliers=np.zeros((N, 0)),
+        multiplier_names=(),
+        ids=np.arange(N),
+    )
+
+
+def of_label(front: Frontier, label: int) -> Frontier:
+    """Return a frontier of several labels per row as seen by one of them, to evaluate, plot and select on.
+
+    Models and loss (the mean over labels) stay; gaps are those of this label. ``select`` gives whole modules.
+
+    Parameters
+    ----------
+    front : Frontier
+        Of `trace` with several columns in y.
+    label : int
+        Which column of y, from 0.
+    """
+    points = check_instance(front, Frontier, "front", "a Frontier").points
+    if not isinstance(points, TorchPoints) or not points.tasks:
+        raise InputError("this frontier has a single label per row, expected several; use it as it is.")
+    if not is_whole(label) or not 0 <= label < len(points.tasks):
+        raise refuse("label", label, f"a column of y from 0 to {len(points.tasks) - 1}")
+    tag = label_tag(label)
+    own = np.array([name.startswith(tag) for name in front.objective_names[1:]])
+    mine = np.array([name.startswith(tag) for name in front.facts.notions])
+    wide = np.concatenate([[True], own])
+    task = points.tasks[label]
+    return replace(
+        front,
+        points=replace(points, task=task, tasks=(), column=label),
+        objectives=front.objectives[:, wide],
+        gaps=front.gaps[:, mine],
+        signed_gaps=front.signed_gaps[:, own],
+        objective_names=_without(tag, front.objective_names, wide),
+        preferences=front.preferences[:, wide],
+        facts=replace(front.facts, task=task, notions=_without(tag, front.facts.notions, mine)),
+        evaluations={},
+    )
+
+
+def _without(tag: str, names: tuple[str, ...], which: np.ndarray) -> tuple[str, ...]:
+    return tuple(name.removeprefix(tag) for name, kept in zip(names, which, strict=True) if kept)

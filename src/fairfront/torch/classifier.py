@@ -15,11 +15,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..exceptions import InputError
 from ..objectives import Array
 from ..validation import check_callable, check_count, pass_hint, refuse_masked, refuse_misread
-from .backend import torch
-from .fitting import fit
-from .modules import copied
-from .points import module_scores
-from .training import Training
+from .backend import copied, torch
+from .forward import module_scores
+from .module_fit import Training, fit
 
 
 class TorchFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

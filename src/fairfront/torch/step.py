@@ -9,20 +9,52 @@ from typing import Any
 import numpy as np
 
 from ..objectives import Array
-from ..validation import check_count, check_flag, refuse
-from .averaging import Average, check_memory
-from .backend import Module, Optimizer, Tensor, torch
-from .blocks import Ints, as_rows
-from .gradients import Reading, parted, read_cells
-from .layouts import TorchObjectives, check_objectives
-from .modules import mixes_rows
-from .pacing import Pace, check_optimizer, length_of, scales
-from .rules import Rule, SlideRule, check_runs, rule_for
-from .scoring import ModuleScorer, Scorer, StackScorer, as_inputs
-from .weighted import read_weighted
+from ..validation import check_count, check_flag, check_share, refuse
+from .backend import Module, Optimizer, Tensor, check_optimizer, inverse_sizes, mixes_rows, step_length, torch
+from .batches import Ints, TorchObjectives, as_rows, check_objectives
+from .forward import ModuleScorer, Scorer, StackScorer, as_inputs
+from .gradients import CellReader, Reading
+from .rules import Pace, Rule, SlideRule, check_runs, rule_for
 
-LOOKED_UP = 16
-"""Steps between two looks at the optimiser's metric."""
+METRIC_EVERY = 16
+"""Steps between two looks at the optimiser's metric, which changes slowly."""
+
+
+@dataclass(eq=False)
+class MovingAverage:
+    """Mean of what batches showed, arrays or tensors, in which the past has the weight ``memory``.
+
+    It starts at zero and is divided by 1 - memory^t, as in Adam, which takes its bias towards zero out.
+    """
+
+    memory: float
+    total: Any = None
+    count: int = 0
+
+    def add(self, new: Any) -> None:
+        """Take note of one more batch."""
+        fresh = 1.0 - self.memory
+        if self.total is None:
+            self.total = fresh * new
+        elif isinstance(new, np.ndarray):
+            self.total = self.memory * self.total + fresh * new
+        else:
+            self.total.lerp_(new, fresh)  # gradients are large: in place
+        self.count += 1
+
+    def clear(self) -> None:
+        """Forget all batches."""
+        self.total, self.count = None, 0
+
+    @property
+    def correction(self) -> float:
+        """Return the share of the batches in the total; the rest is the zero it began with."""
+        return float(1.0 - self.memory**self.count)
+
+    @property
+    def value(self) -> Any:
+        """Return the average."""
+        return self.total / self.correction
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +69,12 @@ class StepRecord:
 class FairStep:
     """A step towards a point of the frontier, instead of ``loss.backward(); optimizer.step()``.
 
+    Moving averages keep one batch's noise from choosing the direction: ``values`` (R, k) of the cells, ``products``
+    (R, k, k) of cell gradients, ``gradients`` (R, k, P) of the cells, and ``squared`` (R,), the squared length of a
+    batch's loss gradient with its noise. A Gram matrix of one batch has the noise's variance on its diagonal. Of
+    products of this batch's gradients with their moving average only the share 1 - memory has it, as the noise of past
+    batches is independent; what is left steadies directions that a few batches know little of.
+
     Parameters
     ----------
     module : nn.Module
@@ -46,7 +84,7 @@ class FairStep:
     max_gap, preference, rule
         Where to go: a cap on every gap, a preference vector, another rule; without any of them PDO's common descent.
     memory : float
-        Weight of the past in the moving averages of cell values and Gram matrices; 0 trusts every batch.
+        Weight of the past in the moving averages; 0 trusts every batch.
     joint : bool, optional
         Send all rows of a batch through the module together. By default only if a layer mixes rows (batch
         normalisation) or cells overlap.
@@ -54,6 +92,8 @@ class FairStep:
         Cell gradients are measured in every so many-th step, as their averages change slowly; steps between cost what
         ordinary steps do. Caps and preferences still answer to the gaps of every step, with the inner products of the
         last measurement; other rules keep its weights. With ``memory`` 0 every step measures.
+    stacked : dict of str to tensor, optional
+        Parameters with a leading axis of runs, to train R copies of the module at once.
 
     Examples
     --------
@@ -84,13 +124,16 @@ class FairStep:
         _check_stacked(stacked)
         self.module, self.optimizer, self.objectives = module, optimizer, objectives
         self.rule = rule_for(objectives.algebra, max_gap, preference, rule)
-        self.memory, self.joint, self.average = check_memory(memory), joint, Average()
+        self.memory, self.joint = check_share(memory, "memory", zero=True), joint
+        self.values, self.products = MovingAverage(self.memory), MovingAverage(self.memory)
+        self.gradients, self.squared = MovingAverage(self.memory), MovingAverage(self.memory)
+        self.refresh = check_count(refresh, "refresh")
         self.scale: Tensor | None = None
         self.missed: Array | None = None
-        self.refresh = check_count(refresh, "refresh")
         self.beta: Array | None = None
         K = objectives.n_scores
         self.scorer: Scorer = ModuleScorer(module, K) if stacked is None else StackScorer(module, K, stacked)
+        self.reader = CellReader(self.scorer, objectives)
         check_optimizer(optimizer, self.scorer.parameters)
         check_runs(self.rule, self.scorer.runs)
 
@@ -114,24 +157,32 @@ class FairStep:
         """
         if second is not None and not (isinstance(second, (tuple, list)) and len(second) == 2):
             raise refuse("second", second, "(inputs, rows) of another batch")
-        decide = None if second is not None else self._known()
+        decide = None if second is not None else self._rule_by_values()
         if decide is not None:
-            simple = read_weighted(self.scorer, self.objectives, *self._given(inputs, rows), decide)
-            return self._done(simple.beta, simple.gradients)
-        found, other = self._read(inputs, rows), None if second is None else self._read(*second)
-        self._look_up()
-        self.average = self.average.seen_all(found, self.memory, self.scale, other)
-        beta = self._weights(self.average.gram(self.memory), found)
-        whole = found if other is None else Reading(found.L, found.G.add_(other.G).mul_(0.5))
-        return self._done(beta, parted(self.scorer, whole.combined(beta)))
-
-    def _done(self, beta: Array, gradients: list[Tensor]) -> StepRecord:
-        """Hand the gradients over and say what was seen."""
-        self.beta = beta
+            self.beta, gradients = self.reader.read_weighted(*self._given(inputs, rows), decide)
+        else:
+            self.beta, gradients = self._measured(inputs, rows, second)
         for parameter, gradient in zip(self.scorer.parameters, gradients, strict=True):
             parameter.grad = gradient
-        algebra, seen = self.objectives.algebra, self.average.values(self.memory)
-        return StepRecord(algebra.loss(seen), algebra.gaps(seen), beta)
+        algebra, seen = self.objectives.algebra, self.values.value
+        return StepRecord(algebra.loss(seen), algebra.gaps(seen), self.beta)
+
+    def _measured(self, inputs: Any, rows: Any, second: tuple[Any, Any] | None) -> tuple[Array, list[Tensor]]:
+        """Return beta and the gradients of a step that measures cell gradients, on one batch or two."""
+        found, other = self._read(inputs, rows), None if second is None else self._read(*second)
+        self._look_up_metric()
+        if other is not None:
+            Q = found.gram(other.G, self.scale)
+        elif self.memory == 0.0:
+            Q = found.gram(None, self.scale)
+        else:
+            self.gradients.add(found.G)
+            Q = found.gram(self.gradients.total, self.scale) / self.gradients.correction
+        self.products.add(Q)
+        self.values.add(found.L if other is None else 0.5 * (found.L + other.L))
+        beta = self._weights(self.products.value, found)
+        whole = found if other is None else Reading(found.L, found.G.add_(other.G).mul_(0.5))
+        return beta, self.scorer.split(whole.combined(beta))
 
     def _given(self, inputs: Any, rows: Any) -> tuple[Any, Ints]:
         known = as_rows(rows, self.objectives.n)
@@ -139,45 +190,46 @@ class FairStep:
 
     def _read(self, inputs: Any, rows: Any) -> Reading:
         joint = mixes_rows(self.module) if self.joint is None else self.joint
-        return read_cells(self.scorer, self.objectives, *self._given(inputs, rows), joint=joint)
+        return self.reader.read(*self._given(inputs, rows), joint=joint)
 
-    def _known(self) -> Callable[[Array], Array] | None:
+    def _rule_by_values(self) -> Callable[[Array], Array] | None:
         """Return how to weigh cells without their gradients, or None if these have to be measured now."""
         if getattr(self.rule, "by_values", False):
             return self._by_values
-        count = self.average.steps
-        measured = self.beta is None or self.memory == 0.0 or count < self.refresh or count % self.refresh == 0
-        return None if measured else self._between
+        count = self.values.count
+        measure = self.beta is None or self.memory == 0.0 or count < self.refresh or count % self.refresh == 0
+        return None if measure else self._between
 
     def _by_values(self, L: Array) -> Array:
         """Return beta of a rule that looks at cell values only."""
-        self.average = self.average.seen(L, self.memory)
+        self.values.add(L)
         return self._weights(np.zeros((*L.shape, L.shape[1])))
 
     def _between(self, L: Array) -> Array:
         """Return beta without a measurement: runs that slide answer to the gaps of now, others keep their weights."""
         assert self.beta is not None
-        self.average = self.average.seen(L, self.memory)
-        return self._weights(self.average.gram(self.memory)) if isinstance(self.rule, SlideRule) else self.beta
+        self.values.add(L)
+        return self._weights(self.products.value) if isinstance(self.rule, SlideRule) else self.beta
 
     def _weights(self, Q: Array, found: Reading | None = None) -> Array:
         """Return beta from averages."""
-        algebra, L, fresh, size = self.objectives.algebra, self.average.values(self.memory), 1.0 - self.memory, None
+        algebra, L, fresh, size = self.objectives.algebra, self.values.value, 1.0 - self.memory, None
         if isinstance(self.rule, SlideRule):
             self.missed = self.rule.missed(algebra, L, self.missed, fresh)
             if found is not None:
-                self.average = self.average.sized(found.squared(algebra.p, self.scale), self.memory)
-            size = self.average.length(self.memory)
-        length = length_of(self.optimizer, self.scale is not None)
+                self.squared.add(found.squared(algebra.p, self.scale))
+            size = np.sqrt(self.squared.value)
+        length = step_length(self.optimizer, self.scale is not None)
         return self.rule.weights(algebra, L, Q, Pace(length, fresh, size, self.missed))
 
-    def _look_up(self) -> None:
-        """Look up the optimiser's metric now and then; it changes slowly."""
-        if self.scale is None or self.average.steps % LOOKED_UP == 0:
+    def _look_up_metric(self) -> None:
+        """Look up the optimiser's metric now and then; products in no metric or another one do not mix with it."""
+        if self.scale is None or self.values.count % METRIC_EVERY == 0:
             before = self.scale
-            self.scale = scales(self.optimizer, self.scorer.parameters, self.scorer.runs)
+            self.scale = inverse_sizes(self.optimizer, self.scorer.parameters, self.scorer.runs)
             if before is None and self.scale is not None:
-                self.average = self.average.without_products()
+                self.products.clear()
+                self.squared.clear()
 
 
 def _check_stacked(stacked: Any) -> None:

@@ -1,61 +1,21 @@
-"""Objectives of a module: the cells and the algebra of its labels and groups, without any data of its own."""
+"""Objectives of a module: the cells and the algebra of its labels and groups, for scores instead of features."""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import block_diag
 
 from ..exceptions import InputError, ProxyWarning
 from ..objectives import Algebra, Array, Gap, Groups, Loss, Notion, warn_of_proxies
 from ..objectives.notions import Surrogate
 from ..problems import LinearProblem, Setup, linear_problem
-from ..validation import as_numbers, check_instance, check_positive, refuse, refuse_masked, shape_of
-from .blocks import Block
-
-
-@dataclass(frozen=True, eq=False)
-class TorchObjectives:
-    """What a module is trained for: loss and gaps as functions of its scores on known rows.
-
-    ``laid`` are the layouts, one for each label of a sample (one in all but the multi-label case); ``n_scores`` is
-    how many scores a module has to give per sample.
-    """
-
-    algebra: Algebra
-    blocks: tuple[Block, ...]
-    n: int
-    n_scores: int
-    laid: tuple[Setup, ...] = ()
-
-    @classmethod
-    def of(cls, problem: LinearProblem) -> TorchObjectives:
-        """Take the cells of a linear problem, for any model instead of the linear one."""
-        block = Block.of(problem, slice(0, problem.K), 0)
-        return cls(problem.algebra, (block,), problem.layout.cells.n, problem.K)
-
-    @property
-    def k(self) -> int:
-        """Return the number of cells, the penalty included."""
-        return len(self.algebra.p)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Name the objectives: the loss, then every gap."""
-        return self.algebra.names
-
-    @property
-    def overlapping(self) -> bool:
-        """Tell whether a row may be in several cells: several labels per sample, or groups as probabilities."""
-        return len(self.blocks) > 1 or any(block.cell is None for block in self.blocks)
-
-
-def check_objectives(given: Any) -> TorchObjectives:
-    """Return what `objectives` laid out, and nothing else."""
-    return check_instance(given, TorchObjectives, "objectives", "what fairfront.torch.objectives returned")
+from ..validation import as_numbers, check_positive, refuse, refuse_masked, shape_of
+from .batches import Block, TorchObjectives
 
 
 def objectives(
@@ -93,9 +53,9 @@ def objectives(
     shape = shape_of(labels, "y")
     if not shape or sparse.issparse(labels):
         raise refuse("y", labels, "one label per row, or one column per label")
-    wide = len(shape) == 2 and shape[1] > 1
-    columns = [np.asarray(labels)[:, j] for j in range(shape[1])] if wide else [labels]
-    laid = tuple(
+    several = len(shape) == 2 and shape[1] > 1
+    columns = [np.asarray(labels)[:, j] for j in range(shape[1])] if several else [labels]
+    setups = tuple(
         linear_problem(
             np.zeros((len(column), 1)),
             column,
@@ -112,20 +72,25 @@ def objectives(
         )
         for column in columns
     )
-    if not wide:
-        return replace(TorchObjectives.of(laid[0].problem), laid=laid)
-    return _joined(laid)
+    return _side_by_side(setups) if several else replace(objectives_of(setups[0].problem), setups=setups)
+
+
+def objectives_of(problem: LinearProblem) -> TorchObjectives:
+    """Return the objectives of a linear problem, for any model instead of the linear one."""
+    return TorchObjectives(
+        problem.algebra, (_block(problem, slice(0, problem.K), 0),), problem.layout.cells.n, problem.K
+    )
 
 
 def on_other_rows(known: TorchObjectives, y: Any, sensitive_features: Any) -> TorchObjectives:
     """Lay out the same objectives on held-out rows, or say what these rows lack."""
     kept = ("favourable", "notion", "surrogate", "loss", "gap", "ridge", "groups")
-    recipe = {name: known.laid[0].recipe[name] for name in kept}
+    recipe = {name: known.setups[0].recipe[name] for name in kept}
     recipe["groups"] = replace(recipe["groups"], min_size=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ProxyWarning)  # it was said of the training rows
         found = objectives(y, sensitive_features=sensitive_features, **recipe)
-    classes = [[setup.task.classes for setup in each.laid] for each in (known, found)]
+    classes = [[setup.task.classes for setup in each.setups] for each in (known, found)]
     if found.names != known.names or classes[0] != classes[1]:
         raise InputError(
             f"the held-out rows have the objectives {', '.join(found.names)}, expected those of training: "
@@ -134,19 +99,44 @@ def on_other_rows(known: TorchObjectives, y: Any, sensitive_features: Any) -> To
     return found
 
 
-def _joined(laid: tuple[Setup, ...]) -> TorchObjectives:
+def _block(problem: LinearProblem, columns: slice, first: int) -> Block:
+    """Return the cells of a problem, back in the order of the data; their indices in L begin at ``first``."""
+    cells = problem.layout.cells
+    back = np.argsort(cells.order)
+    return Block(
+        columns=columns,
+        targets=problem.targets[back],
+        cell=None if cells.shares is not None else cells.of_rows,
+        shares=cells.shares,
+        weight=None if cells.row_weight is None else cells.row_weight[back],
+        measures=tuple((bound, np.where(at < 0, -1, at + first)) for bound, at in problem.measures),
+        names=_names(problem),
+    )
+
+
+def _names(problem: LinearProblem) -> tuple[str, ...]:
+    """Name every class of rows by the averages that it enters."""
+    inside: list[list[str]] = [[] for _ in range(problem.layout.cells.count)]
+    for average in problem.layout.averages:
+        for place in average.cells:
+            if average.name not in inside[place]:
+                inside[place].append(average.name)
+    return tuple(repr(" and ".join(names[:3])) if names else "'all other rows'" for names in inside)
+
+
+def _side_by_side(setups: tuple[Setup, ...]) -> TorchObjectives:
     """Put the cells of several labels side by side; the loss is the mean over labels."""
     blocks, first = [], 0
-    for place, setup in enumerate(laid):
+    for place, setup in enumerate(setups):
         if setup.problem.K != 1:
             raise InputError(
                 f"column {place} of y has {len(setup.task.classes)} values, expected yes-or-no labels when y has "
                 "several columns; give one column of class labels instead."
             )
-        blocks.append(Block.of(setup.problem, slice(place, place + 1), first))
-        first += blocks[-1].count
-    n = laid[0].problem.layout.cells.n
-    return TorchObjectives(_stacked([s.problem.algebra for s in laid]), tuple(blocks), n, len(laid), laid)
+        blocks.append(_block(setup.problem, slice(place, place + 1), first))
+        first += setup.problem.layout.k - 1
+    n = setups[0].problem.layout.cells.n
+    return TorchObjectives(_stacked([s.problem.algebra for s in setups]), tuple(blocks), n, len(setups), setups)
 
 
 def label_tag(place: int) -> str:
@@ -156,19 +146,17 @@ def label_tag(place: int) -> str:
 
 def _stacked(parts: list[Algebra]) -> Algebra:
     """Return the algebra on all labels' cells, with one penalty cell at the end."""
-    p = np.concatenate([part.p[:-1] / len(parts) for part in parts] + [parts[0].p[-1:]])
-    tags = [label_tag(place) for place in range(len(parts))]
     notions = len(parts[0].notions)
-    ids = [np.asarray(part.notion_of) + notions * place for place, part in enumerate(parts)]
+    tagged = [(label_tag(place), part) for place, part in enumerate(parts)]
     return replace(
         parts[0],
-        p=p,
+        p=np.concatenate([part.p[:-1] / len(parts) for part in parts] + [parts[0].p[-1:]]),
         B=_diagonal([part.B for part in parts]),
         b=np.concatenate([part.b for part in parts]),
         two_sided=np.concatenate([part.two_sided for part in parts]),
-        names=("loss", *(tag + name for tag, part in zip(tags, parts, strict=True) for name in part.names[1:])),
-        notions=tuple(tag + name for tag, part in zip(tags, parts, strict=True) for name in part.notions),
-        notion_of=np.concatenate(ids).astype(np.intp),
+        names=("loss", *(tag + name for tag, part in tagged for name in part.names[1:])),
+        notions=tuple(tag + name for tag, part in tagged for name in part.notions),
+        notion_of=np.concatenate([np.asarray(part.notion_of) + notions * place for place, part in enumerate(parts)]),
         means=None,
         signs=None,
         mean_names=(),
@@ -177,11 +165,5 @@ def _stacked(parts: list[Algebra]) -> Algebra:
 
 def _diagonal(parts: list[Array]) -> Array:
     """Return matrices (q, k) along the diagonal; their last columns, the penalty, share one."""
-    rows, columns = sum(len(B) for B in parts), sum(B.shape[1] - 1 for B in parts) + 1
-    joined = np.zeros((rows, columns))
-    row = column = 0
-    for B in parts:
-        joined[row : row + len(B), column : column + B.shape[1] - 1] = B[:, :-1]
-        joined[row : row + len(B), -1] = B[:, -1]
-        row, column = row + len(B), column + B.shape[1] - 1
-    return joined
+    penalty = np.concatenate([B[:, -1:] for B in parts])
+    return np.hstack([block_diag(*(B[:, :-1] for B in parts)), penalty])

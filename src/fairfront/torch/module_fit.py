@@ -1,0 +1,276 @@
+"""fit: train one module to one point of the frontier, in epochs of mini-batches, with held-out rows and early stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ..exceptions import InputError
+from ..objectives import Array
+from ..progress import Progress, progress_bar
+from ..validation import check_callable, check_count, check_flag, check_positive, check_progress, check_share
+from .backend import MakeOptimizer, Module, Optimizer, copied, moved, torch, trainable
+from .batches import CellSampler, TorchObjectives
+from .forward import CHUNK, inputs_of, module_scores, parts_of, take
+from .gradients import CellReader
+from .module_objectives import objectives, on_other_rows
+from .problem import TorchProblem
+from .resumption import Checkpointer, TrainingState, restore, weights_of
+from .rules import Rule
+from .step import FairStep
+
+OnEpoch = Callable[[int, FairStep], None]
+
+
+@dataclass(frozen=True)
+class Training:
+    """How long and in which portions a module is trained.
+
+    Parameters
+    ----------
+    epochs : int
+    batch_size : int, optional
+        By default a tenth of the rows, at least 256 and at most 4096 of them.
+    lr : float
+        Learning rate of the default optimiser, Adam.
+    memory : float
+        Weight of the past in the moving averages of a `FairStep`.
+    two_batches : bool
+        Draw a second, independent batch for every step: twice the work, and Gram matrices free of the noise's variance.
+    patience : int, optional
+        Stop when held-out rows have not improved for so many epochs, and go back to the best epoch.
+    seed : int
+        Seed of batches and of what the module draws itself, such as dropout.
+    """
+
+    epochs: int = 20
+    batch_size: int | None = None
+    lr: float = 1e-3
+    memory: float = 0.9
+    two_batches: bool = False
+    patience: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_count(self.epochs, "epochs", least=0)
+        if self.batch_size is not None:
+            check_count(self.batch_size, "batch_size")
+        check_positive(self.lr, "lr")
+        check_share(self.memory, "memory", zero=True)
+        check_flag(self.two_batches, "two_batches")
+        check_count(self.seed, "seed", least=0)
+        if self.patience is not None:
+            check_count(self.patience, "patience")
+
+
+@dataclass(frozen=True, eq=False)
+class FitResult:
+    """A trained module and how it got there.
+
+    module                 the module that was given, trained and in ``eval()``
+    objectives (m,)        loss and phi of every gap on the training rows; ``names`` names them
+    gaps (m - 1,)          signed gaps on the training rows, of losses or smooth rates as the surrogate says
+    history (epochs, m)    objectives after every epoch: of held-out rows if there are any, else averages of batches
+    stopped_early          whether held-out rows ended it
+    """
+
+    module: Module
+    objectives: Array
+    gaps: Array
+    names: tuple[str, ...]
+    history: Array
+    stopped_early: bool
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Rows that are not trained on."""
+
+    inputs: Any
+    objectives: TorchObjectives
+
+
+def fit(
+    module: Module,
+    X: Any,
+    y: Any,
+    *,
+    sensitive_features: Any,
+    max_gap: float | None = None,
+    preference: Any = None,
+    rule: Rule | None = None,
+    training: Training | None = None,
+    optimizer: MakeOptimizer | None = None,
+    scheduler: Callable[[Optimizer], Any] | None = None,
+    validation: tuple[Any, Any, Any] | None = None,
+    checkpoint: Any = None,
+    device: Any = None,
+    progress: bool | Literal["auto"] = "auto",
+    on_epoch: OnEpoch | None = None,
+    **settings: Any,
+) -> FitResult:
+    """Train a module, in place, to a cap on every gap, a preference, or PDO's common descent.
+
+    Parameters
+    ----------
+    module : nn.Module
+        Gives one score per row (two classes, regression), or one per class or label.
+    X : tensor, array, or tuple of them
+    y, sensitive_features, **settings
+        Labels, groups, and notion, surrogate, loss, gap and so on, as in `objectives`.
+    max_gap, preference, rule
+        Where to go, as in `FairStep`; at most one.
+    training : Training
+        Epochs, batches, patience and seed.
+    optimizer : function of the parameters, optional
+        Such as ``lambda p: torch.optim.SGD(p, lr=0.1)``; Adam by default.
+    scheduler : function of the optimiser, optional
+        Its ``step()`` is called after every epoch.
+    validation : (X, y, sensitive_features), optional
+        Held-out rows, for ``history`` and early stop; the weights are those of their best epoch.
+    checkpoint : path, optional
+        A file written after every epoch; training that finds it goes on from there, to the same result.
+    device : optional
+        Where to train; by default where the module is.
+    progress : bool or "auto"
+        Whether to show a bar; "auto" where standard error is a terminal.
+    on_epoch : function of (epoch, step), optional
+        Called after every epoch.
+    """
+    check_progress(progress)
+    for name, function in (("on_epoch", on_epoch), ("scheduler", scheduler)):
+        if function is not None:
+            check_callable(function, name, "a function")
+    config = check_training(training, "training")
+    given = objectives(y, sensitive_features=sensitive_features, **settings)
+    inputs = _tried_inputs(moved(module, device), X, given)
+    held = None if validation is None else _held_out(module, given, validation)
+    if config.patience is not None and held is None:
+        raise InputError("patience needs held-out rows to watch, found none; give validation=(X, y, groups).")
+    chosen = optimizer_maker(optimizer, config)(list(trainable(module).values()))
+    step = FairStep(module, chosen, given, max_gap=max_gap, preference=preference, rule=rule, memory=config.memory)
+    plan = _scheduler(scheduler, chosen)
+    with torch.random.fork_rng(devices=[]), progress_bar(progress, "training", config.epochs) as bar:
+        torch.manual_seed(config.seed)
+        module.train()
+        done = train(step, inputs, config, scheduler=plan, held=held, checkpoint=checkpoint, bar=bar, on_epoch=on_epoch)
+    module.eval()
+    problem = TorchProblem(module, inputs, given)
+    L = problem.values(problem.start)
+    h, z = given.algebra.objectives(L)[0], given.algebra.gaps(L)[0]
+    return FitResult(module, h, z, given.names, np.array(done.history), done.epoch < config.epochs)
+
+
+def train(
+    step: FairStep,
+    inputs: Any,
+    config: Training,
+    *,
+    scheduler: Any = None,
+    held: HeldOut | None = None,
+    checkpoint: Any = None,
+    bar: Progress | None = None,
+    on_epoch: OnEpoch | None = None,
+) -> TrainingState:
+    """Train one module or a stack until the epochs are done or held-out rows stop improving."""
+    saved = Checkpointer.of(checkpoint, step, inputs, config, scheduler, held)
+    state = saved.resumed()
+    sampler = CellSampler(step.objectives, config.batch_size, seed=config.seed)
+    while state.epoch < config.epochs and (config.patience is None or state.waited < config.patience):
+        others = sampler.batches(state.epoch, stream=1)
+        for rows in sampler.batches(state.epoch):
+            more = next(others) if config.two_batches else None
+            step(take(inputs, rows), rows, None if more is None else (take(inputs, more), more))
+        if scheduler is not None:
+            scheduler.step()
+        state.epoch += 1
+        _note(step, state, held)
+        saved.save(state)
+        if bar is not None:
+            bar.update(state.epoch, f"epoch {state.epoch}")
+        if on_epoch is not None:
+            on_epoch(state.epoch, step)
+    if state.kept is not None:
+        restore(step, state.kept)
+    return state
+
+
+def _note(step: FairStep, state: TrainingState, held: HeldOut | None) -> None:
+    """Add the epoch's figures, and keep the weights if held-out rows say that they are the best so far."""
+    algebra = step.objectives.algebra if held is None else held.objectives.algebra
+    L = step.values.value if held is None else _held_out_cells(step, held)
+    state.history.append([float(value) for value in algebra.objectives(L)[0]])
+    if held is None:
+        return
+    merit = float(step.rule.merit(algebra, L).mean())
+    state.waited += 1
+    if merit < state.best:
+        state.best, state.waited = merit, 0
+        state.kept = [value.detach().clone() for value in weights_of(step)]
+
+
+def _held_out_cells(step: FairStep, held: HeldOut) -> Array:
+    """Return the cell values (R, k) of held-out rows, with the module as it predicts."""
+    mode = step.module.training
+    step.module.eval()
+    reader, rows = CellReader(step.scorer, held.objectives), np.arange(held.objectives.n)
+    found = reader.read(held.inputs, rows, chunk=CHUNK, gradients=False)
+    step.module.train(mode)
+    return found.L
+
+
+def check_training(given: Any, name: str) -> Training:
+    """Return how to train, or say that something else was given."""
+    if given is not None and not isinstance(given, Training):
+        raise InputError(f"{name} is a {type(given).__name__}, expected a fairfront.torch.Training.")
+    return given or Training()
+
+
+def optimizer_maker(given: Any, config: Training) -> MakeOptimizer:
+    """Return the function that makes the optimiser, Adam's without one."""
+    if given is not None and not callable(given):
+        raise InputError(
+            f"optimizer is a {type(given).__name__}, expected a function of the parameters that makes one, such as "
+            "lambda p: torch.optim.SGD(p, lr=0.1)."
+        )
+    return given or (lambda parameters: torch.optim.Adam(parameters, lr=config.lr))
+
+
+def _scheduler(given: Any, optimizer: Optimizer) -> Any:
+    plan = None if given is None else given(optimizer)
+    if isinstance(plan, torch.optim.lr_scheduler.ReduceLROnPlateau):
+        raise InputError("ReduceLROnPlateau needs a figure in every step, expected a scheduler that needs none.")
+    if plan is not None and not hasattr(plan, "step"):
+        raise InputError(f"scheduler makes a {type(plan).__name__}, expected one with step(), of torch.optim.")
+    return plan
+
+
+def _tried_inputs(module: Module, X: Any, given: TorchObjectives) -> Any:
+    """Return X as the module takes it, after two rows went through a copy: what it cannot do is told before training.
+
+    Modules that keep what forward computed can be copied only before it ran, so the copy is copied again.
+    """
+    trainable(module)
+    inputs = inputs_of(module, X, given.n)
+    trial, two = copied(module).eval(), take(inputs, slice(0, 2))
+    try:
+        module_scores(trial, two, given.n_scores)
+        trial(*parts_of(two))
+    except (RuntimeError, TypeError, IndexError) as error:
+        raise InputError(
+            f"{type(module).__name__} cannot take X ({error}); expected inputs as its forward wants them, numbers as "
+            f"floats of {next(module.parameters()).dtype}."
+        ) from error
+    copied(trial)
+    return inputs
+
+
+def _held_out(module: Module, given: TorchObjectives, validation: tuple[Any, Any, Any]) -> HeldOut:
+    if not isinstance(validation, (tuple, list)) or len(validation) != 3:
+        raise InputError("validation is something else, expected a tuple (X, y, sensitive_features).")
+    X, y, groups = validation
+    known = on_other_rows(given, y, groups)
+    return HeldOut(_tried_inputs(module, X, known), known)
