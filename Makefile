@@ -13,7 +13,8 @@ HOSTILE ?=
 
 # What fairfront computes with is also tested as users run it: one process, no setting of threads.
 BARE := env -u OMP_NUM_THREADS -u OPENBLAS_NUM_THREADS -u MKL_NUM_THREADS -u FAIRFRONT_THREADS
-COMPUTES := threads linear_problem newton newton_edges pdo pb_pdo minimize tracing checkpoints_kills
+COMPUTES := core/test_threads.py problems/test_linear_problem.py frontier/test_tracing.py \
+  $(foreach each,newton newton_edges pdo pb_pdo minimize checkpoints_kills,solvers/test_$(each).py)
 
 .PHONY: demo test lint types unit bare fuzz properties hostile bench paper clean
 
@@ -33,7 +34,7 @@ unit: $(VENV)/test.stamp $(VENV)/browser.stamp
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) -q
 
 bare: $(VENV)/test.stamp
-	$(BARE) $(BIN)/pytest -q $(COMPUTES:%=tests/test_%.py)
+	$(BARE) $(BIN)/pytest -q $(addprefix tests/,$(COMPUTES))
 
 fuzz: properties hostile
 

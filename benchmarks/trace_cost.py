@@ -37,9 +37,9 @@ print(json.dumps(inside(*sys.argv[1:4], sys.argv[4:])))
 
 def write_file(name: str, folder: Path) -> Path:
     """Write the rows of a case as CSV."""
-    sys.path.insert(0, str(ROOT / "tests"))
+    sys.path.insert(0, str(ROOT))
     from fairfront.datasets.csv_file import csv_path
-    from trial_for_tests import census, students, write_csv
+    from tests.support.trial import census, students, write_csv
 
     if name == "loans":
         return Path(csv_path("loans"))

@@ -12,7 +12,7 @@ from . import counting
 from .tally import Tally
 
 TESTS = Path(__file__).resolve().parents[2] / "tests"
-WALKERS = {"bad calls of functions": "test_bad_calls.py", "bad calls of commands": "test_bad_commands.py"}
+WALKERS = {"bad calls of functions": "core/test_bad_calls.py", "bad calls of commands": "cli/test_bad_commands.py"}
 
 WALK = "import sys, pytest; sys.exit(pytest.main(sys.argv[1:]))"
 """Not ``python -m pytest``: commands name themselves as they were started."""

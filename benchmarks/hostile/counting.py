@@ -22,7 +22,7 @@ def counted(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def pytest_collection_finish(session: Any) -> None:
     """Count from now on."""
-    helpers = [module for name, module in sys.modules.items() if name.endswith("_for_tests")]
+    helpers = [module for name, module in sys.modules.items() if name.startswith("tests.support.")]
     for module in (*{item.module for item in session.items}, *helpers):
         if "faults" in vars(module):
             module.faults = counted(module.faults)

@@ -1,6 +1,6 @@
 """Names of notions and losses, without what they stand for: a command lists them in its help and imports no room.
 
-``tests/test_startup.py`` holds them equal to the registries in `objectives`.
+``tests/core/test_startup.py`` holds them equal to the registries in `objectives`.
 """
 
 NOTIONS = (

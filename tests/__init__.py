@@ -1,0 +1,1 @@
+"""Tests, in folders by room; what several of them use is in `support`."""

@@ -1,0 +1,187 @@
+"""The paper's experiments: choosing, judging, resuming and known points."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.adult import folder
+from benchmarks.paper import convergence, example, frontiers, table1
+from benchmarks.paper.__main__ import EXPERIMENTS
+from benchmarks.paper.choosing import least_error, least_gap
+from benchmarks.paper.data import Part, Spec, parts
+from benchmarks.paper.experiment import Experiment, Store, Task, rounded, run_all
+from benchmarks.paper.frontier_task import thinned
+from benchmarks.paper.methods import METHODS, Candidates, weights_of
+from benchmarks.paper.named_tasks import hole
+from benchmarks.paper.rates import deo, error, rates
+
+RNG = np.random.default_rng(0)
+
+
+class TestChoosing:
+    def test_least_gap_keeps_enough_accuracy(self) -> None:
+        error_, gap = np.array([0.20, 0.21, 0.30]), np.array([0.10, -0.03, 0.0])
+        assert least_gap(error_, gap, plain_error=0.20) == 1
+
+    def test_least_gap_falls_back_to_the_most_accurate(self) -> None:
+        assert least_gap(np.array([0.5, 0.4]), np.array([0.0, 0.3]), plain_error=0.1) == 1
+
+    def test_least_error_within_the_cap_or_at_the_smallest_gap(self) -> None:
+        error_, gap = np.array([0.20, 0.21, 0.22]), np.array([0.10, -0.03, 0.01])
+        assert least_error(error_, gap, 0.05) == 1
+        assert least_error(error_, gap, 0.001) == 2
+
+
+class TestRates:
+    part = Part(RNG.normal(size=(300, 3)), RNG.random(300) < 0.4, RNG.integers(0, 3, 300))
+    W = RNG.normal(size=(5, 4))
+
+    def test_rates_are_plain_shares(self) -> None:
+        found = rates(self.W, self.part, 3, chunk=2)
+        for w, figures in zip(self.W, found, strict=True):
+            decided = self.part.X @ w[:-1] + w[-1] > 0
+            for g in range(4):
+                rows = np.ones(300, dtype=bool) if g == 3 else self.part.codes == g
+                y, d = self.part.y[rows], decided[rows]
+                np.testing.assert_allclose(figures[:, g], [(d == y).mean(), d[y].mean(), d[~y].mean()])
+        np.testing.assert_allclose(error(found), 1.0 - found[:, 0, 3])
+
+    def test_deo_is_signed_for_two_groups_and_a_range_for_more(self) -> None:
+        found = np.zeros((1, 3, 4))
+        found[0, 1] = [0.2, 0.9, 0.5, 0.0]
+        assert deo(found)[0] == pytest.approx(0.7)
+        assert deo(found, np.array([True, False, True]))[0] == pytest.approx(0.3)
+        assert deo(found[:, :, [0, 1, 3]])[0] == pytest.approx(-0.7)
+
+    def test_mixtures_mix_rates(self) -> None:
+        found = rates(self.W, self.part, 3)
+        mixed = Candidates(self.W, np.array([[0.5, 0.5, 0, 0, 0]])).mix(found)
+        np.testing.assert_allclose(mixed[0], found[:2].mean(axis=0))
+
+    def test_a_model_without_coefficients_is_constant(self) -> None:
+        class Same:
+            def predict(self, X: np.ndarray) -> np.ndarray:
+                return np.ones(len(X))
+
+        np.testing.assert_array_equal(weights_of(Same(), 2), [0.0, 0.0, 1.0])
+
+
+def double(x: float) -> dict[str, Any]:
+    return {"twice": np.float64(2 * x), "list": np.array([1, 2])}
+
+
+class TestStore:
+    def test_a_broken_run_resumes(self, tmp_path: Path) -> None:
+        tasks = {f"t{x}": Task(double, {"x": x}) for x in range(3)}
+        store, said = Store(tmp_path / "a.json"), []
+        run_all({"t0": tasks["t0"]}, store, 1, said.append)
+        run_all(tasks, Store(tmp_path / "a.json"), 1, said.append)
+        assert said[0].startswith("0 of 1")
+        assert [line.split(":")[0] for line in said[2:]] == ["1 of 3 done", "2 of 3 done", "3 of 3 done"]
+        kept = Store(tmp_path / "a.json")
+        assert kept.results(tasks)["t2"] == {"twice": 4.0, "list": [1, 2]}
+        assert kept.seconds(tasks) >= 0.0
+
+    def test_other_arguments_are_another_task(self, tmp_path: Path) -> None:
+        store = Store(tmp_path / "a.json", "a machine")
+        store.put("t", Task(double, {"x": 1}), {"twice": 2}, 0.1)
+        assert not store.has("t", Task(double, {"x": 2}))
+        assert Store(tmp_path / "a.json", "another").made_on == "a machine"
+
+    def test_numbers_are_rounded(self) -> None:
+        assert rounded({"a": [1 / 3, np.float64(2 / 3)], "b": (1,)}) == {"a": [0.3333333, 0.6666667], "b": [1]}
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.name)
+def test_tasks_can_be_kept_and_the_quick_ones_are_other_tasks(experiment: Experiment) -> None:
+    quick, full = experiment.tasks(True), experiment.tasks(False)
+    assert quick
+    assert len(full) >= len(quick)
+    marks = [task.mark for task in (*quick.values(), *full.values())]
+    assert json.loads(marks[0])
+    assert len({task.mark for task in full.values()}) == len(full)
+    if experiment is not convergence.EXPERIMENT:
+        assert not set(marks[: len(quick)]) & {task.mark for task in full.values()}
+
+
+class TestExample:
+    def test_gradients(self) -> None:
+        w, step = RNG.normal(size=example.D), 1e-6
+        for k in range(3):
+            shift = step * np.eye(example.D)[k]
+            slope = (example.example(w + shift)[0] - example.example(w - shift)[0]) / (2 * step)
+            np.testing.assert_allclose(example.example(w)[1][:, k], slope, atol=1e-8)
+
+    def test_front_is_the_line_between_the_minima(self) -> None:
+        h, J = example.example(0.3 * example.NU)
+        np.testing.assert_allclose(h, example.on_front(0.3))
+        unit = J / np.linalg.norm(J, axis=1, keepdims=True)
+        np.testing.assert_allclose(unit[0], -unit[1], atol=1e-12)
+
+    def test_desired_point_is_on_its_line(self) -> None:
+        h = example.example(example.desired())[0] * example.PI
+        assert h[0] == pytest.approx(h[1], abs=1e-10)
+
+    def test_default_reaches_it(self) -> None:
+        for start in ("case I", "case II"):
+            assert example.trajectory("PB-PDO (fairfront)", start, 0, 0.05)["to_aim"] < 1e-6
+
+
+@pytest.mark.parametrize("run", [convergence.convex, convergence.non_convex])
+def test_rates_of_convergence_are_within_their_bounds(run: Any) -> None:
+    found = run(T=60)
+    for name in set(found) - {"steps", "bound"}:
+        assert (np.array(found[name]) <= found["bound"]).all()
+
+
+def test_inner_level_falls_at_its_rate() -> None:
+    found = convergence.inner(K=15)
+    assert (np.array(found["squared distance"]) <= np.array(found["bound"]) * (1 + 1e-9)).all()
+
+
+def test_dominated_counts_points_that_are_no_better_anywhere() -> None:
+    theirs, ours = np.array([[1.0, 1.0], [0.0, 2.0], [3.0, 0.0]]), np.array([[0.5, 1.0], [0.0, 2.0]])
+    assert frontiers.dominated(theirs, ours) == pytest.approx(1 / 3)
+    assert frontiers.dominated(ours, theirs) == 0.0
+    assert np.isnan(frontiers.dominated(np.empty((0, 2)), ours))
+
+
+def test_hole_and_thinning() -> None:
+    assert hole(np.array([0.1, 0.4])) == pytest.approx(0.6)
+    assert hole(np.empty(0)) == 1.0
+    points = np.column_stack([np.arange(10.0)[::-1], np.arange(10.0)])
+    np.testing.assert_array_equal(thinned(points, 4)[:, 0], [0, 3, 6, 9])
+
+
+@pytest.mark.skipif(not folder().exists(), reason="the folder of raw data is not there (FAIRFRONT_DATA)")
+class TestData:
+    @pytest.mark.parametrize(("encoding", "width"), [("paper", 13), ("one_hot", 97)])
+    def test_adult_is_the_papers_split(self, encoding: str, width: int) -> None:
+        made = parts(Spec("adult", "sex", encoding), 0)
+        assert made.levels == ("Female", "Male")
+        assert made.fit.X.shape[1] == width
+        assert len(made.fit.y) + len(made.validation.y) == 32_561
+        assert int((made.test.y & (made.test.codes == 0)).sum()) == 473
+
+    def test_compas_targets_have_the_counts_of_both_labels(self) -> None:
+        for name, expected in (("compas", 2795), ("compas_charge", 1838)):
+            made = parts(Spec(name, "race"), 1)
+            assert sum(int(p.y.sum()) for p in (made.fit, made.validation, made.test)) == expected
+            assert made.levels[-1] == "Caucasian"
+
+    def test_random_splits_differ_and_are_scaled_on_training_rows(self) -> None:
+        first, second = (parts(Spec("adult", "sex", "paper", "random"), seed) for seed in (0, 1))
+        assert not np.array_equal(first.test.y, second.test.y)
+        train = np.vstack([first.fit.X, first.validation.X])
+        np.testing.assert_allclose(train.mean(axis=0), 0.0, atol=1e-9)
+        assert abs(first.test.X.mean(axis=0)).max() > 1e-6
+
+
+def test_every_method_is_a_row_of_the_table() -> None:
+    tasks = table1.EXPERIMENT.tasks(False)
+    assert {tuple(task.arguments["methods"]) for task in tasks.values()} == {tuple(METHODS)}

@@ -1,0 +1,141 @@
+"""The pages of the paper's experiments, drawn from made-up results, and those in the documentation."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_1samp
+
+from benchmarks.paper import bars, frontiers, named_methods, race, splits, table1
+from benchmarks.paper.__main__ import EXPERIMENTS
+from benchmarks.paper.data import Spec
+from benchmarks.paper.experiment import Experiment
+from benchmarks.paper.pages import write_index, write_page
+from benchmarks.paper.trial import CAPS
+from tests.support.places import ROOT
+
+
+def made_up(spec: Spec, levels: list[str], methods: tuple[str, ...], seed: int) -> dict[str, Any]:
+    """Return what a trial returns, with random figures."""
+    rng, g = np.random.default_rng(seed), len(levels)
+    judged = {}
+    for name in methods:
+        chosen = rng.uniform(0.2, 0.8, size=(3, g + 1))
+        at = {f"{cap:g}": {"error": float(rng.uniform(0.1, 0.3)), "deo": float(rng.normal(scale=0.1))} for cap in CAPS}
+        judged[name] = {
+            "seconds": 1.0,
+            "candidates": 3,
+            "chosen": chosen.tolist(),
+            "deo": float(chosen[1, 0] - chosen[1, 1]),
+            "deo_large": 0.1,
+            "validation_deo": 0.0,
+            "best_on_test": {"accuracy": 0.8, "deo": -0.01},
+            "at_gap": at,
+        }
+    return {
+        "spec": asdict(spec),
+        "levels": levels,
+        "rows": [100, 50, 40],
+        "positives": [30] * g,
+        "negatives": [50] * g,
+        "large": [True] * g,
+        "methods": judged,
+    }
+
+
+def results_of(experiment: Experiment) -> dict[str, Any]:
+    """Return made-up results of all full tasks of an experiment whose tasks are trials."""
+    found = {}
+    for key, task in experiment.tasks(False).items():
+        spec = Spec(**task.arguments["spec"])
+        levels = list("abcde") if spec.attribute == "race" and spec.data == "adult" else ["a", "b"]
+        found[key] = made_up(spec, levels, tuple(task.arguments["methods"]), task.arguments["seed"])
+    return found
+
+
+@pytest.mark.parametrize("part", [bars, race, table1, splits], ids=lambda p: p.EXPERIMENT.name)
+def test_pages_of_trials_are_drawn(part: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bars, "PANELS", {"two-year": (("adult", "sex"),)})
+    for module in (bars, race):
+        monkeypatch.setattr(module, "ENCODINGS", {"paper": "the paper's encoding"})
+    results = results_of(part.EXPERIMENT)
+    body = part.EXPERIMENT.page(results, tmp_path)
+    write_page(part.EXPERIMENT, body, 60.0, "a machine", tmp_path)
+    text = (tmp_path / f"{part.EXPERIMENT.name}.md").read_text()
+    assert "| Newton (fairfront) |" in text
+    check_page(tmp_path / f"{part.EXPERIMENT.name}.md")
+
+
+def test_table_has_the_mean_of_its_splits(tmp_path: Path) -> None:
+    results = results_of(table1.EXPERIMENT)
+    trials = bars.gather(results, "adult", "sex", "paper")
+    mean = np.mean([t["methods"]["Normal"]["chosen"][0][-1] for t in trials])
+    body = table1.EXPERIMENT.page(results, tmp_path)
+    line = next(line for line in body.splitlines() if line.startswith("| Normal | .8123 / .2615 |"))
+    assert f"{mean:.4f} ±" in line
+
+
+def test_paired_intervals_are_students() -> None:
+    results = results_of(splits.EXPERIMENT)
+    cap = f"{CAPS[0]:g}"
+    mean, half = splits.paired(results, cap, "Normal")
+    given = [
+        t["methods"][splits.OURS]["at_gap"][cap]["error"] - t["methods"]["Normal"]["at_gap"][cap]["error"]
+        for t in results.values()
+    ]
+    between = ttest_1samp(given, 0.0).confidence_interval(0.95)
+    np.testing.assert_allclose([mean - half, mean + half], between, atol=1e-12)
+
+
+def test_page_of_frontiers_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frontiers, "LOSSES", {"hinge": "linear SVM"})
+    monkeypatch.setattr(frontiers, "SETTINGS", (("adult", "sex"),))
+    points = [[0.1 * i, 0.5 - 0.1 * i] for i in range(5)]
+    cost = {"kept": 5, "models": 9, "seconds": 1.0, "eta": 0.1, "excess": None}
+    front = {"loss": points, "train": points, "test": points, **cost}
+    names = ("Newton (fairfront)", "PB-PDO (fairfront)", *frontiers.PRINTED, frontiers.GRID)
+    results = {key: {"fronts": dict.fromkeys(names, front)} for key in frontiers.EXPERIMENT.tasks(False)}
+    body = frontiers.EXPERIMENT.page(results, tmp_path)
+    assert "0% / 0%" in body
+    assert (tmp_path / "frontiers-hinge.png").stat().st_size < 150_000
+
+
+def test_page_of_named_methods_is_drawn(tmp_path: Path) -> None:
+    cost = {"eta": None, "evaluations": 3, "seconds": 0.1}
+    answer = {"h": [[0.2, 0.3]], "off": [0.01], "near": 1, "hole": 0.5, **cost}
+    methods = dict.fromkeys(("weighted sum (L-BFGS)", "EPO"), answer)
+    front = {"title": "A", "methods": methods, "front": [[0, 1], [1, 0]], "near": 0.01, "measure": "m"}
+    point = {"aim": "x", "losses": [0.1, 0.2], "regret": 0.1, "accuracy": 0.8, "deo": 0.0}
+    minimax = {"title": "B", "levels": ["a", "b"], "methods": {"ALMO": point}, "deo_words": "DEO"}
+    body = named_methods.EXPERIMENT.page({"example": front, "minimax adult sex": minimax}, tmp_path)
+    assert "| ALMO | x | 0.2000 |" in body
+    assert (tmp_path / "named-methods.png").exists()
+
+
+def test_index_names_every_page(tmp_path: Path) -> None:
+    write_index([(experiment, 60.0, 3) for experiment in EXPERIMENTS], tmp_path)
+    text = (tmp_path / "README.md").read_text()
+    assert all(f"({experiment.name}.md)" in text for experiment in EXPERIMENTS)
+
+
+def check_page(path: Path) -> None:
+    """Check that figures exist and are small, and that no path of a machine is in the text."""
+    text = path.read_text()
+    for line in text.splitlines():
+        if line.startswith("!["):
+            size = (path.parent / line.split("](")[1].rstrip(")")).stat().st_size
+            assert 0 < size <= 150_000
+    assert not re.search(r"/home/|/work/|/tmp/|\bnan\b", text)
+
+
+PAGES = sorted((ROOT / "docs" / "paper").glob("*.md"))
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.stem)
+def test_pages_in_the_documentation(path: Path) -> None:
+    check_page(path)

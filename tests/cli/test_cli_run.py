@@ -1,0 +1,318 @@
+"""From a file to a decision, with the commands a user types."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fairfront as ff
+from fairfront.runs.options import plain_id
+from tests.support.cli import command as fairfront
+from tests.support.waiting import PATIENCE, until
+
+RUN = [sys.executable, "-c", "from fairfront.cli import main; main()"]
+SECRET = "Zanzibar-7f3a"
+
+
+def write_loans(path: Path, n: int = 6000, seed: int = 0) -> Path:
+    """Write synthetic loans as a bank's file: unique ids, a rare town with a planted name, a weight."""
+    data = ff.datasets.load_loans(n=n, seed=seed)
+    names = [*data.features, "applied", "sex", "group"]
+    rng = np.random.default_rng(seed)
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["applicant", *names, "outcome", "w"])
+        for i in range(n):
+            row = ["" if (v := data.columns[name][i]) is None else v for name in names]
+            if i in (3, 77, 1200):
+                row[5] = SECRET
+            if i % 50 == 0:
+                row[1] = "NA"
+            weight = round(float(rng.uniform(0.5, 2)), 3)
+            writer.writerow([f"{SECRET}-{i:06d}", *row, data.columns["outcome"][i], weight])
+    return path
+
+
+@pytest.fixture(scope="module")
+def loans(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_loans(tmp_path_factory.mktemp("data") / "loans.csv")
+
+
+CLASSES = ("--target", "outcome", "--groups", "group", "--favourable")
+TRACE = ("--target", "outcome", "--favourable", "repaid", "--groups", "group:ref=A", "--drop", "applied", "--drop", "w")
+
+
+@pytest.fixture(scope="module")
+def traced(loans: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = tmp_path_factory.mktemp("runs") / "run"
+    done = fairfront("trace", loans, *TRACE, "--drop", "applicant", "--stability", 4, "-o", run)
+    assert done.returncode == 0, done.stderr
+    for words in ("options out of", "plain", "suggested", "Next:", "fairfront select", "Among people whose label"):
+        assert words in done.stdout, done.stdout
+    return run
+
+
+@pytest.fixture(scope="module")
+def chosen(traced: Path) -> Path:
+    model = traced.parent / "model"
+    rule = ("--least-gap", "tpr", "--within", "error:0.01")
+    done = fairfront("select", traced, *rule, "--by", "A. Smith", "--reason", "pilot", "--onnx", "-o", model)
+    assert done.returncode == 0, done.stderr
+    return model
+
+
+def test_an_identifier_is_noticed(loans: Path, tmp_path: Path) -> None:
+    done = fairfront("trace", loans, *TRACE, "-o", tmp_path / "run")
+    said = done.stdout + done.stderr
+    assert "applicant" in said
+    if done.returncode == 0:
+        assert "applicant" not in json.loads((tmp_path / "run" / "manifest.json").read_text())["features"]
+
+
+def test_show(traced: Path) -> None:
+    done = fairfront("show", traced)
+    assert done.returncode == 0, done.stderr
+    for words in ("P plain", "Rates per group", "tpr_gap"):
+        assert words in done.stdout
+    found = json.loads(fairfront("show", traced, "--json").stdout)
+    assert found["sensitive"]["features"] == "no"
+    assert 2 <= len(found["options"]) <= 8
+    assert {found["plain"], found["suggested"]} <= {each["id"] for each in found["options"]}
+
+
+def test_the_page_of_a_run(traced: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    done = fairfront("report", traced, "-o", page)
+    assert done.returncode == 0, done.stderr
+    text = page.read_text()
+    assert f"fairfront select {traced}" in text
+    assert "Content-Security-Policy" in text
+    assert SECRET not in text
+    again = fairfront("report", traced, "-o", page)
+    assert again.returncode == 2
+    assert "--overwrite" in again.stderr
+
+
+def test_the_card_tells_what_a_reader_needs(chosen: Path) -> None:
+    card = (chosen / "card.md").read_text()
+    for words in (
+        "# Model card",
+        "## Data and their limits",
+        "## Groups",
+        "## Alternatives considered",
+        "## On test",
+        "## Calibration on test",
+        "## Stability",
+        "## Where the sensitive attribute was used",
+        "## Limits",
+        "A. Smith",
+        "pilot",
+        "opened for the first time",
+        "no legal conclusion",
+    ):
+        assert words in card, words
+    for words in ("complies", "unbiased", "nan"):
+        assert words not in card.lower().split(), words
+    record = json.loads((chosen / "decision.json").read_text())
+    assert record["by"] == "A. Smith"
+    assert record["candidates"]
+    assert record["rule"]["least"] == "tpr_gap"
+
+
+def test_the_second_look_at_test_is_counted(traced: Path, chosen: Path, tmp_path: Path) -> None:
+    assert fairfront("select", traced, "--id", 0, "-o", tmp_path / "model").returncode == 0
+    assert "has been opened 2 times" in (tmp_path / "model" / "card.md").read_text()
+
+
+def test_predictions_equal_those_of_python_and_need_no_group(loans: Path, chosen: Path, tmp_path: Path) -> None:
+    with loans.open() as stream:
+        rows = list(csv.DictReader(stream))[:300]
+    new = tmp_path / "new.csv"
+    hidden = ("group", "sex", "outcome", "w", "applied")
+    with new.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, [name for name in rows[0] if name not in hidden])
+        writer.writeheader()
+        writer.writerows([{k: v for k, v in row.items() if k not in hidden} for row in rows])
+    done = fairfront("predict", chosen, new, "--keep", "applicant", "-o", tmp_path / "out.csv")
+    if done.returncode:  # sex is a feature here: it is no group column of this run
+        assert "sex" in done.stderr
+        hidden = ("group", "outcome", "w", "applied")
+        with new.open("w", newline="") as stream:
+            writer = csv.DictWriter(stream, [name for name in rows[0] if name not in hidden])
+            writer.writeheader()
+            writer.writerows([{k: v for k, v in row.items() if k not in hidden} for row in rows])
+        done = fairfront("predict", chosen, new, "--keep", "applicant", "-o", tmp_path / "out.csv")
+    assert done.returncode == 0, done.stderr
+    with (tmp_path / "out.csv").open() as stream:
+        written = list(csv.DictReader(stream))
+    model = ff.load(chosen)
+    assert [row["prediction"] for row in written] == model.predict(new).tolist()
+    probability = [float(row["probability_repaid"]) for row in written]
+    np.testing.assert_array_equal(probability, model.predict_proba(new)[:, 1])
+    assert [row["applicant"] for row in written] == [row["applicant"] for row in rows]
+
+
+def test_nothing_about_people_is_stored(traced: Path, chosen: Path) -> None:
+    for folder in (traced, chosen):
+        for path in folder.rglob("*"):
+            if path.is_file():
+                raw = path.read_bytes()
+                assert SECRET.encode() not in raw, path
+                assert SECRET.encode("utf-16-le") not in raw, path
+
+
+def test_verify_makes_the_run_again_and_notices_other_data(traced: Path, loans: Path, tmp_path: Path) -> None:
+    done = fairfront("verify", traced, loans)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "equal to the last bit" in done.stdout
+    other = write_loans(tmp_path / "loans.csv", seed=1)
+    found = fairfront("verify", traced, other, "--json")
+    assert found.returncode == 3
+    checks = {check["what"]: check for check in json.loads(found.stdout)["checks"]}
+    assert not checks["data"]["same"]
+    fields = [each["field"] for each in checks["frontier/frontier.npz"]["differences"]]
+    assert any(field.startswith("points.coef") for field in fields)
+
+
+def test_same_seed_same_bytes(traced: Path, loans: Path, tmp_path: Path) -> None:
+    again = tmp_path / "run"
+    assert fairfront("trace", loans, *TRACE, "--drop", "applicant", "--stability", 4, "-o", again).returncode == 0
+    files = {p.relative_to(again) for p in again.rglob("*") if p.is_file()}
+    assert files == {p.relative_to(traced) for p in traced.rglob("*") if p.is_file() and "decisions" not in p.parts}
+    for name in files - {Path("SHA256SUMS")}:
+        assert (again / name).read_bytes() == (traced / name).read_bytes(), name
+    listed, others = ((folder / "SHA256SUMS").read_text().splitlines() for folder in (again, traced))
+    assert listed == [line for line in others if "  decisions/" not in line]
+
+
+def test_only_chosen_models_are_kept_on_request(traced: Path, loans: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    ff.load(traced).save(run)
+    ids = ff.load(run).frontier.ids.tolist()
+    assert fairfront("select", run, "--id", ids[2], "-o", tmp_path / "first").returncode == 0
+    done = fairfront("select", run, "--id", ids[-1], "--keep", "chosen", "-o", tmp_path / "model")
+    assert done.returncode == 0, done.stderr
+    left = ff.load(run)
+    kept = left.frontier.ids.tolist()
+    assert {ids[2], ids[-1]} < set(kept) == {plain_id(left.frontier), *(each["id"] for each in left.decisions)}
+    gone = next(id for id in ids if id not in kept)
+    done = fairfront("select", run, "--id", gone, "-o", tmp_path / "gone")
+    assert f"id {gone} is not on this frontier, expected one of {', '.join(map(str, kept))}." in done.stderr
+    assert left.manifest["keep"] == "chosen"
+    assert len(left.decisions) == 2 + len(ff.load(traced).decisions)
+
+
+def test_other_splits_losses_and_use_of_the_attribute(loans: Path, tmp_path: Path) -> None:
+    base = ("--target", "outcome", "--favourable", "repaid", "--groups", "sex", "--drop", "applicant", "--stability", 0)
+    done = fairfront(
+        "trace", loans, *base, "--split", "time:applied:2025-06,2025-10", "--loss", "squared_hinge", "--weight", "w",
+        "--notion", "equalized_odds", "--points", 4, "--json", "-o", tmp_path / "time",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["points"] >= 3
+    manifest = json.loads((tmp_path / "time" / "manifest.json").read_text())
+    assert "applied" not in manifest["features"]
+    assert "w" not in manifest["features"]
+    done = fairfront(
+        "trace", loans, *base, "--split", "by:region", "--use-sensitive", "--points", 3, "-o", tmp_path / "by"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "asked for" in done.stdout
+    assert fairfront("select", tmp_path / "by", "--id", 0, "-o", tmp_path / "model").returncode == 0
+    assert "yes, asked for" in (tmp_path / "model" / "card.md").read_text()
+
+
+BAD = {
+    "no such file": (lambda p: p / "none.csv", TRACE, "none.csv"),
+    "empty": (lambda p: _text(p, ""), TRACE, "empty"),
+    "header only": (lambda p: _text(p, "a,outcome,group\n"), (*CLASSES, "x"), ""),
+    "delimiter": (lambda p: _text(p, "a;outcome;group\n1;x;u\n2;y;v\n"), TRACE, ";"),
+    "duplicate": (lambda p: _text(p, "a,a,outcome,group\n1,2,x,u\n"), TRACE, "a"),
+    "missing column": (lambda p: _text(p, "a,result,group\n1,x,u\n"), TRACE, "outcome"),
+    "not utf-8": (lambda p: _bytes(p, b"a,outcome,group\n1,x,\xff\xfe\n"), TRACE, "UTF-8"),
+    "ragged": (lambda p: _text(p, "a,outcome,group\n1,x,u\n2,y\n"), (*CLASSES, "x"), "line 3"),
+    "one label": (lambda p: _table(p, lambda i: "repaid"), TRACE[:6], "outcome"),
+    "fifty labels": (lambda p: _table(p, lambda i: f"k{i % 50}"), (*CLASSES, "k1"), "50"),
+    "favourable": (lambda p: _table(p, lambda i: "no" if i % 2 else "yes"), TRACE[:6], "repaid"),
+    "many groups": (lambda p: _table(p, _two, 12_000, lambda i: f"g{i % 10_000}"), TRACE[:6], "group"),
+}
+
+
+def _two(i: int) -> str:
+    return "repaid" if i % 3 else "not"
+
+
+def _text(folder: Path, text: str) -> Path:
+    return _bytes(folder, text.encode())
+
+
+def _bytes(folder: Path, raw: bytes) -> Path:
+    path = folder / "bad.csv"
+    path.write_bytes(raw)
+    return path
+
+
+def _table(folder: Path, label, n: int = 600, group=lambda i: "AB"[i % 2]) -> Path:
+    lines = [f"{i % 17},{(i * 7) % 13},{label(i)},{group(i)}" for i in range(n)]
+    return _text(folder, "a,b,outcome,group\n" + "\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_files_are_one_sentence_and_leave_nothing(name: str, tmp_path: Path) -> None:
+    make, words, expected = BAD[name]
+    done = fairfront("trace", make(tmp_path), *words, "-o", tmp_path / "run")
+    assert done.returncode == 2, done.stdout
+    assert "Traceback" not in done.stderr
+    errors = [line for line in done.stderr.splitlines() if line.startswith("fairfront: ")]
+    assert len(errors) == 1, done.stderr
+    assert expected in errors[0]
+    assert not (tmp_path / "run").exists()
+
+
+def test_bad_choices(traced: Path, chosen: Path, tmp_path: Path) -> None:
+    for words, expected in (
+        (("select", traced, "-o", tmp_path / "m"), "exactly one rule"),
+        (("select", traced, "--id", 99_999, "-o", tmp_path / "m"), "99999"),
+        (("select", traced, "--least-gap", "nonsense", "-o", tmp_path / "m"), "nonsense"),
+        (("select", traced, "--at-most", "tpr_gap", "-o", tmp_path / "m"), "NAME=NUMBER"),
+        (("select", traced, "--at-most", "tpr_gap=0.0001", "-o", tmp_path / "m"), "nearest"),
+        (("select", traced, "--id", 0, "-o", chosen), "overwrite"),
+        (("select", chosen, "--id", 0, "-o", tmp_path / "m"), "expected a run"),
+        (("predict", traced, "x.csv", "-o", tmp_path / "o"), "expected a model"),
+        (("show", tmp_path / "nowhere"), "nowhere"),
+    ):
+        done = fairfront(*words)
+        assert done.returncode == 2, words
+        assert expected in done.stderr, done.stderr
+        assert not (tmp_path / "m").exists()
+
+
+def test_interrupted_work_leaves_nothing_that_looks_finished(loans: Path, tmp_path: Path) -> None:
+    checkpoint = tmp_path / "half"
+    words = [*TRACE, "--drop", "applicant", "--stability", "100000", "--checkpoint", checkpoint, "-o", tmp_path / "run"]
+    command = [*RUN, "trace", *map(str, (loans, *words))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        until(lambda: checkpoint.exists() or process.poll() is not None)  # training has begun, and does not end soon
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert "Traceback" not in error
+    assert list(tmp_path.iterdir()) == [checkpoint]
+
+
+def test_damaged_files_are_told(traced: Path, tmp_path: Path) -> None:
+    for victim in [p.relative_to(traced) for p in traced.rglob("*.json") if "decisions" not in p.parts]:
+        folder = tmp_path / str(victim).replace("/", "-")
+        ff.load(traced).save(folder)
+        raw = (folder / victim).read_bytes()
+        (folder / victim).write_bytes(raw[: len(raw) // 2])
+        done = fairfront("show", folder)
+        assert done.returncode == 2, victim
+        assert "Traceback" not in done.stderr

@@ -1,0 +1,258 @@
+"""Runs of other kinds than two classes and one linear model: several classes, values, boosted trees, tiny groups."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fairfront as ff
+from fairfront.runs.options import shortlist
+from fairfront.runs.tracing_tables import with_exact_counts
+from tests.support.cli import fairfront
+from tests.support.seals import reseal
+from tests.support.trial import census, strays, write_csv
+
+BASE = ("--target", "y", "--stability", 0, "--points", 4)
+TREES = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
+
+
+def write(path: Path, columns: dict[str, list]) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+    return path
+
+
+def people(n: int = 3000, seed: int = 0) -> tuple[dict[str, list], np.ndarray]:
+    """Return features and groups of people, and a score that depends on both."""
+    rng = np.random.default_rng(seed)
+    x, sex, area = rng.normal(size=(n, 3)), rng.choice(["f", "m"], n), rng.choice(["n", "s", "w"], n, p=[0.5, 0.4, 0.1])
+    score = x[:, 0] + 0.6 * (sex == "m") + 0.4 * (area == "n") + 0.7 * rng.normal(size=n)
+    columns = {f"x{k}": [round(float(v), 6) for v in x[:, k]] for k in range(3)}
+    return columns | {"sex": sex.tolist(), "area": area.tolist()}, score
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("kinds")
+    columns, score = people()
+    write(place / "values.csv", {**columns, "y": [round(float(v), 6) for v in score]})
+    write(
+        place / "classes.csv", {**columns, "y": [("low", "middle", "high")[k] for k in np.digitize(score, [-0.7, 1])]}
+    )
+    write(place / "two.csv", {**columns, "y": [("no", "yes")[int(v > 0.3)] for v in score]})
+    return place
+
+
+def test_values(folder: Path, tmp_path: Path) -> None:
+    settings = ("--loss", "squared", "--groups", "sex,area", "--notion", "disparate_mistreatment")
+    said = fairfront("trace", folder / "values.csv", *BASE, *settings, "-o", tmp_path / "run")
+    assert "at most" not in said  # gaps of predicted values have no interval here
+    (next_line,) = (line for line in said.splitlines() if "fairfront select" in line)
+    rule = next_line.split("--least-gap ")[1].split(" -o")[0].replace("--within ", "").split()
+    assert rule[0] == "mse"
+    suggested = json.loads(fairfront("show", tmp_path / "run", "--json"))["suggested"]
+    said = fairfront("select", tmp_path / "run", "--least-gap", rule[0], "--within", rule[1], "-o", tmp_path / "model")
+    assert f"id {suggested}: the least mse_gap (as observed)" in said  # the line to type gives what was suggested
+    assert "Means per group of sex" in fairfront("show", tmp_path / "run")
+    card = (tmp_path / "model" / "card.md").read_text()
+    assert "values are predicted, there is none" in card
+    assert "## Who gains and who loses" in card
+    assert "confidence)" not in card.split("Chosen at")[1].split("\n")[0]
+
+
+def test_the_notion_of_values_is_found_by_itself() -> None:
+    settings = ff.runs.Settings(target="y", groups=("sex",), loss="squared")
+    assert settings.notion == ("disparate_mistreatment",)
+    assert ff.runs.Settings(target="y", groups=("sex",), favourable="a").notion == ("equal_opportunity",)
+
+
+def test_several_classes(folder: Path, tmp_path: Path) -> None:
+    said = fairfront(
+        "trace", folder / "classes.csv", *BASE, "--groups", "sex,area", "--favourable", "high", "-o", tmp_path / "run"
+    )
+    assert "recall gap" in said  # the notion compares the people of every label
+    fairfront("select", tmp_path / "run", "--knee", "-o", tmp_path / "model")
+    card = (tmp_path / "model" / "card.md").read_text()
+    assert "Probabilities are those of high." in card
+    line = next(each for each in card.split("## On test")[1].splitlines() if each.startswith("| f |"))
+    assert "(" in line.split("|")[3], line  # favourable decisions have a rate and an interval
+
+
+@pytest.mark.parametrize("more", [(), ("--posteriors",)], ids=["weighted", "posteriors"])
+def test_boosted_trees_from_file_to_predictions(folder: Path, tmp_path: Path, more: tuple[str, ...]) -> None:
+    run, data = tmp_path / "run", folder / "two.csv"
+    base = ("--target", "y", "--favourable", "yes", "--groups", "sex", "--model", "boosting", "--max-fits", 4)
+    said = fairfront("trace", data, *base, *more, "-o", run)
+    assert ("it guesses the group from the features" in " ".join(said.split())) == bool(more)
+    assert f"--trust {TREES}" in said.split("Next:")[1]
+    assert TREES in fairfront("show", run, code=2)
+    assert "plain" in fairfront("show", run, "--trust", TREES)
+    model = tmp_path / "model"
+    fairfront("select", run, "--least-gap", "tpr", "--keep", "chosen", "--trust", TREES, "-o", model)
+    assert ("it guesses the group from the features" in (model / "card.md").read_text()) == bool(more)
+    fairfront("predict", model, data, "--trust", TREES, "-o", tmp_path / "out.csv")
+    assert len((tmp_path / "out.csv").read_text().splitlines()) == 3001
+    fairfront("verify", run, data, "--trust", TREES)
+    left = ff.load(run, trusted=[TREES])
+    assert len(left.frontier) <= 2
+    points = left.frontier.points
+    models = [guess.model for guess in points.posteriors.guesses] if more else [points.build(0)]
+    trees = [tree for model in models if model is not None for some in model._predictors for tree in some]
+    assert trees
+    assert all(not tree.nodes["count"].any() for tree in trees)  # two trees would count the people between two cuts
+    assert "plain" in fairfront("show", run, "--trust", TREES)
+
+
+def test_posteriors_are_for_boosted_classes(folder: Path, tmp_path: Path) -> None:
+    base = ("trace", folder / "two.csv", "--target", "y", "--groups", "sex", "-o", tmp_path / "run", "--posteriors")
+    assert "found the model 'linear'" in fairfront(*base, "--favourable", "yes", code=2)
+    assert "found a regression" in fairfront(*base, "--model", "boosting", "--loss", "squared", code=2)
+
+
+def test_the_least_gap_is_a_gap(folder: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    words = ("--groups", "sex", "--favourable", "yes", "--notion", "equalized_odds", "-o", run)
+    said = fairfront("trace", folder / "two.csv", *BASE, *words)
+    assert "tpr gap" in said
+    assert "fpr gap" in said
+    said = fairfront("select", run, "--least-gap", "error", "--within", "error:0.5", "-o", tmp_path / "model")
+    assert "the least error_gap" in said
+
+
+def test_a_model_that_decides_everyone_alike_is_a_run_too(tmp_path: Path) -> None:
+    columns, _ = people(600)
+    data = write(tmp_path / "weak.csv", {**columns, "y": ["yes" if i % 3 else "no" for i in range(600)]})
+    fairfront("trace", data, *BASE, "--favourable", "yes", "--groups", "sex", "-o", tmp_path / "run")
+    fairfront("select", tmp_path / "run", "--id", 0, "-o", tmp_path / "model")
+    assert "This is the plain model" in (tmp_path / "model" / "card.md").read_text()
+
+
+def test_groups_of_a_few_people_are_nowhere_named(tmp_path: Path) -> None:
+    secret = "Zanzibar-7f3a"
+    columns, score = people(2000)
+    for i in range(0, 2000, 170):
+        columns["area"][i] = secret  # some of the twelve are in every part
+    columns["sex"][11] = f"{secret}-alone"
+    columns["note"] = [secret if i < 4 else "ab"[i % 2] for i in range(2000)]
+    columns["code"] = [f"{secret}{i}" for i in range(2000)]
+    data = write(tmp_path / "people.csv", {**columns, "y": ["yes" if v > 0 else "no" for v in score]})
+    fairfront("trace", data, *BASE, "--favourable", "yes", "--groups", "sex,area", "-o", tmp_path / "run")
+    for id in (0, 2):
+        fairfront("select", tmp_path / "run", "--id", id, "--onnx", "-o", tmp_path / f"model{id}")
+    written = [p for p in tmp_path.rglob("*") if p.is_file() and p != data]
+    assert len(written) > 15
+    for path in written:
+        assert secret.encode() not in path.read_bytes(), path
+
+
+def test_small_counts_are_rounded_in_the_card_and_nobody_leaves_it(tmp_path: Path) -> None:
+    columns, score = people(2500)
+    for i in range(0, 2500, 25):
+        columns["area"][i] = "tiny"  # a hundred people, of whom few on test have each label
+    data = write(tmp_path / "people.csv", {**columns, "y": ["yes" if v > 1.6 else "no" for v in score]})
+    fairfront("trace", data, *BASE, "--favourable", "yes", "--groups", "area", "--min-size", 10, "-o", tmp_path / "run")
+    fairfront("select", tmp_path / "run", "--id", 1, "-o", tmp_path / "model")
+    card = (tmp_path / "model" / "card.md").read_text()
+    assert "| tiny | 20 |" in card
+    assert "rounded to 0, 5 or 10" in card
+    assert "hidden" not in card
+    assert "TPR gap" in card
+
+
+def test_too_small_groups_are_refused_before_any_work(folder: Path, tmp_path: Path) -> None:
+    words = ("--favourable", "yes", "--groups", "sex", "--min-size", 5, "-o", tmp_path / "run")
+    assert "expected at least 10" in fairfront("trace", folder / "two.csv", *BASE, *words, code=2)
+
+
+def test_other_peoples_folders_and_names_stay(folder: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "precious.txt").write_text("x")
+    words = ("--favourable", "yes", "--groups", "sex")
+    said = fairfront("trace", folder / "two.csv", *BASE, *words, "--overwrite", "-o", home, code=2)
+    assert "other things" in said
+    (home / "manifest.json").write_text('{"about": "my own notes, which mention fairfront"}')
+    said = fairfront("trace", folder / "two.csv", *BASE, *words, "--overwrite", "-o", home, code=2)
+    assert "(manifest.json)" in said
+    assert sorted(each.name for each in home.iterdir()) == ["manifest.json", "precious.txt"]
+    run = tmp_path / "run"
+    fairfront("trace", folder / "two.csv", *BASE, *words, "-o", run)
+    fairfront("select", run, "--id", 0, "-o", tmp_path / "model")
+    columns, _ = people(50)
+    new = write(tmp_path / "new.csv", {**columns, "prediction": list(range(50))})
+    out = tmp_path / "out.csv"
+    said = fairfront("predict", tmp_path / "model", new, "--keep", "prediction", "-o", out, code=2)
+    assert "prediction" in said
+    assert not out.exists()
+    manifest = run / "manifest.json"
+    found = json.loads(manifest.read_text())
+    for change, words in (
+        ({"schema": 99}, "upgrade"),
+        ({"schema": 0}, "trace again"),
+        ({"settings": None}, "settings"),
+    ):
+        manifest.write_text(json.dumps(found | change))
+        assert "was changed after it was written" in fairfront("show", run, code=2)
+        reseal(run)
+        assert words in fairfront("show", run, code=2)
+
+
+def test_exact_counts_need_the_rows_and_stay_out_of_the_run(tmp_path: Path) -> None:
+    data = write_csv(strays(1500), tmp_path / "strays.csv")
+    run, page = tmp_path / "run", tmp_path / "page.html"
+    fairfront("trace", data, "--target", "outcome", "--favourable", "passed", "--groups", "race", "-o", run)
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file() and path.name != "SHA256SUMS"}
+    assert "needs the rows" in fairfront("show", run, "--small", 0, code=2)
+    assert "leave it out" in fairfront("show", run, "--data", data, code=2)
+    other = write_csv(strays(1400), tmp_path / "other.csv")
+    assert "is not the file" in fairfront("report", run, "--small", 0, "--data", other, "-o", page, code=2)
+    assert "Exact counts" in fairfront("show", run, "--small", 0, "--data", data)
+    found = json.loads(fairfront("show", run, "--small", 0, "--data", data, "--json"))
+    assert found["suggested"] in [option["id"] for option in found["options"]]
+    exact = with_exact_counts(ff.load(run), data)
+    assert [option["id"] for option in found["options"]] == list(shortlist(exact.frontier))
+    fairfront("report", run, "--small", 0, "--data", data, "-o", page)
+    assert '"small":0' in page.read_text()
+    fairfront("select", run, "--id", 0, "--small", 0, "--data", data, "-o", tmp_path / "model")
+    assert "Exact counts" in (tmp_path / "model" / "card.md").read_text()
+    assert {path: path.read_bytes() for path in before} == before
+    fairfront("select", run, "--id", 0, "-o", tmp_path / "again")
+    first, second = (json.loads(path.read_text())["candidates"] for path in sorted((run / "decisions").iterdir()))
+    assert first == second  # figures of the record are the published ones
+
+
+def test_three_strays_leave_every_gap_defined(tmp_path: Path) -> None:
+    data = write_csv(strays(), tmp_path / "strays.csv")
+    words = ("--target", "outcome", "--favourable", "passed", "--groups", "race", "--stability", 0)
+    said = fairfront("trace", data, *words, "-o", tmp_path / "run")
+    assert "not defined" not in said
+    fairfront("select", tmp_path / "run", "--id", 2, "-o", tmp_path / "model")
+    card = (tmp_path / "model" / "card.md").read_text()
+    assert "| White | 6" in card
+    assert "| Other | 1" in card
+    assert "hidden" not in card
+    assert "Tiny" not in card
+
+
+def test_weights_are_not_printed_as_people(tmp_path: Path) -> None:
+    data = write_csv(census(8000), tmp_path / "census.csv")
+    words = ("--target", "income", "--favourable", "50000+.", "--groups", "sex", "--weight", "instance_weight")
+    run = tmp_path / "run"
+    said = fairfront("trace", data, *words, "--stability", 0, "-o", run)
+    assert "weighted by" in said
+    details = json.loads((run / "details.json").read_text())
+    for attribute in details["attributes"]:
+        assert max(attribute["n"]) <= 1600
+        assert max(map(max, attribute["rates"]["selection"]["gained"])) <= 1600
+    fairfront("select", run, "--id", 0, "-o", tmp_path / "model")
+    card = (tmp_path / "model" / "card.md").read_text()
+    assert "weighted by `instance_weight`" in card
+    assert "| (all rows) | 1600 |" in card
+    refused = fairfront("select", run, "--at-most", "tpr_gap=0.0001", "-o", tmp_path / "other", code=2)
+    assert not [int(word) for word in refused.replace(",", " ").split() if word.isdigit() and int(word) > 8000]

@@ -1,0 +1,52 @@
+"""README code and examples run as they stand, and the README keeps its promises."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+from tests.support.places import ROOT
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def test_readme_code_runs(capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert blocks
+    space: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), space)
+    said = capsys.readouterr().out
+    assert "LogisticRegression" in said
+    assert "preference line" in said
+
+
+@pytest.mark.parametrize("page", PAGES[1:], ids=lambda p: p.name)
+def test_code_of_the_guides_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    space: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
+        exec(compile(block, page.name, "exec"), space)
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
+def test_examples_run(script: Path, capsys) -> None:
+    runpy.run_path(str(script), run_name="__main__")
+    assert capsys.readouterr().out
+
+
+def test_readme_starts_with_the_two_commands() -> None:
+    head = (ROOT / "README.md").read_text().splitlines()[:6]
+    assert any("make demo" in line for line in head)
+    assert any("make test" in line for line in head)
+    assert "make test" in (ROOT / ".ci" / "run").read_text()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_between_pages_hold(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+        assert (page.parent / target).exists(), target

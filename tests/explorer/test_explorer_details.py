@@ -1,0 +1,193 @@
+"""What rows say of each point: changes, who moved, calibration, pairs told apart, each against plain counting."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fairfront as ff
+from fairfront.explorer import describe_points
+from fairfront.explorer.bins import calibration_bins
+from fairfront.explorer.moved import most_moved
+from fairfront.explorer.order import detailed, plain_place, walk
+from fairfront.explorer.paired import pairwise, share_change
+from fairfront.measures import flips, paired_difference
+from fairfront.measures.published import published
+from fairfront.measures.table import decide
+from tests.support.pages import loans
+
+
+def bits(text: str, k: int) -> np.ndarray:
+    found = np.unpackbits(np.frombuffer(base64.b64decode(text), dtype=np.uint8), bitorder="little")
+    return found[: k * k].reshape(k, k).astype(bool)
+
+
+def decisions(front: ff.Frontier, X: Any) -> np.ndarray:
+    return decide(front.points.scores(X), front.facts.task) == front.facts.task.favourable
+
+
+def test_moves_are_those_of_flips_and_changes_those_of_rates() -> None:
+    front, X, y, groups = loans()
+    details = describe_points(front, X, y, sensitive_features=groups, small=0)
+    plain = front.place(details.plain)
+    decided = decisions(front, X)
+    rates = front.evaluations["validation"].groups["group"]
+    codes = np.array([rates.levels.index(g) for g in groups["group"]])
+    found = flips(decided[plain], decided, y == "repaid", codes, rates.levels)
+    (attribute,) = details.attributes
+    assert tuple(attribute["levels"]) == rates.levels
+    for name, moves in (("selection", found.among_all), ("tpr", found.among_favourable)):
+        record = attribute["rates"][name]
+        np.testing.assert_allclose(record["gained"], moves.gained)
+        np.testing.assert_allclose(record["lost"], moves.lost)
+        change = np.array(record["change"])[:, :-1]
+        np.testing.assert_allclose(change, rates.rate(name) - rates.rate(name)[plain], atol=1e-6)
+        gap = np.array(record["gap"]["change"])[:, 0]
+        np.testing.assert_allclose(gap, change[:, 0] - change[:, 1], atol=2e-6)
+        for ends in (record, record["gap"]):
+            assert (np.array(ends["lower"]) <= np.array(ends["change"])).all()
+            assert (np.array(ends["upper"]) >= np.array(ends["change"])).all()
+    error = np.array(details.overall["error"]["change"])
+    np.testing.assert_allclose(error, front.column("error") - front.column("error")[plain], atol=1e-6)
+
+
+@given(st.integers(0, 60), st.integers(0, 60), st.integers(200, 600))
+def test_paired_interval_is_near_newcombes(gained: int, lost: int, n: int) -> None:
+    a, b = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
+    a[:gained], b[gained : gained + lost] = True, True
+    a[-40:], b[-40:] = True, True
+    low, high = paired_difference(~a, ~b)
+    change = share_change(np.array(float(gained)), np.array(float(lost)), np.array(float(n)), 0.95)
+    assert change.value == pytest.approx((gained - lost) / n)
+    assert abs(float(change.lower) - float(low[0])) < 0.025
+    assert abs(float(change.upper) - float(high[0])) < 0.025
+
+
+def test_paired_interval_covers_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(0)
+    p = np.array([0.06, 0.03, 0.91])
+    counts = rng.multinomial(400, p, size=4000)
+    change = share_change(counts[:, 0] * 1.0, counts[:, 1] * 1.0, np.array(400.0), 0.95)
+    inside = (change.lower <= 0.03) & (change.upper >= 0.03)
+    assert 0.93 < inside.mean() < 0.98
+
+
+def test_pairs_agree_with_the_change_against_one() -> None:
+    rng = np.random.default_rng(1)
+    flags = rng.random((5, 40_000)) < 0.3
+    weight = rng.uniform(0.5, 2.0, 40_000)
+    found = pairwise(flags, weight, 0.95, share=True)
+    mean = flags @ weight / weight.sum()
+    np.testing.assert_allclose(found.value, mean[:, None] - mean[None, :], atol=1e-6)
+    np.testing.assert_allclose(found.value, -found.value.T, atol=1e-12)
+    values = rng.normal(size=(4, 500))
+    plain = pairwise(values, np.ones(500), 0.95, share=False)
+    difference = values[2] - values[0]
+    half = 1.959964 * difference.std() / np.sqrt(500)
+    np.testing.assert_allclose(plain.upper[2, 0] - plain.value[2, 0], half, rtol=1e-6)
+
+
+def test_told_apart_is_symmetric_and_never_tells_a_point_from_itself() -> None:
+    front, X, y, groups = loans()
+    details = describe_points(front, X, y, sensitive_features=groups)
+    told = bits(details.told_apart, len(details.ids))
+    np.testing.assert_array_equal(told, told.T)
+    assert not told.diagonal().any()
+    assert told.any()
+
+
+def test_small_counts_of_people_are_rounded() -> None:
+    front, X, y, groups = loans()
+    details = describe_points(front, X, y, sensitive_features=groups)
+    (attribute,) = details.attributes
+    for record in attribute["rates"].values():
+        for side in ("gained", "lost"):
+            assert all(v >= 10 or v % 5 == 0 for line in record[side] for v in line)
+    for point in attribute["calibration"]:
+        for bins in filter(None, point):
+            favourable = np.array(bins["observed"]) * np.array(bins["n"])
+            np.testing.assert_allclose(favourable, 5 * np.rint(favourable / 5), atol=0.05)
+            assert (np.array(bins["n"]) % 5 == 0).all()
+
+
+def test_changes_are_differences_of_the_rates_that_the_page_shows() -> None:
+    front, X, y, groups = loans()
+    details = describe_points(front, X, y, sensitive_features=groups)
+    shown = published(front.evaluate(X, y, sensitive_features=groups).evaluations["validation"], front.facts.task)
+    places = [front.place(id) for id in details.ids]
+    plain = front.place(details.plain)
+    for rate in ("tpr", "fpr", "selection", "error"):
+        values = shown.groups["group"].rate(rate)
+        change = np.array(details.attributes[0]["rates"][rate]["change"])[:, :-1]
+        np.testing.assert_allclose(change, values[places] - values[plain], atol=1e-6)
+
+
+def test_calibration_bins_hold_everybody() -> None:
+    rng = np.random.default_rng(2)
+    p = rng.random(300)
+    good = rng.random(300) < p
+    bins = calibration_bins(p, good, np.ones(300), 0)
+    assert bins is not None
+    assert sum(bins["n"]) == 300
+    assert np.dot(bins["n"], bins["observed"]) == pytest.approx(good.sum(), abs=0.05)
+    assert bins["predicted"] == sorted(bins["predicted"])
+    assert calibration_bins(p[:12], good[:12], np.ones(12), 10) is None
+
+
+def test_large_frontiers_are_thinned_along_the_walk() -> None:
+    front, X, y, groups = loans()
+    assert len(detailed(front, limit=4)) == 4
+    last = int(front.ids[walk(front)[-1]])
+    details = describe_points(front, X, y, sensitive_features=groups, ids=(last,), limit=3)
+    assert {details.plain, last} <= set(details.ids)
+    assert len(details.ids) == 3
+    gaps = front.gaps.max(axis=1)[walk(front)]
+    assert (np.diff(gaps) <= 1e-12).all()
+    with pytest.raises(ff.InputError, match="limit"):
+        describe_points(front, X, y, sensitive_features=groups, ids=(last,), limit=1)
+
+
+def test_weights_of_two_are_rows_given_twice() -> None:
+    front, X, y, groups = loans()
+    twice = np.tile(np.arange(len(y)), 2)
+    one = describe_points(front, X, y, sensitive_features=groups, sample_weight=np.full(len(y), 2.0), small=0)
+    two = describe_points(front, X[twice], y[twice], sensitive_features=groups["group"][twice], small=0)
+    first, second = (d.attributes[0]["rates"]["selection"] for d in (one, two))
+    assert first["change"] == second["change"]
+    assert (2 * np.array(first["gained"])).tolist() == second["gained"]  # rows, not weights
+
+
+@pytest.mark.filterwarnings("ignore::fairfront.ProxyWarning")
+@pytest.mark.parametrize("kind", ["regression", "multiclass", "probabilities"])
+def test_other_tasks_are_described_too(kind: str) -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(900, 3))
+    group = rng.choice(["a", "b"], 900)
+    latent = X[:, 0] + 0.4 * (group == "a") + rng.normal(size=900)
+    y = {"regression": latent, "multiclass": np.digitize(latent, [-0.5, 0.5])}.get(kind, (latent > 0).astype(int))
+    notion = "disparate_mistreatment" if kind == "regression" else "equal_opportunity"
+    share = np.column_stack([group == "a", group == "b"]) * 0.8 + 0.1
+    sensitive: Any = ff.GroupProbabilities(share, levels=["a", "b"]) if kind == "probabilities" else group
+    options = {"loss": "squared"} if kind == "regression" else {}
+    front = ff.trace(X, y, sensitive_features=sensitive, notion=notion, n_points=4, **options)
+    details = describe_points(front, X, y, sensitive_features=sensitive)
+    assert set(details.overall) == ({"mse"} if kind == "regression" else {"error"})
+    assert len(details.attributes[0]["rates"]["mse" if kind == "regression" else "tpr"]["change"]) == len(details.ids)
+    assert (details.attributes[0]["calibration"] is None) == (kind != "binary")
+
+
+def test_coefficients_that_moved_are_those_of_explain() -> None:
+    front, *_ = loans()
+    moved = most_moved(front, np.arange(len(front)))
+    assert moved is not None
+    plain = int(front.ids[plain_place(front)])
+    for id in front.ids.tolist():
+        told = front.explain(plain, id)
+        lines = moved["lines"][str(id)]
+        assert [moved["names"][line[0]] for line in lines] == list(told.features[: len(lines)])
+        np.testing.assert_allclose([line[2] for line in lines], told.after[: len(lines)], rtol=1e-4)

@@ -1,0 +1,168 @@
+"""Evaluations as they are published: computed from rounded counts, over all groups, with the totals of every table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fairfront as ff
+from fairfront.explorer import describe_points
+from fairfront.measures import Evaluation, evaluate_scores
+from fairfront.measures.disclosure import LIMIT, POOLED
+from fairfront.measures.published import pool_of, published, published_sides
+from fairfront.objectives import Groups
+from tests.support.cases import TASKS, draw
+from tests.support.trial import matrix, strays, students
+
+
+def judged(kind: str, columns: dict, n: int = 260, weight: np.ndarray | None = None, seed: int = 0) -> Evaluation:
+    """Judge three models that are rarely wrong, so that many counts are small."""
+    _, y, _ = draw(kind, n, seed=seed)
+    rng = np.random.default_rng(seed)
+    if kind == "binary":
+        scores = (2.0 * y - 1.0 + rng.normal(size=(3, n)) * 0.7)[:, None]
+    elif kind == "multiclass":
+        scores = np.eye(3)[y].T[None] + rng.normal(size=(3, 3, n)) * 0.4
+    else:
+        scores = (y + rng.normal(size=(3, n)))[:, None]
+    attributes = Groups(min_size=1).resolve(columns, n)
+    return evaluate_scores(scores, y, TASKS[kind], attributes, name="validation", sample_weight=weight)
+
+
+@pytest.mark.parametrize("kind", ["binary", "multiclass", "regression"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_every_figure_follows_from_published_counts(kind: str, weighted: bool) -> None:
+    _, _, columns = draw(kind)
+    rng = np.random.default_rng(1)
+    weight = rng.uniform(0.5, 2.0, 260) if weighted else None
+    record = judged(kind, columns, weight=weight)
+    shown = published(record, TASKS[kind])
+    assert shown.small == LIMIT
+    assert shown.sums is None
+    assert list(shown.columns) == list(record.columns)
+    for name, rates in shown.groups.items():
+        assert rates.levels == record.groups[name].levels  # nobody disappears
+        if kind == "regression":
+            np.testing.assert_array_equal(rates.rate("mse"), record.groups[name].rate("mse"))
+            continue
+        labelled = rates.labelled
+        assert ((labelled >= LIMIT) | (labelled % 5 == 0)).all()
+        np.testing.assert_allclose(labelled.sum(axis=1), rates.n)
+        if not weighted and kind == "binary":
+            hits = rates.tpr * labelled[:, 0]
+            np.testing.assert_allclose(hits, np.rint(hits), atol=1e-9)
+            misses = np.rint(labelled[:, 0] - hits)
+            assert (((hits > LIMIT - 0.5) | (np.rint(hits) % 5 == 0)) & ((misses >= LIMIT) | (misses % 5 == 0))).all()
+            wrong = labelled[:, 0] - hits + rates.fpr * labelled[:, 1]
+            np.testing.assert_allclose(rates.error, wrong / rates.n)
+
+
+def test_where_no_count_is_small_figures_stay_to_the_last_bit() -> None:
+    _, _, columns = draw("binary", 20_000)
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(3, 1, 20_000))
+    y = (rng.random(20_000) < 0.5).astype(int)
+    attributes = Groups(min_size=1).resolve({"sex": columns["sex"], "race": columns["race"]}, len(y))
+    record = evaluate_scores(scores, y, TASKS["binary"], attributes, name="validation")
+    shown = published(record, TASKS["binary"])
+    for name, values in record.columns.items():
+        np.testing.assert_allclose(shown.columns[name], values, rtol=0, atol=1e-15)
+
+
+def test_published_once_is_published() -> None:
+    record = published(judged("binary", draw()[2]), TASKS["binary"])
+    assert published(record, TASKS["binary"]) is record
+
+
+def test_small_groups_are_pooled_and_the_reference_stays_last() -> None:
+    pool = pool_of(("a", "b", "c", "d"), np.array([40.0, 4.0, 7.0, 50.0]))
+    assert pool.levels == ("a", POOLED, "d")
+    assert pool.members == ((0,), (1, 2), (3,))
+    small_reference = pool_of(("a", "b", "c"), np.array([40.0, 60.0, 5.0]))
+    assert small_reference.levels == ("a", POOLED, "b")
+    assert pool_of(("a", "b"), np.array([40.0, 0.0])).members == ((0,), (1,))
+
+
+def eight_races() -> ff.Frontier:
+    rows = students(8_000)
+    X, train = matrix(rows, "lsat", "ugpa", "family_income"), slice(0, 4_000)
+    groups = ff.Groups(min_size=10)
+    kept = {"sensitive_features": rows["race"][train], "favourable": "passed", "groups": groups, "n_points": 6}
+    with pytest.warns(ff.GroupWarning, match="Puertorican"):  # at least ten people passed in every other race
+        front = ff.trace(X[train], rows["outcome"][train], **kept)
+    later = slice(4_000, None)
+    return front.evaluate(X[later], rows["outcome"][later], sensitive_features=rows["race"][later])
+
+
+def test_no_group_of_a_hundred_leaves_the_page_and_worst_gaps_are_over_all_shown() -> None:
+    front = eight_races()
+    record = front.evaluations["validation"]
+    shown = published(record, front.facts.task)
+    rates, exact = shown.groups["group"], record.groups["group"]
+    large = [race for race, n in zip(exact.levels, exact.n, strict=True) if n >= 100]
+    assert len(large) >= 3
+    assert set(large) <= set(rates.levels)
+    assert np.isfinite(rates.tpr[:, [rates.levels.index(race) for race in large]]).all()
+    spread = np.nanmax(rates.tpr, axis=1) - np.nanmin(rates.tpr, axis=1)
+    np.testing.assert_allclose(shown["tpr_gap"], spread)
+    for race in large:  # of rounding, not of leaving out
+        assert np.abs(rates.tpr[:, rates.levels.index(race)] - exact.tpr[:, exact.levels.index(race)]).max() < 0.03
+
+
+def test_three_strays_do_not_undefine_the_gaps() -> None:
+    rows = strays()
+    X = matrix(rows, "lsat", "ugpa")
+    with pytest.warns(ff.GroupWarning, match="Tiny"):
+        front = ff.trace(X, rows["outcome"], sensitive_features=rows["race"], favourable="passed", n_points=4)
+    front = front.evaluate(X, rows["outcome"], sensitive_features=rows["race"])
+    shown = published(front.evaluations["validation"], front.facts.task)
+    assert np.isfinite(shown["tpr_gap"]).all()
+    n = shown.groups["group"].n
+    assert n.sum() in (3_995, 4_000, 3_990)  # the three of no group are 0, 5 or 10
+
+
+def test_the_label_of_a_few_people_is_not_given_by_totals() -> None:
+    """Eight or nine people with a label in all are ten in the error and the approval rate, and have no AUC."""
+    shown = []
+    for few in (8, 9):
+        y = np.concatenate([np.ones(few), np.zeros(500 - few)]).astype(int)
+        scores = np.where(np.arange(500) < few + 40, 1.0, -1.0)[None, None]
+        sex = np.tile(["f", "m"], 250)
+        attributes = Groups(min_size=1).resolve({"sex": sex}, 500)
+        record = evaluate_scores(scores, y, TASKS["binary"], attributes, name="validation")
+        shown.append(published(record, TASKS["binary"]).columns)
+        assert np.isnan(shown[-1]["auc"]).all()
+    assert shown[0]["approval_rate"][0] == shown[1]["approval_rate"][0] == pytest.approx(0.1)
+    assert shown[0]["error"][0] == shown[1]["error"][0]
+
+
+def test_moves_and_rates_together_give_no_small_count_back() -> None:
+    """Thirteen gain and two lose in a group whose approvals are known to rise by eleven."""
+    gained, lost = published_sides(np.array([[13.0]]), np.array([[2.0]]), np.array([[11.0]]))
+    assert (gained - lost).tolist() == [[11.0]]
+    assert lost.tolist() == [[0.0]]
+    same = [published_sides(np.array([[11.0 + k]]), np.array([[float(k)]]), np.array([[11.0]])) for k in range(3)]
+    assert all(np.array_equal(sides, same[0]) for sides in same)
+
+
+@given(st.integers(0, 400), st.integers(0, 400), st.integers(-3, 3))
+def test_sides_are_rounded_and_not_negative(gained: int, lost: int, off: int) -> None:
+    up, down = published_sides(*(np.array([[float(v)]]) for v in (gained, lost, gained - lost + off)))
+    for side in (up.item(), down.item()):
+        assert side >= 0
+        assert side >= LIMIT or side % 5 == 0
+
+
+def test_moves_of_labels_add_up_to_those_of_all_people() -> None:
+    rows = students(3_000)
+    X = matrix(rows, "lsat", "ugpa")
+    front = ff.trace(X, rows["outcome"], sensitive_features=rows["sex"], favourable="passed", n_points=5)
+    (attribute,) = describe_points(front, X, rows["outcome"], sensitive_features=rows["sex"]).attributes
+    of = {
+        rate: {side: np.array(record[side]) for side in ("gained", "lost")}
+        for rate, record in attribute["rates"].items()
+    }
+    np.testing.assert_array_equal(of["selection"]["gained"], of["tpr"]["gained"] + of["fpr"]["gained"])
+    np.testing.assert_array_equal(of["error"]["gained"], of["tpr"]["lost"] + of["fpr"]["gained"])

@@ -1,0 +1,176 @@
+"""The selection ratio: the lowest rate over the highest, whoever the reference is, and what may be claimed of it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from fairlearn.metrics import demographic_parity_ratio
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import norm
+from typer.testing import CliRunner
+
+import fairfront as ff
+from fairfront.cli import app
+from fairfront.measures import group_rates, katz, selection_ratio, selection_ratio_lower
+from fairfront.measures.ratios import lower_over_higher, ratio_interval, ratio_lower
+from tests.support.trial import census, write_csv
+
+COUNTS = st.lists(st.tuples(st.integers(0, 40), st.integers(1, 60)), min_size=2, max_size=6)
+"""Favourable decisions and rows of some groups; more decisions than rows are cut."""
+
+
+def decisions(counts: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the group of each row and whether it is decided favourably."""
+    sizes = [n for _, n in counts]
+    decided = np.concatenate([np.arange(n) < s for s, n in counts])
+    return np.repeat(np.arange(len(sizes)), sizes), decided
+
+
+@settings(max_examples=200, deadline=None)
+@given(COUNTS)
+def test_it_is_fairlearns_demographic_parity_ratio(counts: list[tuple[int, int]]) -> None:
+    codes, decided = decisions(counts)
+    rates = group_rates(decided, decided, codes, [str(k) for k in range(len(counts))])
+    (found,) = selection_ratio(rates)
+    expected = demographic_parity_ratio(decided, decided, sensitive_features=codes)
+    assert found == pytest.approx(expected, nan_ok=True) or not decided.any()
+    assert np.isnan(found) == (not decided.any())
+    assert not found > 1.0
+
+
+@settings(max_examples=200, deadline=None)
+@given(COUNTS, st.floats(0.6, 0.99))
+def test_ends_hold_the_ratio_and_shrink_with_the_level(counts: list[tuple[int, int]], level: float) -> None:
+    rate = np.array([[min(s, n) / n for s, n in counts]])
+    size = np.array([n for _, n in counts], dtype=np.float64)
+    (low,), (high,) = ratio_interval(rate, size, level)
+    (own,) = ratio_lower(rate, size, level)
+    if not rate.any():
+        assert np.isnan([low, high, own]).all()
+        return
+    value = rate.min() / rate.max()
+    assert 0.0 <= low <= own <= value * (1 + 1e-12)
+    assert value <= high * (1 + 1e-12) <= 1.0 + 1e-12
+    if not rate.all():
+        assert low == own == value == 0.0 < high
+
+
+def test_a_pair_by_hand() -> None:
+    half = 1.959964 * np.sqrt(1 / 15 - 1 / 50 + 1 / 30 - 1 / 50)
+    for pair in ((15, 50, 30, 50), (30, 50, 15, 50)):
+        np.testing.assert_allclose(lower_over_higher(*pair), (0.5 * np.exp(-half), 0.5 * np.exp(half)), rtol=1e-6)
+    low, high = lower_over_higher(20, 50, 21, 50)
+    assert high == 1.0
+    assert low == pytest.approx(min(katz(20, 50, 21, 50)[0], 1 / katz(20, 50, 21, 50)[1]))
+
+
+def test_every_pair_has_to_hold_so_nothing_is_corrected() -> None:
+    """Three groups: shown ends are those of three pairs at once, the claim is the least of each pair's own."""
+    rate, size = np.array([[0.40, 0.44, 0.50]]), np.full(3, 900.0)
+    each = [katz(s1 * 900, 900, s2 * 900, 900)[0] for s1, s2 in ((0.40, 0.44), (0.40, 0.50), (0.44, 0.50))]
+    assert ratio_lower(rate, size)[0] == pytest.approx(min(each))
+    half = norm.ppf(1 - 0.05 / 6) * np.sqrt(1 / 360 - 1 / 900 + 1 / 450 - 1 / 900)
+    assert ratio_interval(rate, size)[0][0] == pytest.approx(0.8 * np.exp(-half))
+
+
+def test_the_claim_is_right_at_least_as_often_as_it_says() -> None:
+    """At the edge, a true ratio of 0.8 of one pair, a lower end above it is found at most once in forty."""
+    random = np.random.default_rng(0)
+    size, truth = np.array([400.0, 600.0, 500.0]), np.array([0.40, 0.45, 0.50])
+    rate = random.binomial(size.astype(int), truth, (20_000, 3)) / size
+    assert (ratio_lower(rate, size) > 0.8).mean() < 0.027
+    low, high = ratio_interval(rate, size)
+    assert ((low <= 0.8) & (high >= 0.8)).mean() > 0.95
+
+
+def people(n: int = 12_000) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Return census rows, more women than men, and scores that favour few women."""
+    rows = census(n, seed=1)
+    score = 0.01 * rows["weeks"] + 0.05 * rows["study"] + 0.5 * (rows["sex"] == "Male")
+    return rows, score / score.max()
+
+
+@pytest.mark.parametrize("groups", ["sex", "sex:ref=Male"])
+def test_the_gate_is_closed_whoever_the_reference_is(tmp_path: Path, groups: str) -> None:
+    rows, score = people()
+    path = write_csv({**rows, "p": score}, tmp_path / "scored.csv")
+    words = ["--label", "income", "--score", "p", "--favourable", "50000+.", "--approval-rate", "0.2"]
+    words += ["--groups", groups, "--require", "selection_ratio.lower>=0.80"]
+    done = CliRunner().invoke(app, ["audit", str(path), *words], env={"COLUMNS": "200"})
+    assert done.exit_code == 3, done.output
+    assert "is not met." in done.output
+    assert re.search(r"selection ratio: Female \(\d+ people\) has 0\.0\d+ times the rate of Male", done.output)
+    assert "the lower end of each pair of groups on its own is 0.0" in done.output
+
+
+def test_an_audit_names_both_groups_and_keeps_the_ratio_to_the_reference() -> None:
+    rows, score = people()
+    found = ff.audit(
+        rows["income"], score, sensitive_features={"sex": rows["sex"]}, favourable="50000+.", approval_rate=0.2
+    )
+    worst, columns = found.worst["sex"]["selection_ratio"], found.tables["sex"]
+    assert worst.between == ("Female", "Male")
+    assert list(columns["group"][:2]) == ["Male", "Female"]
+    assert columns["selection_over_reference"][0] == pytest.approx(1 / worst.value)
+    assert 0.0 < worst.lower == worst.pair_lower < worst.value < worst.upper < 0.1
+    assert "selection_ratio" not in columns
+
+
+def test_a_frontier_gives_the_lower_end_of_the_ratio() -> None:
+    rows, score = people(4_000)
+    front = ff.Frontier.from_scores(
+        {"given": score, "turned": -score},
+        rows["income"],
+        sensitive_features={"sex": rows["sex"], "race": rows["race"]},
+        favourable="50000+.",
+        approval_rate=0.2,
+    )
+    both = [front.column(f"{name}.selection_ratio", confidence=0.95) for name in ("sex", "race")]
+    np.testing.assert_array_equal(front.column("selection_ratio", confidence=0.95), np.minimum(*both))
+    rates = front.evaluations["validation"].groups["sex"]
+    np.testing.assert_array_equal(both[0], selection_ratio_lower(rates, 0.95))
+    assert (both[0] <= front.column("sex.selection_ratio")).all()
+    assert (front.column("sex.selection_ratio") < 1.0).all()
+
+
+def test_outputs_name_the_reference_that_was_taken_and_how_to_choose_another(tmp_path: Path) -> None:
+    rows, score = people(2_000)
+    y, sex = rows["income"], {"sex": rows["sex"]}
+    found = ff.audit(y, score, sensitive_features=sex, favourable="50000+.", approval_rate=0.2)
+    said = "sex: the reference is Female, the largest group; choose another with Groups(reference={'sex': 'Male'})."
+    assert said in found.sentences
+    assert "the reference is Female, the largest group" in found._repr_html_()
+    assert found.to_dict()["references"] == {"sex": {"group": "Female", "largest": True}}
+    named = ff.audit(
+        y, score, sensitive_features=sex, favourable="50000+.", approval_rate=0.2, groups=ff.Groups(reference="Female")
+    )
+    assert not any("the reference is" in sentence for sentence in named.sentences)
+    path = write_csv({**rows, "p": score}, tmp_path / "scored.csv")
+    words = ["--label", "income", "--score", "p", "--favourable", "50000+.", "--approval-rate", "0.2"]
+    for groups, expected in (("sex", True), ("sex:ref=Female", False)):
+        done = CliRunner().invoke(app, ["audit", str(path), *words, "--groups", groups], env={"COLUMNS": "200"})
+        told = "sex: the reference is Female, the largest group; choose another with sex:ref=Male." in done.output
+        assert told is expected
+
+
+@pytest.mark.filterwarnings("ignore::fairfront.exceptions.GroupWarning")
+def test_a_run_and_its_card_name_the_reference_that_was_taken() -> None:
+    run = ff.trace_table(
+        pd.DataFrame(census(8_000, seed=1)),
+        target="income",
+        favourable="50000+.",
+        groups="sex,race:ref=White",
+        n_points=3,
+        stability=0,
+        min_size=10,
+    )
+    assert run.reference("sex") == "Female, the largest group; choose another with sex:ref=Male"
+    assert run.reference("race") == "White"
+    card = run.select(knee=True).card
+    assert "reference: Female, the largest group; choose another with sex:ref=Male." in card
+    assert "reference: White." in card

@@ -1,0 +1,200 @@
+"""`ff.minimize` on the paper's examples: preferred points, efficient points, unbounded functions, bad input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fairfront as ff
+from tests.support.twins import Function, assert_never_rises, assert_on_line, slsqp
+
+D, WIDTH = 20, 1.5
+NU = np.ones(D) / np.sqrt(D)
+Status = ff.Status
+
+
+def bump(w: np.ndarray, centre: np.ndarray) -> tuple[float, np.ndarray]:
+    away = w - centre
+    height = np.exp(-(away @ away) / WIDTH**2)
+    return 1.0 - height, 2.0 * height * away / WIDTH**2
+
+
+def example_1(w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Example 1 of the paper: two bumps at nu and -nu."""
+    (h1, g1), (h2, g2) = bump(w, NU), bump(w, -NU)
+    return np.array([h1, h2]), np.array([g1, g2])
+
+
+def across(seed: int, length: float) -> np.ndarray:
+    """Return a vector of this length at right angles to nu."""
+    v = np.random.default_rng(seed).normal(size=D)
+    v -= (v @ NU) * NU
+    return length * v / np.linalg.norm(v)
+
+
+STARTS = {
+    "case I: on the line of equal objectives, far from the front": across(0, 1.5),
+    "case II: near the front, far from the line": 0.95 * NU + across(1, 0.05),
+    "case II, at the other end": -0.98 * NU + across(2, 0.02),
+    "both far": 0.8 * NU + across(3, 2.0),
+    "so far that gradients are 1e-6": across(4, 6.0) + NU,
+}
+STYLES: dict[str, dict[str, Any]] = {
+    "one callable, jac=True": {"functions": example_1, "jac": True},
+    "one callable, jac callable": {"functions": lambda w: example_1(w)[0], "jac": lambda w: example_1(w)[1]},
+    "one callable, no jac": {"functions": lambda w: example_1(w)[0]},
+    "list, jac=True": {"functions": [lambda w: bump(w, NU), lambda w: bump(w, -NU)], "jac": True},
+    "list, jac callable": {
+        "functions": [lambda w: bump(w, NU)[0], lambda w: bump(w, -NU)[0]],
+        "jac": lambda w: example_1(w)[1],
+    },
+    "list, jac list": {
+        "functions": [lambda w: bump(w, NU)[0], lambda w: bump(w, -NU)[0]],
+        "jac": [lambda w: bump(w, NU)[1], lambda w: bump(w, -NU)[1]],
+    },
+    "list, no jac": {"functions": [lambda w: bump(w, NU)[0], lambda w: bump(w, -NU)[0]]},
+}
+
+
+def assert_on_segment(x: np.ndarray) -> None:
+    """The front of Example 1 is the segment from -nu to nu."""
+    along = x @ NU
+    assert abs(along) <= 1.0 + 1e-9
+    assert np.linalg.norm(x - along * NU) <= 1e-4
+
+
+@pytest.mark.parametrize("preference", [[1, 1], [1, 3], [4, 1]])
+@pytest.mark.parametrize("start", STARTS)
+def test_preferred_points_of_example_1(start: str, preference: list[float]) -> None:
+    found = ff.minimize(example_1, STARTS[start], preference, jac=True)
+    assert found.status is Status.LINE
+    assert found.success
+    assert found.message == str(Status.LINE)
+    assert_on_line(np.array(preference), found.fun, 1e-5)
+    assert_on_segment(found.x)
+    assert found.nfev <= 200
+    np.testing.assert_allclose(found.fun, example_1(found.x)[0])
+    np.testing.assert_allclose(found.history[[0, -1]], [example_1(STARTS[start])[0], found.fun])
+    assert len(found.history) == found.nit + 1
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_without_a_preference_the_end_is_efficient(start: str) -> None:
+    found = ff.minimize(example_1, STARTS[start], jac=True)
+    assert found.status is Status.EFFICIENT
+    assert found.success
+    assert_never_rises(found.history)
+    assert_on_segment(found.x)
+    assert ff.pareto.is_efficient(example_1, found.x, jac=True, tol=1e-5)
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_functions_and_gradients_come_in_many_forms(style: str) -> None:
+    x0 = across(5, 1.0) + 0.3 * NU
+    for preference in (None, [1, 3]):
+        expected = ff.minimize(example_1, x0, preference, jac=True)
+        found = ff.minimize(x0=x0, preference=preference, **STYLES[style])
+        np.testing.assert_allclose(found.x, expected.x, atol=1e-4)
+        assert found.status is expected.status
+
+
+@pytest.mark.parametrize("preference", [None, [1, 1], [1, 3], [4, 1]])
+@pytest.mark.parametrize("x0", [1.0, -5.0])
+def test_unbounded_functions_have_no_efficient_point(preference: list[float] | None, x0: float) -> None:
+    """Example (a) of the appendix: h_1 = 2 w + 3 and h_2 = 4 w - 2 fall together for ever."""
+    with pytest.raises(ff.UnboundedError, match="objectives fall without bound"):
+        ff.minimize(lambda w: [2.0 * w[0] + 3.0, 4.0 * w[0] - 2.0], [x0], preference)
+
+
+@pytest.mark.parametrize("x0", [0.2, 1.0, 3.0, -2.0])
+def test_contradicting_functions_are_efficient_everywhere(x0: float) -> None:
+    """Example (b) of the appendix: w^2 and 1 / w^2; a preference picks pi_1 w^2 = pi_2 / w^2."""
+    inverse = [lambda w: w[0] ** 2, lambda w: w[0] ** -2.0]
+    stays = ff.minimize(inverse, [x0])
+    assert stays.status is Status.EFFICIENT
+    np.testing.assert_array_equal(stays.x, [x0])
+    for preference in ([1, 1], [1, 16], [9, 1]):
+        found = ff.minimize(inverse, [x0], preference)
+        assert found.status is Status.LINE
+        np.testing.assert_allclose(found.x**2, np.sqrt(preference[1] / preference[0]), rtol=1e-5)
+
+
+def quadratics(seed: int) -> tuple[Function, np.ndarray, np.ndarray]:
+    """Return three convex functions of four weights, a start and a preference."""
+    rng = np.random.default_rng(seed)
+    curvature, centre, lowest = rng.uniform(0.3, 2.0, (3, 4)), rng.normal(size=(3, 4)), rng.uniform(0.05, 1.0, 3)
+
+    def f(w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        slopes = curvature * (w - centre)
+        return lowest + 0.5 * (slopes * (w - centre)).sum(axis=1), slopes
+
+    return f, 3.0 * rng.normal(size=4), np.exp(0.7 * rng.normal(size=3))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_three_functions_end_at_the_chebyshev_point(seed: int) -> None:
+    """On the line, beside it, or at its nearest point: always at the smallest max_i pi_i h_i."""
+    f, x0, pi = quadratics(seed)
+
+    def room(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        h, J = f(v[:-1])
+        return v[-1] - pi * h, np.column_stack([-pi[:, None] * J, np.ones(3)])
+
+    found = ff.minimize(f, x0, pi, jac=True)
+    best = slsqp(lambda v: (v[-1], np.eye(5)[-1]), room, [np.append(x0, (pi * f(x0)[0]).max())])[-1]
+    np.testing.assert_allclose((pi * found.fun).max(), best, rtol=1e-4)
+    assert found.status in (Status.LINE, Status.CHEBYSHEV, Status.NEAREST, Status.OUT_OF_REACH)
+    if found.status is Status.LINE:
+        assert_on_line(pi, found.fun)
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+@pytest.mark.parametrize("preference", [None, [1.0, 1.0, 1.0]])
+def test_the_scale_of_the_functions_does_not_matter(factor: float, preference: list[float] | None) -> None:
+    f, x0, _ = quadratics(3)
+    plain = ff.minimize(f, x0, preference, jac=True)
+    scaled = ff.minimize(lambda w: tuple(factor * part for part in f(w)), x0, preference, jac=True)
+    assert scaled.status is plain.status
+    np.testing.assert_allclose(scaled.x, plain.x, atol=1e-3)
+
+
+@pytest.mark.parametrize("x0", [1.0, -1.0])
+def test_starts_at_the_minimum_of_one_function(x0: float) -> None:
+    f = [lambda w: (w[0] - 1.0) ** 2, lambda w: (w[0] + 1.0) ** 2]
+    assert ff.minimize(f, [x0]).status is Status.EFFICIENT
+    found = ff.minimize(f, [x0], [1, 1])
+    assert found.status is Status.LINE
+    np.testing.assert_allclose(found.x, 0.0, atol=1e-5)
+
+
+TWO = [lambda w: w @ w, lambda w: (w - 1.0) @ (w - 1.0)]
+BAD: dict[str, tuple[dict[str, Any], str]] = {
+    "empty x0": ({"x0": []}, r"x0 has shape \(0,\) or is not finite, expected \(d,\): at least one"),
+    "NaN in x0": ({"x0": [1.0, np.nan]}, r"x0 has shape \(2,\) or is not finite, expected \(d,\): at least one finite"),
+    "no number": ({"functions": 3}, "functions is 3, expected a callable or a sequence of callables"),
+    "one objective": ({"functions": TWO[:1]}, "minimize got 1 objective, expected 2 or more; use scipy"),
+    "NaN at x0": ({"functions": lambda w: [np.nan, 1.0]}, r"functions give \[nan  1.\] at x0"),
+    "wide jac": ({"jac": lambda w: np.ones((2, 3))}, r"jac has shape \(2, 3\), expected \(2, 2\): one row per"),
+    "turned jac": (
+        {"x0": np.ones(3), "jac": lambda w: np.ones((3, 2))},
+        r"jac has shape \(3, 2\), expected \(2, 3\): one row per objective",
+    ),
+    "three preferences": (
+        {"preference": [1, 2, 3]},
+        r"preferences has shape \(3,\), expected \(n_runs, 2\): one column per objective \(h_1, h_2\)",
+    ),
+    "preference 0": ({"preference": [1, 0]}, "preferences must be positive and finite, found 0 to 1"),
+    "negative preference": ({"preference": [1, -2]}, "preferences must be positive and finite, found -2 to 1"),
+    "preference for pdo": ({"preference": [1, 1], "solver": "pdo"}, "'pdo' takes no preference .* use solver='pb_pdo'"),
+    "pb_pdo without": ({"solver": "pb_pdo"}, "'pb_pdo' needs a preference, found None; give one, or use solver='pdo'"),
+    "unknown solver": ({"solver": "pbpdo"}, "unknown solver 'pbpdo'.*did you mean 'pb_pdo'"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_refused_in_words(case: str) -> None:
+    given, message = BAD[case]
+    with pytest.raises(ff.InputError, match=message):
+        ff.minimize(**{"functions": TWO, "x0": [1.0, 2.0]} | given)

@@ -1,0 +1,225 @@
+"""The Newton tracer against closed forms, SciPy's SLSQP and plain numpy: optimal points, slopes, certificates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import brentq
+from scipy.special import expit
+
+import fairfront as ff
+from fairfront.problems import Setup
+from fairfront.solvers import Knot
+from fairfront.solvers.newton import solve_knot
+from fairfront.solvers.path import newton_path
+from fairfront.solvers.preferences import Target
+from fairfront.tracing import trace_setup
+from tests.support.twins import cohort, laid_out, slsqp
+
+NOTIONS = ("equal_opportunity", "equalized_odds", "demographic_parity", "group_loss")
+
+
+@dataclass(frozen=True, eq=False)
+class Twin:
+    """Logistic regression with group averages of losses, written out a second time in plain numpy."""
+
+    X: np.ndarray
+    y: np.ndarray
+    group: np.ndarray
+    notion: str
+    ridge: float = 1e-2
+
+    @property
+    def two_sided(self) -> bool:
+        return self.notion != "group_loss"
+
+    def losses(self, w: np.ndarray, target: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
+        A = np.column_stack([self.X, np.ones(len(self.X))])
+        return np.logaddexp(0.0, -target * (A @ w)), (-target * expit(-target * (A @ w)))[:, None] * A
+
+    def loss(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        values, slopes = self.losses(w, self.y)
+        kept = np.append(w[:-1], 0.0)
+        return values.mean() + 0.5 * self.ridge * kept @ kept, slopes.mean(axis=0) + self.ridge * kept
+
+    def gaps(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the signed gaps of all pairs (or the groups' losses) and their gradients."""
+        values, slopes = self.losses(w, 1.0 if self.notion == "demographic_parity" else self.y)
+        labels = {"equal_opportunity": [1], "equalized_odds": [1, -1]}.get(self.notion, [0])
+        z, J = [], []
+        for label in labels:
+            rows = [(self.group == g) & ((self.y == label) | (label == 0)) for g in np.unique(self.group)]
+            means = [(values[r].mean(), slopes[r].mean(axis=0)) for r in rows]
+            pairs = combinations(means, 2) if self.two_sided else [(m, (0.0, 0.0)) for m in means]
+            for (a, da), (b, db) in pairs:
+                z.append(a - b)
+                J.append(da - db)
+        return np.array(z), np.array(J)
+
+    def room(self, caps: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        z, J = self.gaps(w)
+        sides = 2 if self.two_sided else 1
+        return np.concatenate([caps - z, caps + z][:sides]), np.vstack([-J, J][:sides])
+
+    def best(self, caps: np.ndarray, *starts: np.ndarray) -> float:
+        """Return SLSQP's smallest loss within the caps."""
+        return self.loss(slsqp(self.loss, lambda w: self.room(caps, w), starts))[0]
+
+    def residual(self, w: np.ndarray, caps: np.ndarray, x: np.ndarray) -> float:
+        """Return the KKT residual: stationarity, violation, complementarity and signs of the multipliers."""
+        (_, g), (z, J) = self.loss(w), self.gaps(w)
+        size, side = (np.abs(z), np.sign(x) * z) if self.two_sided else (z, z)
+        wrong = 0.0 if self.two_sided else -x.min()
+        return max(np.abs(g + x @ J).max(), (size - caps).max(), (np.abs(x) * (caps - side)).max(), wrong)
+
+    def setup(self, **options: object) -> Setup:
+        groups = ff.Groups(reference=str(self.group.max()), min_size=1)
+        given = {"notion": self.notion, "ridge": self.ridge, "groups": groups, **options}
+        return ff.linear_problem(self.X, self.y, sensitive_features=self.group.astype(str), **given)
+
+
+def drawn(seed: int, groups: int, notion: str, n: int = 240, d: int = 4) -> Twin:
+    """Draw data whose labels depend on the features in other ways in each group."""
+    rng = np.random.default_rng(seed)
+    group = rng.permutation(np.arange(n) % groups)
+    X = rng.normal(size=(n, d)) + 0.4 * rng.normal(size=(groups, d))[group]
+    slopes = rng.normal(size=d) + 0.8 * rng.normal(size=(groups, d))
+    score = (X * slopes[group]).sum(axis=1) + 0.7 * rng.normal(size=groups)[group]
+    return Twin(X, np.where(score + rng.logistic(size=n) > 0, 1.0, -1.0), group, notion)
+
+
+def flat(knot: Knot) -> np.ndarray:
+    return knot.at.W.reshape(-1)
+
+
+def test_one_parameter_in_closed_form() -> None:
+    """Without an intercept every group's loss is a parabola in the slope: the best slope is the nearest root."""
+    rng = np.random.default_rng(0)
+    n, group = 400, np.arange(400) % 2
+    x = rng.normal(size=n) * np.where(group, 1.0, 1.6)
+    y = np.where(group, 0.4, 1.3) * x + rng.normal(size=n) * np.where(group, 0.8, 1.1)
+    parts = [np.array([x[m] @ x[m], -2.0 * x[m] @ y[m], y[m] @ y[m]]) / (2 * m.sum()) for m in (group == 0, group == 1)]
+    gap, plain = parts[0] - parts[1], (x @ y) / (x @ x)
+    front = ff.trace(
+        x[:, None], y, sensitive_features=group.astype(str), loss="squared", notion="disparate_mistreatment", ridge=0.0,
+        fit_intercept=False, groups=ff.Groups(reference="1"),
+    )  # fmt: skip
+    assert front.certified[:-1].all()
+    for i in range(len(front)):
+        cap = front.gaps[i, 0]
+        roots = [r.real for c in (cap, -cap) for r in np.roots(gap - [0, 0, c]) if abs(r.imag) < 1e-6]
+        nearest = min(roots, key=lambda r: abs(r - plain))
+        assert front.points.coef[i, 0, 0] == pytest.approx(nearest, abs=1e-7)
+        assert front.loss[i] == pytest.approx(np.polyval((parts[0] + parts[1]) / 2, nearest), abs=1e-10)
+
+
+def test_two_parameters_by_a_root_in_the_multiplier() -> None:
+    """With an intercept the optimum solves (H + t D) w = h + t e, and t is the root of gap(t) = cap."""
+    rng = np.random.default_rng(1)
+    n, group = 600, (np.arange(600) % 3 == 0).astype(int)
+    x = rng.normal(size=n) + 0.5 * group
+    y = x + 1.2 * group * x - 0.5 * group + rng.normal(size=n) * np.where(group, 0.8, 0.7)
+    A = np.column_stack([x, np.ones(n)])
+    H = [A[group == g].T @ A[group == g] / (group == g).sum() for g in (0, 1)]
+    h = [A[group == g].T @ y[group == g] / (group == g).sum() for g in (0, 1)]
+    share = np.array([(group == 0).mean(), (group == 1).mean()])
+
+    def at(t: float) -> np.ndarray:
+        a, b = share + t * np.array([-1.0, 1.0])
+        return np.linalg.solve(a * H[0] + b * H[1], a * h[0] + b * h[1])
+
+    def gap(w: np.ndarray) -> float:
+        return float(np.diff([0.5 * ((A[group == g] @ w - y[group == g]) ** 2).mean() for g in (0, 1)])[0])
+
+    front = ff.trace(
+        x[:, None], y, sensitive_features=group.astype(str), loss="squared", notion="disparate_mistreatment", ridge=0.0,
+        groups=ff.Groups(reference="0"),
+    )  # fmt: skip
+    for i in range(1, len(front)):
+        t = brentq(lambda t, cap: gap(at(t)) - cap, 0.0, share[0] - 1e-9, args=(front.gaps[i, 0],), xtol=1e-14)
+        w = np.append(front.points.coef[i, 0], front.points.intercept[i])
+        np.testing.assert_allclose(w, at(t), atol=1e-7)
+        assert front.multipliers[i, 0] == pytest.approx(t, abs=1e-6)
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 999), groups=st.sampled_from([2, 3]), notion=st.sampled_from(NOTIONS))
+def test_points_are_those_of_slsqp_and_multipliers_their_slopes(seed: int, groups: int, notion: str) -> None:
+    twin = drawn(seed, groups, notion)
+    problem = twin.setup().problem
+    knots = newton_path(problem, ff.Newton(), n_points=6)
+    solver = ff.Newton().solver(problem, knots[0].at.W)
+    losses = np.array([twin.loss(flat(knot))[0] for knot in knots])
+    span = losses[-1] - losses[0]
+    assert (np.diff(losses) >= -1e-12).all()
+    for knot, loss in zip(knots[1:], losses[1:], strict=True):
+        assert knot.status.solved
+        assert twin.residual(flat(knot), knot.caps, knot.at.multipliers) <= 1e-8
+        best = twin.best(knot.caps, flat(knots[0]), flat(knot))
+        if loss > best + 1e-6 * span:  # zero gaps in few dimensions fall into pieces: then no point claims to be global
+            assert knot is knots[-1]
+            assert not knot.certified
+        else:
+            assert loss == pytest.approx(best, abs=1e-6 * span)
+    for knot in knots[1:-1]:
+        h = 1e-4 * (knot.caps[0] - knots[-1].caps[0])
+        ends = [solve_knot(solver, knot, Target.from_caps(knot.caps[None] + step)) for step in (h, -h)]
+        slope = (twin.loss(flat(ends[0]))[0] - twin.loss(flat(ends[1]))[0]) / (2.0 * h)
+        assert np.abs(knot.at.multipliers).sum() == pytest.approx(-slope, rel=1e-3, abs=1e-6)
+
+
+@pytest.mark.parametrize("notion", NOTIONS)
+def test_certified_points_beat_feasible_perturbations_and_restarts(notion: str) -> None:
+    twin = drawn(3, 3, notion)
+    problem = twin.setup().problem
+    knots = [knot for knot in newton_path(problem, ff.Newton(), n_points=6)[1:-1] if knot.certified]
+    assert knots
+    rng = np.random.default_rng(0)
+    knot = knots[-1]
+    far = 10.0 ** rng.uniform(-5, -1, size=40_000)
+    W = knot.at.W + far[:, None, None] * rng.normal(size=(len(far), *knot.at.W.shape))
+    L = problem.values(W)
+    z = problem.algebra.gaps(L)
+    within = (np.where(problem.algebra.two_sided, np.abs(z), z) <= knot.caps).all(axis=1)
+    assert within.sum() >= 1000
+    best = twin.loss(flat(knot))[0]
+    assert problem.algebra.loss(L[within]).min() >= best - 1e-12
+    others = [twin.best(knot.caps, w.reshape(-1), np.zeros(5)) for w in rng.normal(size=(5, *knot.at.W.shape))]
+    assert min(others) >= best - 1e-9
+
+
+def test_what_is_never_certified() -> None:
+    front = trace_setup(drawn(0, 2, "equal_opportunity").setup(surrogate="rate"), "newton")
+    assert not front.certified[np.abs(front.multipliers).max(axis=1) > 0].any()
+    front = trace_setup(drawn(4, 2, "demographic_parity").setup(), "newton")
+    price = np.abs(front.multipliers[:, 0])
+    np.testing.assert_array_equal(front.certified, price <= 0.5)  # the share of either group
+    assert (price > 0.5).any()
+
+
+@pytest.mark.parametrize("gap", ["squared", "absolute", "exponential"])
+def test_preferences_of_two_groups_are_met_as_lines(gap: str) -> None:
+    setup = drawn(1, 2, "equal_opportunity").setup(gap=gap)
+    plain = ff.solve(setup, max_gap=9.0).objectives[0]
+    pi = plain[0] / plain * np.array([[1.0, ratio] for ratio in (0.5, 2.0, 10.0, 100.0)])
+    outcome = ff.solve(setup, preferences=pi)
+    h = pi * outcome.objectives
+    assert outcome.status == (ff.Status.NEAREST, *[ff.Status.LINE] * 3)
+    np.testing.assert_allclose(outcome.objectives[0], plain, rtol=1e-9)
+    np.testing.assert_allclose(h[1:, 0], h[1:, 1], rtol=1e-6)
+    assert (np.diff(outcome.objectives, axis=0) * [1.0, -1.0] > 0).all()
+
+
+def test_preferences_of_three_groups_are_chebyshev_points() -> None:
+    plain = cohort(7, groups=3)
+    for ratio in (50.0, 500.0):
+        pi = np.array([1.0, ratio, 2 * ratio, ratio])
+        outcome = ff.solve(laid_out(plain), preferences=pi[None])
+        assert outcome.status == (ff.Status.CHEBYSHEV,)
+        worst = (pi * outcome.objectives[0]).max()
+        assert worst == pytest.approx(plain.chebyshev(pi, plain.plain_fit, outcome.W.reshape(-1)), rel=1e-6)

@@ -1,0 +1,129 @@
+"""PDO: Lemma 1 on its directions, monotone runs, ends on the frontier by SciPy's word, and the trap at w = 0."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fairfront as ff
+from fairfront.solvers.pdo import common_direction
+from fairfront.solvers.simplex import factor
+from tests.support.twins import Plain, assert_common_descent, assert_never_rises, cohort, laid_out
+
+Status = ff.Status
+
+
+def excess(plain: Plain, w: np.ndarray) -> float:
+    """How much lower SLSQP finds the loss nearby, with gaps as small as those of w, per loss range of the front."""
+    best = plain.best(np.abs(plain.gaps(w)[0]), w)
+    return (plain.loss(w)[0] - plain.loss(best)[0]) / plain.span
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 5), st.integers(1, 9), st.integers(0, 4))
+def test_directions_descend_and_keep_what_is_held(seed: int, groups: int, d: int, near_zero: int) -> None:
+    """Lemma 1 outside the band; inside, gaps stay to first order and the way back takes them to zero."""
+    rng = np.random.default_rng(seed)
+    algebra = laid_out(cohort(0, groups)).problem.algebra
+    L = rng.uniform(0.1, 1.0, (1, len(algebra.p)))
+    G = rng.normal(size=(len(algebra.p), d + groups))
+    held = np.zeros(len(algebra.b), dtype=bool)
+    held[: min(near_zero, len(held))] = True
+    A, z, Q = algebra.jacobian(L)[0], algebra.gaps(L)[0], G @ G.T
+    moves, back = common_direction(A, algebra.B, factor(Q[None])[0], z, held)
+    free = np.concatenate([[True], ~held])
+    assert_common_descent((A @ G)[free], moves @ G)
+    size = np.linalg.norm(algebra.B @ G, axis=1)[held]
+    assert (np.abs(algebra.B[held] @ Q @ moves) <= 1e-9 * size * (1e-3 + np.linalg.norm(moves @ G))).all()
+    np.testing.assert_allclose(algebra.B[held] @ Q @ back, z[held], atol=1e-9)
+
+
+def test_a_stationary_loss_ends_the_descent() -> None:
+    plain = cohort(0)
+    outcome = ff.solve(laid_out(plain), "pdo", plain.plain_fit[None, None])
+    assert outcome.status[0] is Status.EFFICIENT
+    np.testing.assert_allclose(outcome.W[0, 0], plain.plain_fit, atol=1e-3)
+
+
+@pytest.mark.parametrize("groups", [2, 3])
+@pytest.mark.parametrize("scale", [0.1, 6.0])
+@pytest.mark.parametrize("seed", [0, 2, 3, 5, 7])
+def test_runs_descend_to_the_front(groups: int, scale: float, seed: int) -> None:
+    plain = cohort(seed, groups)
+    outcome = ff.solve(laid_out(plain), ff.PDO(start_scale=scale), random_state=seed)
+    history, w = outcome.history[0], outcome.W[0, 0]
+    np.testing.assert_allclose(history[-1], plain.objectives(w)[0], atol=1e-12)
+    assert_never_rises(history, band=1e-4 * history[0, 0])
+    assert outcome.status[0] is Status.EFFICIENT
+    assert excess(plain, w) <= 1e-4
+
+
+@pytest.mark.parametrize(("seed", "start"), [(0, 1), (7, 0), (8, 0), (9, 0)])
+def test_four_groups_with_some_gaps_held(seed: int, start: int) -> None:
+    """The way back to zero of a held gap may raise another gap; steps without it go on."""
+    plain = cohort(seed, 4)
+    outcome = ff.solve(laid_out(plain), ff.PDO(start_scale=6.0), random_state=start)
+    assert outcome.status[0] is Status.EFFICIENT
+    assert_never_rises(outcome.history[0], band=1e-4 * outcome.history[0][0, 0])
+    assert excess(plain, outcome.W[0, 0]) <= 1e-3
+
+
+@pytest.mark.parametrize("gap", ["absolute", "exponential"])
+def test_other_gap_functions_end_on_the_same_front(gap: str) -> None:
+    plain = cohort(3, 3)
+    outcome = ff.solve(laid_out(plain, gap), ff.PDO(start_scale=3.0), random_state=1)
+    assert outcome.status[0] is Status.EFFICIENT
+    assert excess(plain, outcome.W[0, 0]) <= 1e-4
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_group_losses_fall_together(seed: int) -> None:
+    """Without a band all objectives fall at every step, and no group is better off at the end with less loss."""
+    plain = cohort(seed, 3, "group_loss")
+    outcome = ff.solve(laid_out(plain), ff.PDO(start_scale=2.0), random_state=0)
+    assert_never_rises(outcome.history[0])
+    assert outcome.status[0] is Status.EFFICIENT
+    assert ff.pareto.is_efficient(plain.objectives, outcome.W[0, 0], jac=True, tol=2e-3)
+
+
+@pytest.mark.parametrize("groups", [2, 3])
+@pytest.mark.parametrize("gradients", ["raw", "normalised"])
+def test_equal_losses_are_a_trap_for_the_printed_algorithm(groups: int, gradients: str) -> None:
+    """At w = 0 all losses are equal: the gaps' gradients are 0 and take all the weight (design, item 5)."""
+    plain = cohort(0, groups)
+    zero = np.zeros((1, 1, plain.d))
+    outcome = ff.solve(laid_out(plain), ff.PaperPDO(inner="exact", gradients=gradients), zero)
+    assert outcome.status[0] is Status.WEAK
+    assert not outcome.status[0].solved
+    np.testing.assert_array_equal(outcome.W, zero)
+
+
+def test_raw_gradients_stop_at_equal_losses_far_from_the_front() -> None:
+    plain = cohort(0)
+    outcome = ff.solve(laid_out(plain), ff.PaperPDO(T=2000, eta=0.5, inner="exact"), random_state=0)
+    assert outcome.status[0] is Status.WEAK
+    assert outcome.objectives[0, 1] <= 1e-12
+    assert excess(plain, outcome.W[0, 0]) > 1.0
+
+
+def test_default_runs_never_start_in_the_trap() -> None:
+    setup = laid_out(cohort(0))
+    starts = [ff.PDO().prepare(setup.problem, None, None, np.random.default_rng(seed))[1] for seed in range(3)]
+    assert all(np.abs(start).min() > 0.0 for start in starts)
+    assert not np.array_equal(starts[0], starts[1])
+    same = [ff.solve(setup, "pdo", random_state=4).W for _ in range(2)]
+    np.testing.assert_array_equal(*same)
+
+
+@pytest.mark.parametrize("solver", ["pdo", "pb_pdo"])
+@pytest.mark.parametrize("groups", [2, 3])
+def test_from_zero_weights_both_defaults_reach_the_zero_gap_end(solver: str, groups: int) -> None:
+    """Told to start at w = 0, they hold the gaps at 0 and go down the loss along that surface."""
+    plain = cohort(0, groups)
+    outcome = ff.solve(laid_out(plain), solver, np.zeros((1, 1, plain.d)))
+    w = outcome.W[0, 0]
+    assert outcome.status[0] is Status.EFFICIENT
+    assert np.abs(plain.gaps(w)[0]).max() <= 1e-4
+    assert excess(plain, w) <= 1e-4
