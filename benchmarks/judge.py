@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import t as student
 
-from fairfront.measures.operating import cutoffs_for_costs, cutoffs_for_rate
+from fairfront.measures.operating_points import cutoffs_for_costs, cutoffs_for_rate
 from fairfront.pareto import hypervolume, nondominated
 
 from .peers.base import Candidates, Rows

@@ -17,8 +17,8 @@ from fairfront.explorer.moved import most_moved
 from fairfront.explorer.order import detailed, plain_place, walk
 from fairfront.explorer.paired import pairwise, share_change
 from fairfront.measures import flips, paired_difference
+from fairfront.measures.evaluation import decide
 from fairfront.measures.published import published
-from fairfront.measures.table import decide
 from tests.support.pages import loans
 
 

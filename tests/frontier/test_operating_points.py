@@ -16,8 +16,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import fairfront as ff
 from fairfront.frontier.selection import usable
+from fairfront.measures.evaluation import decides_alike, trivial
 from fairfront.measures.published import published
-from fairfront.measures.skill import decides_alike, trivial
 from tests.support.trial import matrix, students
 
 Parts = tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import fairfront as ff
 from fairfront.cli import app
 from fairfront.estimators.scorers import GroupScore
-from fairfront.measures.table import Evaluation
+from fairfront.measures.evaluation import Evaluation
 from tests.support.cli import fairfront
 
 SAID = r"race are given as probabilities.*usually understate gaps between people"

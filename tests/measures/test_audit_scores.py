@@ -13,8 +13,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 import fairfront as ff
-from fairfront.measures.scored import bins_of, drawn_counts, figures_of
-from fairfront.measures.tallies import ScoredRows
+from fairfront.measures.score_counts import ScoredRows
+from fairfront.measures.scores import bins_of, drawn_counts, figures_of
 
 
 def scored(n: int, decimals: int | None, weighted: bool, seed: int = 0) -> tuple[np.ndarray, np.ndarray, Any]:
@@ -138,7 +138,7 @@ def test_bins_do_not_depend_on_how_many_are_taken_at_a_time(monkeypatch, block) 
         scores = np.round(random.uniform(size=3000), 3)
         tally = ScoredRows(scores, random.uniform(size=3000) < scores, weight, True, False).tally()
         whole = bins_of(tally)
-        monkeypatch.setattr("fairfront.measures.scored.BLOCK", block)
+        monkeypatch.setattr("fairfront.measures.scores.BLOCK", block)
         parts = bins_of(tally)
         monkeypatch.undo()
         np.testing.assert_allclose(parts.sums, whole.sums, rtol=1e-12)

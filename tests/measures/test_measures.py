@@ -23,11 +23,9 @@ from fairfront.exceptions import InputError
 from fairfront.measures import (
     auc,
     class_rates,
-    error_rate,
     gaps,
     group_means,
     group_rates,
-    mean_squared_error,
     selection_ratio,
     sums,
     worst_gap,
@@ -224,10 +222,6 @@ def test_means_of_predictions(weighted: bool) -> None:
         assert means.residual[0, g] == pytest.approx(np.average(values[rows], weights=row_weight) - average)
         expected = sk_mse(values[rows], data["scores"][0, rows], sample_weight=row_weight)
         assert means.mse[0, g] == pytest.approx(expected)
-    total = [sk_mse(values, s, sample_weight=weight) for s in data["scores"]]
-    np.testing.assert_allclose(mean_squared_error(data["scores"], values, weight), total)
-    wrong = zero_one_loss(data["favourable"], data["decided"][0], sample_weight=weight)
-    assert error_rate(data["decided"], data["favourable"], weight)[0] == pytest.approx(wrong)
 
 
 def test_inputs_that_cannot_be_used() -> None:

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import fairfront as ff
 from fairfront.cli import app
 from fairfront.measures import group_rates, katz, selection_ratio, selection_ratio_lower
-from fairfront.measures.ratios import lower_over_higher, ratio_interval, ratio_lower
+from fairfront.measures.intervals import lower_over_higher, ratio_interval, ratio_lower
 from tests.support.trial import census, write_csv
 
 COUNTS = st.lists(st.tuples(st.integers(0, 40), st.integers(1, 60)), min_size=2, max_size=6)

@@ -16,7 +16,7 @@ from ..frontier import Frontier
 from ..frontier.cutoffs import for_favourable
 from ..frontier.fitting_estimators import trace_estimator
 from ..frontier.points import LinearPoints
-from ..measures.operating import Operating
+from ..measures.operating_points import Operating
 from ..objectives import Array, GroupProbabilities, Groups, take_groups
 from ..problems.dask.problem import refuse_collections
 from ..problems.fits.learners import probabilities_of

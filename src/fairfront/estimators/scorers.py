@@ -13,10 +13,10 @@ from sklearn.metrics import make_scorer
 
 from ..exceptions import GroupWarning, InputError
 from ..measures.figures import SCORED, SHARES, VALUES, larger_is_better
-from ..measures.judged import Judged
+from ..measures.group_table import GroupTable, Settings, tabulate
 from ..measures.lines import TOO_FEW, Lines, lines_of
-from ..measures.score_table import Resampling
-from ..measures.tabulating import GroupTable, Settings, tabulate
+from ..measures.rows import Judged
+from ..measures.scores import Resampling
 from ..objectives import Array, Groups, Task, check_groups, take_groups, warn_of_proxies
 from ..registry import Registry
 from ..validation import as_numbers, check_favourable, check_labels, check_weights, factorize, pass_hint, weighted_rows

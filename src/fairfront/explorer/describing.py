@@ -10,16 +10,8 @@ from numpy.typing import NDArray
 
 from ..frontier import Frontier
 from ..measures import ClassRates, Evaluation, GroupRates, PerGroup
-from ..measures.published import (
-    Sides,
-    changed_sides,
-    pool_of,
-    published,
-    published_moves,
-    published_people,
-    published_sides,
-    published_totals,
-)
+from ..measures.changes import Sides, changed_sides, published_moves, published_sides
+from ..measures.published import pool_of, published, published_people, published_totals
 from ..measures.rates import ClassSums
 from ..measures.sums import pooled, ratio, weighted_sums
 from ..objectives import Array, Attribute, rates_of

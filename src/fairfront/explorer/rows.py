@@ -18,8 +18,8 @@ from ..frontier.points import LinearPoints
 from ..frontier.posterior_points import PosteriorPoints
 from ..frontier.selection import plain_place
 from ..measures import Evaluation
+from ..measures.evaluation import judgement_of
 from ..measures.part_sums import part_sums
-from ..measures.table import judgement_of
 from ..objectives import Array, Attribute, Task
 from ..problems.fits.learners import scores_of_learner
 from ..validation import check_text, shown

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..measures.table import decide
+from ..measures.evaluation import decide
 from ..objectives import Array, Task
 from ..validation import counted
 from .candidate_scores import judged_scores, scores_of

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..measures import Evaluation, evaluate_scores
-from ..measures.operating import Operating, OperatingPoint, Side
+from ..measures.operating_points import Operating, OperatingPoint, Side
 from ..objectives import (
     NOTIONS,
     Array,

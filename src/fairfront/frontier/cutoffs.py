@@ -13,8 +13,8 @@ from sklearn.base import is_classifier
 
 from ..exceptions import FairfrontWarning, InputError
 from ..measures import Evaluation
-from ..measures.operating import NONE_GIVEN, Operating, OperatingPoint
-from ..measures.table import decide
+from ..measures.evaluation import decide
+from ..measures.operating_points import NONE_GIVEN, Operating, OperatingPoint
 from ..objectives import Array, Task
 from ..validation import check_text
 from .points import Points
@@ -121,7 +121,7 @@ def second_class(operating: OperatingPoint, responses: Array, task: Task) -> NDA
 
 
 def decisions(points: Points, X: Any, task: Task, operating: OperatingPoint | None) -> tuple[Array, NDArray[Any]]:
-    """Return scores (N, K, n) and what models decide at their cut-offs, (N, n), as `measures.table.decide` does."""
+    """Return scores (N, K, n) and what models decide at their cut-offs, (N, n), as `evaluation.decide` does."""
     if operating is None:
         own = getattr(points, "judged", None)
         if own is not None:

@@ -12,10 +12,10 @@ from scipy.special import expit
 
 from ..exceptions import FairfrontWarning, InputError
 from ..measures import Evaluation
-from ..measures.operating import Operating, OperatingPoint, one_number
+from ..measures.evaluation import check_scores, judgement_of
+from ..measures.operating_points import Operating, OperatingPoint, one_number
 from ..measures.part_sums import PartSums, joined_sums, part_sums
-from ..measures.score_bins import SURE, count_scores, score_edges
-from ..measures.table import check_scores, judgement_of
+from ..measures.score_counts import SURE, count_scores, score_edges
 from ..objectives import Array, Task
 from ..problems.dask.passes import reduced
 from ..validation import as_weights, check_labels, is_dask, take_rows

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..measures import Evaluation
 from ..measures.contrasts import PerGroup
-from ..measures.operating import Operating, OperatingPoint
+from ..measures.operating_points import Operating, OperatingPoint
 from ..measures.rates import ClassRates, GroupRates
 from ..measures.values import GroupMeans
 

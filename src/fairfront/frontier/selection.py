@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
+from ..measures.evaluation import trivial
 from ..measures.figures import larger_is_better
-from ..measures.skill import trivial
 from ..objectives import Array
 from ..validation import (
     check_confidence,

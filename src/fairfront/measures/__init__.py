@@ -2,21 +2,21 @@
 
 The files, from the ground up:
 
-- sums, contrasts, overall, rates, values, changes, calibration: figures of many models at once, as matrix products
-- intervals, ratios, significance, logistic: how sure figures are; pairs: whom a worst figure is between
-- part_sums, score_bins, table: the record of a frontier's evaluation, and what each part of the rows adds to it
-- gathering: columns of Dask collections that are narrow enough to be brought here
-- operating, judged: what a person gives to an audit, read once; cut-offs of many models
-- skill: models that decide nearly everyone alike, or no better than without looking
-- figures, lines, tallies, scored: what is counted, for which groups, and the figures of scores
-- group_table, score_table, value_table, worst, tabulating, strata: the audit's tables
-- suppression, showing, html, words, requirements, audit: what people see of them
+- sums, contrasts, rates, values, part_sums: sums over rows of many models at once, and the rates that follow
+- intervals, significance, logistic, calibration: how sure figures are, and how well probabilities fit
+- score_counts, operating_points: scores counted and cut into decisions
+- figures, rows, lines: what an audit counts, read once, and for which groups
+- evaluation, worst, changes: many models on one data set, whom a worst figure is between, who changes sides
+- scores, table_columns, group_table, strata, audit: the tables of one model
+- disclosure, published, published_tables: what of it may be shared
+- sentences, requirements: what people read and ask of it
 """
 
 from .audit import Audit, audit
 from .calibration import Calibration, Platt, calibration_table, fit_platt
 from .changes import Flips, Moves, flips
 from .contrasts import PerGroup, gaps, selection_ratio, worst_gap
+from .evaluation import Evaluation, evaluate_scores
 from .intervals import (
     effective_sizes,
     error_interval,
@@ -24,15 +24,14 @@ from .intervals import (
     newcombe,
     paired_difference,
     rate_gap_intervals,
+    selection_ratio_lower,
     wilson,
     worst_gap_floor,
     worst_gap_upper,
 )
-from .overall import auc, error_rate, mean_squared_error
 from .rates import ClassRates, GroupRates, class_rates, group_rates
-from .ratios import selection_ratio_lower
+from .score_counts import auc
 from .significance import bootstrap_gap, selection_test, smallest_detectable_gap, smallest_verifiable_gap
-from .table import Evaluation, evaluate_scores
 from .values import GroupMeans, group_means
 
 __all__ = [
@@ -53,7 +52,6 @@ __all__ = [
     "class_rates",
     "effective_sizes",
     "error_interval",
-    "error_rate",
     "evaluate_scores",
     "fit_platt",
     "flips",
@@ -61,7 +59,6 @@ __all__ = [
     "group_means",
     "group_rates",
     "katz",
-    "mean_squared_error",
     "newcombe",
     "paired_difference",
     "rate_gap_intervals",

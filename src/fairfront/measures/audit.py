@@ -23,18 +23,24 @@ from ..validation import (
     weighted_rows,
 )
 from .disclosure import LIMIT, ROUNDED, check_small
-from .gathering import gathered
-from .html import audit_html
-from .judged import Judged, read_judged
+from .group_table import GroupTable, Settings, tabulate
 from .lines import Lines, lines_of
-from .operating import Operating, Side
+from .operating_points import Operating, Side
 from .published_tables import published_strata, published_table
 from .requirements import Verdict, judge
-from .score_table import Resampling
-from .showing import audit_record, notes_of
+from .rows import Judged, gathered, read_judged
+from .scores import Resampling
+from .sentences import (
+    audit_html,
+    audit_record,
+    found_sentences,
+    idle_sentence,
+    notes_of,
+    notion_sentences,
+    pooled_sentences,
+    reference_sentences,
+)
 from .strata import levels_of, pooled_columns
-from .tabulating import GroupTable, Settings, tabulate
-from .words import found_sentences, idle_sentence, notion_sentences, pooled_sentences, reference_sentences
 from .worst import Worst
 
 MOST_RESAMPLES = 100_000

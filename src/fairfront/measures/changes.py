@@ -15,8 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array
+from ..objectives.small_counts import rounded
 from ..validation import check_weights
 from .contrasts import PerGroup
+from .published import published_people
+from .rates import RateSums, rate_sums
 from .sums import as_models, membership, ratio, weighted_sums
 
 OVERALL = "overall"
@@ -114,3 +117,41 @@ def _flags(values: ArrayLike, what: str) -> NDArray[np.bool_]:
     if array.dtype != np.bool_:
         raise InputError(f"{what} has type {array.dtype}, expected bool; compare labels with the favourable one.")
     return array
+
+
+Sides = tuple[Array, Array]
+
+
+def published_sides(gained: Array, lost: Array, net: Array) -> Sides:
+    """Return how many rows gained and lost, (N, c), that may be published beside rates whose counts differ by ``net``.
+
+    The smaller side is rounded where it is small, and the other follows from the published net: otherwise the two
+    together with the rates would give the small one back.
+    """
+    less = rounded(np.minimum(gained, lost))
+    up, down = np.where(gained <= lost, less, less + net), np.where(gained <= lost, less - net, less)
+    below = np.maximum(0.0, -np.minimum(up, down))
+    return rounded(up + below), rounded(down + below)
+
+
+def published_moves(
+    decided: NDArray[np.bool_], plain: int, good: NDArray[np.bool_], member: Array, shown: RateSums | None = None
+) -> tuple[Sides, Sides]:
+    """Return who gains and loses a favourable decision against one model: of the favourable label, and of the others.
+
+    ``decided`` are (N, n), ``member`` (n, c); results are (N, c + 1) with the rows without a group last. ``shown`` are
+    published people of these groups, by default those of `published_people`.
+    """
+    everyone = np.column_stack([member, 1.0 - member.sum(axis=1)])
+    if shown is None:
+        shown = published_people(rate_sums(decided, good, everyone, everyone.shape[1]), 0)
+    found = []
+    for rows, favoured in ((good, shown.hit), (~good, shown.false_alarm)):
+        gained, lost = changed_sides(decided, decided[plain], everyone * rows[:, None])
+        found.append(published_sides(gained, lost, favoured - favoured[plain]))
+    return found[0], found[1]
+
+
+def changed_sides(values: NDArray[np.bool_], before: NDArray[np.bool_], columns: Array) -> Sides:
+    """Return the weights of rows that come into a share and go out of it, (N, q) each."""
+    return weighted_sums(values & ~before, columns), weighted_sums(~values & before, columns)

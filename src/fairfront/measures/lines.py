@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
-from ..objectives import Array, Attribute, GroupProbabilities, Groups, count_in_words, counts_in_words
+from ..objectives import Array, Attribute, GroupProbabilities, Groups, Task, count_in_words, counts_in_words
 from ..validation import counted
+from .sums import ratio
 
 REFERENCE, COMPARED, TOO_FEW, MISSING, ALL = "reference", "compared", "too few", "missing", "all"
 NO_GROUP = "(missing)"
@@ -168,3 +169,56 @@ def _by_line(lines: Lines, cell: NDArray[np.intp], K: int, weight: Array | None)
     columns = [*lines.shares.T, np.ones(len(cell))]
     given = [share if weight is None else share * weight for share in columns]
     return np.stack([np.bincount(cell, share, minlength=size).reshape(K, K) for share in given])
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """A share of rows per line: its value, the effective number of rows behind it, and their number, (lines,)."""
+
+    value: Array
+    size: Array
+    people: Array
+
+
+def shares_of(counts: Counts, task: Task) -> dict[str, Share]:
+    """Return every share that labels and decisions allow; per class too where there are several."""
+    good = task.favourable
+    found = _against_the_rest(counts, good)
+    wrong = counts.weight.sum(axis=(1, 2)) - np.trace(counts.weight, axis1=1, axis2=2)
+    found["error"] = replace(found["selection"], value=_clip(ratio(wrong, counts.weight.sum(axis=(1, 2)))))
+    if task.kind == "multiclass":
+        for k, label in enumerate(task.classes):
+            of_class = _against_the_rest(counts, k)
+            named = {"selection": "selection", "tpr": "recall", "fpr": "fpr", "precision": "precision"}
+            found |= {f"{name}[{label}]": of_class[of] for of, name in named.items()}
+    return found
+
+
+def _against_the_rest(counts: Counts, k: int) -> dict[str, Share]:
+    """Return the shares of class k against all others."""
+    hit, positive, chosen, total = _margins(counts.weight, k)
+    _, squared_p, squared_c, squared_n = _margins(counts.squared, k)
+    everyone, of_positive, of_chosen = _kish(total, squared_n), _kish(positive, squared_p), _kish(chosen, squared_c)
+    of_negative = _kish(total - positive, squared_n - squared_p)
+    _, labelled, decided, people = _margins(counts.rows, k)
+    tpr = _clip(ratio(hit, positive))
+    return {
+        "selection": Share(_clip(ratio(chosen, total)), everyone, people),
+        "tpr": Share(tpr, of_positive, labelled),
+        "fpr": Share(_clip(ratio(chosen - hit, total - positive)), of_negative, people - labelled),
+        "fnr": Share(1.0 - tpr, of_positive, labelled),
+        "precision": Share(_clip(ratio(hit, chosen)), of_chosen, decided),
+    }
+
+
+def _margins(cells: Array, k: int) -> tuple[Array, Array, Array, Array]:
+    """Return, per line, hits, rows with label k, rows decided k, and all rows."""
+    return cells[:, k, k], cells[:, k].sum(axis=1), cells[:, :, k].sum(axis=1), cells.sum(axis=(1, 2))
+
+
+def _kish(total: Array, squared: Array) -> Array:
+    return np.nan_to_num(ratio(total**2, squared))
+
+
+def _clip(values: Array) -> Array:
+    return np.clip(values, 0.0, 1.0)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..objectives import Array, Attribute, Task
 from .contrasts import PerGroup
 from .rates import ClassSums, GroupRates, RateSums, class_sums, rate_sums
-from .score_bins import ScoreBins, joined_bins
+from .score_counts import ScoreBins, joined_bins
 from .sums import added, membership, of_groups, weighted_sums
 from .values import MeanSums, mean_sums
 

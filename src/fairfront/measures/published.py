@@ -7,26 +7,24 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array, Task
-from ..objectives.small_counts import rounded
 from .disclosure import (
     LIMIT,
     POOLED,
     any_small,
+    in_units,
     publish_decisions,
     publish_labels,
     publish_sizes,
     publish_totals,
     publish_weights,
 )
+from .evaluation import Evaluation, evaluation_of
 from .part_sums import PartSums
-from .published_weights import means_in_units, scaled_squares, scaled_sums
-from .rates import ClassSums, RateSums, rate_sums
-from .sums import along_groups, of_groups, pooled, ratio, weighted_sums
-from .table import Evaluation, evaluation_of
+from .rates import ClassSums, RateSums
+from .sums import along_groups, of_groups, pooled, ratio
 from .values import MeanSums
 
 
@@ -61,44 +59,6 @@ def _area(record: Evaluation) -> Array | None:
     people: Any = record.sums.people[0]
     few = min(float(people.positives.sum()), float(people.negatives.sum())) < LIMIT
     return np.full_like(area, np.nan) if few else area
-
-
-Sides = tuple[Array, Array]
-
-
-def published_sides(gained: Array, lost: Array, net: Array) -> Sides:
-    """Return how many rows gained and lost, (N, c), that may be published beside rates whose counts differ by ``net``.
-
-    The smaller side is rounded where it is small, and the other follows from the published net: otherwise the two
-    together with the rates would give the small one back.
-    """
-    less = rounded(np.minimum(gained, lost))
-    up, down = np.where(gained <= lost, less, less + net), np.where(gained <= lost, less - net, less)
-    below = np.maximum(0.0, -np.minimum(up, down))
-    return rounded(up + below), rounded(down + below)
-
-
-def published_moves(
-    decided: NDArray[np.bool_], plain: int, good: NDArray[np.bool_], member: Array, shown: RateSums | None = None
-) -> tuple[Sides, Sides]:
-    """Return who gains and loses a favourable decision against one model: of the favourable label, and of the others.
-
-    ``decided`` are (N, n), ``member`` (n, c); results are (N, c + 1) with the rows without a group last. ``shown`` are
-    published people of these groups, by default those of `published_people`.
-    """
-    everyone = np.column_stack([member, 1.0 - member.sum(axis=1)])
-    if shown is None:
-        shown = published_people(rate_sums(decided, good, everyone, everyone.shape[1]), 0)
-    found = []
-    for rows, favoured in ((good, shown.hit), (~good, shown.false_alarm)):
-        gained, lost = changed_sides(decided, decided[plain], everyone * rows[:, None])
-        found.append(published_sides(gained, lost, favoured - favoured[plain]))
-    return found[0], found[1]
-
-
-def changed_sides(values: NDArray[np.bool_], before: NDArray[np.bool_], columns: Array) -> Sides:
-    """Return the weights of rows that come into a share and go out of it, (N, q) each."""
-    return weighted_sums(values & ~before, columns), weighted_sums(~values & before, columns)
 
 
 @dataclass(frozen=True)
@@ -146,16 +106,16 @@ class _Part:
             scaled = of_groups(self.shown, range(len(few)))
         else:
             scaled = scaled_sums(self.weight, self.exact, self.shown, self.unit)
-        blank = along_groups(scaled, lambda values, axis: np.where(_on(few, values, axis), 0.0, values))
+        blank = along_groups(
+            scaled, lambda values, axis: np.where(np.expand_dims(few, _beside(values, axis)), 0.0, values)
+        )
         return replace(blank, n=scaled.n)
 
     def squares(self) -> Any:
         """Return squared weights such that effective sizes are scaled as the rows behind them are."""
-        return (
-            self.twice
-            if self.plain
-            else scaled_squares(self.weight, self.twice, self.weights(), self.exact, self.shown)
-        )
+        if self.plain:
+            return self.twice
+        return scaled_squares(self.weight, self.twice, self.weights(), self.exact, self.shown)
 
 
 def _has_few(people: Any) -> bool:
@@ -255,6 +215,59 @@ def _classes(sums: PartSums, task: Task) -> dict[str, Array]:
     return {"labels": labels, "decided": decided}
 
 
-def _on(mask: Any, values: Array, axis: int) -> Any:
-    """Return a mask of groups in the shape that fits an array with groups on an axis."""
-    return np.asarray(mask).reshape([-1 if k == axis else 1 for k in range(values.ndim)])
+def _beside(values: Array, axis: int) -> tuple[int, ...]:
+    return tuple(k for k in range(values.ndim) if k != axis)
+
+
+PARTS = {"hit": "positives", "false_alarm": "negatives", "hits": "of_class"}
+"""Sums of decisions, and of the rows that they are parts of."""
+
+
+def scaled_sums(weight: Any, exact: Any, shown: Any, unit: float) -> Any:
+    """Return the weights of groups with published rows, in units of a row's mean weight.
+
+    ``exact`` and ``shown`` are people, with those without a group last.
+    """
+    c = len(weight.n)
+    found = {"n": shown.n[:c]}
+    for part, whole in PARTS.items():
+        if not hasattr(weight, part):
+            continue
+        rows = [np.asarray(getattr(each, whole))[:c] for each in (weight, exact, shown)]
+        inner = [np.asarray(getattr(each, part))[:, :c] for each in (weight, exact, shown)]
+        found[whole] = publish_weights(rows[0], rows[1], rows[2], unit)
+        inside = publish_weights(inner[0], inner[1], inner[2], unit)
+        outside = publish_weights(rows[0] - inner[0], rows[1] - inner[1], rows[2] - inner[2], unit)
+        found[part] = np.nan_to_num(ratio(inside, inside + outside)) * found[whole]
+    return replace(weight, **found)
+
+
+def scaled_squares(weight: Any, twice: Any, scaled: Any, exact: Any, shown: Any) -> Any:
+    """Return squared weights beside ``scaled`` ones: effective sizes go with the published rows, in whole rows."""
+    found = {}
+    for name in ("positives", "negatives", *(["of_class"] if isinstance(twice, ClassSums) else [])):
+        size = np.nan_to_num(ratio(getattr(weight, name) ** 2, getattr(twice, name)))
+        rows, told = (np.asarray(getattr(each, name))[: len(size)] for each in (exact, shown))
+        found[name] = np.nan_to_num(ratio(getattr(scaled, name) ** 2, publish_weights(size, rows, told, 1.0)))
+    return replace(twice, **found)
+
+
+def means_in_units(sums: MeanSums, exact: MeanSums, shown: MeanSums, unit: float) -> MeanSums:
+    """Return sums whose means are in units of what one of the published rows adds to them."""
+    c = len(sums.n)
+    n = shown.n[:c]
+    weight = publish_weights(sums.weight, exact.n[:c], n, unit)
+    squared = _mean(sums.squared, sums.weight)
+    one = np.sqrt(squared) / np.where(n > 0, n, 1.0)
+    return replace(
+        sums,
+        n=n,
+        weight=weight,
+        prediction=in_units(_mean(sums.prediction, sums.weight), one) * weight,
+        residual=in_units(_mean(sums.residual, sums.weight), one) * weight,
+        squared=in_units(squared, one * np.sqrt(squared)) * weight,
+    )
+
+
+def _mean(total: Array, weight: Array) -> Array:
+    return np.nan_to_num(ratio(total, weight))

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from ..objectives import Array, Task
 from .disclosure import LIMIT, POOLED, any_small, publish_levels, publish_sizes, publish_table, publish_weights
-from .judged import Judged
+from .group_table import Counted, GroupTable, Settings, table_of, tabulate, value_table
 from .lines import COMPARED, TOO_FEW, Counts, Lines
-from .score_table import Scores
+from .rows import Judged
+from .scores import Scores
 from .sums import ratio
-from .tabulating import Counted, GroupTable, Settings, table_of, tabulate, value_table
 
 
 def published_table(judged: Judged, exact: GroupTable, settings: Settings) -> GroupTable:

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from ..exceptions import InputError, spelled
 from ..objectives import Array
 from ..validation import as_columns, factorize
-from .group_table import Share
+from .group_table import GroupTable
 from .intervals import Interval, normal_quantile
+from .lines import Share
 from .sums import ratio
-from .tabulating import GroupTable
 
 POOLED = ("selection", "tpr", "fpr", "error")
 

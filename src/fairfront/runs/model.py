@@ -16,7 +16,7 @@ from ..frontier.candidate_scores import scores_of
 from ..frontier.cutoffs import at_cutoff, for_favourable
 from ..frontier.points import LinearPoints
 from ..frontier.saving_points import linear_points, task_content, task_of
-from ..measures.operating import Operating, OperatingPoint
+from ..measures.operating_points import Operating, OperatingPoint
 from ..objectives import Array, Task
 from ..storage.checksums import check_checksums, write_checksums
 from ..storage.csv_cells import column_names

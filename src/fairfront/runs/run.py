@@ -15,7 +15,7 @@ from ..frontier.cutoffs import operating_words
 from ..frontier.points import LinearPoints
 from ..frontier.saving import load_frontier, write_frontier
 from ..measures.disclosure import LIMIT
-from ..measures.words import in_shell, marked_in_shell, reference_words
+from ..measures.sentences import in_shell, marked_in_shell, reference_words
 from ..storage.checksums import check_checksums, checksum_of, found_in, write_checksums
 from ..storage.documents import read_json
 from ..storage.folders import make_folder, write_file, write_folder

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..exceptions import InputError, spelled
 from ..frontier.stability import MOST_REFITS
-from ..measures.operating import Operating, check_costs
+from ..measures.operating_points import Operating, check_costs
 from ..objectives import LOSSES, NOTIONS, Groups
 from ..objectives.notions import Surrogate
 from ..objectives.small_counts import FEWEST

@@ -19,10 +19,10 @@ from ..frontier.cutoffs import responses_at
 from ..frontier.matching import encode_labels, resolve_attributes
 from ..frontier.selection import plain_place
 from ..measures import audit
-from ..measures.changes import OVERALL
+from ..measures.changes import OVERALL, changed_sides, published_moves
 from ..measures.disclosure import LIMIT
-from ..measures.published import changed_sides, pool_of, published_moves
-from ..measures.table import decide
+from ..measures.evaluation import decide
+from ..measures.published import pool_of
 from ..objectives import Array, Attribute, Groups
 from ..progress import progress_bar
 from .model import PROBABLE

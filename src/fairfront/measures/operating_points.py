@@ -1,7 +1,7 @@
 """Operating points: from scores to decisions by one cut-off per model, the same for every group.
 
-A cut-off may be fixed, may follow from the share of people to be decided favourably, or from what the two kinds
-of mistakes cost. Many models at once: scores are (N, n) and cut-offs (N,).
+A cut-off may be fixed, may follow from the share of people to be decided favourably, or from what the two kinds of
+mistakes cost. Many models at once: scores are (N, n) and cut-offs (N,).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One named judgement of many models on one data set: the columns that people choose on.
 
-All gaps here are gaps of rates on hard decisions (or of means of predictions, for regression), in the units
-of those rates. They are never loss gaps, the surrogate that models are trained on.
+All gaps here are gaps of rates on hard decisions (or of means of predictions, for regression), in the units of those
+rates. They are never loss gaps, the surrogate that models are trained on.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from ..problems.threads import blas_threads
 from ..validation import check_weights
 from .contrasts import PerGroup, gaps, selection_ratio, worst_gap
 from .intervals import effective_sizes_of
-from .operating import NONE_GIVEN, OperatingPoint
-from .overall import auc
+from .operating_points import NONE_GIVEN, OperatingPoint, check_costs
 from .part_sums import PartSums, part_sums
 from .rates import RateSums
+from .score_counts import auc
 
 Levels = dict[str, tuple[str, ...]]
 
@@ -158,16 +158,12 @@ def judgement_of(
 ) -> Evaluation:
     """Make the record of sums over all rows whose groups are those of attributes."""
     proxies = tuple(attribute.name for attribute in attributes if attribute.is_proxy)
-    return replace(evaluation_of(sums, task, levels_of(attributes), name, area), proxies=proxies)
-
-
-def levels_of(attributes: Sequence[Attribute]) -> Levels:
-    """Return the groups of each attribute by its name, the reference last."""
-    return {each.name: each.levels for each in attributes}
+    levels = {each.name: each.levels for each in attributes}
+    return replace(evaluation_of(sums, task, levels, name, area), proxies=proxies)
 
 
 def evaluation_of(sums: PartSums, task: Task, levels: Levels, name: str, area: Array | None) -> Evaluation:
-    """Make the record of sums over all rows; ``area`` (N,) is the AUC of two classes."""
+    """Make the record of sums over all rows; ``levels`` end with the reference, ``area`` (N,) is the AUC."""
     columns = _overall(sums, task) | ({} if area is None else {"auc": area})
     signed: dict[str, Array] = {}
     groups: dict[str, PerGroup] = {}
@@ -251,3 +247,54 @@ def _check_truth(labels: ArrayLike, task: Task, n: int) -> NDArray[Any]:
     if task.kind != "regression" and not np.isin(array, np.arange(len(task.classes))).all():
         raise InputError(f"labels must be class indices from 0 to {len(task.classes) - 1}; encode them first.")
     return array
+
+
+ALIKE = 0.99
+ROUNDING = 1e-9
+
+
+def decides_alike(record: Evaluation) -> NDArray[np.bool_]:
+    """Tell which models decide more than 99 % of the rows alike, (N,)."""
+    if record.alike is None:
+        return np.zeros(record.n_models, dtype=bool)
+    return np.asarray(record.alike > ALIKE)
+
+
+def no_better(record: Evaluation, task: Task) -> NDArray[np.bool_]:
+    """Tell which models are no better than decisions that look at nobody, (N,)."""
+    if record.labels is None:
+        return np.zeros(record.n_models, dtype=bool)
+    reached, rival = _reached(record, task)
+    return np.asarray(reached >= rival - ROUNDING)
+
+
+def trivial(record: Evaluation, task: Task) -> NDArray[np.bool_]:
+    """Tell which models are marked and never suggested, (N,)."""
+    return np.asarray(decides_alike(record) | no_better(record, task))
+
+
+def rival_words(record: Evaluation) -> str:
+    """Say what a model that is no better is compared with."""
+    asked = None if record.operating is None else record.operating.rule.asked
+    if asked == "approval_rate":
+        return "error no smaller than that of as many approvals drawn by lot"
+    if asked == "costs":
+        return "costs no less than deciding everyone alike"
+    return "error no smaller than that of giving everyone the majority label"
+
+
+def _reached(record: Evaluation, task: Task) -> tuple[Array, Array]:
+    """Return what models reach and what they have to beat, (N,) each: errors, or costs per row."""
+    assert record.labels is not None
+    error, approved = record["error"], record["approval_rate"]
+    rule = None if record.operating is None else record.operating.rule
+    good = float(record.labels[task.favourable])
+    if rule is not None and rule.asked == "approval_rate":
+        return error, approved * (1.0 - good) + (1.0 - approved) * good
+    if rule is not None and rule.costs is not None:
+        false_positive, false_negative = check_costs(rule.costs)
+        wrongly = 0.5 * (error + approved - good)  # false positives less false negatives are approved less good
+        cost = false_positive * wrongly + false_negative * (error - wrongly)
+        rival = min(false_positive * (1.0 - good), false_negative * good)
+        return cost, np.full(len(cost), rival)
+    return error, np.full(len(error), 1.0 - float(record.labels.max()))

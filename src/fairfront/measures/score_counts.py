@@ -1,0 +1,228 @@
+"""Scores counted: distinct scores of one model in order, scores of many in bins, and the area under the ROC curve.
+
+Every figure of scores (ranking, calibration, level) is a sum over a tally, so rows are sorted once and not gathered.
+Rows that lie in parts are counted in bins cut at quantiles of some rows. Pairs of rows in different bins are ordered
+exactly; pairs in one bin count half, as ties do, so that the area is off by at most half their share. A bin with a
+single score holds true ties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..objectives import Array
+from ..validation import check_weights
+from .operating_points import Operating
+from .sums import as_models, blocks, ratio
+
+
+def auc(scores: ArrayLike, is_positive: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
+    """Return the area under the ROC curve of N models, (N,).
+
+        P(score of a positive row > score of a negative row) + 1/2 P(the two are equal)
+
+    Parameters
+    ----------
+    scores : array of shape (N, n) or (n,)
+        Higher scores speak for the positive label.
+    is_positive : array of bool, shape (n,)
+    sample_weight : array of shape (n,), optional
+
+    Notes
+    -----
+    Equals `sklearn.metrics.roc_auc_score`, weights and ties included; NaN when one of the two labels has no
+    weight.
+    """
+    positive = np.asarray(is_positive, dtype=bool)
+    ranked = as_models(scores, len(positive), "scores")
+    weight = _row_weight(sample_weight, len(positive))
+    up, across = np.where(positive, weight, 0.0), np.where(positive, 0.0, weight)
+    whole = up.sum() * across.sum()
+    if whole == 0:
+        return np.full(len(ranked), np.nan)
+    area = [_area(ranked[part], up, across) for part in blocks(*ranked.shape)]
+    return np.asarray(np.clip(np.concatenate([np.empty(0), *area]) / whole, 0.0, 1.0))
+
+
+def _area(scores: NDArray[Any], up: Array, across: Array) -> Array:
+    """Add, for each model, up-weight times the across-weight below it, ties counting half.
+
+    Models are laid end to end, one entry per distinct score: the running sums at the last row of each tie.
+    """
+    order = np.argsort(scores, axis=1)
+    ranked = np.take_along_axis(scores, order, axis=1)
+    last = np.ones(ranked.shape, dtype=bool)
+    last[:, :-1] = ranked[:, 1:] != ranked[:, :-1]
+    model = np.repeat(np.arange(len(scores)), last.sum(axis=1))
+    starts = np.flatnonzero(np.diff(model, prepend=-1))
+    above = np.cumsum(up[order], axis=1)[last]
+    beside = np.cumsum(across[order], axis=1)[last]
+    height = above - _shifted(above, starts)
+    area = np.bincount(model, height * (beside + _shifted(beside, starts)), minlength=len(scores))
+    return np.asarray(0.5 * area)
+
+
+def _shifted(running: Array, starts: NDArray[np.intp]) -> Array:
+    """Return the entry before each one, 0 at the start of a model."""
+    before = np.concatenate([[0.0], running[:-1]])
+    before[starts] = 0.0
+    return before
+
+
+def _row_weight(sample_weight: ArrayLike | None, n: int) -> Array:
+    weight = check_weights(sample_weight, n)
+    return np.ones(n) if weight is None else weight
+
+
+BINS = 8192
+SURE = 1e-3
+"""Areas that may be off by more are not given."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreBins:
+    """Weights of positive (``up``) and other rows (``across``) in bins of scores, and the bins' extremes, (N, bins)."""
+
+    up: Array
+    across: Array
+    low: Array
+    high: Array
+
+    def auc(self) -> tuple[Array, Array]:
+        """Return the area of each model and how far it may be off, both (N,); NaN where a label has no weight."""
+        whole = self.up.sum(axis=1) * self.across.sum(axis=1)
+        before = np.cumsum(self.across, axis=1) - self.across
+        area = (self.up * (before + 0.5 * self.across)).sum(axis=1)
+        mixed = np.where(self.low < self.high, self.up * self.across, 0.0)
+        return np.clip(ratio(area, whole), 0.0, 1.0), ratio(0.5 * mixed.sum(axis=1), whole)
+
+    def place(self, rule: Operating, favourable: int) -> Array:
+        """Return each model's cut-off, (N,), between two bins; the favourable label is that of ``up`` rows if 1."""
+        if favourable == 1:
+            rows = zip(self.up, self.across, self.low, self.high, strict=True)
+            return np.array([_cut(rule, *each) for each in rows])
+        rows = zip(self.across, self.up, -self.high, -self.low, strict=True)
+        return -np.array([_cut(rule, *each) for each in rows])
+
+
+def _cut(rule: Operating, good: Array, other: Array, low: Array, high: Array) -> float:
+    """Return the cut-off of one model, midway between the last bin that is approved and the first that is not."""
+    there = low <= high
+    at = np.tile(low[there], 2)
+    weight = np.concatenate([good[there], other[there]])
+    first = float(rule.place(at[None], np.arange(len(at)) < there.sum(), weight, between=False)[0])
+    if first > low[there].max():  # nobody is approved
+        return float(np.nextafter(high[there].max(), np.inf))
+    below = high[there & (high < first)]
+    return 0.5 * (first + float(below.max())) if len(below) else first
+
+
+def score_edges(scores: Array) -> Array:
+    """Return the edges of bins for N models, (N, BINS - 1): quantiles of their scores on some rows, (N, m)."""
+    ranked = np.sort(scores, axis=1)
+    places = np.linspace(0, ranked.shape[1] - 1, BINS - 1).round().astype(np.intp)
+    return np.asarray(ranked[:, places])
+
+
+def count_scores(scores: Array, positive: NDArray[np.bool_], weight: Array | None, edges: Array) -> ScoreBins:
+    """Count the scores (N, n) of some rows; a bin begins with its lower edge."""
+    w = np.ones(len(positive)) if weight is None else weight
+    up, across = np.where(positive, w, 0.0), np.where(positive, 0.0, w)
+    rows = [_of_model(s, up, across, e) for s, e in zip(scores, edges, strict=True)]
+    return ScoreBins(*(np.stack(column) for column in zip(*rows, strict=True)))
+
+
+def joined_bins(parts: Sequence[ScoreBins]) -> ScoreBins:
+    """Put the bins of several sets of rows together, in the order given."""
+    up, across = (reduce(np.add, [getattr(part, name) for part in parts]) for name in ("up", "across"))
+    low, high = reduce(np.minimum, [part.low for part in parts]), reduce(np.maximum, [part.high for part in parts])
+    return ScoreBins(up, across, low, high)
+
+
+def _of_model(scores: Array, up: Array, across: Array, edges: Array) -> tuple[Array, Array, Array, Array]:
+    order = np.argsort(scores)
+    ranked = scores[order]
+    ends = np.concatenate([[0], np.searchsorted(ranked, edges, side="left"), [len(ranked)]])
+    some = ends[1:] > ends[:-1]
+    low, high = np.full(len(some), np.inf), np.full(len(some), -np.inf)
+    low[some], high[some] = ranked[ends[:-1][some]], ranked[ends[1:][some] - 1]
+    sums = [np.diff(np.concatenate([[0.0], np.cumsum(each[order])])[ends]) for each in (up, across)]
+    return sums[0], sums[1], low, high
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Distinct scores ``value`` (m,), ascending, and the weights of rows at each.
+
+    ``up`` (m,) are those of rows with the favourable label, ``down`` (m,) of the others; ``size`` is the effective
+    number of rows. ``probability`` tells whether scores lie in [0, 1], ``below`` whether low ones are favourable.
+    """
+
+    value: Array
+    up: Array
+    down: Array
+    size: float
+    probability: bool
+    below: bool
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredRows:
+    """Scores and labels of n rows: one score each, and whether the label is the favourable one."""
+
+    scores: Array
+    positive: NDArray[np.bool_]
+    weight: Array | None
+    probability: bool
+    below: bool
+    known: dict[Any, Any] = field(default_factory=dict)
+    """What was found of all rows together, by how it was drawn."""
+
+    def tally(self, rows: NDArray[np.intp] | None = None, share: Array | None = None) -> Tally:
+        """Count some of the rows (all by default), each with a share of membership (whole by default)."""
+        if self._keys is not None and share is None:
+            return self._unpacked(self._keys if rows is None else self._keys[rows])
+        at = slice(None) if rows is None else rows
+        scores = self.scores[at]
+        weight = np.ones(len(scores)) if self.weight is None else self.weight[at]
+        return self._ordered(scores, self.positive[at], weight if share is None else share * weight)
+
+    @cached_property
+    def _keys(self) -> NDArray[np.uint64] | None:
+        """Return score and label of every row as one number that sorts by score; None where that is not possible.
+
+        Floats from 0 to 1 leave their first two bits free. Sorting such numbers is several times faster than finding
+        the order of rows and gathering labels by it.
+        """
+        if self.weight is not None or not self.probability:
+            return None
+        bits = (self.scores + 0.0).view(np.uint64) << np.uint64(2)  # adding 0 turns -0 into 0
+        return np.asarray(bits | self.positive)
+
+    def _unpacked(self, keys: NDArray[np.uint64]) -> Tally:
+        ranked = np.sort(keys)
+        up = (ranked & np.uint64(1)).astype(np.float64)
+        ranked >>= np.uint64(2)
+        return self._by_score(ranked.view(np.float64), up, 1.0 - up, float(len(keys)))
+
+    def _ordered(self, scores: Array, positive: NDArray[np.bool_], weight: Array) -> Tally:
+        """Count rows with weights; rows without any are left out."""
+        order = np.argsort(scores)
+        order = order if weight.all() else order[weight[order] > 0]
+        weight, up = weight[order], np.where(positive, weight, 0.0)[order]
+        size = weight.sum() ** 2 / (weight @ weight) if len(order) else 0.0
+        return self._by_score(scores[order], up, weight - up, float(size))
+
+    def _by_score(self, value: Array, up: Array, down: Array, size: float) -> Tally:
+        """Add up rows with equal scores."""
+        new = value[1:] != value[:-1]
+        if not new.all():
+            starts = np.concatenate([[0], np.flatnonzero(new) + 1])
+            value, up, down = value[starts], np.add.reduceat(up, starts), np.add.reduceat(down, starts)
+        return Tally(value, up, down, size, self.probability, self.below)
