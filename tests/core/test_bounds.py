@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 import fairfront as ff
 from fairfront.problems.bounds import check_memory, check_points, check_steps, check_time, minutes
 from fairfront.tables import ColumnSchema, Schema, open_source
-from fairfront.tables.association import auc
+from fairfront.tables.findings import auc
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(240, 3))

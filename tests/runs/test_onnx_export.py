@@ -21,8 +21,8 @@ from fairfront.frontier.points import LinearPoints
 from fairfront.objectives import Task
 from fairfront.runs.onnx_export import export_onnx
 from fairfront.tables import coerce
-from fairfront.tables.blocks import CategoryBlock, NumberBlock
 from fairfront.tables.encoder import TableEncoder
+from fairfront.tables.features import CategoryBlock, NumberBlock
 from fairfront.tables.source import MISSING
 from fairfront.tables.table import Column, Table
 from tests.support.places import DATA

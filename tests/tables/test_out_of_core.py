@@ -21,10 +21,10 @@ from fairfront.problems.memory import memory
 from fairfront.runs.preparing import Prepared, prepare
 from fairfront.runs.preparing_parts import bytes_needed
 from fairfront.runs.settings import Settings
-from fairfront.tables import infer, load, open_source
+from fairfront.tables import Table, TrainingRows, infer, load, open_source
 from fairfront.tables.arrow import ParquetBlocks
-from fairfront.tables.blocks import NumberBlock, fit_block
-from fairfront.tables.medians import MedianSearch, Moments
+from fairfront.tables.features import NumberBlock
+from fairfront.tables.statistics import MedianSearch, Moments
 from fairfront.tables.table import Column
 from tests.support.waiting import PATIENCE
 
@@ -180,7 +180,7 @@ def test_streamed_medians_are_exact_and_moments_close(seed: int, n: int, blocks:
     rng = np.random.default_rng(seed)
     values = rng.integers(-3, 4, n).astype(float) if ties else rng.normal(size=n) * 10.0 ** rng.integers(-8, 9)
     sample = rng.choice(values, max(1, n // 5))
-    search, moments = MedianSearch(sample, n), Moments(sample)
+    search, moments = MedianSearch(sample, n), Moments()
     for part in np.array_split(values, blocks):
         moments.add(part)
     while True:
@@ -189,16 +189,45 @@ def test_streamed_medians_are_exact_and_moments_close(seed: int, n: int, blocks:
         if search.settled():
             break
     assert search.median() == float(np.median(values))
-    filled = np.concatenate([values, np.full(7, 0.5)])
-    mean, spread = moments.of(0.5, 7, 1)
-    scale = np.abs(filled).max()
-    assert abs(mean - filled.mean()) <= 1e-13 * scale
-    assert abs(spread - filled.std()) <= 1e-7 * scale
-    if n >= 10:  # rare ones of a few values are left out in memory and in a stream alike
-        block = fit_block("x", Column(numbers=np.concatenate([values, np.full(7, np.nan)])), 0.001, 10)
-        mean, spread = moments.of(search.median(), 7, 10)
-        assert abs(mean - block.mean) <= 1e-13 * scale
-        assert abs((spread > 0) / max(spread, 1e-300) - block.factor) <= 1e-5 * block.factor
+    scale = np.abs(values).max()
+    assert abs(moments.mean - values.mean()) <= 1e-13 * scale
+    assert abs(moments.spread - values.std()) <= 1e-13 * scale
+
+
+def plain(values: np.ndarray, min_count: int = 10) -> tuple[float, float, float]:
+    """Return median, mean and spread of all rows at once; the median stands for missing values and for rare ones."""
+    known, numbers, counts = values[~np.isnan(values)], *np.unique(values[~np.isnan(values)], return_counts=True)
+    rare = numbers[counts < min_count] if len(numbers) <= 20 else []
+    rare = rare if 2 * np.isin(known, rare).sum() < len(known) else []
+    median = float(np.median(known))
+    filled = np.where(np.isnan(values) | np.isin(values, rare), median, values)
+    return median, float(filled.mean()), float(filled.std())
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(10, 500), st.integers(1, 40), st.booleans())
+def test_tables_in_a_stream_give_the_block_of_all_rows(seed: int, n: int, chunks: int, ties: bool) -> None:
+    rng = np.random.default_rng(seed)
+    values = rng.integers(-3, 4, n) ** 3.0 if ties else rng.normal(size=n) * 10.0 ** rng.integers(-8, 9)
+    values = np.concatenate([values, np.full(7, np.nan)])
+    tables = [Table(len(part), {"x": Column(numbers=part)}) for part in np.array_split(values, chunks)]
+    streamed = TrainingRows(lambda _: tables, {"x": "number"}, (), len(values))
+    whole = TrainingRows.of(Table(len(values), {"x": Column(numbers=values)}), ["x"])
+    median, mean, spread = plain(values)
+    for block in (*streamed.blocks(["x"], 0.001, 10), *whole.blocks(["x"], 0.001, 10)):
+        assert isinstance(block, NumberBlock)
+        assert block.median == median
+        assert abs(block.mean - mean) <= 1e-13 * np.nanmax(np.abs(values))
+        assert block.factor == pytest.approx(1 / spread if spread else 0.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("chunks", [1, 3, 10])
+def test_a_number_that_few_rows_have_leaves_no_spread(chunks: int) -> None:
+    values = np.zeros(1000)
+    values[::200] = 1.0  # 5 rows: without them the column is constant
+    tables = [Table(len(part), {"x": Column(numbers=part)}) for part in np.array_split(values, chunks)]
+    block = TrainingRows(lambda _: tables, {"x": "number"}, (), 1000).blocks(["x"], 0.001, 10)[0]
+    assert block == NumberBlock("x", 0.0, 0.0, 0.0, False)
 
 
 def test_memory_is_that_of_the_machine_or_of_a_person(monkeypatch: pytest.MonkeyPatch) -> None:

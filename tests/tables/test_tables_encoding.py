@@ -164,7 +164,7 @@ def test_new_rows_are_coerced_or_placed() -> None:
     assert coerce({"age": np.array([1]), "job": np.array([1])}, encoder).texts("job").tolist() == ["1"]
     words = np.array(["3", "old"], dtype=object)
     with pytest.raises(InputError, match="'age' has 'old' in row 102"):
-        coerce({"age": words, "job": words}, encoder, first_row=100)
+        coerce(Chunk({"age": words, "job": words}, first=100), encoder)
     with pytest.raises(InputError, match="'age' has 'old' in line 9"):
         coerce(Chunk({"age": words, "job": words}, lines=np.array([7, 9])), encoder)
     assert np.isnan(coerce({"age": words, "job": words}, encoder, missing=("old",)).columns["age"].numbers[1])

@@ -15,6 +15,7 @@ from fairfront.datasets.reading import ENVIRONMENT
 from fairfront.tables import (
     Table,
     TableEncoder,
+    TrainingRows,
     coerce,
     infer,
     load,
@@ -47,9 +48,10 @@ def prepared(table: Table, target: str, favourable: str, groups: tuple[str, ...]
     rows = parse_split(split).parts(table, atoms, 0)
     train = rows["train"]
     features = [name for name in table.columns if name not in (target, *groups)]
-    found = screen(table.take(train), features, labels[train], {k: v[train] for k, v in compared.items()})
+    known = TrainingRows.of(table.take(train), features)
+    found = screen(known, labels[train], {k: v[train] for k, v in compared.items()})
     kept = [name for name in features if name not in {f.column for f in found if f.kind == "dropped"}]
-    return found, TableEncoder.fit(table.take(train), kept), rows, atoms
+    return found, TableEncoder.fit(known, kept), rows, atoms
 
 
 def test_adult(tmp_path_factory: pytest.TempPathFactory) -> None:

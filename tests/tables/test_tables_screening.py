@@ -9,8 +9,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from fairfront.exceptions import InputError
-from fairfront.tables import Table, screen
-from fairfront.tables.association import auc
+from fairfront.tables import Table, TrainingRows, screen
+from fairfront.tables.findings import auc
 from fairfront.tables.table import table_of
 
 N = 600
@@ -31,7 +31,7 @@ def data(**more: Any) -> tuple[Table, np.ndarray, dict[str, np.ndarray]]:
 
 
 def findings(table: Table, y: np.ndarray, groups: dict, **options: Any) -> dict[str, str]:
-    found = screen(table, list(table.columns), y, groups, **options)
+    found = screen(TrainingRows.of(table, list(table.columns)), y, groups, **options)
     assert all(each.sentence.endswith(".") and each.column in each.sentence for each in found)
     return {each.column: each.kind for each in found}
 
@@ -125,4 +125,4 @@ def test_auc_is_that_of_scikit_learn() -> None:
 def test_labels_must_fit() -> None:
     table, y, groups = data()
     with pytest.raises(InputError, match="expected 600"):
-        screen(table, ["age"], y[:5], groups)
+        screen(TrainingRows.of(table, ["age"]), y[:5], groups)

@@ -16,8 +16,8 @@ from ..exceptions import InputError
 from ..objectives import Array, Task
 from ..storage.folders import write_file
 from ..storage.places import check_new_file
-from ..tables.blocks import Block, CategoryBlock, NumberBlock
 from ..tables.encoder import TableEncoder
+from ..tables.features import Block, CategoryBlock, NumberBlock
 from ..validation import counted
 from .onnx_graph import OnnxGraph, is_graph, label_array
 

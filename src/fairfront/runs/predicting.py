@@ -48,7 +48,7 @@ def predict_file(
     with _open(output, overwrite) as stream, progress_bar(progress, "predicting", source.size) as bar:
         writer = CsvWriter(stream)
         for chunk in source.chunks(wanted, rows=rows):
-            found = model.outputs(coerce(chunk, model.encoder, first_row=done, missing=tuple(missing)))
+            found = model.outputs(coerce(chunk, model.encoder, tuple(missing)))
             kept = {name: chunk[name] for name in keep}
             if done == 0:
                 _check_free(kept, found)

@@ -15,7 +15,7 @@ from ..objectives import Array, GroupProbabilities, count_in_words
 from ..objectives.small_counts import FEWEST, rounded_count
 from ..tables import Schema, Table
 from ..tables.encoder import TableEncoder
-from ..tables.screening import Finding
+from ..tables.findings import Finding
 from ..tables.split import dense
 from ..tables.target import Codes
 from .settings import PROXY, Settings

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..progress import progress_bar
-from ..tables import Schema, Source, infer, load
+from ..tables import Schema, Source, TrainingRows, infer, load
 from ..tables.encoder import TableEncoder
-from ..tables.screening import screen
 from ..tables.split import Split, parse_split
 from ..tables.target import read_group_codes, read_target
 from .prepared import (
@@ -27,7 +26,7 @@ from .prepared import (
     rows_of,
     weights_of,
 )
-from .preparing_parts import is_too_large, prepare_parts
+from .preparing_parts import is_too_large, prepare_parts, screened
 from .settings import Settings
 
 __all__ = ["PARTS", "Part", "Prepared", "prepare"]
@@ -66,18 +65,12 @@ def _prepare_table(source: Source, schema: Schema, split: Split, settings: Setti
     groups, proxies = read_group_codes(table, settings.groups), proxies_of(table, settings)
     codes = split.codes(table, atoms_of(target.column, groups), settings.seed)
     rows = rows_of(codes)
-    train = table.take(rows["train"])
     candidates = candidate_columns(schema.names, settings, split.columns)
-    findings = screen(
-        train,
-        candidates,
-        target.column.take(rows["train"]),
-        {name: each.take(rows["train"]) for name, each in groups.items()},
-        regression=settings.regression,
-        allow=settings.allow,
-    )
+    train = TrainingRows.of(table.take(rows["train"]), candidates)
+    findings = screened(train, rows["train"], target.column, groups, settings)
     features = kept_columns(candidates, findings)
     encoder = TableEncoder.fit(train, features)
+    del train
     return Prepared(
         settings=settings,
         schema=schema,

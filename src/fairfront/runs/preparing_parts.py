@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..problems.dask.blocks import require_dask
 from ..problems.memory import GIGABYTE, memory
-from ..tables import Schema, Source, load
+from ..tables import Schema, Source, TrainingRows, load
 from ..tables.arrow import ArrowSource, ParquetBlocks
-from ..tables.encoder import FULL, WIDE, TableEncoder
-from ..tables.screening import MAX_LEVELS, Finding, Sample, screen_sample
+from ..tables.encoder import TableEncoder, is_thin
+from ..tables.findings import MAX_LEVELS, Finding, screen
 from ..tables.source import FrameSource
 from ..tables.split import Split
-from ..tables.streaming import Learner
 from ..tables.target import Codes, read_group_codes, read_target
 from .prepared import (
     Prepared,
@@ -46,7 +45,7 @@ def bytes_needed(schema: Schema, settings: Settings) -> float:
     aside = {settings.target, *settings.compared, settings.weight}
     features = [column for column in schema.columns if column.name not in aside and not column.unique]
     width = sum(1 if c.kind == "number" else min(c.n_distinct, MAX_LEVELS) + 2 for c in features)
-    thin = width >= WIDE and len(features) <= FULL * width
+    thin = is_thin(width, len(features))
     table = sum(8 if column.kind == "number" else 4 for column in schema.columns)
     return schema.n * ((1.0 + TRAINED) * table + 2.0 * TRAINED * (12 * len(features) if thin else 8 * width))
 
@@ -94,10 +93,10 @@ def prepare_parts(source: Source, schema: Schema, split: Split, settings: Settin
     candidates = candidate_columns(schema.names, settings, split.columns)
     train = np.flatnonzero(codes == 0)
     stream = partial(blocks.stream, rows=STREAMED_ROWS, kept=place == 0)
-    learner = Learner(stream, {name: schema.kinds[name] for name in candidates}, schema.missing, len(train))
-    findings = _screened(learner, labels, groups, train, settings)
+    known = TrainingRows(stream, {name: schema.kinds[name] for name in candidates}, schema.missing, len(train))
+    findings = screened(known, train, labels, groups, settings)
     features = kept_columns(candidates, findings)
-    encoder = learner.encoder(features)
+    encoder = TableEncoder.fit(known, features)
     parts = StreamParts(blocks, encoder, place, labels, groups, weight, settings.seed)
     return Prepared(
         settings=settings,
@@ -113,14 +112,13 @@ def prepare_parts(source: Source, schema: Schema, split: Split, settings: Settin
     )
 
 
-def _screened(
-    learner: Learner, labels: Codes, groups: dict[str, Codes], train: NDArray[np.intp], settings: Settings
+def screened(
+    known: TrainingRows, train: NDArray[np.intp], labels: Codes, groups: dict[str, Codes], settings: Settings
 ) -> tuple[Finding, ...]:
-    """Look for columns that should not be learnt from, on facts of all training rows and relations in a sample."""
-    drawn = train[learner.drawn]
+    """Look for columns that should not be learnt from; ``train`` are the training rows among those with a label."""
+    drawn = train[known.drawn]
     some = {name: codes.take(drawn) for name, codes in groups.items()}
-    sample = Sample(learner.sample(), labels.take(drawn), some, learner.halves)
-    return screen_sample(learner.facts, len(train), sample, regression=settings.regression, allow=settings.allow)
+    return screen(known, labels.take(drawn), some, regression=settings.regression, allow=settings.allow)
 
 
 def _note(schema: Schema, settings: Settings, encoder: TableEncoder, parts: StreamParts) -> Finding:

@@ -13,8 +13,9 @@ from ..validation import check_names, check_path, refuse
 from .arrow import KINDS, ArrowSource
 from .csv_file import CsvSource, opened
 from .encoder import TableEncoder, coerce
+from .features import TrainingRows
+from .findings import Finding, screen
 from .schema import ColumnSchema, Schema, infer
-from .screening import Finding, screen
 from .source import MISSING, Chunk, FrameSource, Source
 from .split import Split, parse_split
 from .table import Column, Table, load
@@ -32,6 +33,7 @@ __all__ = [
     "Table",
     "TableEncoder",
     "Target",
+    "TrainingRows",
     "check_delimiter",
     "coerce",
     "infer",

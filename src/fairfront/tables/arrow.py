@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, require
-from .raw_cells import CodeBook
-from .schema import Kind, Schema
+from .raw_cells import CodeBook, Kind
+from .schema import Schema
 from .source import ROWS, Chunk, Source, as_frame, distinct_names, typed_cells
 from .table import Column, Table
 

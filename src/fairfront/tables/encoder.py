@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +12,15 @@ from scipy import sparse as sp
 
 from ..exceptions import InputError
 from ..validation import counted
-from .blocks import OTHER, Block, CategoryBlock, NumberBlock, Positions, fit_block
+from .features import OTHER, Block, CategoryBlock, NumberBlock, Positions, TrainingRows
 from .raw_cells import Array, CodeBook
 from .source import MISSING, SHOWN, Chunk, nearest
 from .table import Column, Table
 
 WIDE = 256
 FULL = 0.1
+Entry = tuple[int, Positions | None, Array]
+"""The first column of a block, each row's column in the block (-1: nowhere; None: all in the first), and its value."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class TableEncoder:
     @classmethod
     def fit(
         cls,
-        table: Table,
+        rows: Table | TrainingRows,
         features: Sequence[str],
         *,
         rare: float = 0.001,
@@ -69,8 +71,7 @@ class TableEncoder:
 
         Parameters
         ----------
-        table : Table
-            Training rows.
+        rows : Table or TrainingRows
         features : sequence of str
             Columns to encode, in this order.
         rare, min_count : float, int
@@ -80,20 +81,17 @@ class TableEncoder:
         """
         if not features:
             raise InputError("features is empty, expected at least one column to learn from; drop fewer columns.")
-        if not table.n:
+        if not rows.n:
             raise InputError("the table has no rows, expected training rows.")
-        blocks = tuple(fit_block(name, table.column(name), rare, min_count) for name in features)
-        return cls(blocks, is_thin(blocks) if sparse is None else sparse, table.missing)
+        known = TrainingRows.of(rows, features) if isinstance(rows, Table) else rows
+        blocks = known.blocks(features, rare, min_count)
+        width = sum(len(block.feature_names) for block in blocks)
+        return cls(blocks, is_thin(width, len(features)) if sparse is None else sparse, rows.missing)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Return the columns that are read."""
         return tuple(block.name for block in self.blocks)
-
-    @property
-    def kinds(self) -> dict[str, str]:
-        """Return the kind of each column that is read."""
-        return {block.name: block.kind for block in self.blocks}
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -119,7 +117,10 @@ class TableEncoder:
     def transform(self, table: Table) -> Any:
         """Return the matrix (n, d) of a table: a float64 array, or a CSR array where ``sparse``."""
         self.check(tuple(table.columns), table.kinds)
-        fill = _Sparse(table.n, len(self.feature_names)) if self.sparse else _Dense(table.n, len(self.feature_names))
+        return (_sparse if self.sparse else _dense)(table.n, len(self.feature_names), self._entries(table))
+
+    def _entries(self, table: Table) -> Iterator[Entry]:
+        start = 0
         for block in self.blocks:
             column = table.columns[block.name]
             if block.kind != column.kind:
@@ -127,9 +128,8 @@ class TableEncoder:
                     f"the column {block.name!r} holds numbers, expected a category as in training; read it with "
                     f"--text {block.name}, or convert the rows with coerce."
                 )
-            block.put(column, fill.put)
-            fill.start += len(block.feature_names)
-        return fill.matrix()
+            yield from ((start, *entry) for entry in block.entries(column))
+            start += len(block.feature_names)
 
     def to_content(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return plain JSON values and arrays of numbers; they hold no rare value and no extreme of any row."""
@@ -161,10 +161,9 @@ class TableEncoder:
             ) from error
 
 
-def is_thin(blocks: Sequence[Block]) -> bool:
-    """Tell whether a matrix of these blocks is smaller as a sparse one."""
-    width = sum(len(block.feature_names) for block in blocks)
-    return width >= WIDE and len(blocks) <= FULL * width
+def is_thin(width: int, filled: int) -> bool:
+    """Tell whether a matrix so wide is smaller as a sparse one, with so many filled cells in a row."""
+    return width >= WIDE and filled <= FULL * width
 
 
 def _described(block: Block) -> dict[str, Any]:
@@ -195,51 +194,30 @@ def _hint(name: str, others: list[str]) -> str:
     return end if end.startswith(";") else "; add it, or use a file with the columns of training."
 
 
-class _Dense:
-    """A dense matrix that is being filled, block by block."""
-
-    def __init__(self, n: int, width: int) -> None:
-        self.X = np.zeros((n, width))
-        self.rows, self.start = np.arange(n), 0
-
-    def put(self, positions: Positions | None, values: Array) -> None:
-        """Write values into one column, or each row's value into its own position (-1: nowhere)."""
+def _dense(n: int, width: int, entries: Iterator[Entry]) -> Array:
+    X, rows = np.zeros((n, width)), np.arange(n)
+    for start, positions, values in entries:
         if positions is None:
-            self.X[:, self.start] = values
+            X[:, start] = values
         else:
             there = positions >= 0
-            self.X[self.rows[there], self.start + positions[there]] = values[there]
-
-    def matrix(self) -> Array:
-        return self.X
+            X[rows[there], start + positions[there]] = values[there]
+    return X
 
 
-class _Sparse:
-    """A CSR array that is being filled, block by block, columns ascending."""
-
-    def __init__(self, n: int, width: int) -> None:
-        self.n, self.width, self.start = n, width, 0
-        self.places: list[NDArray[np.int64]] = []
-        self.values: list[Array] = []
-
-    def put(self, positions: Positions | None, values: Array) -> None:
-        """Note values of one column, or each row's value at its own position (-1: nowhere)."""
-        place = (
-            np.full(self.n, self.start) if positions is None else np.where(positions < 0, -1, self.start + positions)
-        )
-        self.places.append(np.where(values == 0.0, -1, place))
-        self.values.append(values)
-
-    def matrix(self) -> Any:
-        places, values = np.column_stack(self.places), np.column_stack(self.values)
-        there = places >= 0
-        ends = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
-        return sp.csr_array((values[there], places[there], ends), shape=(self.n, self.width))
+def _sparse(n: int, width: int, entries: Iterator[Entry]) -> Any:
+    """Return a CSR array; entries come with columns ascending."""
+    found = []
+    for start, positions, values in entries:
+        places = np.full(n, start) if positions is None else np.where(positions < 0, -1, start + positions)
+        found.append((np.where(values == 0.0, -1, places), values))
+    places, values = (np.column_stack(each) for each in zip(*found, strict=True))
+    there = places >= 0
+    ends = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+    return sp.csr_array((values[there], places[there], ends), shape=(n, width))
 
 
-def coerce(
-    chunk: Mapping[str, NDArray[Any]], encoder: TableEncoder, first_row: int = 0, missing: tuple[str, ...] = ()
-) -> Table:
+def coerce(chunk: Mapping[str, NDArray[Any]], encoder: TableEncoder, missing: tuple[str, ...] = ()) -> Table:
     """Convert raw cells to what the encoder reads.
 
     Parameters
@@ -247,8 +225,6 @@ def coerce(
     chunk : mapping of column names to cells
         A chunk of a source, or arrays by name.
     encoder : TableEncoder
-    first_row : int
-        Rows before this chunk, for sentences, where the chunk does not know its lines.
     missing : texts
         Stand for a missing value besides those that the encoder knows.
 
@@ -258,7 +234,7 @@ def coerce(
         The encoder's columns. Levels that the encoder does not know are one level, "(other)".
     """
     encoder.check(tuple(chunk))
-    known = chunk if isinstance(chunk, Chunk) else Chunk(_arrays(chunk), first_row)
+    known = chunk if isinstance(chunk, Chunk) else Chunk(_arrays(chunk))
     absent = frozenset((*encoder.missing, *missing))
     columns: dict[str, Column] = {}
     for block in encoder.blocks:

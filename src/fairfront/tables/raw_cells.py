@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+Kind = Literal["number", "category"]
 ABSENT: Any = float("nan")
 NOWHERE = np.empty(0, dtype=np.intp)
 MONTH = re.compile(r"\d{4}-\d{2}")

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives.small_counts import FEWER, FEWEST, rounded_count
-from .distinct import DistinctCount, hash_numbers, hash_texts
-from .raw_cells import to_numbers, to_texts
+from .raw_cells import Kind, to_numbers, to_texts
 from .source import PASS_ROWS, Chunk, Source
+from .statistics import FactTally, hash_texts
 
-Kind = Literal["number", "category"]
 NEARLY = 0.97
 EXAMPLES = 3
 
@@ -93,25 +92,9 @@ class Schema:
         left = self.n - column.n_distinct
         return shown - rounded_count(left) if left < FEWEST else column.n_distinct
 
-    @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> Schema:
-        """Read a schema that `to_json` wrote; a hidden count comes back as its upper end."""
-        known = {field.name for field in fields(ColumnSchema)}
-        try:
-            columns = tuple(ColumnSchema(**(column | {"n_missing": _shown(column)})) for column in found["columns"])
-            return cls(int(found["n"]), columns, tuple(found["missing"]))
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(
-                f"the schema cannot be read ({error}), expected n, missing and columns with {', '.join(sorted(known))}."
-            ) from error
-
 
 def _hidden(count: int) -> int | str:
     return FEWER if 0 < count < FEWEST else count
-
-
-def _shown(column: Mapping[str, Any]) -> int:
-    return FEWEST - 1 if column["n_missing"] == FEWER else int(column["n_missing"])
 
 
 def infer(
@@ -162,14 +145,14 @@ def _forced(name: str, text: Collection[str], numbers: Collection[str]) -> Kind 
 
 
 class Tally:
-    """What has been seen of one column so far."""
+    """What has been seen of the raw cells of one column so far."""
 
     def __init__(self, source: Source, name: str, forced: Kind | None) -> None:
         self.name, self.forced, self.typed = name, forced, source.typed
         self.missing = frozenset(source.missing)
-        self.distinct = DistinctCount()
-        self.n_missing = self.n_numbers = self.n_words = 0
-        self.integers, self.numeric = True, False
+        self.facts = FactTally()
+        self.n_missing = self.n_numbers = 0
+        self.numeric = False
         self.example, self.places = "", ""
 
     def add(self, chunk: Chunk) -> None:
@@ -177,7 +160,7 @@ class Tally:
         cells = chunk[self.name]
         is_text = cells.dtype == object
         self.numeric |= not is_text
-        names = self.n_numbers == 0 and self.distinct.full  # many words, never a number: no need to try each
+        names = self.n_numbers == 0 and self.facts.distinct.full  # many words, never a number: no need to try each
         if self.forced == "category" or (self.forced is None and is_text and (self.typed or names)):
             self._add_texts(cells)
         else:
@@ -189,23 +172,25 @@ class Tally:
         absent = {text for text in distinct if text is None or text.strip() in self.missing}
         n_missing = sum(map(absent.__contains__, texts)) if absent else 0
         self.n_missing += n_missing
-        self.n_words += len(texts) - n_missing
-        self.distinct.add(hash_texts({str(text).strip() for text in distinct - absent}))
+        self.facts.add_levels(hash_texts({str(text).strip() for text in distinct - absent}), len(texts) - n_missing)
 
     def _add_numbers(self, cells: NDArray[Any], chunk: Chunk) -> None:
         values, words = to_numbers(cells, self.missing)
         known = values[np.isfinite(values)]
         self.n_numbers += len(known)
-        self.integers = self.integers and bool((known == np.rint(known)).all())
         if not len(words):
             self.n_missing += len(values) - len(known)
-            self.distinct.add(hash_numbers(known))
+            self.facts.add_numbers(known)
             return
         if not self.places:
             self.example = str(cells[words[0]]).strip()
             self.places = chunk.places(words[:EXAMPLES].tolist())
         self._add_texts(cells)
-        self.n_words -= len(known)
+
+    @property
+    def n_words(self) -> int:
+        """Return the number of rows that have a value which is not a number, or was not tried."""
+        return self.facts.present - self.n_numbers
 
     @property
     def mixed(self) -> bool:
@@ -223,14 +208,12 @@ class Tally:
 
     def result(self) -> ColumnSchema:
         """Return what is known at the end."""
-        count, present = self.distinct.count, self.n_numbers + self.n_words
-        if not self.distinct.exact:
-            count = min(count, present)
-        integers = self.kind == "number" and self.integers and present > 0
-        alike = count == present if self.distinct.exact else count >= NEARLY * present
-        unique = alike and present > 1 and (integers or self.kind == "category")
+        facts = self.facts.result(self.kind)
+        count, present = facts.n_distinct, facts.present
+        alike = count == present if facts.exact else count >= NEARLY * present
+        unique = alike and present > 1 and (facts.integers or facts.kind == "category")
         return ColumnSchema(
-            self.name, self.kind, self.n_missing, count, self.distinct.exact, integers, count <= 1, unique
+            self.name, facts.kind, self.n_missing, count, facts.exact, facts.integers, count <= 1, unique
         )
 
 

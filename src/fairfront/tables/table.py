@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..objectives import count_in_words
 from ..validation import counted, is_missing
-from .raw_cells import Array, CodeBook, number_text, to_texts
-from .schema import Kind, Schema
+from .raw_cells import Array, CodeBook, Kind, number_text, to_texts
+from .schema import Schema
 from .source import MISSING, PASS_ROWS, Chunk, Source, nearest
 
 NAMED_LEVELS = 100_000

@@ -1,0 +1,297 @@
+"""Findings about columns that should not be learnt from, each named with its reason before anything is trained.
+
+How well a column alone predicts classes or a number is judged on rows it did not learn from. Two classes: the area
+under the ROC curve, of a number itself or of the rate of the second class in its level or bin. Several classes: the
+share of the majority guess's errors that the majority class of each level or interval removes. A number as target: the
+absolute correlation with a number itself, or with a category's mean. Rates, majorities and means of levels come from
+one random half of the rows and are judged on the other, both ways.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InputError
+from ..objectives.small_counts import rounded_part
+from .features import TrainingRows
+from .raw_cells import Array
+from .statistics import ColumnFacts
+from .table import Column
+
+Ints = NDArray[np.intp]
+Scale = Literal["AUC", "share of errors removed", "correlation"]
+MAX_LEVELS = 1_000
+FEW_LEVELS = 20
+LEVELS_PER_ROW = 0.1
+LIMITS: dict[Scale, float] = {"AUC": 0.99, "share of errors removed": 0.98, "correlation": 0.999}
+NEARLY_ALL = 0.95
+ENOUGH = 20
+BINS = 64
+LEAST = 10
+"""Rows below which nothing can be said of a class, and missing ones have no column of their own."""
+PRIOR = 1e-3
+"""Rows of the overall mean that are added to each level, for levels that the other half does not have."""
+WHOLE = 2**53
+"""From here on every float is whole."""
+ID_WORDS = frozenset({"id", "ids", "uuid", "guid", "key", "identifier", "index", "rowid"})
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing noticed about a column.
+
+    ``kind`` is "refused" (training must not go on with it), "dropped" (left out by itself), "flagged" (kept), or
+    "noted" (about all columns, and ``column`` is empty).
+    """
+
+    column: str
+    kind: Literal["refused", "dropped", "flagged", "noted"]
+    sentence: str
+
+
+def screen(
+    rows: TrainingRows,
+    labels: NDArray[Any],
+    groups: Mapping[str, NDArray[Any]],
+    *,
+    regression: bool = False,
+    allow: Collection[str] = (),
+) -> tuple[Finding, ...]:
+    """Look at every column for what should not be learnt from.
+
+    Parameters
+    ----------
+    rows : TrainingRows
+        The columns that a model would see.
+    labels : ndarray of shape (len(rows.drawn),)
+        Target of the sampled rows, on which relations are judged.
+    groups : mapping of str to ndarray of shape (len(rows.drawn),)
+        Sensitive columns of the same rows, None where missing.
+    regression : bool
+        Whether the target is a number to be predicted.
+    allow : names of columns
+        Kept although they would be refused; flagged instead.
+
+    Notes
+    -----
+    Dropped: constant columns and identifiers. Refused: a column that predicts the target alone (AUC of at least
+    0.99; 98 % of the majority guess's errors removed for several classes; absolute correlation of at least 0.999
+    for regression), and a category with more than 1 000 levels or more than one level per ten rows. Flagged: a
+    column that tells a group as surely, because the model then knows the group although it was left out.
+    """
+    if len(labels) != len(rows.drawn):
+        raise InputError(f"labels have {len(labels)} rows, expected {len(rows.drawn)}, as many as were drawn.")
+    target: NDArray[Any] = labels.astype(np.float64) if regression else _codes(labels)
+    compared = {name: _codes(values) for name, values in groups.items()}
+    found: list[Finding] = []
+    for name, tally in rows.columns.items():
+        useless = _unusable(name, tally.facts, rows.n)
+        found += [] if useless is None else [useless]
+        if useless is None or useless.kind == "flagged":
+            sample = tally.sample()
+            strength = (number_association if regression else class_association)(sample, target, rows.halves)
+            found += _leak(name, *strength)
+            for group, codes in compared.items():
+                found += _proxy(name, group, *class_association(sample, codes, rows.halves)) if name != group else []
+    return tuple(replace(f, kind="flagged") if f.column in allow and f.kind == "refused" else f for f in found)
+
+
+def _codes(values: NDArray[Any]) -> NDArray[np.intp]:
+    if values.dtype != object:
+        return np.unique(values, return_inverse=True)[1].astype(np.intp)
+    place = {value: code for code, value in enumerate(sorted({str(v) for v in values.tolist() if v is not None}))}
+    return np.array([-1 if v is None else place[str(v)] for v in values.tolist()], dtype=np.intp)
+
+
+def _unusable(name: str, facts: ColumnFacts, n: int) -> Finding | None:
+    count, present = facts.n_distinct, facts.present
+    if count == 0 or (count == 1 and n - present < LEAST):
+        return Finding(name, "dropped", f"{name!r} has {'one value' if count else 'no value'} in all rows: left out.")
+    identity = _identity(name, facts, n)
+    if identity is not None:
+        return identity
+    limit = min(MAX_LEVELS, max(FEW_LEVELS, int(LEVELS_PER_ROW * n)))
+    if facts.kind == "category" and count > limit:
+        return Finding(
+            name,
+            "refused",
+            f"{name!r} is a category with {_counted(facts, n)} values in {n} rows, expected at most {limit}: group its "
+            f"values in the file, or leave it out with --drop {name}.",
+        )
+    return None
+
+
+def _counted(facts: ColumnFacts, n: int) -> str:
+    """Return the number of different values; what it leaves of n rows does not tell a small count."""
+    shown = rounded_part(facts.n_distinct, n)
+    return str(shown) if facts.exact else f"about {shown}"
+
+
+def _identity(name: str, facts: ColumnFacts, n: int) -> Finding | None:
+    """Find texts or whole numbers that differ in nearly every row, or in most rows of a column that is called an ID."""
+    share = facts.n_distinct / facts.present
+    called = not ID_WORDS.isdisjoint(re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower().replace("_", " ").split())
+    if facts.present < ENOUGH or share < (0.5 if called else NEARLY_ALL):
+        return None
+    how = f"{_counted(facts, n)} different values in {rounded_part(facts.present, n)} rows"
+    sure = Finding(name, "dropped", f"{name!r} has {how}, as identifiers have: left out.")
+    if facts.kind == "category":
+        return sure
+    if max(-facts.low, facts.high) >= WHOLE or not facts.integers:
+        return None
+    if called or facts.high - facts.low <= 2.5 * facts.n_distinct:
+        return sure
+    return Finding(name, "flagged", f"{name!r} has {how}: if it is an identifier, leave it out with --drop {name}.")
+
+
+def _leak(name: str, strength: float, scale: Scale) -> list[Finding]:
+    if strength < LIMITS[scale]:
+        return []
+    sentence = (
+        f"{name!r} alone predicts the target ({scale} {strength:.3f}, limit {LIMITS[scale]}): it is probably known "
+        f"only after the outcome; leave it out with --drop {name}, or keep it with --allow {name}."
+    )
+    return [Finding(name, "refused", sentence)]
+
+
+def _proxy(name: str, group: str, strength: float, scale: Scale) -> list[Finding]:
+    if strength < LIMITS[scale]:
+        return []
+    sentence = (
+        f"{name!r} alone tells {group!r} ({scale} {strength:.3f}): a model that reads it knows the group; consider "
+        f"--drop {name}."
+    )
+    return [Finding(name, "flagged", sentence)]
+
+
+def auc(scores: Array, positive: NDArray[np.bool_]) -> float:
+    """Return the probability that a positive row scores above a negative one, ties counted half."""
+    n_pos = int(positive.sum())
+    n_neg = len(positive) - n_pos
+    if min(n_pos, n_neg) < LEAST:
+        return 0.5
+    below = np.sort(scores[~positive])
+    won = [int(np.searchsorted(below, scores[positive], side=side).sum()) for side in ("left", "right")]
+    return sum(won) / 2 / (n_pos * n_neg)
+
+
+def class_association(column: Column, codes: Ints, halves: NDArray[np.bool_]) -> tuple[float, Scale]:
+    """Return how well a column predicts class codes (-1: left aside), and on which scale.
+
+    Classes with fewer than ten rows are left aside: nothing can be said of them.
+    """
+    codes = _sizeable(codes)
+    known = codes >= 0
+    column, codes, halves = column.take(known), codes[known], halves[known]
+    n_classes = int(codes.max(initial=-1)) + 1
+    if n_classes < 2:
+        return 0.0, "AUC"
+    if n_classes > 2:
+        guess = (
+            _majorities(column, codes, n_classes, halves) if column.numbers is None else _cuts(column, codes, halves)
+        )
+        return _errors_removed(guess, codes), "share of errors removed"
+    positive = codes == 1
+    strengths = [_folded(auc(_crossed_means(_binned(column), positive.astype(np.float64), halves), positive))]
+    present = ~column.absent
+    if column.numbers is not None and 2 * present.sum() >= len(present):
+        strengths.append(_folded(auc(column.numbers[present], positive[present])))
+    return max(strengths), "AUC"
+
+
+def number_association(column: Column, target: Array, halves: NDArray[np.bool_]) -> tuple[float, Scale]:
+    """Return the absolute correlation of a column with a number to be predicted."""
+    known = np.isfinite(target)
+    if column.numbers is not None:
+        known &= ~column.absent
+        found = column.numbers[known]
+    else:
+        found = _crossed_means(_level_codes(column), np.where(known, target, 0.0), halves)[known]
+    return _correlation(found, target[known]), "correlation"
+
+
+def _correlation(one: Array, two: Array) -> float:
+    if len(one) < 3 * LEAST or (one == one[0]).all() or (two == two[0]).all():
+        return 0.0
+    sizes = np.abs(one).max(), np.abs(two).max()  # divided out, so that squares of huge numbers stay finite
+    return float(abs(np.corrcoef(one / sizes[0], two / sizes[1])[0, 1]))
+
+
+def _sizeable(codes: Ints) -> Ints:
+    sizes = np.bincount(codes[codes >= 0])
+    kept = np.flatnonzero(sizes >= LEAST)
+    renumber = np.full(len(sizes) + 1, -1, dtype=np.intp)
+    renumber[kept] = np.arange(len(kept))
+    return renumber[codes]
+
+
+def _folded(area: float) -> float:
+    return max(area, 1.0 - area)
+
+
+def _level_codes(column: Column) -> Ints:
+    """Return levels counted from 0, missing the last."""
+    codes, found = column.distinct()
+    return np.where(codes < 0, len(found), codes)
+
+
+def _binned(column: Column) -> Ints:
+    """Return levels, of a number its quantile bins."""
+    if column.numbers is None:
+        return _level_codes(column)
+    present = column.numbers[~column.absent]
+    edges = (
+        np.unique(np.quantile(present, np.linspace(0, 1, BINS + 1)[1:-1], method="inverted_cdf"))
+        if len(present)
+        else present
+    )
+    bins = np.searchsorted(edges, column.numbers, side="right")
+    return np.where(column.absent, len(edges) + 1, bins).astype(np.intp)
+
+
+def _crossed_means(levels: Ints, target: Array, halves: NDArray[np.bool_]) -> Array:
+    """Return the mean of the target in each row's level, learnt on the other half; drawn to the overall mean."""
+    n_levels = int(levels.max(initial=0)) + 1
+    found = np.empty(len(levels))
+    for half in (halves, ~halves):
+        base = float(target[~half].mean()) if (~half).any() else 0.0
+        counts = np.bincount(levels[~half], minlength=n_levels)
+        sums = np.bincount(levels[~half], weights=target[~half], minlength=n_levels)
+        found[half] = ((sums + PRIOR * base) / (counts + PRIOR))[levels[half]]
+    return found
+
+
+def _majorities(column: Column, codes: Ints, n_classes: int, halves: NDArray[np.bool_]) -> Ints:
+    """Return the majority class of each row's level in the other half."""
+    levels, guess = _level_codes(column), np.zeros(len(codes), dtype=np.intp)
+    n_levels = int(levels.max(initial=0)) + 1
+    for half in (halves, ~halves):
+        cells = np.bincount(levels[~half] * n_classes + codes[~half], minlength=n_levels * n_classes)
+        table = cells.reshape(n_levels, n_classes)
+        most = table.sum(axis=0).argmax()
+        guess[half] = np.where(table.any(axis=1), table.argmax(axis=1), most)[levels[half]]
+    return guess
+
+
+def _cuts(column: Column, codes: Ints, halves: NDArray[np.bool_]) -> Ints:
+    """Return the class of each row's interval, with cuts learnt on the other half."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    guess = np.zeros(len(codes), dtype=np.intp)
+    ranks = column.distinct()[0][:, None]  # trees read single precision, which ranks fit in and values may not
+    for half in (halves, ~halves):
+        if half.any() and (~half).any():
+            tree = DecisionTreeClassifier(max_leaf_nodes=BINS, random_state=0)
+            guess[half] = tree.fit(ranks[~half], codes[~half]).predict(ranks[half])
+    return guess
+
+
+def _errors_removed(guess: Ints, codes: Ints) -> float:
+    wrong = len(codes) - int(np.bincount(codes).max(initial=0))
+    return 1.0 - int((guess != codes).sum()) / wrong if wrong else 0.0
