@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,40 +20,33 @@ SMALLEST_BATCH, LARGEST_BATCH = 256, 4096
 
 
 @dataclass(frozen=True, eq=False)
-class Disjoint:
-    """Rows of a batch that are in one class of rows each: ``cell`` (n,), with weights ``share`` (n,) that sum to 1."""
+class Membership:
+    """Where rows of a batch count: weights that sum to 1 in every class of rows.
 
-    cell: Ints
+    ``share`` is (n,) where every row is in one class, which ``cell`` (n,) names, and (c, n) where it may be in several.
+    """
+
+    cell: Ints | None
     share: Array
     classes: int
 
     def means(self, values: Array) -> Array:
         """Return the mean of values (R, n) in every class, (R, c)."""
+        if self.cell is None:
+            return np.asarray(values @ self.share.T)
         place = self.cell + self.classes * np.arange(len(values))[:, None]
         found = np.bincount(place.ravel(), (values * self.share).ravel(), len(values) * self.classes)
         return np.asarray(found, dtype=np.float64).reshape(len(values), self.classes)
 
     def back(self, weights: Array) -> Array:
         """Return how much every row counts, (R, n), where classes have these weights (R, c)."""
-        return np.asarray(weights[:, self.cell] * self.share)
+        return np.asarray(weights @ self.share if self.cell is None else weights[:, self.cell] * self.share)
 
-
-@dataclass(frozen=True, eq=False)
-class Overlapping:
-    """Rows of a batch that may be in several classes, with weights ``members`` (c, n) that sum to 1 in every class."""
-
-    members: Array
-
-    def means(self, values: Array) -> Array:
-        """Return the mean of values (R, n) in every class, (R, c)."""
-        return np.asarray(values @ self.members.T)
-
-    def back(self, weights: Array) -> Array:
-        """Return how much every row counts, (R, n), where classes have these weights (R, c)."""
-        return np.asarray(weights @ self.members)
-
-
-Membership: TypeAlias = Disjoint | Overlapping
+    def by_class(self) -> Array:
+        """Return the weights of all rows in every class, (c, n)."""
+        if self.cell is None:
+            return self.share
+        return np.asarray((self.cell == np.arange(self.classes)[:, None]) * self.share)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,37 +75,18 @@ class Block:
         """Return the number of classes of rows."""
         return len(self.names)
 
-    def members(self, rows: Ints) -> Array:
-        """Return weights (c, rows) of these rows in every class of rows, each class summing to 1."""
-        if self.shares is not None:
-            found = self.shares[:, rows]
-        else:
-            assert self.cell is not None
-            found = (self.cell[rows] == np.arange(self.classes)[:, None]).astype(np.float64)
-            if self.weight is not None:
-                found = found * self.weight[rows]
-        total = found.sum(axis=1, keepdims=True)
-        self._check(total[:, 0])
-        return np.asarray(found / total)
-
     def membership(self, rows: Ints) -> Membership:
-        """Return where these rows count."""
-        return Overlapping(self.members(rows)) if self.cell is None else self.disjoint(rows)
-
-    def disjoint(self, rows: Ints) -> Disjoint:
-        """Return where these rows count, where every row is in one class."""
+        """Return where these rows count, or say which class has none of them."""
+        if self.shares is not None:
+            share = self.shares[:, rows]
+            total = share.sum(axis=1)
+            self._check(total)
+            return Membership(None, share / total[:, None], self.classes)
         assert self.cell is not None
-        cell = self.cell[rows]
-        weight = None if self.weight is None else self.weight[rows]
-        total = np.bincount(cell, weight, self.classes)
+        cell, weight = self.cell[rows], 1.0 if self.weight is None else self.weight[rows]
+        total = np.bincount(cell, None if self.weight is None else weight, self.classes)
         self._check(total)
-        return Disjoint(cell, (1.0 if weight is None else weight) / total[cell], self.classes)
-
-    def order(self, rows: Ints) -> Ints | None:
-        """Return how to sort a batch by class of rows, None if it is sorted."""
-        assert self.cell is not None
-        cell = self.cell[rows]
-        return np.argsort(cell, kind="stable") if (cell[1:] < cell[:-1]).any() else None
+        return Membership(cell, weight / total[cell], self.classes)
 
     def _check(self, total: NDArray[Any]) -> None:
         if total.min() <= 0:
@@ -122,6 +96,18 @@ class Block:
                 "draw batches with fairfront.torch.CellSampler, or larger ones."
             )
 
+    def order(self, rows: Ints) -> Ints | None:
+        """Return how to sort a batch by class of rows, None if it is sorted or rows are in several."""
+        if self.cell is None:
+            return None
+        cell = self.cell[rows]
+        return np.argsort(cell, kind="stable") if (cell[1:] < cell[:-1]).any() else None
+
+    def inside(self) -> NDArray[np.bool_]:
+        """Tell which rows are in which classes, (c, n)."""
+        found = self.shares > 0.0 if self.shares is not None else self.cell == np.arange(self.classes)[:, None]
+        return np.asarray(found)
+
     def slopes(self, scores: Array, rows: Ints, share: Array, cell: int, L: Array) -> Iterator[tuple[int, Array]]:
         """Add a class of rows to L (R, k) and yield (index in L, derivative of it by the scores (R, K, rows))."""
         for bound, where in self.measures:
@@ -129,21 +115,6 @@ class Block:
                 value, slope = bound.value_slope(scores, self.targets[rows])
                 L[:, where[cell]] += value @ share
                 yield int(where[cell]), slope * share
-
-    def rows_of_classes(self) -> list[Ints]:
-        """Return the rows of every class."""
-        if self.shares is not None:
-            return [np.flatnonzero(share > 0.0) for share in self.shares]
-        assert self.cell is not None
-        order = np.argsort(self.cell, kind="stable")
-        return np.split(order, np.cumsum(np.bincount(self.cell, minlength=self.classes))[:-1])
-
-    def counts(self, rows: Ints) -> Ints:
-        """Return how many of these rows are in every class, (c,)."""
-        if self.cell is not None:
-            return np.bincount(self.cell[rows], minlength=self.classes)
-        assert self.shares is not None
-        return np.asarray((self.shares[:, rows] > 0.0).sum(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,8 +195,8 @@ class CellSampler:
         parts = sum(block.classes for block in objectives.blocks)
         self.least = max(self.batch_size // (2 * parts), 2) if least is None else check_count(least, "least")
         self.seed, self.epoch = check_count(seed, "seed", least=0), 0
-        self._classes = [block.rows_of_classes() for block in objectives.blocks]
-        self._wanted = [np.minimum(self.least, [len(rows) for rows in classes]) for classes in self._classes]
+        self._inside = np.concatenate([block.inside() for block in objectives.blocks])
+        self._classes = [np.flatnonzero(each) for each in self._inside]
 
     def __len__(self) -> int:
         return -(-self.objectives.n // self.batch_size)
@@ -246,12 +217,11 @@ class CellSampler:
 
     def _filled(self, rows: Ints, rng: np.random.Generator) -> Ints:
         """Add rows of the cells that have too few, and sort by cell, which spares every step the sorting."""
+        for inside, every in zip(self._inside, self._classes, strict=True):
+            lack = min(self.least, len(every)) - int(inside[rows].sum())
+            if lack > 0:
+                others = np.setdiff1d(every, rows, assume_unique=True)
+                rows = np.concatenate([rows, rng.choice(others, lack, replace=False)])
         blocks = self.objectives.blocks
-        for block, classes, wanted in zip(blocks, self._classes, self._wanted, strict=True):
-            for c in np.flatnonzero(block.counts(rows) < wanted):
-                others = np.setdiff1d(classes[c], rows, assume_unique=True)
-                lack = int(wanted[c] - (len(classes[c]) - len(others)))
-                if lack > 0:
-                    rows = np.concatenate([rows, rng.choice(others, lack, replace=False)])
-        order = None if len(blocks) > 1 or blocks[0].cell is None else blocks[0].order(rows)
+        order = blocks[0].order(rows) if len(blocks) == 1 else None
         return rows if order is None else rows[order]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from ..exceptions import InputError
 from ..objectives import Array
 from ..validation import refuse, refuse_misread, shape_of
 from .backend import Module, Tensor, torch, trainable
-from .layers import Chain, Tape, linear_layers, listening, used_once
+from .layers import Chain, Listener, Tape, linear_layers, used_once
 
 CHUNK = 8192
 """Rows that go through a module at once where no gradient needs them all."""
@@ -112,37 +112,72 @@ def as_array(scores: Tensor, name: str = "the module") -> Array:
 
 
 class Scorer:
-    """Scores (R, n, K) of R runs that depend on ``parameters``; those of a stack have a leading axis of runs."""
+    """Scores (R, n, K) of R runs that depend on ``parameters``.
 
-    stacked: ClassVar[bool]
+    Without ``stacked`` it is the module itself, one run with its own parameters. Those of a stack, R copies of the
+    module as one, have a leading axis of runs; the rest of the module is shared.
+    """
 
-    def __init__(self, module: Module, n_scores: int, parameters: dict[str, Tensor], runs: int) -> None:
-        self.module, self.n_scores, self.runs = module, n_scores, runs
-        self.names, self.parameters = list(parameters), list(parameters.values())
-        self.size = sum(int(p.numel()) for p in self.parameters) // runs
-        self.chain = Chain.of(module, self.names)
+    def __init__(self, module: Module, n_scores: int, stacked: dict[str, Tensor] | None = None) -> None:
+        known = trainable(module) if stacked is None else stacked
+        self.module, self.n_scores, self.stacked = module, n_scores, stacked is not None
+        self.names, self.parameters = list(known), list(known.values())
+        self.runs = len(self.parameters[0]) if self.stacked else 1
+        self.sizes = [int(p.numel()) // self.runs for p in self.parameters]
+        self.size = sum(self.sizes)
+        starts = dict(zip(self.names, np.cumsum([0, *self.sizes]).tolist(), strict=False))
+        self.chain = Chain.of(module, starts)
+        apart = self.stacked or self.chain is not None
+        self.layers = None if apart else linear_layers(module, self.parameters)
+        self.places = {id(p): starts[name] for name, p in known.items()}
+        self.checked = False
 
     def scores(self, inputs: Any) -> Tensor:
         """Return the scores of these inputs, (R, n, K)."""
         given = parts_of(inputs)
         self._check_device(given)
-        found, runs = self._call(given), self.runs if self.stacked else None
-        return shaped(found, n_rows(inputs), self.n_scores, type(self.module).__name__, runs)
+        if self.stacked:
+            return self._shaped(self._stack_scores(given), n_rows(inputs))
+        return shaped(self.module(*given), n_rows(inputs), self.n_scores, type(self.module).__name__)[None]
+
+    def _shaped(self, found: Tensor, n: int) -> Tensor:
+        return shaped(found, n, self.n_scores, type(self.module).__name__, self.runs)
+
+    def _stack_scores(self, given: tuple[Tensor, ...]) -> Tensor:
+        """Return the scores of one vectorised forward pass, or a plain one for a single run."""
+
+        def forward(values: dict[str, Tensor]) -> Tensor:
+            return torch.func.functional_call(self.module, values, given)
+
+        values = dict(zip(self.names, self.parameters, strict=True))
+        if self.runs == 1:
+            return forward({name: value[0] for name, value in values.items()})[None]
+        return torch.vmap(forward, randomness="different")(values)
 
     def tape(self, inputs: Any) -> Tape | None:
-        """Return a recorded pass of these inputs, or None if it cannot be split by linear layers."""
-        if self.chain is None or isinstance(inputs, tuple) or inputs.dim() != 2:
+        """Return a recorded pass of these inputs, or None if something in the module stands against it."""
+        if self.chain is not None and not isinstance(inputs, tuple) and inputs.dim() == 2:
+            self._check_device((inputs,))
+            values = self.parameters if self.stacked else [value[None] for value in self.parameters]
+            tape = self.chain.run(inputs, dict(zip(self.names, values, strict=True)))
+            self._shaped(tape.scores, len(inputs))
+            return tape
+        if self.layers is None:
             return None
-        self._check_device((inputs,))
-        values = self.parameters if self.stacked else [value[None] for value in self.parameters]
-        tape = self.chain.run(inputs, dict(zip(self.names, values, strict=True)))
-        shaped(tape.scores, len(inputs), self.n_scores, type(self.module).__name__, self.runs)
-        return tape
+        with Listener(self.layers) as heard:
+            scores = self.scores(inputs)
+        passages = heard.passages(n_rows(inputs), self.places)
+        if passages is None or not scores.requires_grad:
+            return None
+        if not self.checked and not used_once(scores, self.parameters):
+            self.layers = None
+            return None
+        self.checked = True
+        return Tape(scores, passages)
 
     def split(self, flat: Tensor) -> list[Tensor]:
         """Return gradients (R, P) as those of every parameter."""
-        parts = flat.split([p.numel() // self.runs for p in self.parameters], dim=1)
-        return [part.view(p.shape) for p, part in zip(self.parameters, parts, strict=True)]
+        return [part.view(p.shape) for p, part in zip(self.parameters, flat.split(self.sizes, dim=1), strict=True)]
 
     def penalised(self) -> list[Tensor]:
         """Return the parameters as (R, p) that the penalty counts: matrices and filters; biases are zeros."""
@@ -155,9 +190,6 @@ class Scorer:
         squares = [(each.double() ** 2).sum(dim=1) for each in self.penalised()]
         return np.asarray(0.5 * sum(squares).cpu().numpy())
 
-    def _call(self, given: tuple[Tensor, ...]) -> Tensor:
-        raise NotImplementedError
-
     def _check_device(self, given: tuple[Tensor, ...]) -> None:
         device = self.parameters[0].device
         for part in given:
@@ -166,58 +198,3 @@ class Scorer:
                     f"the inputs are on {part.device} and {type(self.module).__name__} on {device}, expected one "
                     "device; move the inputs with X.to(device), or the module."
                 )
-
-
-class ModuleScorer(Scorer):
-    """The module itself, one run; gradients are those of its own parameters."""
-
-    stacked = False
-
-    def __init__(self, module: Module, n_scores: int) -> None:
-        super().__init__(module, n_scores, trainable(module), 1)
-        self.layers = linear_layers(module, self.parameters) if self.chain is None else None
-        self.checked = False
-        starts = np.cumsum([0, *(p.numel() for p in self.parameters)])
-        self.places = {id(p): int(start) for p, start in zip(self.parameters, starts[:-1], strict=True)}
-
-    def scores(self, inputs: Any) -> Tensor:
-        """Return the scores (1, n, K)."""
-        return super().scores(inputs)[None]
-
-    def tape(self, inputs: Any) -> Tape | None:
-        """Return the pass with its linear layers' parts, if nothing in the module stands against it."""
-        if self.layers is None:
-            return super().tape(inputs)
-        with listening(self.layers) as heard:
-            scores = self.scores(inputs)
-        passages = heard.passages(n_rows(inputs), self.places)
-        if passages is None or not scores.requires_grad:
-            return None
-        if not self.checked and not used_once(scores, self.parameters):
-            self.layers = None
-            return None
-        self.checked = True
-        return Tape(scores, passages)
-
-    def _call(self, given: tuple[Tensor, ...]) -> Tensor:
-        return self.module(*given)
-
-
-class StackScorer(Scorer):
-    """R copies of a module as one: parameters have a leading axis of runs, the rest is shared."""
-
-    stacked = True
-
-    def __init__(self, module: Module, n_scores: int, parameters: dict[str, Tensor]) -> None:
-        super().__init__(module, n_scores, parameters, len(next(iter(parameters.values()))))
-
-    def _call(self, given: tuple[Tensor, ...]) -> Tensor:
-        """Run one vectorised forward pass, or a plain one for a single run."""
-
-        def forward(values: dict[str, Tensor]) -> Tensor:
-            return torch.func.functional_call(self.module, values, given)
-
-        values = dict(zip(self.names, self.parameters, strict=True))
-        if self.runs == 1:
-            return forward({name: value[0] for name, value in values.items()})[None]
-        return torch.vmap(forward, randomness="different")(values)

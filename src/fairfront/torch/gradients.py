@@ -103,8 +103,8 @@ class CellReader:
     def _read_layers(self, tape: Tape, rows: Ints, L: Array, G: Tensor) -> None:
         """Split the sums of one joint pass over rows sorted by cell (`layers`)."""
         block = self.objectives.blocks[0]
-        inside, values, targets = block.disjoint(rows), as_array(tape.scores), block.targets[rows]
-        sizes, last = np.bincount(inside.cell), len(block.measures) - 1
+        inside, values, targets = block.membership(rows), as_array(tape.scores), block.targets[rows]
+        sizes, last = np.bincount(np.asarray(inside.cell)), len(block.measures) - 1
         starts = np.cumsum(sizes) - sizes
         for place, (bound, where) in enumerate(block.measures):
             value, slope = bound.value_slope(values, targets)
@@ -119,8 +119,8 @@ class CellReader:
     def _read_by_cell(self, inputs: Any, rows: Ints, chunk: int, L: Array, G: Tensor) -> None:
         """Send every cell's rows, which are sorted by cell, forward and backward by themselves."""
         block = self.objectives.blocks[0]
-        inside = block.disjoint(rows)
-        sizes = np.bincount(inside.cell)
+        inside = block.membership(rows)
+        sizes = np.bincount(np.asarray(inside.cell))
         for c, stop in enumerate(np.cumsum(sizes).tolist()):
             for start in range(stop - int(sizes[c]), stop, chunk):
                 part = slice(start, min(start + chunk, stop))
@@ -135,7 +135,7 @@ class CellReader:
         scores = self.scorer.scores(inputs)
         values = as_array(scores)
         for block in self.objectives.blocks:
-            members = block.members(rows)
+            members = block.membership(rows).by_class()
             for c in range(block.classes):
                 for place, slope in block.slopes(values[:, block.columns], rows, members[c], c, L):
                     if G.shape[1]:

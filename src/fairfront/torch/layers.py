@@ -12,9 +12,7 @@ products by run. Weights stay out of the graph; only what leaves each layer is d
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,22 +48,30 @@ class Tape:
     passages: list[Passage]
 
 
-@dataclass(frozen=True, eq=False)
 class Listener:
-    """Hears what goes into and comes out of layers while a module runs."""
+    """Hears what goes into and comes out of layers while a module runs, each in ``calls`` by its place in the list."""
 
-    layers: list[Module]
-    seen: dict[int, list[tuple[Tensor, Tensor, int]]] = field(default_factory=dict)
+    def __init__(self, layers: list[Module]) -> None:
+        self.layers = layers
+        self.calls: list[list[tuple[Tensor, Tensor, int]]] = [[] for _ in layers]
 
-    def note(self, layer: Module, given: tuple[Tensor, ...], out: Tensor) -> None:
-        """Keep one call of a layer, and the version of its output."""
-        self.seen.setdefault(id(layer), []).append((given[0].detach(), out, out._version))
+    def __enter__(self) -> Listener:
+        self._hooks = [
+            layer.register_forward_hook(
+                lambda _, given, out, heard=heard: heard.append((given[0].detach(), out, out._version))
+            )
+            for layer, heard in zip(self.layers, self.calls, strict=True)
+        ]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for hook in self._hooks:
+            hook.remove()
 
     def passages(self, n: int, places: dict[int, int]) -> list[Passage] | None:
         """Return what was heard, or None unless every layer saw all n rows once and its output was left as it was."""
         found = []
-        for layer in self.layers:
-            calls = self.seen.get(id(layer), [])
+        for layer, calls in zip(self.layers, self.calls, strict=True):
             if len(calls) != 1:
                 return None
             a, z, version = calls[0]
@@ -73,18 +79,6 @@ class Listener:
                 return None
             found.append(Passage(a, z, places.get(id(layer.weight)), places.get(id(layer.bias)), layer.out_features))
         return found
-
-
-@contextmanager
-def listening(layers: list[Module]) -> Iterator[Listener]:
-    """Yield a listener to these layers."""
-    listener = Listener(layers)
-    hooks = [layer.register_forward_hook(listener.note) for layer in layers]
-    try:
-        yield listener
-    finally:
-        for hook in hooks:
-            hook.remove()
 
 
 def linear_layers(module: Module, parameters: list[Tensor]) -> list[Module] | None:
@@ -134,17 +128,11 @@ class Chain:
     places: dict[str, int]
 
     @classmethod
-    def of(cls, module: Module, names: list[str]) -> Chain | None:
+    def of(cls, module: Module, places: dict[str, int]) -> Chain | None:
         """Return the chain that a module is, or None if it is anything else or not all of it is trained."""
-        links = _links(module, "")
-        if not links or not links[0].weight:
-            return None
-        values = dict(module.named_parameters())
+        links = _links(module, "") or []
         wanted = [name for link in links for name in (link.weight, link.bias) if name]
-        if sorted(wanted) != sorted(names) or any(name not in values for name in wanted):
-            return None
-        starts = np.cumsum([0, *(values[name].numel() for name in names)]).tolist()
-        return cls(links, dict(zip(names, starts[:-1], strict=True)))
+        return cls(links, places) if links and links[0].weight and sorted(wanted) == sorted(places) else None
 
     def run(self, X: Tensor, values: dict[str, Tensor]) -> Tape:
         """Send rows X (n, i) through R runs whose parameters have a leading axis of runs."""

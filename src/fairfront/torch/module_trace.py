@@ -31,8 +31,8 @@ from ..validation import (
     check_text,
 )
 from .backend import MakeOptimizer, Module, Tensor, check_devices, copied, is_batch_norm, torch
-from .forward import StackScorer, chunks, inputs_of, n_rows, parts_of, take
-from .layers import listening
+from .forward import Scorer, chunks, inputs_of, n_rows, parts_of, take
+from .layers import Listener
 from .module_fit import Training, check_training, fit, optimizer_maker, train
 from .module_objectives import objectives
 from .module_points import TorchPoints, assemble_modules
@@ -187,7 +187,7 @@ class Slide:
         pair = problem.tensors(np.repeat(problem.start, 2, axis=0))
         try:
             with torch.no_grad():
-                scorer = StackScorer(self.module(), problem.objectives.n_scores, pair)
+                scorer = Scorer(self.module(), problem.objectives.n_scores, pair)
                 scorer.scores(take(problem.inputs, slice(0, 2)))
         except RuntimeError:
             return False
@@ -250,8 +250,8 @@ def _features(module: Module, X: Any, name: str) -> Array:
     layer = work.get_submodule(name)
     if not n_rows(inputs):
         raise InputError("X has 0 rows, expected at least one sample.")
-    with torch.no_grad(), listening([layer]) as heard:
-        calls = heard.seen.setdefault(id(layer), [])
+    with torch.no_grad(), Listener([layer]) as heard:
+        (calls,) = heard.calls
         for part in chunks(inputs):
             _check_last(_passed(work, part), [out for _, out, _ in calls[-1:]], name)
     found = np.concatenate([given.double().cpu().numpy() for given, _, _ in calls])

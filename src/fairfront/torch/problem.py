@@ -11,7 +11,7 @@ from ..problems import LinearProblem, Point
 from ..validation import check_count
 from .backend import Module, Tensor, copied, mixes_rows, torch, trainable
 from .batches import TorchObjectives, check_objectives
-from .forward import CHUNK, StackScorer, inputs_of
+from .forward import CHUNK, Scorer, inputs_of
 from .gradients import CellReader, Reading
 from .module_objectives import objectives_of
 
@@ -82,7 +82,7 @@ class TorchProblem:
         self.module.load_state_dict(self.state(W))
 
     def _read(self, W: Array, gradients: bool = True) -> Reading:
-        reader = CellReader(StackScorer(self.blank, self.objectives.n_scores, self.tensors(W)), self.objectives)
+        reader = CellReader(Scorer(self.blank, self.objectives.n_scores, self.tensors(W)), self.objectives)
         return reader.read(self.inputs, self.rows, joint=self.joint, chunk=self.chunk, gradients=gradients)
 
     def cells(self, W: Array) -> Point:

@@ -232,23 +232,23 @@ def pdo_weighting() -> Any:
     return PDOWeighting()
 
 
-def check_runs(rule: Rule, runs: int) -> None:
-    """Refuse caps or preferences for another number of runs than there are modules."""
+def rule_for(algebra: Algebra, runs: int, max_gap: Any, preference: Any, rule: Rule | None) -> Rule:
+    """Return the rule that was given, or the one for a cap on every gap, a preference, or neither (PDO)."""
+    if sum(each is not None for each in (max_gap, preference, rule)) > 1:
+        raise InputError("expected at most one of max_gap, preference and rule, found more; leave the others out.")
+    if rule is None:
+        rule = _rule_to(algebra, max_gap, preference)
+    elif isinstance(rule, type) or not all(callable(getattr(rule, name, None)) for name in ("weights", "merit")):
+        raise refuse("rule", rule, "a rule such as fairfront.torch.PlainRule()")
     if isinstance(rule, SlideRule) and len(rule.target.pi) != runs:
         raise InputError(
             f"there are caps or preferences for {len(rule.target.pi)} runs, expected {runs}, one for each module; use "
             "fairfront.torch.trace for several."
         )
+    return rule
 
 
-def rule_for(algebra: Algebra, max_gap: Any = None, preference: Any = None, rule: Rule | None = None) -> Rule:
-    """Return the rule that was given, or the one for a cap on every gap, a preference, or neither (PDO)."""
-    if sum(each is not None for each in (max_gap, preference, rule)) > 1:
-        raise InputError("expected at most one of max_gap, preference and rule, found more; leave the others out.")
-    if rule is not None:
-        if isinstance(rule, type) or not all(callable(getattr(rule, name, None)) for name in ("weights", "merit")):
-            raise refuse("rule", rule, "a rule such as fairfront.torch.PlainRule()")
-        return rule
+def _rule_to(algebra: Algebra, max_gap: Any, preference: Any) -> Rule:
     if not algebra.gap.even:
         raise InputError(f"gap {algebra.gap.name!r} exists in paper mode only; use gap='squared' with modules.")
     if preference is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +11,9 @@ from ..objectives import Array
 from ..validation import check_count, check_flag, check_share, refuse
 from .backend import Module, Optimizer, Tensor, check_optimizer, inverse_sizes, mixes_rows, step_length, torch
 from .batches import Ints, TorchObjectives, as_rows, check_objectives
-from .forward import ModuleScorer, Scorer, StackScorer, as_inputs
+from .forward import Scorer, as_inputs
 from .gradients import CellReader, Reading
-from .rules import Pace, Rule, SlideRule, check_runs, rule_for
+from .rules import Pace, Rule, SlideRule, rule_for
 
 METRIC_EVERY = 16
 """Steps between two looks at the optimiser's metric, which changes slowly."""
@@ -122,20 +121,17 @@ class FairStep:
         if joint is not None:
             check_flag(joint, "joint")
         _check_stacked(stacked)
-        self.module, self.optimizer, self.objectives = module, optimizer, objectives
-        self.rule = rule_for(objectives.algebra, max_gap, preference, rule)
-        self.memory, self.joint = check_share(memory, "memory", zero=True), joint
+        self.module, self.optimizer, self.objectives, self.joint = module, optimizer, objectives, joint
+        self.memory, self.refresh = check_share(memory, "memory", zero=True), check_count(refresh, "refresh")
         self.values, self.products = MovingAverage(self.memory), MovingAverage(self.memory)
         self.gradients, self.squared = MovingAverage(self.memory), MovingAverage(self.memory)
-        self.refresh = check_count(refresh, "refresh")
         self.scale: Tensor | None = None
         self.missed: Array | None = None
         self.beta: Array | None = None
-        K = objectives.n_scores
-        self.scorer: Scorer = ModuleScorer(module, K) if stacked is None else StackScorer(module, K, stacked)
+        self.scorer = Scorer(module, objectives.n_scores, stacked)
         self.reader = CellReader(self.scorer, objectives)
+        self.rule = rule_for(objectives.algebra, self.scorer.runs, max_gap, preference, rule)
         check_optimizer(optimizer, self.scorer.parameters)
-        check_runs(self.rule, self.scorer.runs)
 
     def __call__(self, inputs: Any, rows: Any, second: tuple[Any, Any] | None = None) -> StepRecord:
         """Set the gradient from these rows and let the optimiser take its step."""
@@ -157,9 +153,8 @@ class FairStep:
         """
         if second is not None and not (isinstance(second, (tuple, list)) and len(second) == 2):
             raise refuse("second", second, "(inputs, rows) of another batch")
-        decide = None if second is not None else self._rule_by_values()
-        if decide is not None:
-            self.beta, gradients = self.reader.read_weighted(*self._given(inputs, rows), decide)
+        if second is None and not self._must_measure():
+            self.beta, gradients = self.reader.read_weighted(*self._given(inputs, rows), self._unmeasured)
         else:
             self.beta, gradients = self._measured(inputs, rows, second)
         for parameter, gradient in zip(self.scorer.parameters, gradients, strict=True):
@@ -192,23 +187,19 @@ class FairStep:
         joint = mixes_rows(self.module) if self.joint is None else self.joint
         return self.reader.read(*self._given(inputs, rows), joint=joint)
 
-    def _rule_by_values(self) -> Callable[[Array], Array] | None:
-        """Return how to weigh cells without their gradients, or None if these have to be measured now."""
+    def _must_measure(self) -> bool:
+        """Tell whether the rule needs cell gradients, and they are due."""
         if getattr(self.rule, "by_values", False):
-            return self._by_values
+            return False
         count = self.values.count
-        measure = self.beta is None or self.memory == 0.0 or count < self.refresh or count % self.refresh == 0
-        return None if measure else self._between
+        return self.beta is None or self.memory == 0.0 or count < self.refresh or count % self.refresh == 0
 
-    def _by_values(self, L: Array) -> Array:
-        """Return beta of a rule that looks at cell values only."""
-        self.values.add(L)
-        return self._weights(np.zeros((*L.shape, L.shape[1])))
-
-    def _between(self, L: Array) -> Array:
+    def _unmeasured(self, L: Array) -> Array:
         """Return beta without a measurement: runs that slide answer to the gaps of now, others keep their weights."""
-        assert self.beta is not None
         self.values.add(L)
+        if getattr(self.rule, "by_values", False):
+            return self._weights(np.zeros((*L.shape, L.shape[1])))
+        assert self.beta is not None
         return self._weights(self.products.value) if isinstance(self.rule, SlideRule) else self.beta
 
     def _weights(self, Q: Array, found: Reading | None = None) -> Array:
