@@ -88,7 +88,7 @@ def linear_layers(module: Module, parameters: list[Tensor]) -> list[Module] | No
     """
     wanted = {id(parameter) for parameter in parameters}
     found = [part for part in module.modules() if any(id(p) in wanted for p in part.parameters(recurse=False))]
-    if any(type(part) is not torch.nn.Linear or is_hooked(part) for part in found):
+    if any(not _is_linear(part) or is_hooked(part) for part in found):
         return None
     owned = [id(p) for part in found for p in part.parameters(recurse=False) if id(p) in wanted]
     return found if sorted(owned) == sorted(wanted) else None
@@ -112,70 +112,67 @@ def used_once(scores: Tensor, parameters: list[Tensor]) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Link:
-    """One part of a chain: a linear layer by the names of its parameters, or an element-wise module."""
-
-    part: Module
-    weight: str = ""
-    bias: str = ""
-
-
-@dataclass(frozen=True, eq=False)
 class Chain:
-    """Links in their order, and where each parameter starts among all of a run's parameters."""
+    """Parts in their order, each with what its parameters' names begin with, and where these start in a run's."""
 
-    links: list[Link]
+    parts: list[tuple[Module, str]]
     places: dict[str, int]
 
     @classmethod
     def of(cls, module: Module, places: dict[str, int]) -> Chain | None:
         """Return the chain that a module is, or None if it is anything else or not all of it is trained."""
-        links = _links(module, "") or []
-        wanted = [name for link in links for name in (link.weight, link.bias) if name]
-        return cls(links, places) if links and links[0].weight and sorted(wanted) == sorted(places) else None
+        parts = _parts(module, "")
+        if not parts or not _is_linear(parts[0][0]):
+            return None
+        names = [f"{prefix}{name}" for part, prefix in parts for name, _ in part.named_parameters()]
+        return cls(parts, places) if sorted(names) == sorted(places) else None
 
     def run(self, X: Tensor, values: dict[str, Tensor]) -> Tape:
         """Send rows X (n, i) through R runs whose parameters have a leading axis of runs."""
         a, passages = X, []
-        for link in self.links:
-            if not link.weight:
-                a = link.part(a)
+        for part, prefix in self.parts:
+            if not _is_linear(part):
+                a = part(a)
                 continue
-            W = values[link.weight].detach()
-            b = values[link.bias].detach() if link.bias else None
-            z = _later(a, W, b) if a.dim() == 3 else _first(a, W, b)
-            passages.append(Passage(a.detach(), z, self.places[link.weight], self.places.get(link.bias), W.shape[1]))
+            weight, bias = f"{prefix}weight", f"{prefix}bias"
+            W, b = values[weight].detach(), values[bias].detach() if bias in values else None
+            z = _outputs(a, W, b)
+            passages.append(Passage(a.detach(), z, self.places[weight], self.places.get(bias), W.shape[1]))
             apart = a.dim() == 2 and len(W) > 1  # a single run stays flat, which is cheaper
             a = z.view(len(z), *W.shape[:2]).transpose(0, 1) if apart else z
         return Tape(a if a.dim() == 3 else a[None], passages)
 
 
-def _first(X: Tensor, W: Tensor, b: Tensor | None) -> Tensor:
-    """Return the output (n, R o) of a layer whose input is shared: one product for all runs, where the graph begins."""
+def _outputs(a: Tensor, W: Tensor, b: Tensor | None) -> Tensor:
+    """Return the outputs (R, n, o) of a later layer, or (n, R o) of the first, whose input all runs share.
+
+    The first is one product for all runs, and the graph begins there.
+    """
+    if a.dim() == 3:
+        transposed = W.transpose(1, 2)
+        return torch.bmm(a, transposed) if b is None else torch.baddbmm(b[:, None], a, transposed)
     flat = W.reshape(-1, W.shape[2]).t()
-    z = X @ flat if b is None else torch.addmm(b.reshape(-1), X, flat)
+    z = a @ flat if b is None else torch.addmm(b.reshape(-1), a, flat)
     return z.requires_grad_(True)
 
 
-def _later(a: Tensor, W: Tensor, b: Tensor | None) -> Tensor:
-    """Return a later layer's output (R, n, o)."""
-    transposed = W.transpose(1, 2)
-    return torch.bmm(a, transposed) if b is None else torch.baddbmm(b[:, None], a, transposed)
+def _is_linear(part: Module) -> bool:
+    return type(part) is torch.nn.Linear
 
 
-def _links(module: Module, prefix: str) -> list[Link] | None:
-    """Return the links of a module, or None if it is no chain or something listens to its parts."""
+def _parts(module: Module, prefix: str) -> list[tuple[Module, str]] | None:
+    """Return the parts of a module, or None if it is no chain or something listens to its parts."""
     if is_hooked(module):
         return None
-    if type(module) is torch.nn.Linear:
-        return [Link(module, f"{prefix}weight", f"{prefix}bias" if module.bias is not None else "")]
+    if _is_linear(module):
+        return [(module, prefix)]
     if type(module) in [getattr(torch.nn, name) for name in ELEMENTWISE]:
-        return None if getattr(module, "inplace", False) else [Link(module)]
+        return None if getattr(module, "inplace", False) else [(module, prefix)]
     if type(module) is not torch.nn.Sequential:
         return None
-    found: list[Link] = []
+    found = []
     for name, part in module._modules.items():  # named_children leaves out what comes twice
-        inside = _links(part, f"{prefix}{name}.")
+        inside = _parts(part, f"{prefix}{name}.")
         if inside is None:
             return None
         found.extend(inside)

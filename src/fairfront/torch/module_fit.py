@@ -11,7 +11,16 @@ import numpy as np
 from ..exceptions import InputError
 from ..objectives import Array
 from ..progress import Progress, progress_bar
-from ..validation import check_callable, check_count, check_flag, check_positive, check_progress, check_share
+from ..validation import (
+    check_callable,
+    check_count,
+    check_flag,
+    check_instance,
+    check_positive,
+    check_progress,
+    check_share,
+    refuse,
+)
 from .backend import MakeOptimizer, Module, Optimizer, copied, moved, torch, trainable
 from .batches import CellSampler, TorchObjectives
 from .forward import CHUNK, inputs_of, module_scores, parts_of, take
@@ -176,8 +185,8 @@ def train(
     on_epoch: OnEpoch | None = None,
 ) -> TrainingState:
     """Train one module or a stack until the epochs are done or held-out rows stop improving."""
-    saved = Checkpointer.of(checkpoint, step, inputs, config, scheduler, held)
-    state = saved.resumed()
+    saved = None if checkpoint is None else Checkpointer(checkpoint, step, inputs, config, scheduler, held)
+    state = TrainingState() if saved is None else saved.resumed()
     sampler = CellSampler(step.objectives, config.batch_size, seed=config.seed)
     while state.epoch < config.epochs and (config.patience is None or state.waited < config.patience):
         others = sampler.batches(state.epoch, stream=1)
@@ -188,7 +197,8 @@ def train(
             scheduler.step()
         state.epoch += 1
         _note(step, state, held)
-        saved.save(state)
+        if saved is not None:
+            saved.save(state)
         if bar is not None:
             bar.update(state.epoch, f"epoch {state.epoch}")
         if on_epoch is not None:
@@ -223,20 +233,17 @@ def _held_out_cells(step: FairStep, held: HeldOut) -> Array:
 
 
 def check_training(given: Any, name: str) -> Training:
-    """Return how to train, or say that something else was given."""
-    if given is not None and not isinstance(given, Training):
-        raise InputError(f"{name} is a {type(given).__name__}, expected a fairfront.torch.Training.")
-    return given or Training()
+    """Return how to train, as usual if nothing was given."""
+    return Training() if given is None else check_instance(given, Training, name, "a fairfront.torch.Training")
 
 
 def optimizer_maker(given: Any, config: Training) -> MakeOptimizer:
     """Return the function that makes the optimiser, Adam's without one."""
-    if given is not None and not callable(given):
-        raise InputError(
-            f"optimizer is a {type(given).__name__}, expected a function of the parameters that makes one, such as "
-            "lambda p: torch.optim.SGD(p, lr=0.1)."
-        )
-    return given or (lambda parameters: torch.optim.Adam(parameters, lr=config.lr))
+    if given is None:
+        return lambda parameters: torch.optim.Adam(parameters, lr=config.lr)
+    expected = "a function of the parameters that makes an optimiser, such as lambda p: torch.optim.SGD(p, lr=0.1)"
+    make: MakeOptimizer = check_callable(given, "optimizer", expected)
+    return make
 
 
 def _scheduler(given: Any, optimizer: Optimizer) -> Any:
@@ -270,7 +277,7 @@ def _tried_inputs(module: Module, X: Any, given: TorchObjectives) -> Any:
 
 def _held_out(module: Module, given: TorchObjectives, validation: tuple[Any, Any, Any]) -> HeldOut:
     if not isinstance(validation, (tuple, list)) or len(validation) != 3:
-        raise InputError("validation is something else, expected a tuple (X, y, sensitive_features).")
+        raise refuse("validation", validation, "a tuple (X, y, sensitive_features)")
     X, y, groups = validation
     known = on_other_rows(given, y, groups)
     return HeldOut(_tried_inputs(module, X, known), known)

@@ -20,16 +20,7 @@ from ..solvers import PBPDO, Status, Target, run
 from ..solvers.aiming import TARGETS, tops
 from ..storage.folders import make_folder
 from ..tracing import trace as trace_linear
-from ..validation import (
-    MOST_POINTS,
-    check_count,
-    check_flag,
-    check_instance,
-    check_path,
-    check_preferences,
-    check_progress,
-    check_text,
-)
+from ..validation import MOST_POINTS, check_count, check_flag, check_instance, check_path, check_preferences, check_text
 from .backend import MakeOptimizer, Module, Tensor, check_devices, copied, is_batch_norm, torch
 from .forward import Scorer, chunks, inputs_of, n_rows, parts_of, take
 from .layers import Listener
@@ -86,7 +77,6 @@ def trace(
         ``select`` gives modules in ``eval()``. Points that batches led to have the status VISITED: near the frontier,
         not solved to a tolerance.
     """
-    check_progress(progress)
     if solver is not None:
         check_instance(solver, PBPDO, "solver", "fairfront.PBPDO(...)")
     if stack is not None:
@@ -132,8 +122,6 @@ def _file(folder: Any, name: str) -> Path | None:
     place = check_path(folder, "checkpoint")
     if place.exists() and not place.is_dir():
         raise InputError(f"{place} is a file, expected a folder for the checkpoint of a trace; choose another name.")
-    if not place.parent.is_dir():
-        raise InputError(f"{place.parent} is not a folder, expected one to make {place.name!r} in; make it first.")
     make_folder(place)
     return place / f"{name}.safetensors"
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,21 +42,12 @@ class TrainingState:
     kept: list[Tensor] | None = None
 
 
-@dataclass(frozen=True, eq=False)
 class Checkpointer:
-    """Saves a training after every epoch, and finds where an earlier one stopped; without a path it does neither."""
+    """Saves a training after every epoch, and finds where an earlier one of these settings on these rows stopped."""
 
-    path: Any
-    step: FairStep
-    scheduler: Any
-    owner: Fingerprint | None = None
-
-    @classmethod
-    def of(cls, path: Any, step: FairStep, inputs: Any, config: Any, scheduler: Any, held: Any) -> Checkpointer:
-        """Return the checkpointer of a training of these settings on these rows, and on held-out ones."""
-        if path is None:
-            return cls(None, step, scheduler)
-        if check_path(path, "checkpoint").is_dir():
+    def __init__(self, path: Any, step: FairStep, inputs: Any, config: Any, scheduler: Any, held: Any) -> None:
+        self.path, self.step, self.scheduler = check_path(path, "checkpoint"), step, scheduler
+        if self.path.is_dir():
             raise InputError(f"{path} is a folder, expected a file for the checkpoint of a training; name one in it.")
         remove_leftovers(path)
         target = getattr(step.rule, "target", None)
@@ -71,15 +61,11 @@ class Checkpointer:
             "objectives": _measured(step.objectives),
             "refresh": step.refresh,
         }
-        others = None if held is None else _rows(held.inputs, held.objectives)
-        rows = (_rows(inputs, step.objectives), others)
-        owner = Fingerprint({name: digest(value) for name, value in settings.items()}, digest(rows))
-        return cls(path, step, scheduler, owner)
+        rows = (_rows(inputs, step.objectives), None if held is None else _rows(held.inputs, held.objectives))
+        self.owner = Fingerprint({name: digest(value) for name, value in settings.items()}, digest(rows))
 
     def save(self, state: TrainingState) -> None:
         """Write all that training has changed."""
-        if self.owner is None:
-            return
         step = self.step
         averages = {name: getattr(step, name) for name in AVERAGES}
         parts = {
@@ -100,7 +86,7 @@ class Checkpointer:
 
     def resumed(self) -> TrainingState:
         """Return where an earlier run stopped, with everything set as it was; the beginning without a checkpoint."""
-        if self.owner is None or not Path(self.path).exists():
+        if not self.path.exists():
             return TrainingState()
         step, parts = self.step, _read(self.path)
         self.owner.refuse_other(Fingerprint(parts["settings"], parts["rows"]), self.path)
@@ -164,14 +150,13 @@ def _read(path: Any) -> dict[str, Any]:
     try:
         size = int.from_bytes(data[:8], "little")
         header = json.loads(data[8 : 8 + size]).get("__metadata__", {})
-        tensors = safetensors().load(data)
-        if header.get("format") != KIND:
-            raise InputError(f"{path} holds {header.get('format')!r}, expected a {KIND}; choose another name.")
-        found: dict[str, Any] = _with_tensors(decode(json.loads(header["content"])), tensors)
-    except InputError:
-        raise
+        tensors, kind = safetensors().load(data), header.get("format")
+        content = decode(json.loads(header["content"])) if kind == KIND else None
     except Exception as error:  # safetensors has errors of its own kinds
         raise InputError(f"{path} is no checkpoint or is damaged ({error}); delete it to start anew.") from error
+    if kind != KIND:
+        raise InputError(f"{path} holds {kind!r}, expected a {KIND}; choose another name.")
+    found: dict[str, Any] = _with_tensors(content, tensors)
     return found
 
 
