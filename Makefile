@@ -1,7 +1,7 @@
 # make demo   sets up .venv once and runs the main job on embedded data
 # make test   sets up .venv once and passes all tests
 # make fuzz   draws new examples for the property tests, and tries faults on purpose (HOSTILE=--full: for hours)
-# make bench  runs the benchmarks with the peers (figures go to docs/benchmarks.md)
+# make bench  runs the benchmarks with the peers (results go to benchmarks/results, pages to docs/benchmarks)
 # make paper  regenerates the paper's experiments (tables and figures go to docs/paper/)
 
 PYTHON ?= python3

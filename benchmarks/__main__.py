@@ -3,33 +3,48 @@
 from __future__ import annotations
 
 import argparse
-import importlib
+from importlib import import_module
 
 from . import report
 
 BENCHMARKS = {
-    "engine": ("engine_speed", "engine_quality"),
-    "threads": ("threads",),
-    "newton": ("newton_quality",),
-    "peers": ("peers_run",),
-    "boosting": ("boosting",),
-    "cheaper_trees": ("boosting_cheaper",),
-    "networks": ("torch_adult",),
-    "torch_steps": ("torch_steps",),
-    "audit": ("audit",),
-    "files": ("tables",),
-    "trace_cost": ("trace_cost",),
-    "explorer": ("explorer",),
-    "startup": ("startup",),
-    "dask": ("scale",),
-    "parquet": ("out_of_core",),
+    "peers": "contests:peers",
+    "sizes": "peers.sizes:sections",
+    "boosting": "contests:boosting_lightgbm",
+    "cheaper_trees": "contests:trees_cheaper",
+    "networks": "contests:networks_traced",
+    "torch_steps": "speed.torch_steps:sections",
+    "engine": "speed.engine:sections",
+    "newton": "speed.newton:sections",
+    "threads": "speed.threads:sections",
+    "audit": "speed.audit:sections",
+    "files": "speed.files:sections",
+    "trace_cost": "speed.trace_cost:sections",
+    "explorer": "speed.explorer:sections",
+    "startup": "speed.startup:sections",
+    "dask": "speed.dask:sections",
+    "parquet": "speed.parquet:sections",
 }
+MORE = {"boosting_hist": "contests:boosting_hist"}
+"""Run only when they are named."""
 
-parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Run benchmarks; all of them take hours.")
-parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHMARKS))
-parser.add_argument("--draw", action="store_true", help="draw the pages from stored results, run nothing")
-asked = parser.parse_args()
-for name in [] if asked.draw else asked.names or BENCHMARKS:
-    for module in BENCHMARKS[name]:
-        importlib.import_module(f"benchmarks.{module}").main()
-report.draw()
+
+def main() -> None:
+    """Run what is asked for; quick runs print their sections and write nothing."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Run benchmarks; all of them take hours.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join([*BENCHMARKS, *MORE]))
+    parser.add_argument("--quick", action="store_true", help="small versions, printed and not kept")
+    parser.add_argument("--draw", action="store_true", help="draw the pages from stored results, run nothing")
+    asked = parser.parse_args()
+    for name in [] if asked.draw else asked.names or BENCHMARKS:
+        module, function = {**BENCHMARKS, **MORE}[name].split(":")
+        sections = getattr(import_module(f"benchmarks.{module}"), function)(asked.quick)
+        print(*sections, sep="\n\n", flush=True)
+        if not asked.quick:
+            report.save(sections, f"python -m benchmarks {name}")
+    if not asked.quick:
+        report.draw()
+
+
+if __name__ == "__main__":
+    main()

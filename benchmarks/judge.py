@@ -1,12 +1,13 @@
-"""One judge for all peers: the same rows, the same measures, models chosen on validation rows and reported on test rows.
+"""One judge for all methods: the same rows, the same measures, models chosen on validation and reported on test rows.
 
 Random decisions are judged by their expectation. Figures are shares: error, approval rate, and the worst difference
-between the true positive rates of two groups.
+between the true positive rates of two groups; of a regression, the mean squared error and its worst difference.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.stats import t as student
@@ -14,12 +15,18 @@ from scipy.stats import t as student
 from fairfront.measures.operating_points import cutoffs_for_costs, cutoffs_for_rate
 from fairfront.pareto import hypervolume, nondominated
 
-from .peers.base import Candidates, Rows
+from .cases import Rows
+
+if TYPE_CHECKING:
+    from .peers.base import Candidates
+
+TEST_SHARE = 1.0 / 3.0
+"""Test rows over training rows of all splits (20 % and 60 %), for the corrected interval."""
 
 
 @dataclass(frozen=True)
 class Figures:
-    """Error (N,), worst gap of true positive rates (N,) and approval rate (N,) of N candidates on some rows."""
+    """Error (N,), worst gap (N,) and approval rate, or mean prediction, (N,) of N candidates on some rows."""
 
     error: np.ndarray
     gap: np.ndarray
@@ -27,21 +34,51 @@ class Figures:
 
     def as_lists(self) -> dict[str, list[float]]:
         """Return plain lists, rounded to what such rows can tell."""
-        return {name: np.round(getattr(self, name), 6).tolist() for name in ("error", "gap", "approval")}
+        return {name: np.round(values, 6).tolist() for name, values in asdict(self).items()}
 
     @classmethod
     def from_lists(cls, lists: dict[str, list[float]]) -> Figures:
         """Read what `as_lists` wrote."""
-        return cls(**{name: np.array(lists[name]) for name in ("error", "gap", "approval")})
+        return cls(**{name: np.array(values) for name, values in lists.items()})
 
 
-def figures(approve: np.ndarray, rows: Rows) -> Figures:
-    """Judge probabilities of a favourable decision, (N, n)."""
-    good = rows.y == 1
-    wrong = np.where(good, 1.0 - approve, approve).mean(axis=1)
-    cells = [np.flatnonzero(good & (rows.groups == g)) for g in np.unique(rows.groups)]
-    tpr = np.stack([approve[:, cell].mean(axis=1) for cell in cells if len(cell)], axis=1)
-    return Figures(wrong, np.ptp(tpr, axis=1), approve.mean(axis=1))
+def rates(approve: np.ndarray, rows: Rows, groups: int | None = None) -> np.ndarray:
+    """Return accuracy, true and false positive rate, (N, 3, groups + 1), of probabilities of approval (N, n).
+
+    The last column is the total. A group without rows of a label has no rate there, NaN.
+    """
+    right = np.where(rows.good, approve, 1.0 - approve)
+    codes = range(int(rows.groups.max()) + 1 if groups is None else groups)
+    found = np.full((len(approve), 3, len(codes) + 1), np.nan)
+    for place, members in enumerate([*(rows.groups == g for g in codes), np.ones(len(rows.y), dtype=bool)]):
+        kinds = ((right, members), (approve, members & rows.good), (approve, members & ~rows.good))
+        for kind, (values, cell) in enumerate(kinds):
+            if cell.any():
+                found[:, kind, place] = values[:, cell].mean(axis=1)
+    return found
+
+
+def figures(approve: np.ndarray, rows: Rows, labels: np.ndarray | None = None) -> Figures:
+    """Judge probabilities of a favourable decision, (N, n), or predictions of a regression.
+
+    ``labels`` (N, n) are the decisions where there are several labels; the error then counts all of them.
+    """
+    if rows.is_regression:
+        wrong = (approve - rows.y) ** 2
+        each = np.stack([wrong[:, rows.groups == g].mean(axis=1) for g in np.unique(rows.groups)], axis=1)
+        return Figures(wrong.mean(axis=1), np.ptp(each, axis=1), approve.mean(axis=1))
+    found = rates(approve, rows)
+    tpr = found[:, 1, :-1]
+    error = 1.0 - found[:, 0, -1] if labels is None else (labels != rows.y).mean(axis=1)
+    return Figures(error, np.nanmax(tpr, axis=1) - np.nanmin(tpr, axis=1), approve.mean(axis=1))
+
+
+def judged(candidates: Candidates, rows: Rows) -> Figures:
+    """Judge what candidates decide about some rows."""
+    if candidates.labels is None:
+        return figures(candidates.approve(rows.X, rows.groups), rows)
+    labels = candidates.labels(rows.X)
+    return figures((labels == rows.favourable).astype(np.float64), rows, labels)
 
 
 def at_approval(candidates: Candidates, held: Rows, others: Rows, rate: float) -> tuple[Figures, Figures] | None:
@@ -69,19 +106,20 @@ def unprocessed_error(candidates: Candidates, held: Rows, others: Rows) -> float
     costs = {"false_positive": 1.0, "false_negative": 1.0}
     for g in np.unique(held.groups):
         mine, theirs = held.groups == g, others.groups == g
-        cut = cutoffs_for_costs(here[:, mine], held.y[mine] == 1, costs)[:, None]
-        wrong_here += ((here[:, mine] >= cut) != (held.y[mine] == 1)).sum(axis=1)
-        wrong_there += ((there[:, theirs] >= cut) != (others.y[theirs] == 1)).sum(axis=1)
+        cut = cutoffs_for_costs(here[:, mine], held.good[mine], costs)[:, None]
+        wrong_here += ((here[:, mine] >= cut) != held.good[mine]).sum(axis=1)
+        wrong_there += ((there[:, theirs] >= cut) != others.good[theirs]).sum(axis=1)
     return float(wrong_there[np.argmin(wrong_here)] / len(others.y))
 
 
 def chosen(validation: Figures, cap: float) -> int:
     """Return the candidate with the least error among those within the cap, or the smallest gap where none is."""
-    allowed = validation.gap <= max(cap, float(validation.gap.min()))
-    return int(np.flatnonzero(allowed)[np.argmin(validation.error[allowed])])
+    size = np.abs(validation.gap)
+    allowed = np.flatnonzero(size <= max(cap, float(size.min())))
+    return int(allowed[np.argmin(validation.error[allowed])])
 
 
-def paired_interval(differences: np.ndarray, share: float = 1.0 / 3.0) -> tuple[float, float, float]:
+def paired_interval(differences: np.ndarray, share: float = TEST_SHARE) -> tuple[float, float, float]:
     """Return the mean of paired differences and its 95 % interval.
 
     Random splits share rows, so the variance is enlarged as Nadeau and Bengio (2003) advise: ``share`` is the number

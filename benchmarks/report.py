@@ -102,16 +102,24 @@ def _version(name: str) -> str:
 
 
 def save(sections: Iterable[Section], command: str) -> None:
-    """Put sections into the results of their pages, each in the place of the one with its title."""
+    """Put sections into the results of their pages, each in the place of the one with its title.
+
+    Other sections of the same command on these pages are no longer made and go.
+    """
     stamp = {"command": command, "commit": commit(), "date": f"{datetime.now(UTC):%Y-%m-%d}", "machine": machine()}
-    for section in sections:
-        known = stored(section.page)
-        parts = [vars(part) if isinstance(part, Table) else part for part in section.parts]
-        record = {"title": section.title, **stamp, "summary": section.summary, "parts": parts}
-        at = next((i for i, other in enumerate(known) if other["title"] == section.title), len(known))
-        known[at : at + 1] = [record]
+    made = list(sections)
+    for page in dict.fromkeys(section.page for section in made):
+        new = {section.title: _record(section, stamp) for section in made if section.page == page}
+        known = [r for r in stored(page) if r["command"] != command or r["title"] in new]
+        records = {record["title"]: record for record in known} | new
         RESULTS.mkdir(exist_ok=True)
-        (RESULTS / f"{section.page}.json").write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n")
+        text = json.dumps(list(records.values()), indent=1, ensure_ascii=False)
+        (RESULTS / f"{page}.json").write_text(text + "\n")
+
+
+def _record(section: Section, stamp: dict[str, str]) -> dict[str, Any]:
+    parts = [vars(part) if isinstance(part, Table) else part for part in section.parts]
+    return {"title": section.title, **stamp, "summary": section.summary, "parts": parts}
 
 
 def stored(page: str) -> list[dict[str, Any]]:
@@ -187,14 +195,3 @@ def with_headlines(text: str, readme: str) -> str:
         raise ValueError(f"the pages have no headline {', '.join(missing)}, expected one of {', '.join(known)}.")
     body = "".join(f"{known[name]}\n" for name in names)
     return BLOCK.sub(lambda found: found["begin"] + body + found["end"], readme)
-
-
-def table(head: list[str], rows: list[list[Any]]) -> str:
-    """Return a Markdown table."""
-    return str(Table(head, rows))
-
-
-def write_section(page: str, title: str, command: str, body: str) -> None:
-    """Save one section whose body is Markdown."""
-    save([Section(page, title, [body])], command)
-    draw()

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..report import table
+from ..report import Table
 from .tally import words_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reliability.md"
@@ -31,7 +31,7 @@ def main(files: list[str]) -> None:
     for file in files:
         about = json.loads(Path(file).read_text())
         rows.update({lane["fault"]: row(about, lane) for lane in about["lanes"]})
-    text = f"<!-- hostile:begin -->\n{table(HEAD, list(rows.values()))}\n<!-- hostile:end -->"
+    text = f"<!-- hostile:begin -->\n{Table(HEAD, list(rows.values()))}\n<!-- hostile:end -->"
     pattern = re.compile(r"<!-- hostile:begin -->.*<!-- hostile:end -->", re.DOTALL)
     PAGE.write_text(pattern.sub(lambda _: text, PAGE.read_text()))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..report import table
+from ..report import Table
 
 
 @dataclass
@@ -50,7 +50,7 @@ def shown(tallies: list[Tally]) -> str:
     """Return the table of lanes, and the first failures of each."""
     rows = [[each.fault, each.tried, each.survived, words_of(each.counts)] for each in tallies]
     failures = [f"- {each.fault}: {line}" for each in tallies for line in each.failures[:50]]
-    return "\n".join([table(["fault", "tried", "survived", "of them"], rows), *failures])
+    return "\n".join([str(Table(["fault", "tried", "survived", "of them"], rows)), *failures])
 
 
 def words_of(counts: Mapping[str, int]) -> str:

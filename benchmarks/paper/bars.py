@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..report import table
+from ..report import Table
 from .charts import draw_bars
 from .data import Spec
 from .experiment import Experiment, Task
@@ -72,7 +72,7 @@ def lines(trials: list[dict[str, Any]], methods: tuple[str, ...]) -> str:
         mean = np.mean([m["chosen"] for m in made], axis=0)
         cells = [f"{value:.3f}" for rate in (1, 2) for value in mean[rate, :-1]]
         rows.append([name, spread([m["chosen"][0][-1] for m in made]), signed([m["deo"] for m in made]), *cells])
-    return table(head, rows)
+    return str(Table(head, rows))
 
 
 def page(results: dict[str, Any], folder: Path) -> str:

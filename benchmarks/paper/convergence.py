@@ -11,7 +11,7 @@ import fairfront as ff
 from fairfront.problems import FunctionProblem
 from fairfront.solvers.simplex import min_norm, projected_gradient
 
-from ..report import table
+from ..report import Table
 from .experiment import Experiment, Task
 from .figures import BLUE, GREY, ORANGE, VERMILLION, canvas, picture, save
 
@@ -136,7 +136,9 @@ def page(results: dict[str, Any], folder: Path) -> str:
         for name in (n for n in found if n not in ("steps", "bound")):
             inside = (np.array(found[name]) <= np.array(found["bound"]) * (1 + 1e-9)).all()
             rows.append([key, name, f"{slope(found['steps'], found[name]):+.2f}", "yes" if inside else "no"])
-    facts = table(["objectives", "quantity", "slope of log value over log T (bound: -1)", "within the bound"], rows)
+    facts = str(
+        Table(["objectives", "quantity", "slope of log value over log T (bound: -1)", "within the bound"], rows)
+    )
     return "\n\n".join([INTRODUCTION, picture("convergence.png", "Rates of convergence"), facts, DIFFERENCES])
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from fairfront.datasets import Dataset, encode, load_adult, load_compas, paper_matrix
 from fairfront.datasets.adult import PAPER_COLUMNS
 
-from ..adult import folder
+from ..cases import folder
 
 ZAFAR = ("age_cat", "race", "sex", "priors_count", "c_charge_degree")
 REFERENCE = {"sex": "Male", "race": "Caucasian"}

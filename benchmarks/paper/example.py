@@ -12,8 +12,8 @@ import fairfront as ff
 from fairfront.problems import FunctionProblem
 from fairfront.solvers import Target, run
 
-from ..comparators import epo
-from ..report import table
+from ..report import Table
+from .comparators import epo
 from .example_figures import draw_cases, draw_trajectories
 from .experiment import Experiment, Task
 from .figures import picture
@@ -115,7 +115,7 @@ def page(results: dict[str, Any], folder: Path) -> str:
             INTRODUCTION.format(first=aim[0], second=aim[1]),
             "## Cases I and II\n\n" + picture("example-cases.png", "Cases I and II"),
             "## From one start\n\n" + picture("example-trajectories.png", "Trajectories of four algorithms"),
-            table(head, rows),
+            str(Table(head, rows)),
             DIFFERENCES,
         ]
     )

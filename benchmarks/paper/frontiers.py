@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..report import table
+from ..report import Table
 from .data import Spec
 from .experiment import Experiment, Task
 from .figures import picture
@@ -66,7 +66,7 @@ def _dominance(rows: dict[str, Any]) -> str:
     head = ["data", "method", "loss-loss", "error-DEO, train", "error-DEO, test"]
     return (
         "Share of GridSearch's points that the method dominates / share of the method's points that GridSearch dominates:"
-        "\n\n" + table(head, lines)
+        "\n\n" + str(Table(head, lines))
     )
 
 
@@ -79,7 +79,7 @@ def _costs(rows: dict[str, Any]) -> str:
             lines.append([title, name, note, front["models"], front["kept"], excess, f"{front['seconds']:.1f} s"])
     head = ["data", "method", "step size", "models seen", "of these non-dominated in loss-loss",
             "median loss excess", "time"]  # fmt: skip
-    return table(head, lines)
+    return str(Table(head, lines))
 
 
 INTRODUCTION = """Equal opportunity, C = 0.1, the paper's encoding, the paper's split for Adult and one random 70/30 split for COMPAS

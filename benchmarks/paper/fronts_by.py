@@ -13,7 +13,7 @@ import fairfront as ff
 from fairfront.problems import FunctionProblem
 from fairfront.solvers import Target, run
 
-from .. import comparators as by
+from . import comparators as by
 
 Function = by.Function
 

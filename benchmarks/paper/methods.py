@@ -14,7 +14,7 @@ from sklearn.svm import LinearSVC
 
 import fairfront as ff
 
-from ..comparators import ferm
+from .comparators import ferm
 from .data import Parts
 
 C = 0.1
@@ -72,7 +72,7 @@ def linear_ferm(parts: Parts, loss: str, seed: int, budget: Budget) -> Candidate
     """Linear FERM with three strengths."""
     fit = parts.fit
     found = [ferm(fit.X, fit.y, fit.codes, lambda s=s: learner(loss, s)) for s in (0.01, 0.1, 1.0)]
-    return Candidates(np.array([np.append(model.coef, model.intercept) for model in found]))
+    return Candidates(np.array(found))
 
 
 def grid_search(parts: Parts, loss: str, seed: int, budget: Budget) -> Candidates:

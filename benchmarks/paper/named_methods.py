@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..report import table
+from ..report import Table
 from .data import Spec
 from .experiment import Experiment, Task
 from .figures import picture
@@ -67,7 +67,7 @@ def _fronts(found: dict[str, Any]) -> str:
         )
     head = ["method", f"points within {found['near']:g} of the front", f"median {found['measure']}", "largest",
             "largest hole (share of the front)", "evaluations", "time"]  # fmt: skip
-    return table(head, rows)
+    return str(Table(head, rows))
 
 
 def _points(found: dict[str, Any]) -> str:
@@ -79,7 +79,7 @@ def _points(found: dict[str, Any]) -> str:
          f"{a['accuracy']:.4f}", f"{a['deo']:+.4f}"]
         for name, a in found["methods"].items()
     ]  # fmt: skip
-    return table(head, rows)
+    return str(Table(head, rows))
 
 
 INTRODUCTION = """Each method was asked for nine points. On Example 1 (R^20, s = 1.5, a front that is not convex) all start from one point;

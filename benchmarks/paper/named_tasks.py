@@ -10,7 +10,7 @@ import numpy as np
 import fairfront as ff
 from fairfront.objectives.covariance import ScoreCovariance
 
-from .. import comparators as by
+from . import comparators as by
 from .data import Parts, Spec, parts
 from .example import NU, D, example, on_front
 from .fronts_by import Question, answers

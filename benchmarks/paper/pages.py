@@ -7,7 +7,7 @@ import platform
 from importlib.metadata import version
 from pathlib import Path
 
-from ..report import table
+from ..report import Table
 from .experiment import Experiment
 
 PACKAGES = ("fairfront", "numpy", "scipy", "scikit-learn", "fairlearn", "matplotlib")
@@ -45,7 +45,7 @@ def write_index(made: list[tuple[Experiment, float, int]], folder: Path) -> None
         [f"[{e.title}]({e.name}.md)", tasks, f"{seconds / 60:.1f} min"] for e, seconds, tasks in made
     ]
     total = sum(seconds for _, seconds, _ in made) / 60
-    text = INDEX.format(table=table(["experiment", "tasks", "time on one core"], rows), total=total)
+    text = INDEX.format(table=Table(["experiment", "tasks", "time on one core"], rows), total=total)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "README.md").write_text(text)
 

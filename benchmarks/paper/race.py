@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..report import table
+from ..report import Table
 from .bars import ENCODINGS, ROWS, gather, spread
 from .charts import draw_bars
 from .data import Spec
@@ -54,7 +54,7 @@ def _table(trials: list[dict[str, Any]]) -> str:
         worst, large = spread([m["deo"] for m in made]), spread([m["deo_large"] for m in made])
         rows.append([name, accuracy, worst, large, *[f"{value:.3f}" for value in tpr[:-1]]])
     head = ["method", "accuracy", "worst DEO, 5 groups", "worst DEO, large groups", *[f"TPR {lv}" for lv in levels]]
-    return f"Test rows with label +1: {counts}.\n\n" + table(head, rows)
+    return f"Test rows with label +1: {counts}.\n\n" + str(Table(head, rows))
 
 
 INTRODUCTION = """Linear SVM (hinge, C = 0.1), equal opportunity between five groups: 10 fairness objectives and the loss. The paper's

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student
 
-from ..report import table
+from ..report import Table
 from .data import Spec
 from .experiment import Experiment, Task
 from .figures import BLUE, VERMILLION, canvas, picture, save
@@ -54,7 +54,7 @@ def page(results: dict[str, Any], folder: Path) -> str:
             error, gap = np.mean([a["error"] for a in at]), np.mean(np.abs([a["deo"] for a in at]))
             rows.append([other, f"{error:.4f}", f"{gap:.4f}", "" if other == OURS else f"{mean:+.4f}", between])
         head = ["method", "test error", "mean abs. test DEO", f"{OURS} minus it", "95 % interval"]
-        body.append(f"## Gap of at most {cap} on validation\n\n{table(head, rows)}")
+        body.append(f"## Gap of at most {cap} on validation\n\n{Table(head, rows)}")
     return "\n\n".join([*body, READING])
 
 

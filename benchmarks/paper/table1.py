@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..report import table
+from ..report import Table
 from .bars import gather, signed, spread
 from .data import Spec
 from .experiment import Experiment, Task
@@ -98,7 +98,7 @@ def _table(trials: list[dict[str, Any]], setting: tuple[str, str]) -> str:
         )
     head = ["method", "paper: Acc / DEO", "accuracy", "signed DEO", "mean abs. DEO", "picked on test: Acc / DEO",
             "candidates", "time"]  # fmt: skip
-    return table(head, rows)
+    return str(Table(head, rows))
 
 
 INTRODUCTION = """Linear SVM (hinge, C = 0.1), the paper's encoding, equal opportunity. Mean ± standard deviation over splits (Adult:

@@ -1,57 +1,25 @@
-"""Peers: one file each, one line here."""
+"""Peers: one file per library or idea, with one line here; the order is that of the tables."""
 
 from . import (
-    aif360_grid_search,
-    aif360_reweighing,
+    aif360,
+    baselines,
     bias_score,
-    boosted_thresholds,
-    dropping_columns,
-    fairfront_newton,
-    fairfront_overshoot,
-    fairfront_pb_pdo,
-    fairfront_rate,
-    fairfront_thresholds,
-    fairlearn_exponentiated_gradient,
-    fairlearn_grid_search,
-    fairlearn_threshold_optimizer,
+    fairfront,
+    fairlearn,
     ferm,
     linear_program,
     nsga2,
-    oxonfair_frontier,
-    plain,
-    seeds_and_settings,
+    oxonfair,
     slsqp,
-    torchjd_mgda,
-    torchjd_upgrad,
+    torchjd,
 )
-from .base import Candidates, Fitting, Peer, Rows
+from .base import Candidates, Fitting, Peer
 
+FILES = (fairfront, fairlearn, aif360, bias_score, ferm, slsqp, torchjd, nsga2, linear_program, oxonfair)
 PEERS: dict[str, Peer] = {
-    module.__name__.rpartition(".")[2]: module.PEER
-    for module in (
-        plain,
-        fairfront_newton,
-        fairfront_overshoot,
-        fairfront_rate,
-        fairfront_pb_pdo,
-        fairlearn_grid_search,
-        fairlearn_exponentiated_gradient,
-        aif360_grid_search,
-        aif360_reweighing,
-        bias_score,
-        ferm,
-        slsqp,
-        torchjd_upgrad,
-        torchjd_mgda,
-        nsga2,
-        dropping_columns,
-        seeds_and_settings,
-        fairfront_thresholds,
-        linear_program,
-        fairlearn_threshold_optimizer,
-        oxonfair_frontier,
-        boosted_thresholds,
-    )
+    **{"plain": baselines.PEERS["plain"]},
+    **{name: peer for file in FILES for name, peer in file.PEERS.items()},
+    **baselines.PEERS,
 }
 
-__all__ = ["PEERS", "Candidates", "Fitting", "Peer", "Rows"]
+__all__ = ["PEERS", "Candidates", "Fitting", "Peer"]

@@ -10,25 +10,16 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
+import fairfront as ff
 
-@dataclass(frozen=True)
-class Rows:
-    """Rows of one part of a split: features, labels (1 is favourable), and groups as integers."""
-
-    X: np.ndarray
-    y: np.ndarray
-    groups: np.ndarray
-
-    def take(self, kept: np.ndarray) -> Rows:
-        """Return some of the rows."""
-        return Rows(self.X[kept], self.y[kept], self.groups[kept])
+from ..cases import Rows
 
 
 @dataclass(frozen=True)
 class Fitting:
     """What a peer may see: training rows, validation rows (for thresholds and for choices) and a seed.
 
-    ``columns`` names the columns of X, so that dropping some of them can be tried.
+    ``columns`` names the columns of X, so that dropping some of them can be tried. ``quick`` asks for a small try.
     """
 
     train: Rows
@@ -36,6 +27,7 @@ class Fitting:
     columns: tuple[str, ...]
     n_points: int
     seed: int = 0
+    quick: bool = False
 
     @property
     def n_groups(self) -> int:
@@ -49,13 +41,15 @@ class Candidates:
 
     ``approve`` gives the probability of a favourable decision, (N, n) from features and groups: 0 or 1 for
     deterministic models, between for those that draw. ``scores`` are what a cut-off is taken of (above 0 is
-    favourable), None where only decisions exist. ``weights`` (N, d + 1) are linear models on all columns, the
-    intercept last. ``raised`` finds the share of steps of a first-order method that raised an objective. ``solved``
-    counts the models that were fitted to find these.
+    favourable), None where only decisions exist. ``labels`` (N, n) are decisions among several labels. ``weights``
+    (N, d + 1) are linear models on all columns, the intercept last. ``raised`` finds the share of steps of a
+    first-order method that raised an objective. ``solved`` counts the models that were fitted to find these.
+    A regression's candidates predict amounts instead of approving.
     """
 
     approve: Callable[[np.ndarray, np.ndarray], np.ndarray]
     scores: Callable[[np.ndarray], np.ndarray] | None = None
+    labels: Callable[[np.ndarray], np.ndarray] | None = None
     weights: np.ndarray | None = None
     raised: Callable[[], float] | None = None
     solved: int = 0
@@ -99,6 +93,25 @@ def linear_candidates(W: np.ndarray, **known: Any) -> Candidates:
         weights=weights,
         **{"solved": len(weights), **known},
     )
+
+
+def frontier_weights(front: ff.Frontier) -> np.ndarray:
+    """Return coefficients and intercept (N, d + 1) of a frontier of linear models."""
+    return np.column_stack([front.points.coef[:, 0], front.points.intercept[:, 0]])
+
+
+def model_candidates(models: list[Any], **known: Any) -> Candidates:
+    """Return classifiers of scikit-learn's interface as candidates."""
+
+    def approve(X: np.ndarray, groups: np.ndarray) -> np.ndarray:
+        return np.stack([np.asarray(model.predict(X), dtype=np.float64) for model in models])
+
+    return Candidates(approve, **{"solved": len(models), **known})
+
+
+def two_groups(fitting: Fitting) -> str | None:
+    """Say no beyond two groups."""
+    return f"{fitting.n_groups} groups: for two here" if fitting.n_groups > 2 else None
 
 
 def weights_of(models: list[Any]) -> np.ndarray:

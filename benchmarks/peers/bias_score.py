@@ -42,4 +42,4 @@ def extremes(decided: np.ndarray, y: np.ndarray, groups: np.ndarray, n_groups: i
     return int(np.argmin(tpr)), int(np.argmax(tpr))
 
 
-PEER = Peer("bias scores (Chen et al. 2024)", fit, note="between the two extreme groups")
+PEERS = {"bias_score": Peer("bias scores (Chen et al. 2024)", fit, note="between the two extreme groups")}

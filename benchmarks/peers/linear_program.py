@@ -63,9 +63,11 @@ def mixtures(hulls: list[np.ndarray], y: np.ndarray, groups: np.ndarray, cap: fl
     return [found.x[places[g] : places[g + 1]] for g in range(len(hulls))]
 
 
-PEER = Peer(
-    "linear program (error-parity)",
-    fit,
-    needs_group_at_prediction=True,
-    note="random decisions, judged by expectation",
-)
+PEERS = {
+    "linear_program": Peer(
+        "linear program (error-parity)",
+        fit,
+        needs_group_at_prediction=True,
+        note="random decisions, judged by expectation",
+    )
+}

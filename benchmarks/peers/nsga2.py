@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..optimum import Logistic
 from .base import Candidates, Fitting, Peer, linear_candidates, plain_model, weights_of
-from .objectives import Objectives
 
 POPULATION, GENERATIONS = 50, 100
 
@@ -15,7 +15,7 @@ def fit(fitting: Fitting) -> Candidates:
     from pymoo.core.problem import Problem
     from pymoo.optimize import minimize
 
-    objectives = Objectives(fitting.train)
+    objectives = Logistic(fitting.train)
     start = weights_of([plain_model(fitting.train)])[0]
     random = np.random.default_rng(fitting.seed)
     width = 0.5 * np.abs(start).max()
@@ -34,10 +34,12 @@ def fit(fitting: Fitting) -> Candidates:
     return linear_candidates(np.atleast_2d(found.X), solved=POPULATION * GENERATIONS)
 
 
-PEER = Peer(
-    "pymoo NSGA-II",
-    fit,
-    packages=("pymoo.optimize",),
-    note="started around the plain fit; counts evaluations",
-    most_splits=5,
-)
+PEERS = {
+    "nsga2": Peer(
+        "pymoo NSGA-II",
+        fit,
+        packages=("pymoo.optimize",),
+        note="started around the plain fit; counts evaluations",
+        most_splits=5,
+    )
+}

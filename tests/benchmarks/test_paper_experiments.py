@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.adult import folder
+from benchmarks.cases import folder
 from benchmarks.paper import convergence, example, frontiers, table1
 from benchmarks.paper.__main__ import EXPERIMENTS
 from benchmarks.paper.choosing import least_error, least_gap

@@ -13,16 +13,17 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import zero_one_loss
 
 judge = pytest.importorskip("benchmarks.judge", reason="the benchmarks are not part of this installation")
+cases = pytest.importorskip("benchmarks.cases", reason="the benchmarks are not part of this installation")
 peers = pytest.importorskip("benchmarks.peers", reason="the benchmarks are not part of this installation")
 
 
-def rows(n: int = 1500, seed: int = 0, groups: int = 2) -> peers.Rows:
+def rows(n: int = 1500, seed: int = 0, groups: int = 2) -> cases.Rows:
     random = np.random.default_rng(seed)
     g = random.integers(0, groups, n)
     X = random.normal(size=(n, 4))
     X[:, 0] += 0.7 * g
     y = (X[:, 0] + 0.5 * X[:, 1] + 0.5 * g + random.logistic(size=n) > 0.5).astype(np.intp)
-    return peers.Rows(X, y, g)
+    return cases.Rows(X, y, g)
 
 
 def fitting(groups: int = 2, points: int = 6) -> peers.Fitting:
@@ -57,7 +58,7 @@ def test_a_mixture_is_judged_as_fairlearn_weighs_it() -> None:
     data, held = rows(300, 5), rows(300, 6)
     made = ExponentiatedGradient(LogisticRegression(), TruePositiveRateParity(), max_iter=5)
     made.fit(held.X, held.y, sensitive_features=held.groups)
-    mixture = importlib.import_module("benchmarks.peers.fairlearn_exponentiated_gradient")
+    mixture = importlib.import_module("benchmarks.peers.fairlearn")
     assert mixture.expected(made, data.X) == pytest.approx(made._pmf_predict(data.X)[:, 1])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 import pytest
@@ -49,11 +50,21 @@ def test_the_readme_says_what_the_pages_say() -> None:
 
 def test_a_section_takes_the_place_of_the_one_with_its_title(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report, "RESULTS", tmp_path)
-    for figure in ("1", "2"):
-        made = [report.Section("tools", title, ["words", report.Table(["a"], [[figure]])]) for title in ("x", "y")]
+    for figure, titles in (("1", "wxy"), ("2", "xy")):
+        made = [report.Section("tools", title, ["words", report.Table(["a"], [[figure]])]) for title in titles]
         report.save(made, "python -m benchmarks z")
     assert [record["title"] for record in report.stored("tools")] == ["x", "y"]
     text = report.pages()[report.DOCS / "benchmarks" / "tools.md"]
     assert text.count("| 2 |") == 2
     assert "| 1 |" not in text
     assert text.count("`python -m benchmarks z`, commit ") == 2
+
+
+def test_every_section_has_a_benchmark_that_makes_it_or_is_a_study() -> None:
+    known = importlib.import_module("benchmarks.__main__")
+    named = {f"python -m benchmarks {name}" for name in (*known.BENCHMARKS, *known.MORE)}
+    for page in report.PAGES:
+        for record in report.stored(page):
+            assert record["command"] in named or record["note"].startswith("A study"), record["title"]
+    for place in (*known.BENCHMARKS.values(), *known.MORE.values()):
+        assert importlib.util.find_spec(f"benchmarks.{place.partition(':')[0]}"), place

@@ -1,0 +1,1 @@
+"""Learners other than linear models, as peers of the same judge: boosted trees and networks."""
