@@ -29,7 +29,7 @@ LEVELS = (9, 17, 3, 7, 24, 15, 10, 3, 6, 8, 6, 6, 51, 38, 8, 10, 9, 10, 3, 4, 5,
 def write_file(name: str, folder: Path) -> Path:
     """Write the rows of a case as CSV."""
     sys.path.insert(0, str(ROOT))
-    from fairfront.datasets.csv_file import csv_path
+    from fairfront.datasets.cache import csv_path
     from tests.support.trial import census, students, write_csv
 
     if name == "loans":

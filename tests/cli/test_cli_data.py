@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import fairfront as ff
 from fairfront.cli.data import data_app
 from fairfront.datasets import ORIGINS, load_loans
-from fairfront.datasets.places import CACHE, ENVIRONMENT
+from fairfront.datasets.origin import CACHE, ENVIRONMENT
 from tests.support.loopback import HONEST, Answer, Loopback, loopback
 from tests.support.places import DATA
 from tests.support.waiting import PATIENCE, until
@@ -29,7 +29,7 @@ COMMAND = """
 import sys, typer
 from fairfront.cli.data import data_app
 from fairfront.datasets import ORIGINS, Origin
-from fairfront.datasets.origins import PublicFile
+from fairfront.datasets.origin import PublicFile
 from fairfront.exceptions import FairfrontError
 
 url, size, digest, *words = sys.argv[1:]

@@ -128,10 +128,8 @@ WRITERS = re.compile(
     r"|\bopen\([^)]*[\"'][rbt]*[wax+][rbt+]*[\"']"
 )
 ELSEWHERE = {
-    "datasets/csv_file.py": "makes the cache of data sets, and writes into it through storage",
-    "datasets/fetching.py": "makes the cache of data sets, and takes away what came damaged",
+    "datasets/cache.py": "makes the cache of data sets, unpacks a download, and takes away what came damaged",
     "datasets/transfer.py": "goes on with a download where it broke off, under a name that no reader knows",
-    "datasets/unpacking.py": "unpacks a download under a name that no reader knows",
     "problems/dask/problem.py": "makes a temporary folder, which storage writes into, and removes it",
     "problems/dask/spooling.py": "tries a temporary folder",
     "runs/records.py": "takes back a record that lost a race where the system keeps no locks",

@@ -14,12 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fairfront.datasets import DATASETS, ORIGINS, Origin, Patience, fetch, load
-from fairfront.datasets.csv_file import as_csv, csv_path
-from fairfront.datasets.origins import PublicFile
-from fairfront.datasets.places import CACHE, ENVIRONMENT, cache_folder, find
-from fairfront.datasets.reading import Source
+from fairfront.datasets.cache import as_csv, csv_path, unpack
+from fairfront.datasets.origin import CACHE, ENVIRONMENT, PublicFile, cache_folder
 from fairfront.datasets.transfer import RefusedError, Wanted, transfer
-from fairfront.datasets.unpacking import unpack
 from fairfront.exceptions import InputError
 from fairfront.registry import Registry
 from tests.support.loopback import HONEST, Answer, Loopback, loopback
@@ -50,8 +47,9 @@ def offer(monkeypatch: pytest.MonkeyPatch, *servers: Loopback, content: bytes = 
     archive = PublicFile("small.zip", len(zipped), digest(zipped), urls) if zipped else None
     origin = Origin("small", "https://example.org/small", 1, "none", "y", ("g",), (file,), archive)
     registry: Registry[Origin] = Registry("data set")
-    registry.add("small", origin)
-    monkeypatch.setattr("fairfront.datasets.fetching.ORIGINS", registry)
+    for each in (*(ORIGINS[name] for name in ORIGINS), origin):
+        registry.add(each.name, each)
+    monkeypatch.setattr("fairfront.datasets.cache.ORIGINS", registry)
     return origin
 
 
@@ -178,13 +176,13 @@ def test_one_sentence_and_nothing_that_looks_finished(
     answers: list[Answer], message: str, left: set[str], cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with loopback(CONTENT, *answers) as server:
-        offer(monkeypatch, server)
+        origin = offer(monkeypatch, server)
         with pytest.raises(InputError, match=message) as caught:
             fetch("small", patience=suited(answers), progress=False)
     assert "\n" not in str(caught.value)
     assert ("what came is kept" if left else "nothing was kept") in str(caught.value)
     assert names(cache / "small") == left
-    assert find("small", ("small.csv",)) is None
+    assert origin.place() is None
 
 
 def test_a_kept_part_is_gone_on_with_later(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -300,7 +298,8 @@ def test_a_bad_archive_is_one_sentence(archive: bytes, message: str, tmp_path: P
 
 
 def test_the_order_of_places(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = Source("small", "https://example.org", {"small.csv": digest(CONTENT)})
+    file = PublicFile("small.csv", len(CONTENT), digest(CONTENT))
+    source = Origin("small", "https://example.org", 1, "none", "y", ("g",), (file,))
     with pytest.raises(InputError, match="run fairfront data fetch small"):
         source.read()
     (cache / "small").mkdir(parents=True)
@@ -345,7 +344,7 @@ def test_the_cache_of_each_platform(
 ) -> None:
     for name in (CACHE, "XDG_CACHE_HOME", "LOCALAPPDATA"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("DATA", str(tmp_path / "home"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setattr(sys, "platform", platform)
     for name, value in variables.items():
         monkeypatch.setenv(name, value.format(root=tmp_path))

@@ -22,7 +22,7 @@ from fairfront.datasets import (
     load_loans,
     paper_matrix,
 )
-from fairfront.datasets.reading import ENVIRONMENT, Source, number_column, table, text_column
+from fairfront.datasets.origin import ENVIRONMENT, Origin, PublicFile, number_column, table, text_column
 from fairfront.exceptions import InputError, MissingExtraError
 from tests.support.places import DATA
 
@@ -253,7 +253,8 @@ def test_folder_may_be_the_own_one_its_parent_or_the_environment(monkeypatch):
 
 def test_line_ends_do_not_matter_and_content_does(tmp_path):
     digest = hashlib.sha256(b"a\r\nb\r\n").hexdigest()
-    source = Source("small", "https://example.org", {"small.csv": digest})
+    file = PublicFile("small.csv", 6, digest)
+    source = Origin("small", "https://example.org", 2, "none", "y", ("g",), (file,))
     for content in (b"a\r\nb\r\n", b"a\nb\n"):
         (tmp_path / "small.csv").write_bytes(content)
         assert source.read(tmp_path)["small.csv"].split() == ["a", "b"]

@@ -11,7 +11,7 @@ import pytest
 
 from fairfront.datasets import load_adult, load_oulad
 from fairfront.datasets.adult import NAMES
-from fairfront.datasets.reading import ENVIRONMENT
+from fairfront.datasets.origin import ENVIRONMENT
 from fairfront.tables import (
     Table,
     TableEncoder,

@@ -31,7 +31,7 @@ def list_data(
     Example: fairfront data list --json
     """
     from ..datasets import ORIGINS
-    from ..datasets.places import ENVIRONMENT
+    from ..datasets.origin import ENVIRONMENT
 
     found = [_summary(ORIGINS[name]) for name in ORIGINS]
     if as_json:
@@ -62,11 +62,10 @@ def data_path(
     Example: fairfront trace "$(fairfront data path loans)" --target outcome --favourable repaid --groups group -o run/
     """
     from ..datasets import ORIGINS
-    from ..datasets.csv_file import csv_path
-    from ..datasets.places import find
+    from ..datasets.cache import csv_path
 
     origin = ORIGINS[name]
-    place = None if origin.embedded else find(name, origin.file_names)
+    place = origin.place()
     if not origin.embedded and place is None:
         raise InputError(f"{name} is not on this computer, expected it fetched: run fairfront data fetch {name}.")
     typer.echo(csv_path(name) if csv or place is None else place.folder)
@@ -81,14 +80,13 @@ def fetch_data(name: Name) -> None:
     Example: fairfront data fetch adult
     """
     from ..datasets import ORIGINS, fetch
-    from ..datasets.fetching import megabytes
-    from ..datasets.places import find
+    from ..datasets.cache import megabytes
 
     origin = ORIGINS[name]
     if origin.embedded:
         typer.echo(f"{name} is part of fairfront: nothing to fetch.")
         return
-    if find(name, origin.file_names) is None:
+    if origin.place() is None:
         size = megabytes(sum(file.size for file in origin.downloads))
         typer.echo(f"{name}: {size}, see {origin.page}. Terms: {origin.terms}.", err=True)
     try:
@@ -101,9 +99,7 @@ def fetch_data(name: Name) -> None:
 
 
 def _summary(origin: Origin) -> dict[str, Any]:
-    from ..datasets.places import find
-
-    place = None if origin.embedded else find(origin.name, origin.file_names)
+    place = origin.place()
     return {
         "name": origin.name,
         "rows": origin.rows,

@@ -10,14 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 from .adult import load_adult, paper_matrix
-from .base import DATASETS, Dataset
+from .base import DATASETS, Dataset, encode
+from .cache import Fetched, fetch
 from .communities_crime import load_communities_crime
 from .compas import load_compas
-from .encoding import encode
-from .fetching import Fetched, fetch
 from .german_credit import load_german_credit
 from .loans import load_loans
-from .origins import ORIGINS, Origin
+from .origin import ORIGINS, Origin
 from .oulad import load_oulad
 from .transfer import Patience
 

@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..validation import check_flag, check_instance, check_names
-from .base import DATASETS, Dataset
-from .encoding import encode
-from .origins import ORIGINS, Origin, PublicFile
-from .reading import Folder, Source, number_column, table, text_column
+from .base import Dataset, encode, register
+from .origin import Folder, Origin, PublicFile, number_column, table, text_column
 
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/adult"
 ORIGIN = Origin(
@@ -38,7 +36,6 @@ ORIGIN = Origin(
         ),
     ),
 )
-SOURCE = Source.of(ORIGIN)
 NUMBERS = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")
 NAMES = (
     *("age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation"),
@@ -85,8 +82,8 @@ def load_adult(folder: Folder = None, paper_split: bool = True) -> Dataset:
     training file was taken. The split is kept as it is, because published figures rest on it.
     """
     check_flag(paper_split, "paper_split")
-    texts = SOURCE.read(folder)
-    rows = [row for file in SOURCE.files for row in table(texts[file]) if len(row) == len(NAMES)]
+    texts = ORIGIN.read(folder)
+    rows = [row for text in texts.values() for row in table(text) if len(row) == len(NAMES)]
     if paper_split:
         rows = [row for row in rows if "?" not in row]
     order = np.arange(len(rows))
@@ -141,5 +138,4 @@ def _columns(rows: list[list[str]]) -> dict[str, NDArray[Any]]:
     return {name: number_column(values) if name in NUMBERS else text_column(values) for name, values in columns.items()}
 
 
-DATASETS.add("adult", load_adult)
-ORIGINS.add("adult", ORIGIN)
+register(ORIGIN, load_adult)

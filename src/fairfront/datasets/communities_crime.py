@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import DATASETS, Dataset
-from .origins import ORIGINS, Origin, PublicFile
-from .reading import Folder, Source, number_column, table
+from .base import Dataset, register
+from .origin import Folder, Origin, PublicFile, number_column, table
 
 DATA, NAMES = "communities.data", "communities.names"
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/communities"
@@ -35,7 +34,6 @@ ORIGIN = Origin(
         ),
     ),
 )
-SOURCE = Source.of(ORIGIN)
 IDENTIFIERS = ("state", "county", "community", "communityname", "fold")
 TARGET = "ViolentCrimesPerPop"
 GROUP = "black_share"
@@ -73,7 +71,7 @@ def load_communities_crime(folder: Folder = None) -> Dataset:
         ``racePctWhite``, ``racePctAsian`` and ``racePctHisp`` are columns and not features. The 23
         predictors with missing values are columns too, with NaN.
     """
-    columns = _columns(SOURCE.read(folder))
+    columns = _columns(ORIGIN.read(folder))
     return Dataset(
         name="communities_crime",
         columns=columns,
@@ -102,5 +100,4 @@ def _is_feature(name: str, values: NDArray[Any]) -> bool:
     return name not in (TARGET, GROUP, *RACE_SHARES) and not np.isnan(values).any()
 
 
-DATASETS.add("communities_crime", load_communities_crime)
-ORIGINS.add("communities_crime", ORIGIN)
+register(ORIGIN, load_communities_crime)

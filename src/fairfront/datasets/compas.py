@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..validation import check_choice
-from .base import DATASETS, Dataset
-from .origins import ORIGINS, Origin, PublicFile
-from .reading import Folder, Source, number_column, table, text_column
+from .base import Dataset, register
+from .origin import Folder, Origin, PublicFile, number_column, table, text_column
 
 FILE = "compas-scores-two-years.csv"
 COMMIT = "bafff5da3f2e45eca6c2d5055faad269defd135a"
@@ -30,7 +29,6 @@ ORIGIN = Origin(
         ),
     ),
 )
-SOURCE = Source.of(ORIGIN)
 RACES = ("African-American", "Caucasian")
 # The file also holds names, birth dates, case numbers and dates of real people: they are never kept.
 NUMBERS = ("age", "juv_fel_count", "juv_misd_count", "juv_other_count", "priors_count", "decile_score")
@@ -85,7 +83,7 @@ def load_compas(
     label, favourable = TARGETS[target]
     return Dataset(
         name="compas",
-        columns=_columns(table(SOURCE.read(folder)[FILE])),
+        columns=_columns(table(ORIGIN.read(folder)[FILE])),
         target=label,
         favourable=favourable,
         sensitive=("race", "sex"),
@@ -120,5 +118,4 @@ def _passes(row: dict[str, str]) -> bool:
     )
 
 
-DATASETS.add("compas", load_compas)
-ORIGINS.add("compas", ORIGIN)
+register(ORIGIN, load_compas)

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import DATASETS, Dataset
-from .origins import ORIGINS, Origin, PublicFile
-from .reading import Folder, Source, number_column, table, text_column
+from .base import Dataset, register
+from .origin import Folder, Origin, PublicFile, number_column, table, text_column
 
 FILE = "german.data"
 ORIGIN = Origin(
@@ -28,7 +27,6 @@ ORIGIN = Origin(
         ),
     ),
 )
-SOURCE = Source.of(ORIGIN)
 NUMBERS = (
     *("duration_months", "credit_amount", "instalment_rate", "residence_since", "age"),
     *("existing_credits", "dependants"),
@@ -70,7 +68,7 @@ def load_german_credit(folder: Folder = None) -> Dataset:
         ("F", "M"; unreliable, see the card) and ``foreign_worker``. ``age`` and ``personal_status_sex``, of
         which the groups are made, are columns and not features.
     """
-    rows = table(SOURCE.read(folder)[FILE], delimiter=" ")
+    rows = table(ORIGIN.read(folder)[FILE], delimiter=" ")
     return Dataset(
         name="german_credit",
         columns=_columns(rows),
@@ -94,5 +92,4 @@ def _columns(rows: list[list[str]]) -> dict[str, NDArray[Any]]:
     return columns
 
 
-DATASETS.add("german_credit", load_german_credit)
-ORIGINS.add("german_credit", ORIGIN)
+register(ORIGIN, load_german_credit)

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..validation import check_count, check_share
-from .base import DATASETS, Dataset
-from .origins import ORIGINS, Origin
+from .base import Dataset, register
+from .origin import Origin
 
 Columns = dict[str, NDArray[Any]]
 
@@ -168,5 +168,4 @@ def _hundreds(values: NDArray[np.float64]) -> NDArray[np.int64]:
     return (np.round(values / 100) * 100).astype(np.int64)
 
 
-DATASETS.add("loans", load_loans)
-ORIGINS.add("loans", ORIGIN)
+register(ORIGIN, load_loans)

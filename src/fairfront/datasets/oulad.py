@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..validation import check_flag
-from .base import DATASETS, Dataset
-from .origins import ORIGINS, Origin, PublicFile
-from .reading import Folder, Source, number_column, table, text_column
+from .base import Dataset, register
+from .origin import Folder, Origin, PublicFile, number_column, table, text_column
 
 FILE = "studentInfo.csv"
 ORIGIN = Origin(
@@ -32,7 +31,6 @@ ORIGIN = Origin(
         ),
     ),
 )
-SOURCE = Source.of(ORIGIN)
 NUMBERS = ("num_of_prev_attempts", "studied_credits")
 SENSITIVE = ("gender", "disability")
 FEATURES = (
@@ -73,7 +71,7 @@ def load_oulad(folder: Folder = None, binary: bool = False) -> Dataset:
         band written "10-20" in the file is read as "10-20%", like the others.
     """
     check_flag(binary, "binary")
-    header, *rows = table(SOURCE.read(folder)[FILE])
+    header, *rows = table(ORIGIN.read(folder)[FILE])
     values = dict(zip(header, zip(*rows, strict=True), strict=True))
     _, codes = np.unique(values["id_student"], return_inverse=True)
     return Dataset(
@@ -99,5 +97,4 @@ def _columns(values: dict[str, tuple[str, ...]]) -> dict[str, NDArray[Any]]:
     return columns
 
 
-DATASETS.add("oulad", load_oulad)
-ORIGINS.add("oulad", ORIGIN)
+register(ORIGIN, load_oulad)
