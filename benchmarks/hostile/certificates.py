@@ -47,7 +47,7 @@ def judged(seed: int) -> dict[str, Any]:
 
 def _compared(draw: Draw, front: ff.Frontier) -> dict[str, Any]:
     found: dict[str, Any] = dict.fromkeys(COUNTED, 0) | {"points": len(front), "lines": []}
-    numbers = (front.objectives, front.gaps, front.points.coef, front.points.intercept)
+    numbers = (front.objectives, front.gaps, front.models.coef, front.models.intercept)
     if not all(np.isfinite(values).all() for values in numbers):
         return found | {"error": "a number of the frontier is not finite"}
     problem, rng = Capped(draw), np.random.default_rng(draw.seed)

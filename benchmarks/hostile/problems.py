@@ -96,16 +96,16 @@ class Draw:
 
     def at_scale_one(self, front: ff.Frontier, place: int) -> np.ndarray:
         """Return a point's coefficients and intercepts (K, d + 1) at scale 1."""
-        coef = np.asarray(front.points.coef[place], dtype=np.longdouble) * self.scale
+        coef = np.asarray(front.models.coef[place], dtype=np.longdouble) * self.scale
         shift = coef @ self.offset.astype(np.longdouble)
-        b = np.asarray(front.points.intercept[place], dtype=np.longdouble) + shift
+        b = np.asarray(front.models.intercept[place], dtype=np.longdouble) + shift
         theta = np.column_stack([coef, b]) / self.target_unit
         theta[:, -1] -= self.target_offset
         return theta.astype(float)
 
     def rounding(self, front: ff.Frontier, place: int) -> float:
         """Return how well scores at scale 1 are known from coefficients in fairfront's units."""
-        coef = np.abs(np.asarray(front.points.coef[place]) * self.scale) / self.target_unit
+        coef = np.abs(np.asarray(front.models.coef[place]) * self.scale) / self.target_unit
         large = coef @ np.abs(self.offset) + abs(self.target_offset)
         return 1e-15 * float(np.max(large, initial=1.0))
 

@@ -71,7 +71,7 @@ def fairfront(criterion: str, weightings: int = 12, for_many: int = 10, **option
             rows.X, rows.y, sensitive_features=rows.groups, estimator=learner, drive=criterion,
             max_fits=weightings if fitting.n_groups == 2 else for_many, random_state=fitting.seed, progress=False, **options,
         )  # fmt: skip
-        return Candidates(lambda X, groups: (front.points.scores(X)[:, 0] > 0).astype(float))
+        return Candidates(lambda X, groups: (front.models.scores(X)[:, 0] > 0).astype(float))
 
     return build
 

@@ -56,7 +56,7 @@ def _joined(made: Parts) -> Parts:
 
 def _newton(made: Parts, loss: str, points: int) -> Candidates:
     front = ff.trace(**problem(made, loss), n_points=points, progress=False)
-    return Candidates(np.column_stack([front.points.coef[:, 0], front.points.intercept[:, 0]]))
+    return Candidates(np.column_stack([front.models.coef[:, 0], front.models.intercept[:, 0]]))
 
 
 def preferences(setup: Any, plain: np.ndarray, count: int = 10) -> np.ndarray:
@@ -68,7 +68,7 @@ def preferences(setup: Any, plain: np.ndarray, count: int = 10) -> np.ndarray:
 def default_runs(made: Parts, loss: str, pi: np.ndarray) -> np.ndarray:
     """Return the points of fairfront's PB-PDO: ends and points on the way that nothing dominates."""
     front = ff.trace(**problem(made, loss), solver="pb_pdo", preferences=pi, progress=False)
-    return np.column_stack([front.points.coef[:, 0], front.points.intercept[:, 0]])
+    return np.column_stack([front.models.coef[:, 0], front.models.intercept[:, 0]])
 
 
 def printed_runs(setup: Any, gradients: Any, pi: np.ndarray, steps: int) -> tuple[np.ndarray, float]:

@@ -128,7 +128,7 @@ def traced(solver: Any, **options: Any) -> Method:
     def run(parts: Parts, loss: str, seed: int, budget: Budget) -> Candidates:
         count = {"n_points": budget.points} if solver != "pb_pdo" else {"preferences": 10}
         front = ff.trace(**problem(parts, loss, **options), solver=solver, progress=False, **count)
-        return Candidates(np.column_stack([front.points.coef[:, 0], front.points.intercept[:, 0]]))
+        return Candidates(np.column_stack([front.models.coef[:, 0], front.models.intercept[:, 0]]))
 
     return run
 

@@ -63,7 +63,7 @@ def fair_front(spec: dict[str, str], points: int, steps: int) -> dict[str, Any]:
     made = parts(Spec(**spec), 0)
     setup = ff.linear_problem(**problem(made, "logistic"))
     front = ff.trace(**problem(made, "logistic"), n_points=60, progress=False)
-    W = np.column_stack([front.points.coef[:, 0], front.points.intercept[:, 0]])
+    W = np.column_stack([front.models.coef[:, 0], front.models.intercept[:, 0]])
     gap, loss = front.gaps[:, 0], front.loss
     f, C = scaled(setup, W[0])
     ends = (np.zeros(len(C)), np.linalg.solve(C, W[int(np.argmin(gap))] - W[0]))
@@ -143,7 +143,7 @@ def _last(setup: Any) -> np.ndarray:
     """Return the weights at the end of Newton's path: the smallest worst gap that can be reached."""
     front = ff.tracing.trace_setup(setup, "newton", n_points=12, progress=False)
     end = int(np.argmin(front.gaps[:, 0]))
-    return np.append(front.points.coef[end, 0], front.points.intercept[end, 0])
+    return np.append(front.models.coef[end, 0], front.models.intercept[end, 0])
 
 
 def _facts(w: np.ndarray, made: Any, best: np.ndarray, data: Parts) -> dict[str, Any]:

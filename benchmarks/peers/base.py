@@ -97,7 +97,7 @@ def linear_candidates(W: np.ndarray, **known: Any) -> Candidates:
 
 def frontier_weights(front: ff.Frontier) -> np.ndarray:
     """Return coefficients and intercept (N, d + 1) of a frontier of linear models."""
-    return np.column_stack([front.points.coef[:, 0], front.points.intercept[:, 0]])
+    return np.column_stack([front.models.coef[:, 0], front.models.intercept[:, 0]])
 
 
 def model_candidates(models: list[Any], **known: Any) -> Candidates:

@@ -15,7 +15,7 @@ import numpy as np
 
 import fairfront as ff
 from fairfront.explorer import write_explorer
-from fairfront.frontier.points import LinearPoints
+from fairfront.frontier import LinearModels
 
 from ..report import Section, Table, thousands
 
@@ -75,16 +75,19 @@ def stretched(front: ff.Frontier, n: int) -> ff.Frontier:
         share = (at - low).reshape(-1, *[1] * (values.ndim - 1))
         return values[low] * (1 - share) + values[high] * share
 
-    points = front.points
-    assert isinstance(points, LinearPoints)
+    points = front.models
+    assert isinstance(points, LinearModels)
     names = ("objectives", "gaps", "signed_gaps", "preferences", "kkt", "multipliers")
     return replace(
         front,
-        points=replace(points, coef=between(points.coef), intercept=between(points.intercept)),
-        status=tuple(front.status[int(i)] for i in at),
-        certified=front.certified[at.astype(int)],
-        ids=np.arange(n),
-        **{name: between(np.nan_to_num(getattr(front, name))) for name in names},
+        models=replace(points, coef=between(points.coef), intercept=between(points.intercept)),
+        points=replace(
+            front.points,
+            status=tuple(front.status[int(i)] for i in at),
+            certified=front.certified[at.astype(int)],
+            ids=np.arange(n),
+            **{name: between(np.nan_to_num(getattr(front, name))) for name in names},
+        ),
     )
 
 

@@ -68,7 +68,7 @@ def digest(found: Any) -> str:
     """Return a digest of a frontier's models and objectives; a plain fit has none to compare."""
     if not hasattr(found, "objectives"):
         return ""
-    arrays = (found.points.coef, found.points.intercept, found.objectives, found.signed_gaps)
+    arrays = (found.models.coef, found.models.intercept, found.objectives, found.signed_gaps)
     return sha256(b"".join(np.ascontiguousarray(each).tobytes() for each in arrays)).hexdigest()
 
 

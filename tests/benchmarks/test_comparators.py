@@ -194,7 +194,7 @@ def test_against_own_best_is_each_groups_loss_minus_its_own_optimum() -> None:
         np.testing.assert_allclose(found, own.losses(w)[0].mean(), atol=1e-6)
     front = ff.tracing.trace_setup(setup, "newton", n_points=5, progress=False)
     assert (front.gaps[:, 0] > 0).all()  # nobody does better than alone, up to the penalty
-    w = np.append(front.points.coef[0, 0], front.points.intercept[0])
+    w = np.append(front.models.coef[0, 0], front.models.intercept[0])
     losses = np.array([plain.losses(w)[0][plain.group == g].mean() for g in levels])
     np.testing.assert_allclose(front.gaps[0, 0], (losses - best).max(), atol=1e-8)
 

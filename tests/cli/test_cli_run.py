@@ -178,7 +178,7 @@ def test_verify_makes_the_run_again_and_notices_other_data(traced: Path, loans: 
     checks = {check["what"]: check for check in json.loads(found.stdout)["checks"]}
     assert not checks["data"]["same"]
     fields = [each["field"] for each in checks["frontier/frontier.npz"]["differences"]]
-    assert any(field.startswith("points.coef") for field in fields)
+    assert any(field.startswith("models.coef") for field in fields)
 
 
 def test_same_seed_same_bytes(traced: Path, loans: Path, tmp_path: Path) -> None:

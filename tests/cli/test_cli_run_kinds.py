@@ -101,7 +101,7 @@ def test_boosted_trees_from_file_to_predictions(folder: Path, tmp_path: Path, mo
     fairfront("verify", run, data, "--trust", TREES)
     left = ff.load(run, trusted=[TREES])
     assert len(left.frontier) <= 2
-    points = left.frontier.points
+    points = left.frontier.models
     models = [guess.model for guess in points.posteriors.guesses] if more else [points.build(0)]
     trees = [tree for model in models if model is not None for some in model._predictors for tree in some]
     assert trees

@@ -34,7 +34,7 @@ def both(front: ff.Frontier) -> list[tuple[Any, Any]]:
     whole = {"sensitive_features": {"g": A}, "sample_weight": WEIGHT}
     some = {"sensitive_features": {"g": A[KEPT]}, "sample_weight": WEIGHT[KEPT]}
     model = front.select(id=0)
-    may = {"i_may_use_the_group_at_prediction": True}
+    may = {"allow_group_at_prediction": True}
     return [
         (front.evaluate(X, Y, **whole), front.evaluate(X[KEPT], Y[KEPT], **some)),
         (

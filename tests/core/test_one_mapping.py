@@ -10,7 +10,7 @@ import pytest
 
 import fairfront as ff
 from fairfront.explorer.gathering import facts_of
-from fairfront.frontier.points import LinearPoints
+from fairfront.frontier import LinearModels
 from fairfront.objectives import LOSSES, NOTIONS, Task, rates_of
 from fairfront.objectives.losses import Logistic
 from fairfront.objectives.notions import DemographicParity, EqualOpportunity
@@ -82,7 +82,7 @@ def test_a_loss_without_a_stock_model_is_refused_in_a_sentence() -> None:
     front = ff.trace(X, Y, sensitive_features=A, loss="steeper", n_points=3, progress=False)
     with pytest.raises(ff.InputError, match=r"no linear model with the loss 'steeper', expected one of logistic"):
         front.select(id=0)
-    assert isinstance(front.points, LinearPoints)
+    assert isinstance(front.models, LinearModels)
     shell = ff.FrontierClassifier(loss="steeper", n_points=3).fit(X, Y, sensitive_features=A)
     assert shell.predict(X).shape == (300,)
 
@@ -90,5 +90,5 @@ def test_a_loss_without_a_stock_model_is_refused_in_a_sentence() -> None:
 @pytest.mark.parametrize("loss", [name for name in LOSSES if name not in ("softmax", "squared")])
 def test_every_loss_of_two_classes_has_a_stock_model(loss: str) -> None:
     front = ff.trace(X, Y, sensitive_features=A, loss=loss, n_points=2, progress=False)
-    decided = front.points.scores(X)[0, 0] > 0
+    decided = front.models.scores(X)[0, 0] > 0
     np.testing.assert_array_equal(front.select(id=int(front.ids[0])).predict(X), decided.astype(int))

@@ -47,7 +47,7 @@ def drawn(kind: str) -> dict[str, Any]:
 
 
 def bytes_of(front: ff.Frontier) -> bytes:
-    parts = (front.objectives, front.signed_gaps, front.multipliers, front.kkt, front.points.scores(np.eye(6)))
+    parts = (front.objectives, front.signed_gaps, front.multipliers, front.kkt, front.models.scores(np.eye(6)))
     return b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
 
 
@@ -118,7 +118,7 @@ class TestSameBytes:
             "X, g = rng.normal(size=(30_000, 60)), rng.integers(2, size=30_000)\n"
             "y = (X[:, 0] - 0.4 * g + rng.logistic(size=len(g)) > 0).astype(int)\n"
             "front = ff.trace(X, y, sensitive_features=g, n_points=3, progress=False)\n"
-            "print(hashlib.sha256(front.points.coef.tobytes() + front.objectives.tobytes()).hexdigest())\n"
+            "print(hashlib.sha256(front.models.coef.tobytes() + front.objectives.tobytes()).hexdigest())\n"
         )
         bare = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS") and k != SETTING}
         settings: list[dict[str, str]] = [{}, {"OMP_NUM_THREADS": "1"}, {SETTING: "2"}]

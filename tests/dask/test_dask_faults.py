@@ -106,7 +106,7 @@ def test_a_worker_that_dies_changes_nothing(client: Any, tmp_path: Path) -> None
         cells = linear_problem(X, y, sensitive_features=groups).problem.cells(W)
     found = ff.trace(X, y, sensitive_features=groups, **options)
     assert found.objectives.tobytes() == expected.objectives.tobytes()
-    assert found.points.coef.tobytes() == expected.points.coef.tobytes()
+    assert found.models.coef.tobytes() == expected.models.coef.tobytes()
 
     with dask.config.set({"fairfront.keep": "source"}):
         reading = linear_problem(X, y, sensitive_features=groups).problem

@@ -38,7 +38,7 @@ def test_frames_from_parquet(tmp_path: Path) -> None:
         for f in (frame, stored)
     )
     assert_same(near, away)
-    assert list(away.points.build(0).feature_names_in_) == names
+    assert list(away.models.build(0).feature_names_in_) == names
     series = ff.trace(stored[names], stored["y"], sensitive_features=stored["sex"], **options)
     assert series.facts.sensitive[0][0] == "sex"
 

@@ -43,7 +43,7 @@ def test_weighted_fits_are_newtons_frontier(groups: int, notion: str, fits: int)
     front = ff.trace(X, y, sensitive_features=group, notion=notion, estimator=EXACT, cv="train", max_fits=fits)
     setup = linear_problem(X, y, sensitive_features=group, notion=notion)
     for place_ in range(len(front)):
-        model = front.points.build(place_)
+        model = front.models.build(place_)
         loss, gap = on_training_rows(X, y, group, model, notion=notion)
         assert gap == pytest.approx(front.gaps[place_, 0], abs=1e-6)
         if front.signed_gaps[0, 0] * front.signed_gaps[place_, 0] > 0 or groups > 2:
@@ -57,7 +57,7 @@ def test_five_groups_take_few_fits_and_stay_on_the_front() -> None:
     X, y, group = draw(5, 5000)
     front = ff.trace(X, y, sensitive_features=group, estimator=EXACT, cv="train", max_fits=40)
     exact = ff.trace(X, y, sensitive_features=group, n_points=20)
-    measured = np.array([on_training_rows(X, y, group, front.points.build(i)) for i in range(len(front))])
+    measured = np.array([on_training_rows(X, y, group, front.models.build(i)) for i in range(len(front))])
     order = np.argsort(exact.gaps[:, 0])
     at_gap = np.interp(measured[:, 1], exact.gaps[order, 0], exact.loss[order])
     assert ((measured[:, 0] - at_gap) / np.ptp(exact.loss)).max() < 0.05
@@ -73,7 +73,7 @@ def test_multipliers_are_newtons() -> None:
 
     plain = setup.problem.fit(setup.problem.algebra.p)
     solver = Newton().solver(setup.problem, plain)
-    _, gap = on_training_rows(X, y, group, front.points.build(1))
+    _, gap = on_training_rows(X, y, group, front.models.build(1))
     knot = follow(solver, first_knot(solver, plain), np.array([[gap]]))[-1]
     assert knot.at.multipliers[0] == pytest.approx(front.multipliers[1, 0], rel=1e-4)
 
@@ -151,17 +151,17 @@ def test_the_search_takes_a_noisy_learner() -> None:
     assert not front.certified.any()
     assert front.gaps.min() < front.gaps[0, 0]
     assert isinstance(front.select(knee=True), RandomForestClassifier)
-    assert (front.points.build(0).predict(X) == again.points.build(0).predict(X)).all()
+    assert (front.models.build(0).predict(X) == again.models.build(0).predict(X)).all()
 
 
 def test_scores_decide_as_the_models_do() -> None:
     X, y, group = draw(2, 800)
     learner = HistGradientBoostingClassifier(max_iter=10)
     front = ff.trace(X, y, sensitive_features=group, estimator=learner, max_fits=3, cv=0.3)
-    scores = front.points.scores(X)
+    scores = front.models.scores(X)
     assert scores.shape == (3, 1, 800)
     for place_ in range(3):
-        assert ((scores[place_, 0] > 0) == (front.points.build(place_).predict(X) == 1)).all()
+        assert ((scores[place_, 0] > 0) == (front.models.build(place_).predict(X) == 1)).all()
     seen = front.evaluate(X, y, sensitive_features=group)
     assert seen.column("error").shape == (3,)
     assert "held-out" in front.facts.sentences[1]
@@ -170,7 +170,7 @@ def test_scores_decide_as_the_models_do() -> None:
 def test_rates_of_held_out_decisions_can_be_driven() -> None:
     X, y, group = draw(2)
     front = ff.trace(X, y, sensitive_features=group, estimator=EXACT, drive="rate_gap", cv="train", max_fits=8)
-    model = front.points.build(0)
+    model = front.models.build(0)
     decided = model.predict(X)
     rates = [decided[(group == g) & (y == 1)].mean() for g in "ba"]
     assert front.signed_gaps[0, 0] == pytest.approx(rates[0] - rates[1])
@@ -190,7 +190,7 @@ def test_regression_and_its_mean_prediction_are_exact() -> None:
     setup = linear_problem(X, y, loss="squared", **options)
     problem = setup.problem
     for place_ in range(len(front)):
-        model = front.points.build(place_)
+        model = front.models.build(place_)
         L = problem.values(np.append(model.coef_, model.intercept_)[None, None])
         gap = abs(float(problem.algebra.gaps(L)[0, 0]))
         best = ff.solve(setup, "newton", max_gap=gap).objectives[0, 0]

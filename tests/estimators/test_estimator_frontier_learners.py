@@ -131,8 +131,8 @@ def test_decision_functions_and_labels_will_do(data) -> None:
     X, y, group = data
     front = ff.trace(X, y, sensitive_features=group, estimator=LinearSVC(), max_fits=4)
     assert front.facts.loss == "hinge"
-    scores = front.points.scores(X)[1, 0]
-    assert ((scores > 0) == (front.points.build(1).predict(X) == "paid")).all()
+    scores = front.models.scores(X)[1, 0]
+    assert ((scores > 0) == (front.models.build(1).predict(X) == "paid")).all()
     plain = ff.trace(X, y, sensitive_features=group, estimator=Labels(), drive="rate_gap", max_fits=4)
     assert plain.facts.unit == "rate gap"
 
@@ -166,7 +166,7 @@ def test_frames_with_categories_go_to_the_estimator_as_they_are(data) -> None:
     for learner in (boosted, make_pipeline(encoder, LogisticRegression())):
         front = ff.trace(frame, y, sensitive_features=group, estimator=learner, max_fits=3, cv=0.3)
         seen = front.evaluate(frame, y, sensitive_features=group, sample_weight=np.arange(len(y)) % 3)
-        decided = front.points.build(1).predict(frame)
+        decided = front.models.build(1).predict(frame)
         wrong = np.average(decided != y, weights=np.arange(len(y)) % 3)
         assert seen.column("error")[1] == pytest.approx(wrong)
         model = ff.FrontierClassifier(
@@ -187,7 +187,7 @@ def test_monotone_constraints_and_early_stopping_are_the_estimators_own(data) ->
     )
     front = ff.trace(X, y, sensitive_features=group, estimator=learner, max_fits=3, favourable="paid", cv=0.3)
     for place in range(3):
-        model = front.points.build(place)
+        model = front.models.build(place)
         low, high = X.copy(), X.copy()
         low[:, 0] -= 1.0
         assert (model.predict_proba(low)[:, 1] >= model.predict_proba(high)[:, 1] - 1e-12).all()
@@ -198,7 +198,7 @@ def test_several_classes_and_negative_weights(data) -> None:
     X, _, group = data
     y = np.digitize(X[:, 0] + 0.3 * X[:, 1], [-0.3, 0.6])
     front = ff.trace(X, y, sensitive_features=group, estimator=tree(), max_fits=6, notion="equal_opportunity")
-    assert front.points.scores(X).shape == (len(front), 3, len(y))
+    assert front.models.scores(X).shape == (len(front), 3, len(y))
     parity = ff.trace(X, y == 1, sensitive_features=group, estimator=tree(), max_fits=4, notion="demographic_parity")
     assert parity.facts.heuristic
     assert "heuristic" in parity.facts.sentences[-1]
@@ -227,11 +227,11 @@ def test_lazy_models_are_fitted_when_asked_for_and_jobs_change_nothing(data) -> 
     lazy = ff.trace(X, y, lazy=True, **options)
     with parallel_config(backend="threading"):
         both = ff.trace(X, y, n_jobs=2, **options)
-    assert eager.points.refit is None
-    assert not lazy.points.models
-    assert np.array_equal(lazy.points.scores(X), eager.points.scores(X))
-    assert np.array_equal(both.points.scores(X), eager.points.scores(X))
-    assert len(lazy.points.models) == len(lazy)
+    assert eager.models.refit is None
+    assert not lazy.models.models
+    assert np.array_equal(lazy.models.scores(X), eager.models.scores(X))
+    assert np.array_equal(both.models.scores(X), eager.models.scores(X))
+    assert len(lazy.models.models) == len(lazy)
 
 
 def test_shells_predict_with_the_weighted_fit(data) -> None:
@@ -283,9 +283,9 @@ def test_other_boosters(data, module: str, name: str, options: dict) -> None:
     X, y, group = data
     learner = getattr(__import__(module), name)(**options)
     front = ff.trace(X, (y == "paid").astype(int), sensitive_features=group, estimator=learner, max_fits=3)
-    scores = front.points.scores(X)
+    scores = front.models.scores(X)
     low = X.copy()
     low[:, 0] -= 1.0
-    assert (front.points.scores(low) >= scores - 1e-6).all()
+    assert (front.models.scores(low) >= scores - 1e-6).all()
     assert type(front.select(id=2)).__name__ == name
     assert np.isfinite(front.gaps).all()

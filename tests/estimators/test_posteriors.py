@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import fairfront as ff
 from fairfront.exceptions import InputError
-from fairfront.frontier.subset import subset
+from fairfront.frontier.columns import subset
 from fairfront.objectives import GroupProbabilities
 from fairfront.problems import estimator_problem
 from fairfront.problems.fits.posteriors import PosteriorClassifier, weighed
@@ -137,7 +137,7 @@ def test_any_classifier_with_probabilities_also_without_weights(learner: Any) ->
     assert isinstance(model, PosteriorClassifier)
     again = ff.trace(X[train], data.y[train], sensitive_features=group[train], max_fits=20, **known)
     np.testing.assert_array_equal(front.objectives, again.objectives)
-    np.testing.assert_array_equal(front.points.scores(X[held]), again.points.scores(X[held]))
+    np.testing.assert_array_equal(front.models.scores(X[held]), again.models.scores(X[held]))
 
 
 def small(**more: Any) -> tuple[np.ndarray, np.ndarray, ff.Frontier]:
@@ -153,7 +153,7 @@ def test_models_are_scikit_learns() -> None:
     assert model.n_features_in_ == 1
     assert model.classes_.tolist() == ["no", "yes"]
     np.testing.assert_array_equal(clone(model).predict(X), model.predict(X))
-    np.testing.assert_array_equal(model.predict(X) == "yes", front.points.scores(X)[2, 0] > 0)
+    np.testing.assert_array_equal(model.predict(X) == "yes", front.models.scores(X)[2, 0] > 0)
     P = model.predict_proba(X)
     np.testing.assert_allclose(P.sum(axis=1), 1.0)
     assert ((model.predict(X) == "yes") == (P[:, 1] > P[:, 0])).all()
@@ -163,9 +163,9 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
     X, _, front = small()
     front.save(tmp_path / "front")
     again = ff.load(tmp_path / "front")
-    np.testing.assert_array_equal(again.points.scores(X), front.points.scores(X))
+    np.testing.assert_array_equal(again.models.scores(X), front.models.scores(X))
     assert len(list((tmp_path / "front").rglob("*.skops"))) == 2  # label, and group given the favourable label
-    np.testing.assert_array_equal(subset(front, [0, 2]).points.scores(X), front.points.scores(X)[[0, 2]])
+    np.testing.assert_array_equal(subset(front, [0, 2]).models.scores(X), front.models.scores(X)[[0, 2]])
     model = front.select(id=int(front.ids[-1]))
     write_estimator(tmp_path / "model.skops", model)
     assert untrusted_types(tmp_path / "model.skops") == ()
@@ -190,7 +190,7 @@ def test_killed_runs_end_the_same(tmp_path: Path) -> None:
     _, _, resumed = small(checkpoint=tmp_path / "run", resume=True)
     for other in (kept, resumed):
         np.testing.assert_array_equal(other.objectives, front.objectives)
-        np.testing.assert_array_equal(other.points.scores(X), front.points.scores(X))
+        np.testing.assert_array_equal(other.models.scores(X), front.models.scores(X))
     with pytest.raises(InputError, match="kind of fits"):
         small(checkpoint=tmp_path / "run", resume=True, posteriors=False)
 
@@ -218,7 +218,7 @@ def test_few_people_are_not_given_away(tmp_path: Path) -> None:
         ff.trace(X, y, sensitive_features=small, groups=ff.Groups(min_size=1), **known)
     with pytest.warns(ff.GroupWarning):
         front = ff.trace(X, y, sensitive_features=small, groups=ff.Groups(min_size=10), **known)
-    counted = [guess.model.class_count_ for guess in front.points.posteriors.guesses if guess.model is not None]
+    counted = [guess.model.class_count_ for guess in front.models.posteriors.guesses if guess.model is not None]
     assert len(counted) == 2
     assert min(map(min, counted)) >= 10
 

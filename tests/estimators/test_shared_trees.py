@@ -112,7 +112,7 @@ def test_frontiers_of_fits_that_share_trees(cv: Any, lazy: bool) -> None:
     models = [front.select(id=int(front.ids[place])) for front, place in zip((full, shared), plain, strict=True)]
     np.testing.assert_allclose(models[0].predict_proba(X), models[1].predict_proba(X), rtol=1e-12)
     assert np.isfinite(shared.loss).all()
-    assert (shared.select(id=int(shared.ids[-1])).predict(X) == shared.points.build(len(shared) - 1).predict(X)).all()
+    assert (shared.select(id=int(shared.ids[-1])).predict(X) == shared.models.build(len(shared) - 1).predict(X)).all()
 
 
 def test_shared_trees_need_an_estimator() -> None:

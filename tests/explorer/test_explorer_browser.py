@@ -162,7 +162,7 @@ def test_the_lines_copy_and_the_downloads_agree(visit: Any, written: Path) -> No
     found.page.locator("#picture").focus()
     found.page.keyboard.press("End")
     chosen = found.card("chosen")
-    assert front.select(id=chosen).coef_.shape == (1, front.points.n_features)
+    assert front.select(id=chosen).coef_.shape == (1, front.models.n_features)
     for label, line in (
         ("Python", f"model = front.select(id={chosen})"),
         ("Command", f"fairfront select run/ --id {chosen} -o model/"),

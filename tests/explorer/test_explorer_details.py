@@ -28,7 +28,7 @@ def bits(text: str, k: int) -> np.ndarray:
 
 
 def decisions(front: ff.Frontier, X: Any) -> np.ndarray:
-    return decide(front.points.scores(X), front.facts.task) == front.facts.task.favourable
+    return decide(front.models.scores(X), front.facts.task) == front.facts.task.favourable
 
 
 def test_moves_are_those_of_flips_and_changes_those_of_rates() -> None:

@@ -13,16 +13,16 @@ from sklearn.linear_model import LogisticRegression
 
 import fairfront as ff
 from fairfront.explorer import write_explorer
-from fairfront.frontier.points import LinearPoints
+from fairfront.frontier import LinearModels
 from tests.support.pages import HOSTILE, loans
 
 
 def test_hostile_names_are_shown_as_text(visit: Any, tmp_path: Path) -> None:
     front, X, y, groups = loans(HOSTILE + "x" * 10_000)
-    points = front.points
-    assert isinstance(points, LinearPoints)
+    points = front.models
+    assert isinstance(points, LinearModels)
     names = tuple(f"{HOSTILE}{j}'\"" for j in range(points.n_features))
-    hostile = replace(front, points=replace(points, feature_names=names))
+    hostile = replace(front, models=replace(points, feature_names=names))
     known: dict[str, Any] = {"X": X, "y": y, "sensitive_features": groups}
     path = write_explorer(hostile, tmp_path / "page.html", **known, title=HOSTILE, command=f"{HOSTILE} {{id}}")
     found = visit(path)
@@ -97,17 +97,20 @@ def stretched(front: ff.Frontier, n: int) -> ff.Frontier:
         columns = [np.interp(at, np.arange(len(flat)), column) for column in np.nan_to_num(flat).T]
         return np.stack(columns, axis=1).reshape(n, *values.shape[1:]) if columns else np.zeros((n, 0))
 
-    points = front.points
-    assert isinstance(points, LinearPoints)
+    points = front.models
+    assert isinstance(points, LinearModels)
     names = ("objectives", "gaps", "signed_gaps", "preferences", "kkt", "multipliers")
     return replace(
         front,
-        points=replace(points, coef=between(points.coef), intercept=between(points.intercept)),
-        status=tuple(front.status[int(i)] for i in at),
-        certified=front.certified[at.astype(int)],
-        ids=np.arange(n),
+        models=replace(points, coef=between(points.coef), intercept=between(points.intercept)),
+        points=replace(
+            front.points,
+            status=tuple(front.status[int(i)] for i in at),
+            certified=front.certified[at.astype(int)],
+            ids=np.arange(n),
+            **{name: between(getattr(front, name)) for name in names},
+        ),
         evaluations={},
-        **{name: between(getattr(front, name)) for name in names},
     )
 
 

@@ -16,7 +16,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import fairfront as ff
 from fairfront.frontier import Frontier
-from fairfront.frontier.saving import ARRAYS, load_frontier, published_frontier
+from fairfront.frontier.points import ARRAYS
+from fairfront.frontier.store import load_frontier, published_frontier
 from fairfront.objectives.losses import SmoothedHinge
 from fairfront.objectives.notions import GroupLoss
 
@@ -112,6 +113,7 @@ def test_every_field_comes_back(pair) -> None:
         assert getattr(front, name) == getattr(found, name)
     assert [type(label) for label in front.facts.task.classes] == [type(label) for label in found.facts.task.classes]
     same_record(dict(front.evaluations), dict(found.evaluations))
+    same_record(front.models, found.models)
     same_record(front.points, found.points)
     assert repr(front) == repr(found)
 
@@ -172,7 +174,7 @@ def test_points_are_solved_again_the_same(name, tmp_path) -> None:
     found = load_frontier(tmp_path / "f")
     between = int(front.ids[0]), int(front.ids[1])
     one, two = (f.refine(X, y, sensitive_features=group, between=between, n=2, **options) for f in (front, found))
-    same_record(one.points, two.points)
+    same_record(one.models, two.models)
     one, two = (f.stability(X, y, sensitive_features=group, n=2, progress=False, **options) for f in (front, found))
     same_record(one, two)
 
@@ -221,14 +223,14 @@ def test_candidates_come_back_with_their_models(tmp_path) -> None:
         load_frontier(tmp_path / "f")
     found = load_frontier(tmp_path / "f", trusted=["sklearn.tree._tree.Tree"])
     assert found.facts == front.facts
-    assert found.points.names == tuple(models)
+    assert found.models.names == tuple(models)
     for name in ("validation", "later"):
         one, other = front.evaluations[name].operating, found.evaluations[name].operating
         assert one.rule == other.rule
         assert other.placed_on == "validation"
         same_array(one.cutoffs, other.cutoffs)
         same_array(one.probability, other.probability)
-    same_array(front.points.scores(X), found.points.scores(X))
+    same_array(front.models.scores(X), found.models.scores(X))
     same_record(dict(front.evaluations), dict(found.evaluations))
     for name in ARRAYS:
         same_array(getattr(front, name), getattr(found, name))
@@ -246,7 +248,7 @@ def test_a_function_comes_back_by_its_name(tmp_path) -> None:
     with pytest.raises(ff.InputError, match=name):
         load_frontier(tmp_path / "f")
     found = load_frontier(tmp_path / "f", trusted=[name])
-    same_array(front.points.scores(X), found.points.scores(X))
+    same_array(front.models.scores(X), found.models.scores(X))
 
 
 @pytest.mark.parametrize("kind", ["binary", "multiclass", "regression"])
@@ -286,4 +288,4 @@ def test_weighted_fits_of_a_learner_come_back(tmp_path, lazy) -> None:
     same_record(dict(front.evaluations), dict(found.evaluations))
     for name in ARRAYS:
         same_array(getattr(front, name), getattr(found, name))
-    assert found.points.refit is None
+    assert found.models.refit is None

@@ -13,8 +13,9 @@ import pytest
 
 import fairfront as ff
 from fairfront.frontier import Facts, Frontier
-from fairfront.frontier.saving import ARRAYS, load_frontier, save_frontier
-from fairfront.frontier.saving_points import POINTS, task_of
+from fairfront.frontier.models import MODELS, task_of
+from fairfront.frontier.points import ARRAYS, Points
+from fairfront.frontier.store import load_frontier, save_frontier
 from fairfront.measures import Evaluation
 from fairfront.objectives.notions import EqualOpportunity
 from fairfront.storage.arrays import pack
@@ -28,9 +29,8 @@ def draw(n: int = 300) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def test_no_field_is_forgotten() -> None:
-    assert {each.name for each in fields(Frontier)} == {
-        *(*ARRAYS, "points", "facts", "evaluations", "status", "objective_names", "multiplier_names")
-    }
+    assert {each.name for each in fields(Frontier)} == {"models", "points", "facts", "evaluations"}
+    assert {each.name for each in fields(Points)} == {*ARRAYS, "status", "objective_names", "multiplier_names"}
     assert {each.name for each in fields(Evaluation)} == {
         "name",
         "n",
@@ -47,7 +47,7 @@ def test_no_field_is_forgotten() -> None:
         "proxies",
     }
     assert {"task", "left_out", "recipe", "newton"} <= {each.name for each in fields(Facts)}
-    assert {"linear", "candidates", "estimators"} <= set(POINTS)
+    assert {"linear", "candidates", "estimators"} <= set(MODELS)
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def test_settings_of_ones_own_are_left_out_with_a_warning(tmp_path) -> None:
     found = load_frontier(tmp_path / "f")
     assert found.facts.recipe == {}
     assert found.facts.notions == ("own",)
-    np.testing.assert_array_equal(front.points.coef, found.points.coef)
+    np.testing.assert_array_equal(front.models.coef, found.models.coef)
 
 
 def edited(path: Path, **changes: Any) -> None:
@@ -93,7 +93,7 @@ def saved(tmp_path) -> Path:
 def test_all_statuses_are_known_and_others_are_told(saved) -> None:
     front = load_frontier(saved)
     for status in ff.Status:
-        replace(front, status=(status,) * len(front)).save(saved, overwrite=True)
+        replace(front, points=replace(front.points, status=(status,) * len(front))).save(saved, overwrite=True)
         assert load_frontier(saved).status == (status,) * len(front)
     edited(saved, status=["SETTLED"] * len(front))
     with pytest.raises(ff.InputError, match="status 'SETTLED', which this version does not know; upgrade"):
@@ -103,11 +103,11 @@ def test_all_statuses_are_known_and_others_are_told(saved) -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"points": {"kind": "quantum", "files": [], "content": {}}}, "unknown kind of points 'quantum'"),
-        ({"points": {}}, "does not have the parts of a frontier"),
-        ({"points": {"kind": "candidates", "files": ["../a.skops"], "content": {}}}, "expected one in its own folder"),
-        ({"points": {"kind": "candidates", "files": ["/a.skops"], "content": {}}}, "expected one in its own folder"),
-        ({"points": {"kind": "candidates", "files": [3], "content": {}}}, "expected one in its own folder"),
+        ({"models": {"kind": "quantum", "files": [], "content": {}}}, "unknown kind of models 'quantum'"),
+        ({"models": {}}, "does not have the parts of a frontier"),
+        ({"models": {"kind": "candidates", "files": ["../a.skops"], "content": {}}}, "expected one in its own folder"),
+        ({"models": {"kind": "candidates", "files": ["/a.skops"], "content": {}}}, "expected one in its own folder"),
+        ({"models": {"kind": "candidates", "files": [3], "content": {}}}, "expected one in its own folder"),
         ({"status": ["EFFICIENT"]}, "status has 1 point, expected 3"),
         ({"facts": {"kind": "x"}}, "facts are of the kind 'x'"),
         ({"evaluations": [{"groups": [{"kind": "x"}]}]}, "figures are of the kind 'x'"),
@@ -138,8 +138,8 @@ def test_points_without_a_format_are_refused(saved, tmp_path) -> None:
         def __len__(self) -> int:
             return 3
 
-    front = replace(load_frontier(saved), points=Odd())  # type: ignore[arg-type]
-    with pytest.raises(ff.InputError, match="Odd cannot be saved, expected one of LinearPoints, Candida"):
+    front = replace(load_frontier(saved), models=Odd())  # type: ignore[arg-type]
+    with pytest.raises(ff.InputError, match="Odd cannot be saved, expected one of LinearModels, "):
         front.save(tmp_path / "odd")
     assert not (tmp_path / "odd").exists()
 
@@ -169,14 +169,14 @@ def coefficients(path: Path, **arrays: Any) -> None:
         ({"ids": np.array([0.0, 1.0, 2.0])}, "ids are float64, expected whole numbers"),
         ({"certified": np.zeros(3)}, "certified are float64, expected booleans"),
         ({"objectives": np.zeros((3, 2), bool)}, "objectives are bool, expected numbers"),
-        ({"points__coef": np.full((3, 1, 3), np.nan)}, "coef have infinite or missing numbers"),
-        ({"points__coef": np.full((3, 1, 3), -np.inf)}, "coef have infinite or missing numbers"),
-        ({"points__intercept": np.full((3, 1), np.nan)}, "intercept have infinite or missing numbers"),
-        ({"points__coef": np.ones((3, 1, 3), bool)}, "coef are bool of shape"),
-        ({"points__coef": np.ones((3, 1, 3), complex)}, "coef are complex128 of shape"),
-        ({"points__coef": np.ones((3, 1, 2))}, r"shape \(3, 1, 2\), expected numbers of shape \(3, 1, 3\)"),
-        ({"points__coef": np.ones((3, 2, 3))}, r"shape \(3, 2, 3\), expected numbers of shape \(3, 1, 3\)"),
-        ({"points__coef": np.ones(3)}, r"shape \(3,\), expected numbers of shape \(3, 1, 3\)"),
+        ({"models__coef": np.full((3, 1, 3), np.nan)}, "coef have infinite or missing numbers"),
+        ({"models__coef": np.full((3, 1, 3), -np.inf)}, "coef have infinite or missing numbers"),
+        ({"models__intercept": np.full((3, 1), np.nan)}, "intercept have infinite or missing numbers"),
+        ({"models__coef": np.ones((3, 1, 3), bool)}, "coef are bool of shape"),
+        ({"models__coef": np.ones((3, 1, 3), complex)}, "coef are complex128 of shape"),
+        ({"models__coef": np.ones((3, 1, 2))}, r"shape \(3, 1, 2\), expected numbers of shape \(3, 1, 3\)"),
+        ({"models__coef": np.ones((3, 2, 3))}, r"shape \(3, 2, 3\), expected numbers of shape \(3, 1, 3\)"),
+        ({"models__coef": np.ones(3)}, r"shape \(3,\), expected numbers of shape \(3, 1, 3\)"),
     ],
 )
 def test_numbers_that_no_model_has_are_told(saved, arrays, words) -> None:

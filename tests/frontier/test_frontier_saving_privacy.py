@@ -12,7 +12,7 @@ import pytest
 
 import fairfront as ff
 from fairfront.frontier import Frontier
-from fairfront.frontier.saving import load_frontier
+from fairfront.frontier.store import load_frontier
 from fairfront.measures.disclosure import POOLED
 from fairfront.measures.published import published
 from fairfront.objectives import Groups
@@ -126,7 +126,7 @@ def test_gaps_in_the_file_are_over_all_groups_of_ten_or_more(tmp_path) -> None:
     front = quiet(lambda: front.evaluate(X, y, sensitive_features=group))
     front.save(tmp_path / "f")
     found = load_frontier(tmp_path / "f")
-    decided = found.points.scores(X)[:, 0] > 0
+    decided = found.models.scores(X)[:, 0] > 0
     rates = np.array([decided[:, group == g].mean(axis=1) for g in ("a", "b", "c")])
     np.testing.assert_allclose(found.column("selection_gap"), np.ptp(rates, axis=0), atol=0.02)
     np.testing.assert_array_equal(found.column("error"), front.column("error"))

@@ -52,7 +52,7 @@ def test_weights_are_repeated_rows_and_certain_probabilities_are_groups(data, la
     rows = np.repeat(np.arange(N), count)
     repeated = ff.trace(X.iloc[rows], y[rows], sensitive_features=group[rows], **given)
     np.testing.assert_allclose(weighted.objectives, repeated.objectives, atol=1e-7)
-    np.testing.assert_allclose(weighted.points.coef, repeated.points.coef, atol=1e-5)
+    np.testing.assert_allclose(weighted.models.coef, repeated.models.coef, atol=1e-5)
     member = pd.DataFrame({level: (group == level).astype(float) for level in "BCA"})
     given["groups"] = None
     soft = ff.trace(X, y, sensitive_features=ff.GroupProbabilities(member), sample_weight=count, **given)
@@ -85,8 +85,8 @@ def test_hinges_are_solved_by_rounding_and_judged_as_they_are(data) -> None:
     X, y, group = data
     front = ff.trace(X, y, sensitive_features=group, loss="hinge", ridge=1e-2, n_points=5)
     sign = np.where(y == "yes", 1.0, -1.0)
-    hinge = np.maximum(0.0, 1.0 - sign * front.points.scores(X.to_numpy())[:, 0])
-    ridge = 0.5e-2 * (front.points.coef**2).sum(axis=(1, 2))
+    hinge = np.maximum(0.0, 1.0 - sign * front.models.scores(X.to_numpy())[:, 0])
+    ridge = 0.5e-2 * (front.models.coef**2).sum(axis=(1, 2))
     np.testing.assert_allclose(front.loss, hinge.mean(axis=1) + ridge, rtol=1e-12)
     means = np.stack([hinge[:, (group == g) & (sign > 0)].mean(axis=1) for g in "ABC"])
     np.testing.assert_allclose(front.gaps[:, 0], np.ptp(means, axis=0), atol=1e-12)
@@ -102,7 +102,7 @@ def test_refine_adds_solved_points_between_two(data, notion) -> None:
     assert len(finer) == len(front) + 4
     assert not finer.evaluations
     for i in front.ids:
-        np.testing.assert_array_equal(finer.points.coef[finer.place(i)], front.points.coef[front.place(i)])
+        np.testing.assert_array_equal(finer.models.coef[finer.place(i)], front.models.coef[front.place(i)])
         assert finer.status[finer.place(i)] is front.status[front.place(i)]
     new = [finer.place(i) for i in finer.ids if i not in front.ids]
     low, high = sorted(front.gaps[[front.place(i) for i in ids]].max(axis=1))
@@ -135,7 +135,7 @@ def test_stability_bands(data, notion) -> None:
     for name in ("loss", "gap", "coef", "flips"):
         np.testing.assert_array_equal(getattr(bands, name), getattr(again, name))
     assert not np.array_equal(bands.coef, other.coef)
-    W = np.concatenate([front.points.coef, front.points.intercept[:, :, None]], axis=2)
+    W = np.concatenate([front.models.coef, front.models.intercept[:, :, None]], axis=2)
     inside = (bands.coef[..., 0] <= W) & (bands.coef[..., 1] >= W)
     assert inside.mean() >= 0.8
     assert 0.0 <= bands.flips.min() < bands.flips.max() <= 1.0
@@ -175,7 +175,7 @@ def test_explain_says_what_moved_and_whom(data, favourable) -> None:
     first, last = int(front.ids[0]), int(front.ids[-1])
     told = front.explain(first, last, X, y, sensitive_features=group)
     sign = 1.0 if favourable == "yes" else -1.0
-    coef = {i: dict(zip(NAMES, sign * front.points.coef[front.place(i), 0], strict=True)) for i in (first, last)}
+    coef = {i: dict(zip(NAMES, sign * front.models.coef[front.place(i), 0], strict=True)) for i in (first, last)}
     move = [abs(coef[last][name] - coef[first][name]) for name in told.features]
     assert move == sorted(move, reverse=True)
     np.testing.assert_array_equal(told.before, [coef[first][name] for name in told.features])
@@ -207,7 +207,7 @@ def test_recalibrate_fits_probabilities_and_keeps_the_order(front) -> None:
     fitted = skewed.recalibrate(X, y)
     assert not fitted.evaluations
     np.testing.assert_array_equal(fitted.ids, front.ids)
-    before, after = front.points.scores(X.to_numpy())[:, 0], fitted.points.scores(X.to_numpy())[:, 0]
+    before, after = front.models.scores(X.to_numpy())[:, 0], fitted.models.scores(X.to_numpy())[:, 0]
     for old, new in zip(before, after, strict=True):
         np.testing.assert_array_equal(np.argsort(old, kind="stable"), np.argsort(new, kind="stable"))
         assert log_loss(y == "yes", expit(new)) < log_loss(y == "yes", expit(old)) - 1e-3

@@ -75,7 +75,7 @@ def test_the_chosen_model_decides_as_it_was_judged(rule: dict[str, Any], loss: s
     record, on_test = front.evaluations["validation"], front.evaluations["test"]
     assert on_test.operating is record.operating
     for place, id in enumerate(front.ids):
-        model, plain = front.select(id=int(id)), front.points.build(place)
+        model, plain = front.select(id=int(id)), front.models.build(place)
         assert isinstance(model, FixedThresholdClassifier)
         assert is_classifier(model)
         assert model.threshold == record.cutoffs[place]
@@ -94,7 +94,7 @@ def test_cutoffs_are_probabilities_of_the_favourable_label() -> None:
     train, held, _ = parts()
     for favourable in ("passed", "failed"):
         front = judged(traced(train, favourable=favourable, n_points=3), held, cutoff=0.3)
-        model = front.points.build(0)
+        model = front.models.build(0)
         p = model.predict_proba(held[0])[:, list(model.classes_).index(favourable)]
         assert front.column("approval_rate")[0] == np.mean(p >= 0.3)
 
@@ -115,7 +115,7 @@ def test_estimators_decide_at_their_own_probabilities(posteriors: bool) -> None:
     train, held, test = parts(1800)
     learner = DecisionTreeClassifier(max_depth=3, min_samples_leaf=20, random_state=0)
     front = traced(train, estimator=learner, posteriors=posteriors, max_fits=3, cv=3)
-    leaf = float(np.median(front.points.build(0).predict_proba(held[0])[:, 1]))
+    leaf = float(np.median(front.models.build(0).predict_proba(held[0])[:, 1]))
     for rule in ({"approval_rate": 0.6}, {"cutoff": leaf}):
         front = judged(judged(front, held, **rule), test, name="test")
         for place, id in enumerate(front.ids):

@@ -16,8 +16,8 @@ from sklearn.model_selection import FixedThresholdClassifier
 
 import fairfront as ff
 from fairfront.exceptions import InputError
-from fairfront.frontier.group_thresholds import RATES_OF, threshold_curve
-from fairfront.frontier.postprocessing import GroupThresholdModel, postprocess_frontier
+from fairfront.frontier.group_thresholds import GroupThresholdModel, postprocess_frontier
+from fairfront.frontier.threshold_curve import RATES_OF, threshold_curve
 from fairfront.pareto import nondominated
 
 
@@ -121,13 +121,13 @@ def test_a_frontier_of_thresholds(favourable: str, notion: str) -> None:
     X, y, group = loans()
     front = ff.trace(X, y, sensitive_features=group, favourable=favourable, n_points=4, progress=False)
     more = postprocess_frontier(
-        front, X, y, sensitive_features=group, i_may_use_the_group_at_prediction=True, notion=notion, n_points=9
+        front, X, y, sensitive_features=group, allow_group_at_prediction=True, notion=notion, n_points=9
     )
     assert more.facts.notions == (notion,)
     assert more.gaps.max(axis=1)[-1] == 0.0
     later = more.evaluate(X[:500], y[:500], sensitive_features=group[:500], name="later")
     for place in range(len(more)):
-        model = more.points.build(place)
+        model = more.models.build(place)
         assert isinstance(model, GroupThresholdModel)
         assert np.mean(model.predict(X, sensitive_features=group) != y) == pytest.approx(more.loss[place])
         assert np.mean(model.predict(X[:500], sensitive_features=group[:500]) != y[:500]) == pytest.approx(
@@ -141,7 +141,7 @@ def test_any_model_comes_in_and_unknown_groups_keep_its_own_cutoff() -> None:
     X, y, group = loans()
     forest = RandomForestClassifier(20, max_depth=3, random_state=0).fit(X, y)
     front = ff.Frontier.from_models({"forest": forest}, X, y, sensitive_features=group, favourable="yes")
-    more = postprocess_frontier(front, X, y, sensitive_features=group, i_may_use_the_group_at_prediction=True)
+    more = postprocess_frontier(front, X, y, sensitive_features=group, allow_group_at_prediction=True)
     model = more.select(least="tpr_gap", confidence=None)
     assert np.array_equal(model.predict(X, sensitive_features=np.full(len(y), None)), forest.predict(X))
     assert np.array_equal(model.predict(X, sensitive_features=np.full(len(y), "x")), forest.predict(X))
@@ -150,19 +150,19 @@ def test_any_model_comes_in_and_unknown_groups_keep_its_own_cutoff() -> None:
 def test_refusals() -> None:
     X, y, group = loans(300)
     front = ff.trace(X, y, sensitive_features=group, n_points=3, progress=False)
-    with pytest.raises(InputError, match="i_may_use_the_group_at_prediction is False; expected True"):
+    with pytest.raises(InputError, match="allow_group_at_prediction is False; expected True"):
         postprocess_frontier(front, X, y, sensitive_features=group)
     with pytest.raises(InputError, match="expected True"):
-        postprocess_frontier(front, X, y, sensitive_features=group, i_may_use_the_group_at_prediction=1)
-    allowed = {"sensitive_features": group, "i_may_use_the_group_at_prediction": True}
+        postprocess_frontier(front, X, y, sensitive_features=group, allow_group_at_prediction=1)
+    allowed = {"sensitive_features": group, "allow_group_at_prediction": True}
     with pytest.raises(InputError, match="expected one of equal_opportunity"):
         postprocess_frontier(front, X, y, notion="group_loss", **allowed)
     more = postprocess_frontier(front, X, y, **allowed)
     with pytest.raises(InputError, match="needs the person's group"):
-        more.points.scores(X)
+        more.models.scores(X)
     several = {"a": group, "b": group}
     with pytest.raises(InputError, match="expected one column"):
-        postprocess_frontier(front, X, y, sensitive_features=several, i_may_use_the_group_at_prediction=True)
+        postprocess_frontier(front, X, y, sensitive_features=several, allow_group_at_prediction=True)
     with pytest.raises(InputError, match="no rows with favourable"):
         threshold_curve(np.zeros(4), np.array([True, False, False, False]), np.array([0, 0, 1, 1]), 2)
 
@@ -174,7 +174,7 @@ def test_the_auc_is_that_of_the_scores_that_thresholds_cut() -> None:
     y = (X[:, 0] + random.normal(size=600) > 0).astype(int)
     front = ff.trace(X, y, sensitive_features=group, n_points=3, progress=False)
     known = roc_auc_score(y, front.select(id=0).decision_function(X))
-    cut = front.postprocess(X, y, sensitive_features=group, i_may_use_the_group_at_prediction=True, id=0)
+    cut = front.postprocess(X, y, sensitive_features=group, allow_group_at_prediction=True, id=0)
     np.testing.assert_allclose(cut.column("auc", on="thresholds"), known)
     again = cut.evaluate(X, y, sensitive_features=group, name="again")
     np.testing.assert_allclose(again.column("auc", on="again"), known)

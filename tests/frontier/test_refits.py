@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 import fairfront as ff
-from fairfront.frontier.refining import path_caps_of, same_problem, weights_of
+from fairfront.frontier.refinement import path_caps_of, same_problem
 from fairfront.problems import LinearProblem
 from fairfront.problems.samples import Samples
 from fairfront.solvers import Newton, Status
@@ -73,7 +73,7 @@ def made(draw: Callable[[], tuple[Any, Any, dict[str, Any]]]) -> Made:
     setup = same_problem(front, X, y, given["sensitive_features"], given.get("sample_weight"))
     newton = replace(front.facts.newton, tol=1e-7)
     problem = working_problem(setup, newton)
-    W = problem.from_user(weights_of(front))
+    W = problem.from_user(front.models.weights)
     return problem, newton, W, path_caps_of(front, problem), int(np.argmin(front.loss))
 
 
@@ -124,7 +124,7 @@ def test_a_sample_is_the_rows_that_were_drawn() -> None:
     newton, problem = replace(front.facts.newton, tol=1e-7), setup.problem
     samples = Samples.draw(problem, 2, np.random.default_rng(2))
     caps = path_caps_of(front, problem)
-    found = refit(problem, newton, samples, weights_of(front), caps, 0)
+    found = refit(problem, newton, samples, front.models.weights, caps, 0)
     rows = np.repeat(problem.layout.cells.order, samples.counts[1])
     assert len(rows) == len(y)
     for place in (1, 2):

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 import fairfront as ff
-from fairfront.frontier.archive import Archive, spread
+from fairfront.frontier.points import Archive, spread
 
 N = 900
 
@@ -50,7 +50,7 @@ def test_same_input_same_bytes(front, data) -> None:
     X, y, group = data
     again = ff.trace(X, y, sensitive_features=group)
     assert again.objectives.tobytes() == front.objectives.tobytes()
-    assert again.points.coef.tobytes() == front.points.coef.tobytes()
+    assert again.models.coef.tobytes() == front.models.coef.tobytes()
 
 
 def test_containers_give_the_same_frontier(front, data) -> None:

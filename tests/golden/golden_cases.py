@@ -170,7 +170,7 @@ def _() -> Arrays:
         return {"sensitive_features": {"sex": groups["sex"][first:last]}}
 
     front = traced(by_sex("loans"), 3000, n_points=4)
-    per_group = front.postprocess(*part(3000, 4500), **sex(3000, 4500), i_may_use_the_group_at_prediction=True)
+    per_group = front.postprocess(*part(3000, 4500), **sex(3000, 4500), allow_group_at_prediction=True)
     stable = front.stability(*part(0, 1500), **sex(0, 1500), n=4, random_state=0, progress=False)
     scores = 1 / (1 + np.exp(-X[3000:4500, :2]))
     candidates = ff.Frontier.from_scores(scores.T, y[3000:4500], favourable=good, **sex(3000, 4500))

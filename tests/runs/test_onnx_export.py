@@ -17,7 +17,7 @@ from sklearn.svm import LinearSVC
 
 from fairfront.datasets import load
 from fairfront.exceptions import InputError, MissingExtraError
-from fairfront.frontier.points import LinearPoints
+from fairfront.frontier import LinearModels
 from fairfront.objectives import Task
 from fairfront.runs.onnx_export import export_onnx
 from fairfront.tables import coerce
@@ -62,7 +62,7 @@ def linear(task: Task, d: int, loss: str, seed: int = 0) -> Any:
     random = np.random.default_rng(seed)
     K = len(task.classes) if task.kind == "multiclass" else 1
     W = random.normal(size=(1, K, d + 1))
-    return LinearPoints.from_weights(W, True, task=task, loss=loss, ridge=0.1, total=10.0).build(0)
+    return LinearModels.from_weights(W, True, task=task, loss=loss, ridge=0.1, total=10.0).build(0)
 
 
 def compare(found: dict[str, np.ndarray], model: Any, X: Any, task: Task) -> None:

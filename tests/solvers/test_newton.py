@@ -114,7 +114,7 @@ def test_one_parameter_in_closed_form() -> None:
         cap = front.gaps[i, 0]
         roots = [r.real for c in (cap, -cap) for r in np.roots(gap - [0, 0, c]) if abs(r.imag) < 1e-6]
         nearest = min(roots, key=lambda r: abs(r - plain))
-        assert front.points.coef[i, 0, 0] == pytest.approx(nearest, abs=1e-7)
+        assert front.models.coef[i, 0, 0] == pytest.approx(nearest, abs=1e-7)
         assert front.loss[i] == pytest.approx(np.polyval((parts[0] + parts[1]) / 2, nearest), abs=1e-10)
 
 
@@ -142,7 +142,7 @@ def test_two_parameters_by_a_root_in_the_multiplier() -> None:
     )  # fmt: skip
     for i in range(1, len(front)):
         t = brentq(lambda t, cap: gap(at(t)) - cap, 0.0, share[0] - 1e-9, args=(front.gaps[i, 0],), xtol=1e-14)
-        w = np.append(front.points.coef[i, 0], front.points.intercept[i])
+        w = np.append(front.models.coef[i, 0], front.models.intercept[i])
         np.testing.assert_allclose(w, at(t), atol=1e-7)
         assert front.multipliers[i, 0] == pytest.approx(t, abs=1e-6)
 

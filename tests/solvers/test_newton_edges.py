@@ -25,7 +25,7 @@ def assert_ended_well(front: ff.Frontier, tol: float = 1e-8) -> None:
     """Every point converged, and the front is one: no point has a larger loss and a larger gap than its neighbour."""
     assert all(status.solved for status in front.status)
     assert front.kkt.max() <= tol
-    assert np.isfinite(front.points.coef).all()
+    assert np.isfinite(front.models.coef).all()
     assert (np.diff(front.gaps.max(axis=1)) <= 1e-7).all()
 
 
@@ -63,7 +63,7 @@ def test_collinear_and_constant_features_change_nothing_but_weights(kind: str, r
     two = traced(twin, X, y, loss=LOSS_OF[kind], ridge=ridge, n_points=6)
     assert_ended_well(two)
     if ridge == 0.0:
-        np.testing.assert_allclose(two.points.scores(X), one.points.scores(twin.X), atol=1e-5)
+        np.testing.assert_allclose(two.models.scores(X), one.models.scores(twin.X), atol=1e-5)
         np.testing.assert_allclose(two.loss, one.loss, atol=1e-9)
 
 
@@ -98,7 +98,7 @@ def test_conjugate_gradients_above_the_dense_limit(monkeypatch: pytest.MonkeyPat
     sparse = traced(twin, n_points=6)
     assert_ended_well(sparse, 1e-6)
     np.testing.assert_allclose(sparse.objectives, dense.objectives, atol=1e-6)
-    np.testing.assert_allclose(sparse.points.coef, dense.points.coef, atol=1e-5)
+    np.testing.assert_allclose(sparse.models.coef, dense.models.coef, atol=1e-5)
 
 
 @pytest.mark.parametrize("notion", ["equal_opportunity", "demographic_parity", "group_loss"])
@@ -107,12 +107,12 @@ def test_units_of_columns_and_labels_do_not_matter(notion: str) -> None:
     scale = 10.0 ** np.array([-8.0, -4.0, 0.0, 4.0, 8.0])
     one, two = traced(twin, ridge=0.0), traced(twin, twin.X * scale, ridge=0.0)
     assert_ended_well(two)
-    np.testing.assert_allclose(two.points.scores(twin.X * scale), one.points.scores(twin.X), atol=1e-6)
+    np.testing.assert_allclose(two.models.scores(twin.X * scale), one.models.scores(twin.X), atol=1e-6)
     y = twin.X @ np.arange(5.0) * (1.0 + twin.group) + twin.y
     if notion != "equal_opportunity":
         given = {"loss": "squared", "n_points": 6}
         one, two = traced(twin, y=y, **given), traced(twin, y=1e5 * y, **given)
-        np.testing.assert_allclose(two.points.coef, 1e5 * one.points.coef, rtol=1e-6)
+        np.testing.assert_allclose(two.models.coef, 1e5 * one.models.coef, rtol=1e-6)
         assert two.status == one.status
         np.testing.assert_allclose(two.loss, 1e10 * one.loss, rtol=1e-9)
 

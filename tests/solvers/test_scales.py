@@ -105,9 +105,9 @@ class TestColumns:
         np.testing.assert_array_equal(other.certified, one.certified)
         np.testing.assert_allclose(other.loss, one.loss, atol=offset * 1e-15)
         np.testing.assert_allclose(other.gaps, one.gaps, atol=offset * 1e-15)
-        np.testing.assert_allclose(other.points.coef, one.points.coef, rtol=1e-5, atol=1e-5)
-        at = other.points.intercept + other.points.coef @ moved
-        np.testing.assert_allclose(at, one.points.intercept, atol=1e-5 + offset * 1e-15)
+        np.testing.assert_allclose(other.models.coef, one.models.coef, rtol=1e-5, atol=1e-5)
+        at = other.models.intercept + other.models.coef @ moved
+        np.testing.assert_allclose(at, one.models.intercept, atol=1e-5 + offset * 1e-15)
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_each_may_have_its_unit_without_a_ridge(self, kind: str) -> None:
@@ -117,7 +117,7 @@ class TestColumns:
         one, other = traced(X, y, group, ridge=0.0), traced_as(kind, X * units, y, group, ridge=0.0)
         np.testing.assert_array_equal(other.certified, one.certified)
         np.testing.assert_allclose(other.loss, one.loss, rtol=1e-6)
-        np.testing.assert_allclose(other.points.coef * units, one.points.coef, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(other.models.coef * units, one.models.coef, rtol=1e-4, atol=1e-5)
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_the_ridge_is_on_the_weights_in_their_own_units(self, kind: str) -> None:
@@ -125,8 +125,8 @@ class TestColumns:
         X = (X * [1.0, 8.0, 0.1] + [0.0, 40.0, 3.0]).astype(np.float32)
         front = traced_as(kind, X, y, group, ridge=0.02)
         model = LogisticRegression(C=1.0 / (0.02 * len(y)), tol=1e-10, max_iter=10_000).fit(np.float64(X), y)
-        np.testing.assert_allclose(front.points.coef[0], model.coef_, atol=1e-5)
-        np.testing.assert_allclose(front.points.intercept[0], model.intercept_, atol=1e-4)
+        np.testing.assert_allclose(front.models.coef[0], model.coef_, atol=1e-5)
+        np.testing.assert_allclose(front.models.intercept[0], model.intercept_, atol=1e-4)
 
     @pytest.mark.parametrize("size", [1e60, 1e300, 1e-60, 1e-300])
     @pytest.mark.parametrize("kind", ["dense", "sparse", "dask"])
@@ -155,7 +155,7 @@ class TestColumns:
         far = X + np.array([3e9, 0.0, 0.0])
         one, other = traced(X, y, group, ridge=0.0), traced(far, y, group, ridge=0.0)
         assert other.certified.any()
-        scores = far @ other.points.coef[0, 0] + other.points.intercept[0]
+        scores = far @ other.models.coef[0, 0] + other.models.intercept[0]
         assert np.logaddexp(0.0, -(2 * y - 1) * scores).mean() == pytest.approx(one.loss[0], rel=2e-6)
 
     @pytest.mark.parametrize("ridge", [0.0, 0.01])
@@ -164,8 +164,8 @@ class TestColumns:
         X, y, group = drawn()
         wide = np.column_stack([X, np.full(len(X), 12345.678)])
         one, other = traced(X, y, group, ridge=ridge), traced_as(kind, wide, y, group, ridge=ridge)
-        np.testing.assert_allclose(other.points.coef[:, 0, :-1], one.points.coef[:, 0], atol=1e-6)
-        assert not other.points.coef[:, 0, -1].any()
+        np.testing.assert_allclose(other.models.coef[:, 0, :-1], one.models.coef[:, 0], atol=1e-6)
+        assert not other.models.coef[:, 0, -1].any()
 
     @pytest.mark.parametrize("solver", ["pb_pdo", "pdo"])
     def test_first_order_solvers_find_the_same_in_other_units(self, solver: str) -> None:
@@ -173,7 +173,7 @@ class TestColumns:
         given = {"solver": solver, "preferences": 3, "n_points": None, "random_state": 0}
         one = traced(X, y, group, ridge=0.01, **given)
         other = traced(X * 2.0**20, y, group, ridge=0.01 * 2.0**40, **given)
-        np.testing.assert_array_equal(other.points.coef * 2.0**20, one.points.coef)
+        np.testing.assert_array_equal(other.models.coef * 2.0**20, one.models.coef)
         np.testing.assert_array_equal(other.gaps, one.gaps)
 
     def test_printed_algorithms_step_in_the_units_given(self) -> None:
@@ -202,7 +202,7 @@ class TestWeights:
         X, y, group = drawn()
         weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
         one, other = (traced(X, y, group, sample_weight=s * weight, ridge=0.01) for s in (1.0, size))
-        np.testing.assert_array_equal(other.points.coef, one.points.coef)
+        np.testing.assert_array_equal(other.models.coef, one.models.coef)
         np.testing.assert_array_equal(other.loss, one.loss)
         np.testing.assert_array_equal(other.certified, one.certified)
 
@@ -264,7 +264,7 @@ def test_what_is_not_finite_is_never_returned(solver, loss: str, call: str) -> N
     with suppress(ff.InputError):
         if call == "trace":
             front = ff.trace(X, y, solver=solver, random_state=0, progress=False, **given)
-            found = (front.points.coef, front.objectives, front.gaps)
+            found = (front.models.coef, front.objectives, front.gaps)
         else:
             outcome = ff.solve(ff.linear_problem(X, y, **given), solver, random_state=0)
             found = (outcome.W, outcome.L, outcome.objectives)

@@ -32,7 +32,7 @@ def twin_front(twin: Twin, X: np.ndarray, kind: str = "dense", y: Any = None, **
 
 
 def scores(front: ff.Frontier, X: np.ndarray) -> np.ndarray:
-    return np.einsum("nkd,rd->nkr", front.points.coef, X) + front.points.intercept[:, :, None]
+    return np.einsum("nkd,rd->nkr", front.models.coef, X) + front.models.intercept[:, :, None]
 
 
 def assert_same(
@@ -61,7 +61,7 @@ def assert_best(twin: Twin, front: ff.Frontier, unit: float = 1.0, near: float =
     """Check that SLSQP, at scale 1 and from several starts, finds nothing below certified points."""
     one = twin_front(twin, twin.X)
     rng = np.random.default_rng(0)
-    starts = [np.append(c[0], b) for c, b in zip(one.points.coef, one.points.intercept[:, 0], strict=True)]
+    starts = [np.append(c[0], b) for c, b in zip(one.models.coef, one.models.intercept[:, 0], strict=True)]
     starts += [rng.normal(size=5) for _ in range(2)]
     for i in np.flatnonzero(front.certified):
         caps = np.full(len(front.signed_gaps[i]), front.gaps[i, 0])

@@ -260,7 +260,7 @@ def of_frontier() -> Iterator[Call]:
     yield Call("Frontier.explain", f.explain, {"before": 0, "after": 1, **DATA}, {"X": MATRIX | "None"})
     yield Call("Frontier.calibration", f.calibration, {"id": 0, **DATA})
     yield Call("Frontier.recalibrate", f.recalibrate, {"X": X, "y": Y})
-    given = {**DATA, "i_may_use_the_group_at_prediction": True, "n_points": 3, "notion": None, "id": 0, "name": "t"}
+    given = {**DATA, "allow_group_at_prediction": True, "n_points": 3, "notion": None, "id": 0, "name": "t"}
     optional = {"notion": NAME | "None", "id": ID | "None"}
     yield Call("Frontier.postprocess", f.postprocess, given | {"sample_weight": None}, optional)
     yield Call("Frontier.evaluate:thresholds", f.postprocess(**given).evaluate, DATA, {}, tuple(DATA))

@@ -258,7 +258,7 @@ OPTIONS: dict[str, Kind] = {
     "use_sensitive": FLAG,
     "bands": FLAG,
     "onnx": FLAG,
-    "i_may_use_the_group_at_prediction": FLAG,
+    "allow_group_at_prediction": FLAG,
     "progress": FLAG,
     "knee": FLAG,
     "inner": NAME,

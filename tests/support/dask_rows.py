@@ -68,5 +68,5 @@ def assert_same(one: ff.Frontier, other: ff.Frontier) -> None:
     assert one.status == other.status
     for name in ("objectives", "gaps", "signed_gaps", "multipliers"):
         np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-8, atol=1e-8, err_msg=name)
-    np.testing.assert_allclose(one.points.coef, other.points.coef, rtol=1e-8, atol=1e-8)
-    np.testing.assert_allclose(one.points.intercept, other.points.intercept, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(one.models.coef, other.models.coef, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(one.models.intercept, other.models.intercept, rtol=1e-8, atol=1e-8)

@@ -48,7 +48,7 @@ def digest_of(front: ff.Frontier, X: np.ndarray) -> str:
     """Return a digest of every bit of a frontier that its user can see."""
     known = (front.objectives, front.signed_gaps, front.gaps, front.kkt, front.certified, front.multipliers, front.ids)
     found = hashlib.sha256(repr([status.name for status in front.status]).encode())
-    for array in (*known, front.preferences, front.points.scores(X)):
+    for array in (*known, front.preferences, front.models.scores(X)):
         found.update(np.ascontiguousarray(array).tobytes())
     return found.hexdigest()
 

@@ -270,8 +270,8 @@ def test_runs_agree_with_those_in_memory(name: str, file: Path, monkeypatch: pyt
     two = traced(file, **ASKED[name], **({} if name == "weights" else {"stability": None}))
     np.testing.assert_allclose(two.frontier.loss, one.frontier.loss, rtol=0, atol=1e-8)
     np.testing.assert_allclose(two.frontier.gaps, one.frontier.gaps, rtol=0, atol=1e-8)
-    np.testing.assert_allclose(two.frontier.points.coef, one.frontier.points.coef, rtol=0, atol=1e-8)
-    assert two.frontier.points.feature_names == one.frontier.points.feature_names
+    np.testing.assert_allclose(two.frontier.models.coef, one.frontier.models.coef, rtol=0, atol=1e-8)
+    assert two.frontier.models.feature_names == one.frontier.models.feature_names
     for column in one.frontier.column_names():
         limit = 1e-4 if column == "auc" else 1e-8
         np.testing.assert_allclose(two.frontier.column(column), one.frontier.column(column), rtol=0, atol=limit)
@@ -299,7 +299,7 @@ def test_the_command_line_says_that_it_reads_parts(file: Path, tmp_path: Path) -
         assert done.returncode == 0, done.stderr
         assert ("it is read in parts from the file" in done.stdout) == bool(more)
     one, two = ff.load(tmp_path / "one"), ff.load(tmp_path / "two")
-    np.testing.assert_allclose(two.frontier.points.coef, one.frontier.points.coef, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(two.frontier.models.coef, one.frontier.models.coef, rtol=0, atol=1e-8)
     model = two.select(least="tpr_gap", within={"error": 0.01})
     assert "read in parts" in model.card
 
@@ -317,5 +317,5 @@ def test_wide_categories_stay_sparse(tmp_path: Path, monkeypatch: pytest.MonkeyP
     two = traced(tmp_path / "wide.parquet", **asked)
     assert one.encoder.sparse
     assert two.encoder.sparse
-    np.testing.assert_allclose(two.frontier.points.coef, one.frontier.points.coef, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(two.frontier.models.coef, one.frontier.models.coef, rtol=0, atol=1e-8)
     np.testing.assert_allclose(two.frontier.column("error"), one.frontier.column("error"), rtol=0, atol=1e-12)

@@ -79,7 +79,7 @@ def test_points_hold_the_weights_that_were_judged(make, solver, tmp_path) -> Non
     )
     front.save(tmp_path / "front")
     for each in (front, fft.load(tmp_path / "front", make())):
-        loss = np.logaddexp(0.0, -(2 * y - 1) * each.points.scores(X)[:, 0]).mean(axis=1)
+        loss = np.logaddexp(0.0, -(2 * y - 1) * each.models.scores(X)[:, 0]).mean(axis=1)
         np.testing.assert_allclose(loss, front.loss, rtol=1e-5)
 
 

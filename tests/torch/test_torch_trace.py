@@ -56,7 +56,7 @@ def test_saved_modules_come_back(front: ff.Frontier, tmp_path) -> None:
     front.save(tmp_path / "front")
     back = fft.load(tmp_path / "front", net())
     X = people(50)[0]
-    np.testing.assert_array_equal(back.points.scores(X), front.points.scores(X))
+    np.testing.assert_array_equal(back.models.scores(X), front.models.scores(X))
     np.testing.assert_array_equal(back.gaps, front.gaps)
     bare = ff.load(tmp_path / "front")
     with pytest.raises(ff.InputError, match=r"fairfront.torch.load\(path, module\)"):
@@ -154,7 +154,7 @@ def test_the_head_has_the_frontier_of_a_linear_model_on_its_features() -> None:
     features = module[:2](torch.as_tensor(X)).detach().numpy()
     known = ff.trace(features, y, sensitive_features=group, n_points=4, progress=False)
     np.testing.assert_allclose(front.objectives, known.objectives, rtol=1e-9)
-    np.testing.assert_allclose(front.points.scores(X), known.points.scores(features), atol=1e-9)
+    np.testing.assert_allclose(front.models.scores(X), known.models.scores(features), atol=1e-9)
     assert front.certified.any()
     assert torch.equal(front.select(id=0)[0].weight, module[0].weight)
     with pytest.raises(ff.InputError, match="head '1' is Tanh"):

@@ -112,10 +112,10 @@ def _split(data: Dataset, seed: int) -> tuple[Any, Any, Any]:
 
 def _named(front: Frontier, names: list[str]) -> Frontier:
     """Return the frontier with the names of the features, which an array does not have."""
-    from ..frontier import LinearPoints
+    from ..frontier import LinearModels
 
-    assert isinstance(front.points, LinearPoints)
-    return replace(front, points=replace(front.points, feature_names=tuple(names)))
+    assert isinstance(front.models, LinearModels)
+    return replace(front, models=replace(front.models, feature_names=tuple(names)))
 
 
 def _rows(columns: dict[str, Any], rows: Any) -> dict[str, Any]:

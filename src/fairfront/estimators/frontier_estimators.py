@@ -15,7 +15,7 @@ from ..exceptions import FairfrontWarning, InputError
 from ..frontier import Frontier
 from ..frontier.cutoffs import for_favourable
 from ..frontier.fitting_estimators import trace_estimator
-from ..frontier.points import LinearPoints
+from ..frontier.models import LinearModels
 from ..measures.operating_points import Operating
 from ..objectives import Array, GroupProbabilities, Groups, take_groups
 from ..problems.dask.problem import refuse_collections
@@ -105,8 +105,8 @@ class _FrontierFit(FairLinearModel):
 
     def use(self, id: int) -> Any:
         """Predict with the point of this id from now on; returns the estimator."""
-        place, points = self.frontier_.place(id), self.frontier_.points
-        if isinstance(points, LinearPoints):
+        place, points = self.frontier_.place(id), self.frontier_.models
+        if isinstance(points, LinearModels):
             W = np.column_stack([points.coef[place], points.intercept[place]])
             set_weights(self, W, True, self.frontier_.facts.task.kind == "regression")
         else:

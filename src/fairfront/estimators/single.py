@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from ..exceptions import InputError
 from ..frontier.assembling_estimators import status_of
 from ..frontier.fitting_estimators import fit_capped
-from ..frontier.points import centred
+from ..frontier.models import centred
 from ..objectives import Array
 from ..problems import Setup
 from ..problems.dask.problem import refuse_collections

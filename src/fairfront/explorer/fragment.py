@@ -53,7 +53,7 @@ def _table(front: Frontier, on: str | None, columns: tuple[str, ...]) -> str:
     heads = "".join(f"<th>{escape(name)}</th>" for name in ("id", "", *columns))
     values = [front.column(name, on) for name in columns]
     plain = plain_place(front)
-    names: Any = getattr(front.points, "names", None)
+    names: Any = front.models.names
     lines = []
     for place in detailed(front, limit=ROWS):
         mark = "plain" if place == plain else str(names[place])[:60] if names is not None else ""

@@ -86,7 +86,7 @@ def points_of(front: Frontier) -> dict[str, Any]:
     kinds = list(dict.fromkeys(front.status))
     code = {status: i for i, status in enumerate(kinds)}
     worst = front.gaps.max(axis=1)
-    names = getattr(front.points, "names", None)
+    names = front.models.names
     training = {"loss": packed(front.loss), front.facts.gap_column: packed(worst)}
     return {
         "ids": front.ids.tolist(),
@@ -110,7 +110,7 @@ def _baseline(front: Frontier, name: str, other: Frontier, on: str | None, small
     record = front.evaluations[on]
     front.overlay(other, next(iter(record.columns)), on=on)
     part = part_of(other.evaluations[on], front.facts, small)
-    names = getattr(other.points, "names", None)
+    names = other.models.names
     return {
         "name": name,
         "points": [str(label) for label in (names if names is not None else other.ids)],

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..frontier import Frontier
-from ..frontier.points import LinearPoints
+from ..frontier.models import LinearModels
 from ..frontier.selection import plain_place
 from ..objectives import Array
 from .order import Places
@@ -40,8 +40,8 @@ def _short(value: float) -> float:
 
 def _strengths(front: Frontier, places: Places) -> tuple[str, list[str], Array, Array] | None:
     """Return what is compared, feature names, values (k, d) and those of the plain model (d,)."""
-    points, plain = front.points, plain_place(front)
-    if isinstance(points, LinearPoints):
+    points, plain = front.models, plain_place(front)
+    if isinstance(points, LinearModels):
         task = front.facts.task
         row = task.favourable if task.kind == "multiclass" else 0
         sign = -1.0 if task.kind == "binary" and task.favourable == 0 else 1.0

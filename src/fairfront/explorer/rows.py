@@ -12,10 +12,9 @@ from scipy.special import expit
 from ..exceptions import InputError
 from ..frontier import Frontier
 from ..frontier.cutoffs import decisions, is_test
-from ..frontier.estimator_points import EstimatorPoints
+from ..frontier.estimator_models import EstimatorModels, PosteriorModels
 from ..frontier.matching import checked_features, held_rows
-from ..frontier.points import LinearPoints
-from ..frontier.posterior_points import PosteriorPoints
+from ..frontier.models import LinearModels
 from ..frontier.selection import plain_place
 from ..measures import Evaluation
 from ..measures.evaluation import judgement_of
@@ -68,7 +67,7 @@ def rows_of(
     if y is None or sensitive_features is None:
         raise InputError("details need X, y and sensitive_features, found one of them missing; pass all three.")
     task = front.facts.task
-    matrix = checked_features(front.points, X)
+    matrix = checked_features(front.models, X)
     held = held_rows(front.facts, matrix.shape[0], y, sensitive_features, sample_weight)
     matrix, labels, n = held.of(matrix), held.labels, len(held.labels)
     scores, decided = decisions_at(front, places, matrix, on)
@@ -89,21 +88,17 @@ def rows_of(
 
 
 def decisions_at(front: Frontier, places: Places, X: Any, on: str) -> tuple[Array, NDArray[Any]]:
-    """Return scores (k, K, n) and decisions (k, n) of some points, without those of all where that can be had."""
-    points, task = front.points, front.facts.task
+    """Return scores (k, K, n) and decisions (k, n) of some points."""
     operating = front.operating(on if on in front.evaluations else None)
-    if hasattr(points, "take"):
-        return decisions(points.take(places), X, task, None if operating is None else operating.take(places))
-    scores, decided = decisions(points, X, task, operating)
-    return scores[places], decided[places]
+    return decisions(front.models.take(places), X, None if operating is None else operating.take(places))
 
 
 def _probability(front: Frontier, places: Places, X: Any, scores: Array) -> Array | None:
     """Return probabilities of the favourable label, (k, n), or None where the models give none."""
-    points, task = front.points, front.facts.task
+    points, task = front.models, front.facts.task
     if task.kind != "binary":
         return None
-    if isinstance(points, LinearPoints | EstimatorPoints | PosteriorPoints):
+    if isinstance(points, LinearModels | EstimatorModels | PosteriorModels):
         if points.loss != "logistic":
             return None
         log_odds = scores[:, 0]  # of these, scores are the log-odds
@@ -118,6 +113,6 @@ def _probability(front: Frontier, places: Places, X: Any, scores: Array) -> Arra
 def built(front: Frontier, places: Places) -> list[Any] | None:
     """Return the models of some points, or None where they were given as scores."""
     try:
-        return [front.points.build(int(place)) for place in places]
+        return [front.models.build(int(place)) for place in places]
     except InputError:
         return None

@@ -1,9 +1,19 @@
-"""The models of a frontier, how they are kept, and how one is chosen."""
+"""The models of a frontier, what is known of them, how they are kept, and how one is chosen."""
 
-from .archive import Archive
 from .assembling import assemble, assemble_knots, facts_of
 from .facts import Facts
 from .frontier import Frontier
-from .points import LinearPoints, Points
+from .models import LinearModels, Models
+from .points import Archive, Points
 
-__all__ = ["Archive", "Facts", "Frontier", "LinearPoints", "Points", "assemble", "assemble_knots", "facts_of"]
+__all__ = [
+    "Archive",
+    "Facts",
+    "Frontier",
+    "LinearModels",
+    "Models",
+    "Points",
+    "assemble",
+    "assemble_knots",
+    "facts_of",
+]

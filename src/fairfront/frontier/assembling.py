@@ -16,10 +16,10 @@ from ..problems import LinearProblem, Setup
 from ..problems.units import check_finite
 from ..solvers import Knot, Newton, Outcome, Status, Target
 from ..solvers.aiming import Path
-from .archive import Archive
 from .facts import Facts
 from .frontier import Frontier
-from .points import LinearPoints
+from .models import LinearModels
+from .points import Archive, Points
 
 ROUGH = 1e-4
 """How far scores may be off without a word; values, as a share of their standard deviation."""
@@ -41,8 +41,8 @@ def assemble(
     kept = kept[np.lexsort((kept, axes[kept, 0]))]
     status = [outcome.status[i] if ended[i] else Status.VISITED for i in kept]
     pi = np.concatenate([target.pi, np.full((len(seen), algebra.m), np.nan)])[kept]
-    none = np.full(len(kept), np.nan)
-    return _frontier(setup, solver, W[kept], L[kept], tuple(status), pi, none, none > 0, np.zeros((len(kept), 0)), ())
+    points = Points.from_values(algebra, L[kept], tuple(status), preferences=pi)
+    return _frontier(setup, W[kept], L[kept], points, facts_of(setup, solver))
 
 
 def assemble_knots(setup: Setup, solver: Newton, knots: list[Knot], path: Path = "worst_gap") -> Frontier:
@@ -61,19 +61,17 @@ def assemble_knots(setup: Setup, solver: Newton, knots: list[Knot], path: Path =
     sure = _stated(setup.problem, L, knots, off)[kept]
     raw = np.stack([knot.at.multipliers[: len(algebra.b)] for knot in knots])[kept]
     multipliers, names = _named(algebra, raw)
-    return _frontier(
-        setup,
-        solver,
-        W[kept],
+    points = Points.from_values(
+        algebra,
         L[kept],
         tuple(_status(knots[i].status, known) for i, known in zip(kept, sure, strict=True)),
-        pi,
-        np.array([knots[i].at.kkt for i in kept]),
-        np.array([knots[i].certified for i in kept]) & sure & ~past[kept],
-        multipliers,
-        names,
-        path,
+        preferences=pi,
+        kkt=np.array([knots[i].at.kkt for i in kept]),
+        certified=np.array([knots[i].certified for i in kept]) & sure & ~past[kept],
+        multipliers=multipliers,
+        multiplier_names=names,
     )
+    return _frontier(setup, W[kept], L[kept], points, facts_of(setup, solver, path))
 
 
 def _status(found: Status, stated: bool) -> Status:
@@ -122,23 +120,11 @@ def _named(algebra: Algebra, pairs: Array) -> tuple[Array, tuple[str, ...]]:
     return pairs @ algebra.signs.T, algebra.mean_names
 
 
-def _frontier(
-    setup: Setup,
-    solver: Any,
-    W: Array,
-    L: Array,
-    status: tuple[Status, ...],
-    pi: Array,
-    kkt: Array,
-    certified: NDArray[np.bool_],
-    multipliers: Array,
-    names: tuple[str, ...],
-    path: Path = "worst_gap",
-) -> Frontier:
-    """Put weights, cells and what is known of them into a frontier."""
-    problem, algebra = setup.problem, setup.problem.algebra
-    check_finite(W, L, algebra.objectives(L))
-    points = LinearPoints.from_weights(
+def _frontier(setup: Setup, W: Array, L: Array, points: Points, facts: Facts) -> Frontier:
+    """Return the frontier of linear models with the weights W and the mean losses of cells L."""
+    problem = setup.problem
+    check_finite(W, L, points.objectives)
+    models = LinearModels.from_weights(
         W,
         problem.fit_intercept,
         task=setup.task,
@@ -147,21 +133,7 @@ def _frontier(
         total=float(problem.layout.cells.weight.sum()),
         feature_names=setup.feature_names,
     )
-    return Frontier(
-        points=points,
-        objectives=algebra.objectives(L),
-        gaps=algebra.worst(L),
-        signed_gaps=algebra.gaps(L),
-        objective_names=algebra.names,
-        status=status,
-        preferences=pi,
-        facts=facts_of(setup, solver, path),
-        kkt=kkt,
-        certified=certified,
-        multipliers=multipliers,
-        multiplier_names=names,
-        ids=np.arange(len(W)),
-    )
+    return Frontier(models, points, facts)
 
 
 def _distinct(

@@ -18,9 +18,11 @@ from ..problems import EstimatorProblem, PosteriorProblem, Reading
 from ..problems.fits.problem import names_of_features
 from ..solvers import Newton, Status, Weighting
 from .assembling import facts_of
-from .estimator_points import EstimatorFacts, EstimatorPoints
+from .estimator_models import EstimatorModels, PosteriorModels
+from .facts import EstimatorFacts
 from .frontier import Frontier
-from .posterior_points import PosteriorPoints
+from .models import Models
+from .points import Points
 
 HEURISTIC = (
     "Some weights are negative and were turned into weights on the other label, which is a heuristic: those fits need "
@@ -57,7 +59,7 @@ def assemble_estimators(
     if isinstance(problem, PosteriorProblem):
         weights = np.stack([problem.weights(fit.multipliers) for fit in chosen])
         known = problem.learn(on_fit)[0]
-        return _frontier(problem, chosen, PosteriorPoints(known, weights, *_common(problem)), solver)
+        return _frontier(problem, chosen, PosteriorModels(known, weights, *_common(problem)), solver)
     models = {place: fit.model for place, fit in enumerate(chosen) if fit.model is not None}
     refit = _Refit(problem, np.stack([fit.multipliers for fit in chosen]))
     lacking = [place for place in range(len(chosen)) if place not in models]
@@ -68,12 +70,12 @@ def assemble_estimators(
             raise next(iter(lost.values()))
         chosen = [fit for place, fit in enumerate(chosen) if place not in lost]
         models = dict(enumerate(models[place] for place in sorted(models)))
-    points = EstimatorPoints(models, len(chosen), *_common(problem), refit if lazy else None, problem.n_jobs)
-    return _frontier(problem, chosen, points, solver)
+    kept = EstimatorModels(models, len(chosen), *_common(problem), refit if lazy else None, problem.n_jobs)
+    return _frontier(problem, chosen, kept, solver)
 
 
 def _common(problem: EstimatorProblem) -> tuple[Any, str, tuple[str, ...] | None, int | None]:
-    """Return task, loss, names and number of features, which points of both kinds know."""
+    """Return task, loss, names and number of features, which models of both kinds know."""
     X = problem.X
     wide = X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else None
     return problem.laid.task, problem.laid.problem.loss.name, names_of_features(problem), wide
@@ -119,10 +121,9 @@ def _attempt(refit: _Refit, place: int) -> tuple[Any, Exception | None]:
         return None, error
 
 
-def _frontier(problem: EstimatorProblem, fits: list[Reading], points: Any, solver: Weighting) -> Frontier:
+def _frontier(problem: EstimatorProblem, fits: list[Reading], models: Models, solver: Weighting) -> Frontier:
     algebra = problem.driven
     z = np.stack([fit.gaps for fit in fits])
-    N, q = z.shape
     sizes = algebra.violation(z)
     assert algebra.notion_of is not None
     assert problem.algebra.signs is not None
@@ -130,21 +131,16 @@ def _frontier(problem: EstimatorProblem, fits: list[Reading], points: Any, solve
     phi = algebra.gap.value(np.where(algebra.two_sided, z, np.maximum(z, 0.0)))
     lam = np.stack([fit.multipliers for fit in fits])
     several = bool((np.abs(problem.algebra.signs).sum(axis=1) > 1).any())
-    return Frontier(
-        points=points,
-        objectives=np.column_stack([[fit.loss for fit in fits], phi]),
-        gaps=np.stack(worst, axis=1),
-        signed_gaps=z,
-        objective_names=algebra.names,
-        status=(status_of(problem),) * N,
-        preferences=np.full((N, 1 + q), np.nan),
-        facts=_facts(problem, solver, any(fit.heuristic for fit in fits)),
-        kkt=np.full(N, np.nan),
-        certified=np.zeros(N, dtype=bool),
+    points = Points.new(
+        np.column_stack([[fit.loss for fit in fits], phi]),
+        np.stack(worst, axis=1),
+        z,
+        algebra.names,
+        (status_of(problem),) * len(fits),
         multipliers=lam @ problem.algebra.signs.T if several else lam,
         multiplier_names=problem.algebra.mean_names if several else problem.algebra.names[1:],
-        ids=np.arange(N),
     )
+    return Frontier(models, points, _facts(problem, solver, any(fit.heuristic for fit in fits)))
 
 
 def status_of(problem: EstimatorProblem) -> Status:

@@ -44,10 +44,11 @@ from ..validation import (
     shown,
     weighted_rows,
 )
-from .candidate_points import CandidateFacts, CandidatePoints
-from .candidate_scores import given_scores, named_scores
-from .cutoffs import asked_of, placed, probable, responses_of, second_class
+from .candidate_models import CandidateModels, given_scores, named_scores
+from .cutoffs import asked_of, placed, responses_of, second_class
+from .facts import CandidateFacts
 from .frontier import Frontier
+from .points import Points
 
 
 def from_models(
@@ -70,12 +71,12 @@ def from_models(
     known = Options(**_known(options))
     task, labels = _task(y, check_rows(X), known)
     rule = asked_of(Operating(cutoff, approval_rate, costs), {}, known.name, None, task)
-    points = CandidatePoints(tuple(map(str, models)), task, tuple(models.values()))
+    given = CandidateModels(task, tuple(map(str, models)), tuple(models.values()))
     if rule is None:
-        ranking, decided = points.judged(X)
-        return _frontier(points, ranking, labels, sensitive_features, known, decided=decided)
-    scores, responses = responses_of(points, X, task)
-    return _frontier(points, scores, labels, sensitive_features, known, Asked(rule, responses, probable(points)))
+        ranking, decided = given.judged(X)
+        return _frontier(given, ranking, labels, sensitive_features, known, decided=decided)
+    scores, responses = responses_of(given, X)
+    return _frontier(given, scores, labels, sensitive_features, known, Asked(rule, responses, given.probable))
 
 
 def from_scores(
@@ -94,13 +95,13 @@ def from_scores(
     n = len(next(iter(named.values())))
     task, labels = _task(y, n, known)
     rule = asked_of(Operating(cutoff, approval_rate, costs), {}, known.name, None, task)
-    points = CandidatePoints(tuple(named), task)
+    names = CandidateModels(task, tuple(named))
     values = np.stack([_values(v, n, task, name, rule is None) for name, v in named.items()])
     if rule is None:
-        return _frontier(points, values - 0.5 if task.kind == "binary" else values, labels, sensitive_features, known)
+        return _frontier(names, values - 0.5 if task.kind == "binary" else values, labels, sensitive_features, known)
     probability = np.array([0.0 <= each.min() <= each.max() <= 1.0 for each in values])
     side: Side = "above" if task.favourable == 1 else "below"
-    return _frontier(points, values, labels, sensitive_features, known, Asked(rule, values[:, 0], probability, side))
+    return _frontier(names, values, labels, sensitive_features, known, Asked(rule, values[:, 0], probability, side))
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +173,7 @@ def _values(given: Any, n: int, task: Task, name: str, at_half: bool) -> Array:
 
 
 def _frontier(
-    points: CandidatePoints,
+    models: CandidateModels,
     scores: Array,
     labels: NDArray[Any],
     sensitive_features: Any,
@@ -192,40 +193,30 @@ def _frontier(
     if asked is not None:
         known = {"probability": asked.probability, "placed_on": options.name, "side": asked.side}
         responses = asked.responses if rows is None else asked.responses[:, rows]
-        operating = placed(asked.rule, responses, labels == points.task.favourable, weight, **known)
-        decided = second_class(operating, responses, points.task)
+        operating = placed(asked.rule, responses, labels == models.task.favourable, weight, **known)
+        decided = second_class(operating, responses, models.task)
     record = evaluate_scores(
-        scores, labels, points.task, attributes, name=options.name, sample_weight=weight, decided=decided
+        scores, labels, models.task, attributes, name=options.name, sample_weight=weight, decided=decided
     )
-    return _assembled(points, replace(record, operating=operating), attributes, options)
+    return _assembled(models, replace(record, operating=operating), attributes, options)
 
 
 def _assembled(
-    points: CandidatePoints, record: Evaluation, attributes: tuple[Attribute, ...], options: Options
+    models: CandidateModels, record: Evaluation, attributes: tuple[Attribute, ...], options: Options
 ) -> Frontier:
-    notions = options.notions
-    gaps = np.column_stack([notion_gap(record, points.task, notion) for notion in notions])
-    best = record.columns["mse" if points.task.kind == "regression" else "error"]
-    axes = np.column_stack([best, gaps])
+    notions, task = options.notions, models.task
+    points = judged_points(record, task, notions)
+    return Frontier(models, points, _facts(task, notions, attributes, options), {record.name: record})
+
+
+def judged_points(record: Evaluation, task: Task, notions: tuple[str, ...]) -> Points:
+    """Return points whose objectives are figures of an evaluation: the error and the worst gap of each notion."""
+    best = "mse" if task.kind == "regression" else "error"
+    gaps = np.column_stack([notion_gap(record, task, notion) for notion in notions])
+    axes = np.column_stack([record.columns[best], gaps])
     efficient = nondominated(np.where(np.isnan(axes), np.inf, axes))
     status = tuple(Status.GIVEN if good else Status.DOMINATED for good in efficient)
-    N = len(points)
-    return Frontier(
-        points=points,
-        objectives=axes,
-        gaps=gaps,
-        signed_gaps=gaps,
-        objective_names=("mse" if points.task.kind == "regression" else "error", *notions),
-        status=status,
-        preferences=np.full(axes.shape, np.nan),
-        facts=_facts(points.task, notions, attributes, options),
-        kkt=np.full(N, np.nan),
-        certified=np.zeros(N, dtype=bool),
-        multipliers=np.zeros((N, 0)),
-        multiplier_names=(),
-        ids=np.arange(N),
-        evaluations={record.name: record},
-    )
+    return Points.new(axes, gaps, gaps, (best, *notions), status)
 
 
 def notion_gap(record: Evaluation, task: Task, notion: str) -> Array:

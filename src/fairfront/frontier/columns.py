@@ -1,8 +1,9 @@
-"""Columns of a frontier: training figures, and those of its evaluations, by name."""
+"""Columns of a frontier: training figures and those of its evaluations by name, and some of its rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,8 +57,8 @@ def check_evaluation(on: Any, known: Iterable[str]) -> str:
 def table_of(front: Frontier) -> dict[str, Any]:
     """Return all columns as arrays: id, status, loss, loss gaps, and every evaluation's figures and cut-offs."""
     columns: dict[str, Any] = {"id": front.ids, "status": np.array([s.name.lower() for s in front.status])}
-    if hasattr(front.points, "names"):
-        columns["name"] = np.array(front.points.names, dtype=object)
+    if front.models.names is not None:
+        columns["name"] = np.array(front.models.names, dtype=object)
     if front.facts.loss_name == "loss":  # that of candidates is their error, which their evaluation has
         columns["loss"] = front.loss
     columns.update(zip(front.facts.gap_columns, front.gaps.T, strict=True))
@@ -86,3 +87,31 @@ def summary_of(front: Frontier) -> str:
         + (f"favourable label {facts.task.favourable_label!r}" if facts.task.classes else "regression")
         + f"{proxies})"
     )
+
+
+def subset(front: Frontier, ids: Sequence[int]) -> Frontier:
+    """Return a frontier of the points with these ids, in their order on the frontier; ids stay."""
+    places = sorted({front.place(id) for id in ids})
+    return replace(
+        front,
+        models=front.models.take(places),
+        points=front.points.take(places),
+        evaluations={name: _taken(record, places) for name, record in front.evaluations.items()},
+    )
+
+
+def _taken(record: Evaluation, places: list[int]) -> Evaluation:
+    """Return the judgement of some of the models; what belongs to groups alone stays."""
+    return replace(
+        record,
+        columns={name: values[places] for name, values in record.columns.items()},
+        signed={name: values[places] for name, values in record.signed.items()},
+        groups={name: _rates(rates, places) for name, rates in record.groups.items()},
+        operating=None if record.operating is None else record.operating.take(places),
+        alike=None if record.alike is None else record.alike[places],
+    )
+
+
+def _rates(rates: Any, places: list[int]) -> Any:
+    stored = {each.name for each in fields(rates)}
+    return replace(rates, **{name: getattr(rates, name)[places] for name in rates.names if name in stored})

@@ -17,7 +17,7 @@ from ..measures.evaluation import decide
 from ..measures.operating_points import NONE_GIVEN, Operating, OperatingPoint
 from ..objectives import Array, Task
 from ..validation import check_text
-from .points import Points
+from .models import Models
 
 if TYPE_CHECKING:
     from .facts import Facts
@@ -66,35 +66,20 @@ def _stored(evaluations: Mapping[str, Evaluation], like: str) -> OperatingPoint:
     return record.operating
 
 
-def probable(points: Points) -> NDArray[np.bool_]:
-    """Tell which models give probabilities, (N,)."""
-    own = getattr(points, "probable", None)
-    return np.full(len(points), getattr(points, "loss", "") == "logistic") if own is None else np.asarray(own)
-
-
-def responses_of(points: Points, X: Any, task: Task) -> tuple[Array, Array]:
+def responses_of(models: Models, X: Any) -> tuple[Array, Array]:
     """Return scores (N, 1, n) and what cut-offs are on, (N, n).
 
     Responses speak for the favourable label: its probability where a model gives one, else its score.
     """
-    own = getattr(points, "responses", None)
-    if own is not None:
-        scores, second = own(X)
-        return scores, for_favourable(second, task, probable(points))
-    scores = points.scores(X)
-    return scores, _responses(scores, task, probable(points))
-
-
-def _responses(scores: Array, task: Task, probability: NDArray[np.bool_]) -> Array:
-    """Return what cut-offs are on, (N, n), from scores (N, 1, n)."""
-    return for_favourable(np.where(probability[:, None], expit(scores[:, 0]), scores[:, 0]), task, probability)
+    scores, second = models.responses(X)
+    return scores, for_favourable(second, models.task, models.probable)
 
 
 def responses_at(front: Frontier, X: Any) -> tuple[Array, Array | None]:
     """Return scores (N, K, n), and what cut-offs are on, (N, n), where an operating point was given."""
     if front.operating() is None:
-        return front.points.scores(X), None
-    return responses_of(front.points, X, front.facts.task)
+        return front.models.scores(X), None
+    return responses_of(front.models, X)
 
 
 def for_favourable(second: Array, task: Task, probability: NDArray[np.bool_]) -> Array:
@@ -120,24 +105,21 @@ def second_class(operating: OperatingPoint, responses: Array, task: Task) -> NDA
     return favoured if task.favourable == 1 else ~favoured
 
 
-def decisions(points: Points, X: Any, task: Task, operating: OperatingPoint | None) -> tuple[Array, NDArray[Any]]:
+def decisions(models: Models, X: Any, operating: OperatingPoint | None) -> tuple[Array, NDArray[Any]]:
     """Return scores (N, K, n) and what models decide at their cut-offs, (N, n), as `evaluation.decide` does."""
     if operating is None:
-        own = getattr(points, "judged", None)
-        if own is not None:
-            ranking, decided = own(X)
-            return ranking, decided
-        scores = points.scores(X)
-        return scores, decide(scores, task)
-    scores, responses = responses_of(points, X, task)
-    return scores, second_class(operating, responses, task)
+        return models.judged(X)
+    scores, responses = responses_of(models, X)
+    return scores, second_class(operating, responses, models.task)
 
 
 def decide_at(scores: Array, task: Task, operating: OperatingPoint | None) -> NDArray[Any]:
     """Return what scores (N, K, n) decide, at 0.5 or at an operating point's cut-offs, (N, n)."""
     if operating is None:
         return decide(scores, task)
-    return second_class(operating, _responses(scores, task, operating.probability), task)
+    known = operating.probability
+    second = np.where(known[:, None], expit(scores[:, 0]), scores[:, 0])
+    return second_class(operating, for_favourable(second, task, known), task)
 
 
 def at_cutoff(model: Any, operating: OperatingPoint | None, place: int, task: Task) -> Any:

@@ -16,17 +16,17 @@ from ..measures.operating_points import Operating, OperatingPoint
 from ..measures.worst import worst_pair
 from ..objectives import Array, Task
 from ..validation import is_dask
-from .cutoffs import decisions, placed, probable, responses_of, second_class
+from .cutoffs import decisions, placed, responses_of, second_class
 from .evaluating_parts import evaluate_parts
 from .matching import checked_features, held_rows
-from .points import Points
+from .models import Models
 
 if TYPE_CHECKING:
     from .facts import Facts
 
 
 def evaluate_points(
-    points: Points,
+    models: Models,
     facts: Facts,
     X: Any,
     y: Any,
@@ -40,16 +40,16 @@ def evaluate_points(
     ``asked`` is a rule that places cut-offs on these rows, or cut-offs that hold here too.
     """
     if any(is_dask(each) for each in (X, y, sensitive_features, sample_weight)):
-        return evaluate_parts(points, facts, X, y, sensitive_features, name, sample_weight, asked)
-    matrix = checked_features(points, X)
+        return evaluate_parts(models, facts, X, y, sensitive_features, name, sample_weight, asked)
+    matrix = checked_features(models, X)
     held = held_rows(facts, matrix.shape[0], y, sensitive_features, sample_weight)
     known: dict[str, Any] = {"name": name, "sample_weight": held.weight}
     if asked is None:
-        scores, known["decided"] = decisions(points, held.of(matrix), facts.task, None)
+        scores, known["decided"] = decisions(models, held.of(matrix), None)
         return evaluate_scores(scores, held.labels, facts.task, held.attributes, **known)
-    scores, responses = responses_of(points, held.of(matrix), facts.task)
+    scores, responses = responses_of(models, held.of(matrix))
     good = held.labels == facts.task.favourable
-    operating = placed(asked, responses, good, held.weight, probability=probable(points), placed_on=name)
+    operating = placed(asked, responses, good, held.weight, probability=models.probable, placed_on=name)
     known["decided"] = second_class(operating, responses, facts.task)
     record = evaluate_scores(scores, held.labels, facts.task, held.attributes, **known)
     return replace(record, operating=operating)

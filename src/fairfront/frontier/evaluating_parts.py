@@ -19,10 +19,10 @@ from ..measures.score_counts import SURE, count_scores, score_edges
 from ..objectives import Array, Task
 from ..problems.dask.passes import reduced
 from ..validation import as_weights, check_labels, is_dask, take_rows
-from .cutoffs import decisions, for_favourable, probable
+from .cutoffs import decisions, for_favourable
 from .group_book import GroupBook, group_book
 from .matching import checked_features, encode_labels
-from .points import Points
+from .models import Models
 
 if TYPE_CHECKING:
     from .facts import Facts
@@ -34,7 +34,7 @@ LOOKED_AT, SAMPLED = 8, 20_000
 
 
 def evaluate_parts(
-    points: Points,
+    models: Models,
     facts: Facts,
     X: Any,
     y: Any,
@@ -56,9 +56,9 @@ def evaluate_parts(
             "one with dask.array.from_array, or compute() the others."
         )
     book = group_book(facts, sensitive_features)
-    edges = _edges(points, X) if facts.task.kind == "binary" else None
+    edges = _edges(models, X) if facts.task.kind == "binary" else None
     rows = (X, y, sensitive_features, sample_weight)
-    part = Part(points, facts.task, book, edges)
+    part = Part(models, facts.task, book, edges)
     operating = _placed(part, rows, name, asked) if isinstance(asked, Operating) else asked
     sums = _counted(replace(part, operating=operating), rows)
     record = judgement_of(sums, facts.task, book.attributes, name, _area(sums))
@@ -74,9 +74,9 @@ def _counted(part: Part, rows: tuple[Any, ...]) -> PartSums:
 
 def _placed(part: Part, rows: tuple[Any, ...], name: str, rule: Operating) -> OperatingPoint:
     """Return the cut-offs of a rule: the one given, or those between two bins of scores."""
-    known = probable(part.points)
+    known = part.models.probable
     if rule.cutoff is not None:
-        return OperatingPoint(rule, np.full(len(part.points), one_number(rule.cutoff)), known, name)
+        return OperatingPoint(rule, np.full(len(part.models), one_number(rule.cutoff)), known, name)
     bins = _counted(part, rows).bins
     assert bins is not None
     at = bins.place(rule, part.task.favourable)
@@ -88,7 +88,7 @@ def _placed(part: Part, rows: tuple[Any, ...], name: str, rule: Operating) -> Op
 class Part:
     """What a partition needs to know to count its rows: models, cut-offs, labels, groups, edges of the AUC's bins."""
 
-    points: Points
+    models: Models
     task: Task
     book: GroupBook
     edges: Array | None
@@ -99,7 +99,7 @@ class Part:
         n = X.shape[0]
         if not n:
             return None
-        matrix = checked_features(self.points, X)
+        matrix = checked_features(self.models, X)
         labels = encode_labels(check_labels(y, n), self.task)
         attributes = self.book.read(sensitive_features, n)
         weight = None if sample_weight is None else as_weights(sample_weight, n)
@@ -113,7 +113,7 @@ class Part:
         return joined_sums(found) if found else None
 
     def _sums(self, matrix: Any, labels: Any, attributes: Any, weight: Array | None) -> PartSums:
-        scores, decided = decisions(self.points, matrix, self.task, self.operating)
+        scores, decided = decisions(self.models, matrix, self.operating)
         scores = check_scores(scores, self.task)
         sums = part_sums(decided, labels, self.task, attributes, weight)
         if self.edges is None:
@@ -121,7 +121,7 @@ class Part:
         return replace(sums, bins=count_scores(scores[:, 0], labels == 1, weight, self.edges))
 
 
-def _edges(points: Points, X: Any) -> Array:
+def _edges(models: Models, X: Any) -> Array:
     """Cut bins at quantiles of scores in a few partitions, from the first to the last."""
 
     def sample(block: Any) -> list[Array]:
@@ -129,10 +129,10 @@ def _edges(points: Points, X: Any) -> Array:
         if not n:
             return []
         rows = np.unique(np.linspace(0, n - 1, min(n, SAMPLED)).astype(np.intp))
-        return [np.asarray(points.scores(take_rows(checked_features(points, block), rows)))[:, 0]]
+        return [np.asarray(models.scores(take_rows(checked_features(models, block), rows)))[:, 0]]
 
     found: list[Array] = reduced(sample, X, combine=_listed, places=_spread)
-    return score_edges(np.concatenate(found, axis=1) if found else np.zeros((len(points), 1)))
+    return score_edges(np.concatenate(found, axis=1) if found else np.zeros((len(models), 1)))
 
 
 def _spread(n: int) -> list[int]:

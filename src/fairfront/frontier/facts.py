@@ -87,3 +87,34 @@ class Facts:
         """Name the columns of training gaps: ``loss_gap`` or ``smooth_rate_gap``, one per notion."""
         name = self.gap_column
         return (name,) if len(self.notions) == 1 else tuple(f"{notion}.{name}" for notion in self.notions)
+
+
+@dataclass(frozen=True)
+class EstimatorFacts(Facts):
+    """Facts of weighted fits: which gap was driven, and on which rows it was measured."""
+
+    drive: str = "loss_gap"
+    estimator: str = ""
+    heuristic: bool = False
+
+    @property
+    def unit(self) -> str:
+        """Name the unit of ``Frontier.gaps``."""
+        return self.drive.replace("_", " ")
+
+
+@dataclass(frozen=True)
+class CandidateFacts(Facts):
+    """Facts of candidates: nothing was trained, and gaps are those of decisions."""
+
+    used_for: str = "evaluation; nothing was trained here"
+
+    @property
+    def loss_name(self) -> str:
+        """Name what ``Frontier.loss`` is: the error or the mean squared error, as in the evaluation."""
+        return self.loss
+
+    @property
+    def unit(self) -> str:
+        """Name the unit of ``Frontier.gaps``."""
+        return "value gap" if self.task.kind == "regression" else "rate gap"

@@ -15,61 +15,37 @@ from ..measures import Calibration, Evaluation
 from ..measures.operating_points import Operating, OperatingPoint
 from ..measures.worst import Pair, worst_pair
 from ..objectives import Array, proxy_sentences, warn_of_names
-from ..solvers import Status
 from ..validation import BACKENDS, check_choice, check_count, check_instance, check_text
-from .calibrating import calibration_of, recalibrated
 from .columns import column_of, ids_in_words, record_of, summary_of, table_of
 from .cutoffs import asked_of, at_cutoff
 from .evaluating import evaluate_points, least_claim
-from .explaining import Explanation, explain_pair
+from .explanation import Explanation, calibration_of, explain_pair, overlaid, recalibrated
 from .facts import Facts
-from .points import Points
-from .refining import refine_between
+from .models import Models
+from .points import PointColumns, Points
+from .refinement import Stability, bootstrap_frontier, refine_between
 from .selection import chosen_place
-from .stability import Stability, bootstrap_frontier
 
 
 @dataclass(frozen=True)
-class Frontier:
+class Frontier(PointColumns):
     """Models between accuracy and fairness, from the smallest loss to the smallest gap.
 
     Attributes
     ----------
-    ids : array of int, shape (N,)
-        Stable names of the points.
-    loss : array of shape (N,)
-        Training loss with its ridge.
-    gaps : array of shape (N, n_notions)
-        Worst absolute gap of each notion on the training data, in the unit named by ``facts.unit``: a loss gap
-        is not a rate gap; rates come from `evaluate`.
-    objectives : array of shape (N, m)
-        The paper's vector: loss with ridge first, then phi of every pair of groups.
-    status : tuple of Status
-        Why each point stopped where it is.
-    preferences : array of shape (N, m)
-        The preference that led to the point, NaN where none did.
-    kkt : array of shape (N,)
-        KKT residual of points solved by Newton, NaN for others.
-    certified : array of bool, shape (N,)
-        Whether the point is known to be the global optimum at its gap; otherwise it is a local one.
-    multipliers : array of shape (N, ...)
-        Loss per unit of gap, on training data: how much the loss would fall if the gap were allowed to grow. Signed,
-        per pair for two groups and per group for more (``multiplier_names``). They are no prices in accuracy.
+    models : Models
+        The N models; those of linear ones have ``coef`` and ``intercept``, all have ``scores(X)`` and ``build(place)``.
+    points : Points
+        What is known of each of them from training. Its columns are attributes of the frontier too.
+    facts : Facts
+        What the frontier was made from.
+    evaluations : mapping of str to Evaluation
+        Rates on other data, by the name that `evaluate` was given.
     """
 
+    models: Models
     points: Points
-    objectives: Array
-    gaps: Array
-    signed_gaps: Array
-    objective_names: tuple[str, ...]
-    status: tuple[Status, ...]
-    preferences: Array
     facts: Facts
-    kkt: Array
-    certified: NDArray[np.bool_]
-    multipliers: Array
-    multiplier_names: tuple[str, ...]
-    ids: NDArray[np.intp]
     evaluations: Mapping[str, Evaluation] = field(default_factory=dict)
 
     @classmethod
@@ -94,15 +70,8 @@ class Frontier:
 
     def overlay(self, other: Frontier, *axes: str, on: str | None = None) -> dict[str, Any]:
         """Return both frontiers' points in one table with who dominates whom on figures such as error and tpr_gap."""
-        from .overlaying import overlaid
-
         check_instance(other, Frontier, "other", "a Frontier")
         return overlaid(self, other, axes or ("error", "tpr_gap"), on)
-
-    @property
-    def loss(self) -> Array:
-        """Return the training loss with its ridge, (N,)."""
-        return np.asarray(self.objectives[:, 0])
 
     @property
     def proxies(self) -> tuple[str, ...]:
@@ -116,7 +85,7 @@ class Frontier:
         return (*self.facts.sentences, *proxy_sentences([n for n in self.proxies if n not in self.facts.proxies]))
 
     def __len__(self) -> int:
-        return len(self.objectives)
+        return len(self.points)
 
     def __repr__(self) -> str:
         return summary_of(self)
@@ -145,7 +114,7 @@ class Frontier:
         """
         check_text(name, "name", "the name of the evaluation")
         asked = asked_of(Operating(cutoff, approval_rate, costs), self.evaluations, name, like, self.facts.task)
-        record = evaluate_points(self.points, self.facts, X, y, sensitive_features, name, sample_weight, asked)
+        record = evaluate_points(self.models, self.facts, X, y, sensitive_features, name, sample_weight, asked)
         return replace(self, evaluations={**self.evaluations, name: record})
 
     def column(self, name: str, on: str | None = None, confidence: float | None = None) -> Array:
@@ -208,7 +177,7 @@ class Frontier:
         if "id" not in rule:
             warn_of_names(self.proxies)
         place = self.place(self.choose(**rule))
-        return at_cutoff(self.points.build(place), self.operating(rule.get("on")), place, self.facts.task)
+        return at_cutoff(self.models.build(place), self.operating(rule.get("on")), place, self.facts.task)
 
     def refine(
         self,
@@ -260,7 +229,7 @@ class Frontier:
 
     def postprocess(self, X: Any, y: Any, *, sensitive_features: Any, **options: Any) -> Frontier:
         """Return models with a threshold per group; they need the group at prediction, which has to be allowed."""
-        from .postprocessing import postprocess_frontier
+        from .group_thresholds import postprocess_frontier
 
         return postprocess_frontier(self, X, y, sensitive_features=sensitive_features, **options)
 
@@ -292,6 +261,6 @@ class Frontier:
 
     def save(self, path: Any, **options: Any) -> Any:
         """Write the frontier as arrays and JSON, which execute nothing when `fairfront.load` reads them."""
-        from .saving import save_frontier
+        from .store import save_frontier
 
         return save_frontier(self, path, **options)

@@ -1,228 +1,249 @@
-"""Group thresholds: one cut-off per group on the scores of one model, exact between error and worst rate gap.
-
-Every place to cut is looked at: scores are sorted once per group, and a cap on the gap asks each group for its least
-error among rates that lie together in a window. Decisions are deterministic, so rates are shares of rows that exist.
-"""
+"""Group thresholds on one model of a frontier, for people who may use the group at prediction time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..objectives import NOTIONS, Array
-from ..pareto import nondominated
+from ..measures import Evaluation, auc, evaluate_scores
+from ..objectives import Array, Attribute, Groups, Task
+from ..validation import MOST_POINTS, as_columns, check_count, check_matrix, check_text, factorize, shown
+from .candidate_models import scores_of
+from .candidates import from_scores
+from .facts import Facts
+from .frontier import Frontier
+from .matching import HeldRows, held_rows
+from .models import Models, Places
+from .selection import plain_place
+from .threshold_curve import RATES_OF, threshold_curve
 
-BY_THRESHOLD = ("equal_opportunity", "predictive_equality", "demographic_parity", "equalized_odds")
-RATES_OF = {name: NOTIONS[name].rates for name in BY_THRESHOLD}
-ROUNDING = 1e-13
-STEP = 1e-12
-WINDOWS = 200
+NEEDS = "every prediction needs the person's group"
 
 
 @dataclass(frozen=True, eq=False)
-class Ladder:
-    """The places to cut one group's scores, from nobody to everybody.
+class GroupThresholdModel:
+    """One model with one cut-off per group; `predict` needs the group and gives the same answer every time.
 
-    ``cutoffs`` (k,): scores above are decided favourably; ``error`` (k,): weight of wrong decisions; ``rates``
-    (r, k): the rates of the notion, none of which falls from one place to the next.
+    ``cutoffs`` maps groups to what scores, turned to the favourable label and less the model's own cut-off, must
+    exceed. People whose group is missing or unknown are decided by the model's own cut-off.
     """
 
-    cutoffs: Array
-    error: Array
-    rates: Array
+    model: Any
+    task: Task
+    attribute: str
+    cutoffs: dict[str, float]
 
     @property
-    def least(self) -> NDArray[np.intp]:
-        """Return a table whose row j holds the place of the least error among the 2^j places from each one on."""
-        rows = [np.arange(len(self.error))]
-        while 2 * (width := 1 << (len(rows) - 1)) <= len(self.error):
-            left, right = rows[-1][:-width], rows[-1][width:]
-            rows.append(np.where(self.error[right] < self.error[left], right, left))
-        table = np.zeros((len(rows), len(self.error)), dtype=np.intp)
-        for j, row in enumerate(rows):
-            table[j, : len(row)] = row
-        return table
+    def classes_(self) -> NDArray[Any]:
+        """Return the labels that `predict` gives."""
+        return np.asarray(self.task.classes)
+
+    def predict(self, X: Any, *, sensitive_features: Any) -> NDArray[Any]:
+        """Decide for every row by its group's cut-off."""
+        scores = favourable_scores(self.model, X, self.task)
+        names = _names(sensitive_features, len(scores))
+        favourable = scores > np.array([self.cutoffs.get(name, 0.0) for name in names])
+        good = self.task.favourable
+        return self.classes_[np.where(favourable, good, 1 - good)]
 
 
 @dataclass(frozen=True, eq=False)
-class ThresholdCurve:
-    """Thresholds that no others beat on error and worst gap: cut-offs (N, c), error (N,) as a share, gap (N,)."""
+class ThresholdModels(Models):
+    """N settings of group thresholds, (N, c) cut-offs, on one model; scores exist only together with groups."""
 
+    loss = "error"
+
+    model: Any
+    task: Task
+    attribute: str
+    levels: tuple[str, ...]
     cutoffs: Array
-    error: Array
-    gap: Array
+
+    def __len__(self) -> int:
+        return len(self.cutoffs)
+
+    def take(self, places: Places) -> ThresholdModels:
+        """Return some of the settings."""
+        return replace(self, cutoffs=self.cutoffs[np.asarray(places)])
+
+    def build(self, place: int) -> GroupThresholdModel:
+        """Return the model with the thresholds of a place."""
+        named = dict(zip(self.levels, self.cutoffs[place].tolist(), strict=True))
+        return GroupThresholdModel(self.model, self.task, self.attribute, named)
+
+    def scores(self, X: Any) -> Array:
+        """Refuse: without groups there are no decisions."""
+        raise InputError(f"{NEEDS}, and X alone was given; use front.evaluate(X, y, sensitive_features=...).")
+
+    def decisions(self, X: Any, codes: NDArray[np.intp]) -> Array:
+        """Return 1 for the second class and 0 for the first, (N, n); ``codes`` index ``levels``, -1 for none."""
+        scores = favourable_scores(self.model, X, self.task)
+        cut = np.column_stack([self.cutoffs, np.zeros(len(self))])
+        favourable = scores[None] > cut[:, codes]
+        return np.asarray(favourable == (self.task.favourable == 1), dtype=np.float64)
 
 
-def threshold_curve(
-    scores: Array,
-    good: NDArray[np.bool_],
-    codes: NDArray[np.intp],
-    n_groups: int,
-    notion: str = "equal_opportunity",
+@dataclass(frozen=True)
+class ThresholdFrontier(Frontier):
+    """A frontier of group thresholds: error against the worst rate gap, on the rows that the thresholds came from.
+
+    Its models need the group at prediction time. `evaluate` judges them on other rows, and `select` chooses.
+    """
+
+    def evaluate(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any,
+        name: str = "validation",
+        sample_weight: Any = None,
+        **operating: Any,
+    ) -> Frontier:
+        """Return this frontier with a named record of rates on other rows; groups decide together with scores."""
+        for given in operating:
+            raise InputError(f"{given} was given, expected none: these models have one cut-off per group already.")
+        models = self.models
+        assert isinstance(models, ThresholdModels)
+        held = held_rows(self.facts, check_matrix(X).shape[0], y, sensitive_features, sample_weight)
+        attribute = _single(held)
+        decided = models.decisions(held.of(X), _codes(attribute, models.levels))
+        record = evaluate_scores(
+            decided[:, None] - 0.5, held.labels, models.task, (attribute,), name=name, sample_weight=held.weight
+        )
+        record = _with_auc(record, models, held.of(X), held)
+        return replace(self, evaluations={**self.evaluations, name: record})
+
+
+def postprocess_frontier(
+    front: Frontier,
+    X: Any,
+    y: Any,
+    *,
+    sensitive_features: Any,
+    allow_group_at_prediction: bool = False,
+    notion: str | None = None,
+    id: int | None = None,
     n_points: int | None = 50,
-    weight: Array | None = None,
-) -> ThresholdCurve:
-    """Return the frontier of group thresholds between error and the worst gap of a notion, largest gap first.
+    sample_weight: Any = None,
+    name: str = "thresholds",
+) -> ThresholdFrontier:
+    """Return the frontier of group thresholds on one model: exact between error and the worst rate gap.
 
     Parameters
     ----------
-    scores : array of shape (n,)
-        Higher scores speak for the favourable label; above 0 is favourable for rows without a group.
-    good : array of bool, shape (n,)
-        Whether the label is the favourable one.
-    codes : array of int, shape (n,)
-        Groups 0, 1, ... ``n_groups`` - 1, and -1 for rows without a group, which keep the cut-off 0.
+    front : Frontier
+        Where the model comes from; models of any kind come in by `Frontier.from_models`.
+    X, y, sensitive_features, sample_weight
+        Rows to place the thresholds on, best rows that the model was not trained on. One sensitive column.
+    allow_group_at_prediction : bool
+        Has to be True: the models that come back decide by the group of the person.
+    notion : str, optional
+        ``equal_opportunity``, ``predictive_equality``, ``demographic_parity`` or ``equalized_odds``; by default the
+        frontier's. A gap of 0 is always reachable (decide alike for everybody); how much error that costs depends.
+        Equalized odds without random decisions asks one threshold per group to bring two rates together, so between
+        plain thresholds and a gap of 0 there may be few points, and the error near 0 may be that of a constant.
+    id : int, optional
+        The point of the frontier to post-process; by default the one with the smallest loss.
     n_points : int, optional
-        How many caps to solve, evenly from the gap of the least error to 0; None finds every point of the frontier.
-
-    Notes
-    -----
-    Exact for any number of groups, but for equalized odds of three groups or more, where the two windows start on a
-    grid of 200 x 200 places: every point is what it says, and another may have a slightly smaller error.
+        Most points to return, spaced evenly in the gap; None returns every point of the frontier.
     """
-    mass = np.ones(len(scores)) if weight is None else weight
-    ladders = [_ladder(scores[codes == g], good[codes == g], mass[codes == g], notion) for g in range(n_groups)]
-    rest = codes < 0
-    outside = float(mass[rest] @ ((scores[rest] > 0) != good[rest]))
-    search = _Search(ladders)
-    places = search.every() if n_points is None else search.even(n_points)
-    error = (search.errors(places) + outside) / mass.sum()
-    gap = search.gaps(places)
-    kept = nondominated(np.round(np.column_stack([error, gap]), 12))
-    cut = np.column_stack([ladder.cutoffs[places[:, g]] for g, ladder in enumerate(ladders)])
-    order = np.flatnonzero(kept)[np.argsort(-gap[kept], kind="stable")]
-    return ThresholdCurve(cut[order], error[order], gap[order])
-
-
-def _ladder(scores: Array, good: NDArray[np.bool_], mass: Array, notion: str) -> Ladder:
-    """Sort one group's scores and cut between those that differ; halfway, so that rounding does not decide."""
-    order = np.argsort(-scores, kind="stable")
-    ranked = scores[order]
-    last = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), len(ranked) - 1)
-    up = np.append(0.0, np.cumsum(mass[order] * good[order])[last])
-    across = np.append(0.0, np.cumsum(mass[order] * ~good[order])[last])
-    cut = np.concatenate([[np.inf], (ranked[last[:-1]] + ranked[last[:-1] + 1]) / 2.0, [-np.inf]])
-    parts = {"tpr": (up, "favourable"), "fpr": (across, "other"), "selection": (up + across, "")}
-    rates = np.stack([_rate(*parts[name]) for name in RATES_OF[notion]])
-    return _distinct(Ladder(cut, across + up[-1] - up, rates))
-
-
-def _rate(part: Array, labels: str) -> Array:
-    if part[-1] <= 0.0:
+    if allow_group_at_prediction is not True:
         raise InputError(
-            f"a group has no rows with {labels or 'any'} label(s), expected some in every group; the rate that the "
-            "notion compares has no value there: give more rows, or leave the group out."
+            f"thresholds by group mean that {NEEDS}, and allow_group_at_prediction is "
+            f"{allow_group_at_prediction!r}; expected True, once it is clear that the group may be used for "
+            "decisions; otherwise choose a model of the frontier itself, which never needs it."
         )
-    return np.asarray(part / part[-1])
+    task, chosen = front.facts.task, _notion(front.facts, notion)
+    count = None if n_points is None else check_count(n_points, "n_points", least=2, most=MOST_POINTS)
+    check_text(name, "name", "the name of the evaluation")
+    held = held_rows(front.facts, check_matrix(X).shape[0], y, sensitive_features, sample_weight)
+    attribute, X = _single(held), held.of(X)
+    model = front.models.build(front.place(id) if id is not None else plain_place(front))
+    codes = _codes(attribute, attribute.levels)
+    curve = threshold_curve(
+        favourable_scores(model, X, task),
+        held.labels == task.favourable,
+        codes,
+        len(attribute.levels),
+        chosen,
+        count,
+        held.weight,
+    )
+    models = ThresholdModels(model, task, attribute.name, attribute.levels, curve.cutoffs)
+    return _frontier(models, X, held, codes, chosen, name)
 
 
-def _distinct(ladder: Ladder) -> Ladder:
-    """Keep the place with the least error among those with the same rates."""
-    new = np.append(True, (np.diff(ladder.rates, axis=1) != 0.0).any(axis=0))
-    run = np.cumsum(new) - 1
-    order = np.lexsort((ladder.error, run))
-    kept = order[np.searchsorted(run[order], np.arange(run[-1] + 1))]
-    return Ladder(ladder.cutoffs[kept], ladder.error[kept], ladder.rates[:, kept])
+def favourable_scores(model: Any, X: Any, task: Task) -> Array:
+    """Return scores less the model's own cut-off, turned so that higher ones speak for the favourable label, (n,)."""
+    if hasattr(model, "decision_function"):
+        scores = np.asarray(model.decision_function(X), dtype=np.float64).reshape(-1)
+    else:
+        found, own = scores_of(model, X, task, type(model).__name__)
+        scores = found[0] - own
+    return scores if task.favourable == 1 else -scores
 
 
-class _Search:
-    """Finds, for a cap on the gap, the places of all groups with the least total error."""
-
-    def __init__(self, ladders: Sequence[Ladder]) -> None:
-        self.ladders = ladders
-        self.tables = [ladder.least for ladder in ladders]
-        if len(ladders) > 2:
-            self.starts = _starts(ladders)
-
-    def errors(self, places: NDArray[np.intp]) -> Array:
-        """Return the total weight of mistakes of each row of places (N, c)."""
-        return np.asarray(sum(ladder.error[places[:, g]] for g, ladder in enumerate(self.ladders)))
-
-    def gaps(self, places: NDArray[np.intp]) -> Array:
-        """Return the worst difference of any rate between two groups, (N,)."""
-        rates = np.stack([ladder.rates[:, places[:, g]] for g, ladder in enumerate(self.ladders)])
-        return np.asarray((rates.max(axis=0) - rates.min(axis=0)).max(axis=0))
-
-    def at(self, cap: float) -> NDArray[np.intp]:
-        """Return the places (c,) of the least error with a gap of at most the cap."""
-        return self._pairs(cap) if len(self.ladders) == 2 else self._windows(cap)
-
-    def every(self) -> NDArray[np.intp]:
-        """Return every point of the frontier: each cap lies just below the gap found before."""
-        found = [self.at(1.0)]
-        while (gap := float(self.gaps(found[-1][None])[0])) > 0.0:
-            found.append(self.at(max(gap - STEP, 0.0)))
-        return np.stack(found)
-
-    def even(self, n_points: int) -> NDArray[np.intp]:
-        """Return the solutions at caps spaced evenly from the gap of the least error to 0."""
-        first = self._tight(1.0)
-        caps = np.linspace(float(self.gaps(first[None])[0]), 0.0, n_points)
-        return np.stack([first, *[self._tight(float(cap)) for cap in caps[1:]]])
-
-    def _tight(self, cap: float) -> NDArray[np.intp]:
-        """Return the places with the least error within the cap and, of several, with the smallest gap."""
-        best = self.at(cap)
-        while (gap := float(self.gaps(best[None])[0])) > 0.0:
-            closer = self.at(max(gap - STEP, 0.0))
-            if self.errors(closer[None])[0] > self.errors(best[None])[0]:
-                break
-            best = closer
-        return best
-
-    def _pairs(self, cap: float) -> NDArray[np.intp]:
-        """Two groups: for every place of one, the best place of the other within the cap."""
-        one, two = self.ladders
-        low = np.max([_from(b, a - cap) for a, b in zip(one.rates, two.rates, strict=True)], axis=0)
-        high = np.min([_to(b, a + cap) for a, b in zip(one.rates, two.rates, strict=True)], axis=0)
-        best, error = _range_least(two.error, self.tables[1], low, high)
-        place = int(np.argmin(one.error + error))
-        return np.array([place, best[place]])
-
-    def _windows(self, cap: float) -> NDArray[np.intp]:
-        """Three groups or more: for every start of the windows, the best place of each group inside them."""
-        total = np.zeros(self.starts.shape[1])
-        chosen = []
-        for ladder, table in zip(self.ladders, self.tables, strict=True):
-            low = np.max([_from(r, t) for r, t in zip(ladder.rates, self.starts, strict=True)], axis=0)
-            high = np.min([_to(r, t + cap) for r, t in zip(ladder.rates, self.starts, strict=True)], axis=0)
-            best, error = _range_least(ladder.error, table, low, high)
-            total += error
-            chosen.append(best)
-        window = int(np.argmin(total))
-        return np.array([best[window] for best in chosen])
+def _notion(facts: Facts, notion: str | None) -> str:
+    if facts.task.kind != "binary":
+        raise InputError(f"labels are {facts.task.kind}, expected two classes; thresholds decide between two.")
+    chosen = facts.notions[0] if notion is None else notion
+    if not isinstance(chosen, str) or chosen not in RATES_OF:
+        raise InputError(f"notion is {shown(chosen)}, expected one of {', '.join(RATES_OF)} for group thresholds.")
+    return chosen
 
 
-def _starts(ladders: Sequence[Ladder]) -> Array:
-    """Return where windows start, (r, w): every rate of any group, on a grid where two rates are compared."""
-    values: list[Any] = [np.unique(np.concatenate([x.rates[j] for x in ladders])) for j in range(len(ladders[0].rates))]
-    if len(values) == 1:
-        return np.asarray(values[0][None])
-    thin = [v[np.unique(np.linspace(0, len(v) - 1, WINDOWS).astype(np.intp))] for v in values]
-    return np.stack([axis.ravel() for axis in np.meshgrid(*thin, indexing="ij")])
+def _single(held: HeldRows) -> Attribute:
+    attributes = held.attributes
+    if len(attributes) != 1 or attributes[0].codes is None:
+        found = f"{len(attributes)} sensitive columns" if len(attributes) > 1 else "probabilities of groups"
+        raise InputError(f"found {found}, expected one column of groups; thresholds are set for one of them at a time.")
+    return attributes[0]
 
 
-def _from(rates: Array, low: Array) -> NDArray[np.intp]:
-    return np.searchsorted(rates, low - ROUNDING, side="left")
+def _codes(attribute: Attribute, levels: tuple[str, ...]) -> NDArray[np.intp]:
+    """Return the place of every row's group in ``levels``, -1 for groups that are not among them."""
+    place = [levels.index(level) if level in levels else -1 for level in attribute.levels]
+    assert attribute.codes is not None
+    return np.array([*place, -1], dtype=np.intp)[attribute.codes]
 
 
-def _to(rates: Array, high: Array) -> NDArray[np.intp]:
-    return np.searchsorted(rates, high + ROUNDING, side="right")
+def _names(sensitive_features: Any, n: int) -> list[str]:
+    columns = as_columns(sensitive_features, "sensitive_features", n=n)
+    if len(columns) != 1:
+        raise InputError(f"sensitive_features has {len(columns)} columns, expected one.")
+    codes, found = factorize(next(iter(columns.values())))
+    known = [*map(str, found), ""]
+    return [known[code] for code in codes]
 
 
-def _range_least(
-    error: Array, table: NDArray[np.intp], low: NDArray[np.intp], high: NDArray[np.intp]
-) -> tuple[NDArray[np.intp], Array]:
-    """Return the place of the least error in [low, high) and that error, infinite where the range is empty."""
-    width = np.maximum(high - low, 1)
-    level = np.frexp(width)[1] - 1
-    start = np.minimum(low, len(error) - 1)
-    one = table[level, start]
-    two = table[level, np.clip(high - (1 << level), 0, len(error) - 1)]
-    best = np.where(error[two] < error[one], two, one)
-    return best, np.where(high > low, error[best], np.inf)
+def _with_auc(record: Evaluation, models: ThresholdModels, X: Any, held: HeldRows) -> Evaluation:
+    """Give every setting of thresholds the AUC of the scores that they cut: those of the one model."""
+    scores, good = favourable_scores(models.model, X, models.task), held.labels == models.task.favourable
+    return replace(record, columns={**record.columns, "auc": np.repeat(auc(scores, good, held.weight), len(models))})
+
+
+def _frontier(
+    models: ThresholdModels, X: Any, held: HeldRows, codes: NDArray[np.intp], notion: str, name: str
+) -> ThresholdFrontier:
+    """Judge the thresholds on the rows that they came from."""
+    labels = np.asarray(models.task.classes)[models.decisions(X, codes).astype(np.intp)]
+    named = {f"thresholds {i}": row for i, row in enumerate(labels)}
+    column = np.array([*models.levels, None], dtype=object)[codes]
+    base = from_scores(
+        named,
+        np.asarray(models.task.classes)[held.labels],
+        sensitive_features={models.attribute: column},
+        groups=Groups(reference={models.attribute: models.levels[-1]}, min_size=1),
+        notion=notion,
+        favourable=models.task.favourable_label,
+        sample_weight=held.weight,
+        name=name,
+    )
+    judged = {key: _with_auc(each, models, X, held) for key, each in base.evaluations.items()}
+    facts = replace(base.facts, used_for=f"evaluation and decisions: {NEEDS}", solver="group thresholds")
+    return ThresholdFrontier(models, base.points, facts, judged)

@@ -13,7 +13,7 @@ from ..exceptions import GroupWarning, InputError
 from ..objectives import Array, Attribute, Groups, Task, take_groups, warn_of_proxies
 from ..problems.building import feature_names
 from ..validation import check_labels, check_matrix, check_weights, counted, take_rows, weighted_rows
-from .points import Points
+from .models import Models
 
 if TYPE_CHECKING:
     from .facts import Facts
@@ -62,16 +62,16 @@ def encode_labels(labels: NDArray[Any], task: Task, what: str = "y") -> NDArray[
     return codes
 
 
-def checked_features(points: Points, X: Any) -> Any:
+def checked_features(models: Models, X: Any) -> Any:
     """Return X as a matrix, refusing columns that are not those of training or in another order."""
-    matrix = X if getattr(points, "raw", False) and hasattr(X, "shape") else check_matrix(X)
-    known, given = getattr(points, "feature_names", None), feature_names(X)
+    matrix = X if models.raw and hasattr(X, "shape") else check_matrix(X)
+    known, given = models.feature_names, feature_names(X)
     if known is not None and given is not None and tuple(known) != tuple(given):
         first = next((f"{g!r} where {k!r} was" for k, g in zip(known, given, strict=False) if k != g), "another number")
         raise InputError(
             f"X has other columns than training had, or in another order (found {first}); select X[names]."
         )
-    width = getattr(points, "n_features", None)
+    width = models.n_features
     if width is not None and matrix.shape[1] != width:
         raise InputError(f"X has {counted(matrix.shape[1], 'column')}, expected {width}, as in training.")
     return matrix

@@ -1,128 +1,222 @@
-"""Points: the models of a frontier, however they were found."""
+"""Points of a frontier: one table of what is known of each, and the archive that thins those seen on the way."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
-from sklearn.svm import LinearSVC
 
-from ..exceptions import InputError
-from ..objectives import Array, Task
-from ..problems.threads import blas_threads
+from ..objectives import Algebra, Array
+from ..pareto import nondominated
+from ..solvers import Status
+from .models import Places
 
-HINGES = {"hinge": "hinge", "smoothed_hinge": "hinge", "squared_hinge": "squared_hinge"}
-CLASSES = ("logistic", "softmax", "squared", *HINGES)
-VALUES = ("squared",)
-"""Losses that a stock estimator of scikit-learn minimises too."""
-
-
-class Points(Protocol):
-    """N models that can be built by place and judged together."""
-
-    def __len__(self) -> int:
-        """Return N."""
-        ...
-
-    def build(self, place: int) -> Any:
-        """Return the model at a place as a stock scikit-learn estimator."""
-        ...
-
-    def scores(self, X: Any) -> Array:
-        """Return the scores of all models, (N, K, n)."""
-        ...
+ARRAYS = ("objectives", "gaps", "signed_gaps", "preferences", "kkt", "certified", "multipliers", "ids")
+"""Fields with one row per point; ``status`` has one too, and is a tuple."""
+PILED = 20
+"""How many times its size an archive may hold before it is thinned: often enough for memory, seldom for time."""
 
 
-def centred(intercepts: Array) -> Array:
-    """Return intercepts (..., K) with mean 0 over several classes: the softmax does not see a common shift."""
-    if intercepts.shape[-1] == 1:
-        return intercepts.copy()
-    return np.asarray(intercepts - intercepts.mean(axis=-1, keepdims=True))
+@dataclass(frozen=True, eq=False)
+class Points:
+    """What is known of N points, one row each: objectives (N, m), worst gap per notion, signed gaps per pair.
 
-
-@dataclass(frozen=True)
-class LinearPoints:
-    """Linear models: coefficients (N, K, d) and intercepts (N, K).
-
-    ``total`` is the sum of training weights, which turns the ridge back into scikit-learn's C or alpha.
+    ``preferences`` (N, m) and ``kkt`` (N,) are NaN where there are none, ``multipliers`` (N, 0) likewise.
     """
 
-    coef: Array
-    intercept: Array
-    task: Task
-    loss: str
-    ridge: float
-    total: float
-    fit_intercept: bool = True
-    feature_names: tuple[str, ...] | None = None
+    ids: NDArray[np.intp]
+    objectives: Array
+    gaps: Array
+    signed_gaps: Array
+    status: tuple[Status, ...]
+    preferences: Array
+    kkt: Array
+    certified: NDArray[np.bool_]
+    multipliers: Array
+    objective_names: tuple[str, ...]
+    multiplier_names: tuple[str, ...] = ()
 
     @classmethod
-    def from_weights(cls, W: Array, fit_intercept: bool, **known: Any) -> LinearPoints:
-        """Split weights (N, K, d) into coefficients and intercepts."""
-        if fit_intercept:
-            return cls(W[:, :, :-1].copy(), centred(W[:, :, -1]), fit_intercept=True, **known)
-        return cls(W.copy(), np.zeros(W.shape[:2]), fit_intercept=False, **known)
+    def new(
+        cls,
+        objectives: Array,
+        gaps: Array,
+        signed_gaps: Array,
+        objective_names: tuple[str, ...],
+        status: tuple[Status, ...],
+        **known: Any,
+    ) -> Points:
+        """Return a table with ids from 0; what is not ``known`` of its points says so."""
+        N = len(objectives)
+        unknown = {
+            "ids": np.arange(N),
+            "preferences": np.full(objectives.shape, np.nan),
+            "kkt": np.full(N, np.nan),
+            "certified": np.zeros(N, dtype=bool),
+            "multipliers": np.zeros((N, 0)),
+        }
+        fields = {"objectives": objectives, "gaps": gaps, "signed_gaps": signed_gaps, "status": status}
+        return cls(**{**unknown, **fields, **known}, objective_names=objective_names)
+
+    @classmethod
+    def from_values(cls, algebra: Algebra, L: Array, status: tuple[Status, ...], **known: Any) -> Points:
+        """Return the table of points whose cells have the mean losses L (N, cells)."""
+        return cls.new(algebra.objectives(L), algebra.worst(L), algebra.gaps(L), algebra.names, status, **known)
 
     def __len__(self) -> int:
-        return len(self.coef)
-
-    def take(self, places: list[int]) -> LinearPoints:
-        """Return some of the models."""
-        return replace(self, coef=self.coef[places], intercept=self.intercept[places])
+        return len(self.objectives)
 
     @property
-    def n_features(self) -> int:
-        """Return the number of columns that the models read."""
-        return int(self.coef.shape[2])
+    def loss(self) -> Array:
+        """Return the training loss with its ridge, (N,)."""
+        return np.asarray(self.objectives[:, 0])
 
-    @blas_threads(1)
-    def scores(self, X: Any) -> Array:
-        """Return X coef^T + intercept of all models, (N, K, n)."""
-        N, K, d = self.coef.shape
-        products = np.asarray(X @ self.coef.reshape(N * K, d).T)
-        return np.ascontiguousarray(products.T).reshape(N, K, -1) + self.intercept[:, :, None]
+    def take(self, places: Places) -> Points:
+        """Return some of the points, in the order of the places."""
+        rows = np.asarray(places, dtype=np.intp)
+        some = {name: getattr(self, name)[rows] for name in ARRAYS}
+        return replace(self, status=tuple(self.status[i] for i in rows), **some)
 
-    def build(self, place: int) -> Any:
-        """Return LogisticRegression, LinearSVC, RidgeClassifier or Ridge with the weights set."""
-        model = self._blank()
-        coef, intercept = self.coef[place], self.intercept[place]
-        regression = self.task.kind == "regression"
-        model.coef_ = coef[0].copy() if regression else coef.copy()
-        model.intercept_ = float(intercept[0]) if regression else intercept.copy()
-        model.n_features_in_ = coef.shape[1]
-        if not regression:
-            _set_classes(model, np.asarray(self.task.classes))
-        if self.feature_names is not None:
-            model.feature_names_in_ = np.asarray(self.feature_names, dtype=object)
-        return model
-
-    def _blank(self) -> Any:
-        """Return the unfitted estimator whose plain fit minimises the same loss with the same ridge."""
-        stock = VALUES if self.task.kind == "regression" else CLASSES
-        if self.loss not in stock:
-            raise InputError(
-                f"scikit-learn has no linear model with the loss {self.loss!r}, expected one of {', '.join(stock)}; "
-                "read front.points.coef and front.points.intercept, or front.points.scores(X)."
-            )
-        strength = self.ridge * self.total
-        C = 1.0 / strength if strength > 0 else np.inf
-        if self.task.kind == "regression":
-            return Ridge(alpha=strength, fit_intercept=self.fit_intercept)
-        if self.loss == "squared":
-            return RidgeClassifier(alpha=strength, fit_intercept=self.fit_intercept)
-        if self.loss in ("logistic", "softmax"):
-            model = LogisticRegression(C=C, fit_intercept=self.fit_intercept)
-            model.n_iter_ = np.zeros(1, dtype=np.int32)
-            return model
-        return LinearSVC(C=C, loss=HINGES[self.loss], fit_intercept=self.fit_intercept)
+    def concat(self, other: Points) -> Points:
+        """Return these points and then the other's, which get new ids; multipliers go where theirs are not alike."""
+        parts = [self, replace(other, ids=self.ids.max() + 1 + np.arange(len(other)))]
+        if self.multipliers.shape[1] != other.multipliers.shape[1]:
+            parts = [replace(part, multipliers=np.zeros((len(part), 0))) for part in parts]
+        joined: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in ARRAYS}
+        return replace(self, status=(*self.status, *other.status), **joined)
 
 
-def _set_classes(model: Any, classes: NDArray[Any]) -> None:
-    if isinstance(model, RidgeClassifier):
-        from sklearn.preprocessing import LabelBinarizer
+class PointColumns:
+    """The columns of a table of points as attributes of the frontier that has it."""
 
-        model._label_binarizer = LabelBinarizer(pos_label=1, neg_label=-1).fit(classes)
-    model.classes_ = classes
+    points: Points
+
+    @property
+    def ids(self) -> NDArray[np.intp]:
+        """Return the stable names of the points, (N,)."""
+        return self.points.ids
+
+    @property
+    def loss(self) -> Array:
+        """Return the training loss with its ridge, (N,)."""
+        return self.points.loss
+
+    @property
+    def objectives(self) -> Array:
+        """Return the paper's vector, (N, m): loss with ridge first, then phi of every pair of groups."""
+        return self.points.objectives
+
+    @property
+    def objective_names(self) -> tuple[str, ...]:
+        """Return the names of the objectives, (m,)."""
+        return self.points.objective_names
+
+    @property
+    def gaps(self) -> Array:
+        """Return the worst absolute gap of each notion on the training data, (N, n_notions).
+
+        The unit is ``facts.unit``: a loss gap is not a rate gap; rates come from `evaluate`.
+        """
+        return self.points.gaps
+
+    @property
+    def signed_gaps(self) -> Array:
+        """Return the gap of every pair of groups with its sign, (N, m - 1)."""
+        return self.points.signed_gaps
+
+    @property
+    def status(self) -> tuple[Status, ...]:
+        """Return why each point stopped where it is."""
+        return self.points.status
+
+    @property
+    def preferences(self) -> Array:
+        """Return the preference that led to each point, (N, m), NaN where none did."""
+        return self.points.preferences
+
+    @property
+    def kkt(self) -> Array:
+        """Return the KKT residual of points solved by Newton, (N,), NaN for others."""
+        return self.points.kkt
+
+    @property
+    def certified(self) -> NDArray[np.bool_]:
+        """Tell which points are known to be the global optimum at their gap, (N,); others are local."""
+        return self.points.certified
+
+    @property
+    def multipliers(self) -> Array:
+        """Return the loss per unit of gap, (N, ...): how much it would fall if the gap were allowed to grow.
+
+        Signed, on training data, per pair for two groups and per group for more. They are no prices in accuracy.
+        """
+        return self.points.multipliers
+
+    @property
+    def multiplier_names(self) -> tuple[str, ...]:
+        """Return the pairs or groups that the columns of ``multipliers`` are of."""
+        return self.points.multiplier_names
+
+
+class Archive:
+    """Keep points that no other dominates on ``axes`` (loss and worst gap per notion).
+
+    When there are more than ``size``, they are thinned by a fixed rule (`spread`), so that equal input gives an
+    equal archive whatever the machine. ``axes_of`` finds the axes of weights (N, K, d) where a checkpoint may not keep
+    them.
+    """
+
+    def __init__(self, size: int, axes_of: Callable[[Array], Array] | None = None) -> None:
+        self.size, self._axes_of = size, axes_of
+        self._axes: list[Array] = []
+        self._weights: list[Array] = []
+        self._count = 0
+
+    def add(self, axes: Array, weights: Array) -> None:
+        """Offer points: axes (N, a), weights (N, K, d)."""
+        self._axes.append(axes)
+        self._weights.append(weights)
+        self._count += len(axes)
+        if self._count > PILED * self.size:
+            self._set(*self.points())
+
+    def _set(self, axes: Array, weights: Array) -> None:
+        self._axes, self._weights = [axes], [weights]
+        self._count = len(axes)
+
+    def points(self) -> tuple[Array, Array]:
+        """Return axes and weights of the points that are kept, thinned to ``size``."""
+        axes, weights = (np.concatenate(part) for part in (self._axes, self._weights))
+        kept = np.flatnonzero(nondominated(axes))
+        kept = kept[spread(axes[kept], self.size)]
+        return axes[kept], weights[kept]
+
+    def stored(self) -> dict[str, NDArray[Any]]:
+        """Return the points for a checkpoint, and go on with just those, as a resumed run has no others."""
+        axes, weights = self.points()
+        self._set(axes if self._axes_of is None else self._axes_of(weights), weights)
+        known = {} if self._axes_of is not None else {"archive.axes": self._axes[0]}
+        return {**known, "archive.weights": weights}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from the points of a checkpoint."""
+        weights = arrays["archive.weights"]
+        self._set(arrays["archive.axes"] if self._axes_of is None else self._axes_of(weights), weights)
+
+
+def spread(axes: Array, size: int) -> NDArray[np.intp]:
+    """Choose at most ``size`` points that cover the others: the ends first, then always the farthest one."""
+    if len(axes) <= size:
+        return np.arange(len(axes))
+    low, high = axes.min(axis=0), axes.max(axis=0)
+    scaled = (axes - low) / np.where(high > low, high - low, 1.0)
+    chosen = list(dict.fromkeys(int(i) for i in scaled.argmin(axis=0)))[:size]
+    distance = np.min([np.abs(scaled - scaled[i]).max(axis=1) for i in chosen], axis=0)
+    while len(chosen) < size:
+        farthest = int(np.argmax(distance))
+        chosen.append(farthest)
+        distance = np.minimum(distance, np.abs(scaled - scaled[farthest]).max(axis=1))
+    return np.sort(np.array(chosen, dtype=np.intp))

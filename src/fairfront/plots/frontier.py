@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..frontier.refinement import Stability
 from ..frontier.selection import plain_place
-from ..frontier.stability import Stability
 from ..measures.intervals import error_interval
 from ..objectives import Array
 from ..validation import check_confidence, check_flag, check_instance

@@ -12,7 +12,7 @@ from .groups import plot_groups
 
 if TYPE_CHECKING:
     from ..frontier import Frontier
-    from ..frontier.stability import Stability
+    from ..frontier.refinement import Stability
 
 
 def plot_frontier(front: Frontier, *, kind: Literal["points", "panels", "groups"] = "points", **options: Any) -> Any:

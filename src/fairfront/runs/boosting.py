@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..frontier import Frontier
-from ..frontier.posterior_points import PosteriorPoints
+from ..frontier.estimator_models import PosteriorModels
 from .settings import Settings
 
 
@@ -22,8 +22,8 @@ def without_counts(front: Frontier) -> Frontier:
 
     Predictions do not read them.
     """
-    points: Any = front.points
-    if isinstance(points, PosteriorPoints):
+    points: Any = front.models
+    if isinstance(points, PosteriorModels):
         models = [guess.model for guess in points.posteriors.guesses if guess.model is not None]
     else:
         models = [points.build(place) for place in range(len(points))]

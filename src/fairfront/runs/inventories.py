@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..exceptions import InputError
 from ..explorer import Details
-from ..frontier.saving import KIND as FRONTIER_KIND
+from ..frontier.store import KIND as FRONTIER_KIND
 from ..storage.checksums import CHECKSUMS, SIGNATURE
 from ..storage.documents import parse_json
 from ..storage.inventory import Inventory, Known

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..frontier.saving import load_frontier
+from ..frontier.store import load_frontier
 from ..storage.places import SEALED
 from ..storage.snapshots import read_folder
 from ..validation import check_names, check_path, refuse

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from ..exceptions import ChangedError, InputError
-from ..frontier.candidate_scores import scores_of
+from ..frontier.candidate_models import scores_of
 from ..frontier.cutoffs import at_cutoff, for_favourable
-from ..frontier.points import LinearPoints
-from ..frontier.saving_points import linear_points, task_content, task_of
+from ..frontier.models import LinearModels, task_content, task_of
 from ..measures.operating_points import Operating, OperatingPoint
 from ..objectives import Array, Task
 from ..storage.checksums import check_checksums, write_checksums
@@ -50,7 +49,7 @@ class TableModel:
     ----------
     encoder : TableEncoder
         From columns of a table to numbers.
-    points : LinearPoints of one model, or None
+    points : LinearModels of one model, or None
         Coefficients; None where ``estimator`` is a learner of another kind.
     task : Task
         Classes and the favourable label.
@@ -62,7 +61,7 @@ class TableModel:
     """
 
     encoder: TableEncoder
-    points: LinearPoints | None
+    points: LinearModels | None
     task: Task
     about: Mapping[str, Any]
     estimator: Any = None
@@ -214,7 +213,7 @@ def _model(folder: Path, content: Any, arrays: Mapping[str, NDArray[Any]], trust
     )
     if "linear" in content:
         names = encoder.feature_names
-        points = linear_points(arrays, len(names), task=task, feature_names=names, **content["linear"])
+        points = LinearModels.from_arrays(arrays, len(names), task=task, feature_names=names, **content["linear"])
         return replace(model, points=points)
     return replace(model, estimator=read_estimator(folder / ESTIMATOR, trusted))
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..exceptions import InputError
 from ..frontier import Frontier
-from ..frontier.archive import spread
+from ..frontier.points import spread
 from ..frontier.selection import plain_place
 from ..measures.evaluation import decides_alike, no_better, rival_words, trivial
 from ..objectives import Array, rates_of

@@ -12,8 +12,8 @@ from ..exceptions import InputError
 from ..explorer import Details, write_explorer
 from ..frontier import Frontier
 from ..frontier.cutoffs import operating_words
-from ..frontier.points import LinearPoints
-from ..frontier.saving import load_frontier, write_frontier
+from ..frontier.models import LinearModels
+from ..frontier.store import load_frontier, write_frontier
 from ..measures.disclosure import LIMIT
 from ..measures.sentences import in_shell, marked_in_shell, reference_words
 from ..storage.checksums import check_checksums, checksum_of, found_in, write_checksums
@@ -125,10 +125,10 @@ class Run:
         }
         point = front.operating()
         cutoff = None if point is None else float(point.cutoffs[place])
-        if not isinstance(front.points, LinearPoints):
-            model = front.points.build(place)
+        if not isinstance(front.models, LinearModels):
+            model = front.models.build(place)
             return TableModel(self.encoder, None, front.facts.task, about, estimator=model, cutoff=cutoff)
-        return TableModel(self.encoder, front.points.take([place]), front.facts.task, about, cutoff=cutoff)
+        return TableModel(self.encoder, front.models.take([place]), front.facts.task, about, cutoff=cutoff)
 
     def _operating_words(self, place: int) -> str:
         """Say how the cut-off of a point came about, and what it is."""

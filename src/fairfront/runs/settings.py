@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ..exceptions import InputError, spelled
-from ..frontier.stability import MOST_REFITS
+from ..frontier.refinement import MOST_REFITS
 from ..measures.operating_points import Operating, check_costs
 from ..objectives import LOSSES, NOTIONS, Groups
 from ..objectives.notions import Surrogate

@@ -13,8 +13,8 @@ import numpy as np
 from ..exceptions import FairfrontError, GroupWarning, InputError, ProxyWarning, spelling
 from ..explorer import describe_points
 from ..frontier import Frontier
-from ..frontier.points import LinearPoints
-from ..frontier.saving import published_frontier
+from ..frontier.models import LinearModels
+from ..frontier.store import published_frontier
 from ..measures.disclosure import LIMIT
 from ..objectives import Groups, warn_of_names
 from ..objectives.small_counts import rounded
@@ -206,8 +206,8 @@ def _trace(train: Part, ready: Prepared, kept: Mapping[str, Any]) -> Frontier:
         known |= {"max_fits": settings.max_fits, "posteriors": settings.posteriors}
         return without_counts(trace(train.X, train.y, estimator=boosted_trees(settings), **known))
     front = trace(train.X, train.y, ridge=settings.ridge, n_points=settings.n_points, **known)
-    assert isinstance(front.points, LinearPoints)
-    return replace(front, points=replace(front.points, feature_names=ready.encoder.feature_names))
+    assert isinstance(front.models, LinearModels)
+    return replace(front, models=replace(front.models, feature_names=ready.encoder.feature_names))
 
 
 def _stability(front: Frontier, ready: Prepared, progress: Any) -> dict[str, Any]:

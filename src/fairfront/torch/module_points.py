@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from ..exceptions import InputError
-from ..frontier import Frontier, facts_of
-from ..frontier.saving import load_frontier
-from ..frontier.saving_points import MODELS, POINTS, Stored, task_content, task_of
+from ..frontier import Frontier, Points, facts_of
+from ..frontier.models import FOLDER, MODELS, Models, Places, Stored, task_content, task_of
+from ..frontier.store import load_frontier
 from ..objectives import Array, Task
 from ..pareto import nondominated
 from ..solvers import Status
@@ -25,14 +25,12 @@ from .problem import TorchProblem
 
 
 @dataclass(frozen=True, eq=False)
-class TorchPoints:
+class TorchPoints(Models):
     """N modules of one architecture. ``module`` is None after loading until `load` is given one.
 
     Modules with several labels per row have the tasks of all of them in ``tasks``; ``column`` is the label that
     `of_label` picked.
     """
-
-    raw: ClassVar[bool] = True
 
     states: tuple[dict[str, Tensor], ...]
     task: Task
@@ -45,7 +43,7 @@ class TorchPoints:
     def __len__(self) -> int:
         return len(self.states)
 
-    def take(self, places: list[int]) -> TorchPoints:
+    def take(self, places: Places) -> TorchPoints:
         """Return some of the modules."""
         return replace(self, states=tuple(self.states[place] for place in places))
 
@@ -70,39 +68,34 @@ class TorchPoints:
         found = np.stack([module_scores(self.build(place), X, self.n_scores) for place in range(len(self))])
         return found if self.column is None else found[:, self.column : self.column + 1]
 
-
-class TorchFormat:
-    """State dicts, each in a file of safetensors; the architecture stays in the user's code."""
-
-    points = TorchPoints
-
-    def write(self, points: TorchPoints, folder: Path) -> Stored:
-        """Write every state dict into a file; nothing is pickled."""
-        files = tuple(f"{MODELS}/{place}.safetensors" for place in range(len(points)))
-        make_folder(folder / MODELS)
-        for name, state in zip(files, points.states, strict=True):
+    def write(self, folder: Path) -> Stored:
+        """Write every state dict into a file of safetensors; the architecture stays in the user's code."""
+        files = tuple(f"{FOLDER}/{place}.safetensors" for place in range(len(self)))
+        make_folder(folder / FOLDER)
+        for name, state in zip(files, self.states, strict=True):
             whole = {key: value.detach().cpu().clone().contiguous() for key, value in state.items()}
             write_file(folder / name, safetensors().save(whole))
         content = {
-            "task": task_content(points.task),
-            "loss": points.loss,
-            "n_scores": points.n_scores,
-            "tasks": [task_content(task) for task in points.tasks],
-            "column": points.column,
+            "task": task_content(self.task),
+            "loss": self.loss,
+            "n_scores": self.n_scores,
+            "tasks": [task_content(task) for task in self.tasks],
+            "column": self.column,
         }
         return Stored(content, {}, files)
 
-    def read(self, stored: Stored, folder: Path, trusted: Sequence[str]) -> TorchPoints:
+    @classmethod
+    def read(cls, stored: Stored, folder: Path, trusted: Sequence[str]) -> TorchPoints:
         """Return the weights, still without a module; tensors execute nothing."""
         states = tuple(safetensors().load((folder / name).read_bytes()) for name in stored.files)
         known = stored.content
-        tasks = tuple(task_of(each) for each in known.get("tasks", []))
-        return TorchPoints(
-            states, task_of(known["task"]), known["loss"], known["n_scores"], tasks=tasks, column=known.get("column")
+        tasks = tuple(task_of(each) for each in known["tasks"])
+        return cls(
+            states, task_of(known["task"]), known["loss"], known["n_scores"], tasks=tasks, column=known["column"]
         )
 
 
-POINTS.add("torch", TorchFormat())
+MODELS.add("torch", TorchPoints)
 
 
 def load(path: Any, module: Module) -> Frontier:
@@ -116,7 +109,7 @@ def load(path: Any, module: Module) -> Frontier:
         A module of the same architecture; its own weights do not matter and stay as they are.
     """
     front = load_frontier(path)
-    points = front.points
+    points = front.models
     if not isinstance(points, TorchPoints):
         raise InputError(f"{path} holds {type(points).__name__}, expected modules; read it with fairfront.load.")
     try:
@@ -127,7 +120,7 @@ def load(path: Any, module: Module) -> Frontier:
             f"{type(module).__name__} has another architecture than the weights in {path} ({reason}); make it as in "
             "training."
         ) from error
-    return replace(front, points=replace(points, module=module))
+    return replace(front, models=replace(points, module=module))
 
 
 def assemble_modules(problem: TorchProblem, W: Array, status: tuple[Status, ...], pi: Array, solver: Any) -> Frontier:
@@ -142,8 +135,7 @@ def assemble_modules(problem: TorchProblem, W: Array, status: tuple[Status, ...]
     kept[0] = True
     places = np.flatnonzero(kept)
     places = places[np.lexsort((places, axes[places, 0]))]
-    N, L = len(places), L[places]
-    points = TorchPoints(
+    models = TorchPoints(
         states=tuple(problem.state(W[i]) for i in places),
         task=setups[0].task,
         loss=setups[0].problem.loss.name,
@@ -151,21 +143,8 @@ def assemble_modules(problem: TorchProblem, W: Array, status: tuple[Status, ...]
         module=copied(problem.module).eval(),
         tasks=tuple(each.task for each in setups) if len(setups) > 1 else (),
     )
-    return Frontier(
-        points=points,
-        objectives=algebra.objectives(L),
-        gaps=algebra.worst(L),
-        signed_gaps=algebra.gaps(L),
-        objective_names=algebra.names,
-        status=tuple(status[i] for i in places),
-        preferences=pi[places],
-        facts=replace(facts_of(setups[0], solver), notions=algebra.notions),
-        kkt=np.full(N, np.nan),
-        certified=np.zeros(N, dtype=bool),
-        multipliers=np.zeros((N, 0)),
-        multiplier_names=(),
-        ids=np.arange(N),
-    )
+    points = Points.from_values(algebra, L[places], tuple(status[i] for i in places), preferences=pi[places])
+    return Frontier(models, points, replace(facts_of(setups[0], solver), notions=algebra.notions))
 
 
 def of_label(front: Frontier, label: int) -> Frontier:
@@ -180,7 +159,7 @@ def of_label(front: Frontier, label: int) -> Frontier:
     label : int
         Which column of y, from 0.
     """
-    points = check_instance(front, Frontier, "front", "a Frontier").points
+    points = check_instance(front, Frontier, "front", "a Frontier").models
     if not isinstance(points, TorchPoints) or not points.tasks:
         raise InputError("this frontier has a single label per row, expected several; use it as it is.")
     if not is_whole(label) or not 0 <= label < len(points.tasks):
@@ -192,12 +171,15 @@ def of_label(front: Frontier, label: int) -> Frontier:
     task = points.tasks[label]
     return replace(
         front,
-        points=replace(points, task=task, tasks=(), column=label),
-        objectives=front.objectives[:, wide],
-        gaps=front.gaps[:, mine],
-        signed_gaps=front.signed_gaps[:, own],
-        objective_names=_without(tag, front.objective_names, wide),
-        preferences=front.preferences[:, wide],
+        models=replace(points, task=task, tasks=(), column=label),
+        points=replace(
+            front.points,
+            objectives=front.objectives[:, wide],
+            gaps=front.gaps[:, mine],
+            signed_gaps=front.signed_gaps[:, own],
+            objective_names=_without(tag, front.objective_names, wide),
+            preferences=front.preferences[:, wide],
+        ),
         facts=replace(front.facts, task=task, notions=_without(tag, front.facts.notions, mine)),
         evaluations={},
     )

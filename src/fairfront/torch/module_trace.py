@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..exceptions import InputError
-from ..frontier import Frontier, LinearPoints
+from ..frontier import Frontier, LinearModels
 from ..objectives import Array
 from ..progress import Progress, progress_bar
 from ..solvers import PBPDO, Status, Target, run
@@ -205,8 +205,8 @@ def trace_head(
     features = _features(module, X, name)
     given = {"sensitive_features": sensitive_features, "fit_intercept": layer.bias is not None}
     front = trace_linear(features, y, **given, **options)
-    points = front.points
-    assert isinstance(points, LinearPoints)
+    points = front.models
+    assert isinstance(points, LinearModels)
     if points.coef.shape[1] != layer.out_features:
         raise InputError(
             f"head {name!r} gives {layer.out_features} scores per row, expected {points.coef.shape[1]} for the labels."
@@ -215,7 +215,7 @@ def trace_head(
     made = TorchPoints(states, points.task, points.loss, layer.out_features, copied(module).eval())
     words = f"Only the last layer ({name}) was solved; the features of {type(module).__name__} stayed as they were."
     facts = replace(front.facts, sentences=(*front.facts.sentences, words))
-    return replace(front, points=made, facts=facts)
+    return replace(front, models=made, facts=facts)
 
 
 def _head(module: Module, head: str | None) -> tuple[str, Module]:
@@ -265,7 +265,7 @@ def _check_last(scores: Tensor, seen: list[Tensor], name: str) -> None:
         )
 
 
-def _state(module: Module, name: str, points: LinearPoints, place: int) -> dict[str, Tensor]:
+def _state(module: Module, name: str, points: LinearModels, place: int) -> dict[str, Tensor]:
     """Return the module's state with the head of one point."""
     state = {key: value.detach().clone() for key, value in module.state_dict().items()}
     prefix = f"{name}." if name else ""

@@ -1,8 +1,10 @@
-"""Scores of a model of any kind, or as they were given, and the cut-off of the model's own."""
+"""Candidates of a person's own: models of any kind, or scores of fixed rows, and how scores are read from them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -10,9 +12,86 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
+from ..measures.evaluation import decide
 from ..objectives import Array, Task
-from ..validation import as_native, as_numbers, check_labels, shape_of
+from ..validation import as_native, as_numbers, check_labels, counted, shape_of
 from .matching import encode_labels
+from .models import MODELS, Models, Places, Stored, read_estimators, task_content, task_of, write_estimators
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateModels(Models):
+    """N models, or their scores on fixed rows.
+
+    ``models`` is empty where scores were given: those exist on their own rows only.
+    """
+
+    loss = "error"
+
+    task: Task
+    names: tuple[str, ...] = ()
+    models: tuple[Any, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def take(self, places: Places) -> CandidateModels:
+        """Return some of the candidates."""
+        models = tuple(self.models[i] for i in places) if self.models else ()
+        return replace(self, names=tuple(self.names[i] for i in places), models=models)
+
+    def build(self, place: int) -> Any:
+        """Return the model that was given."""
+        if not self.models:
+            raise InputError(f"{self.names[place]!r} was given as scores, expected models; use Frontier.from_models.")
+        return self.models[place]
+
+    def scores(self, X: Any) -> Array:
+        """Return the scores of all models less the cut-offs that are their own, (N, K, n): they decide as they do."""
+        return self._read(X, judged_scores)[1]
+
+    def judged(self, X: Any) -> tuple[Array, NDArray[Any]]:
+        """Return scores that rank rows, (N, K, n), and what the models decide, (N, n)."""
+        ranking, deciding = self._read(X, judged_scores)
+        return ranking, decide(deciding, self.task)
+
+    @property
+    def probable(self) -> NDArray[np.bool_]:
+        """Tell which models give probabilities, (N,)."""
+        return np.array([hasattr(model, "predict_proba") for model in self.models])
+
+    def responses(self, X: Any) -> tuple[Array, Array]:
+        """Return scores (N, 1, n), and what cut-offs are on, (N, n): probabilities of the second class, or scores.
+
+        A threshold that a model has of its own plays no part.
+        """
+        found, own = self._read(X, scores_of)
+        return found - own[:, None, None], found[:, 0]
+
+    def _read(self, X: Any, read: Callable[..., tuple[Array, Any]]) -> tuple[Array, Array]:
+        """Return what is read of every model: scores (N, K, n), and what comes with them."""
+        if not self.models:
+            raise InputError("the candidates were given as scores of fixed rows, expected models; use from_models.")
+        found = [read(model, X, self.task, name) for model, name in zip(self.models, self.names, strict=True)]
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        for name, (scores, _) in zip(self.names, found, strict=True):
+            if scores.shape[1] != n:
+                raise InputError(
+                    f"{name!r} gives scores of {counted(scores.shape[1], 'row')}, expected {n}, one per row of X."
+                )
+        return np.stack([scores for scores, _ in found]), np.stack([np.asarray(other) for _, other in found])
+
+    def write(self, folder: Path) -> Stored:
+        """Write every model into a file, or just the names of what was given as scores."""
+        content = {"task": task_content(self.task), "names": self.names}
+        return Stored(content, {}, write_estimators(self.models, folder))
+
+    @classmethod
+    def read(cls, stored: Stored, folder: Path, trusted: Sequence[str]) -> CandidateModels:
+        """Return the models, all of their types trusted, or the names alone."""
+        content = stored.content
+        models = read_estimators(stored.files, folder, trusted)
+        return cls(task_of(content["task"]), tuple(content["names"]), models)
 
 
 def scores_of(model: Any, X: Any, task: Task, name: str) -> tuple[Array, float]:
@@ -122,3 +201,6 @@ def scores_of_labels(labels: NDArray[Any], task: Task, what: str = "y") -> Array
     """Return one column of 0 and 1 per class, (K, n)."""
     codes = encode_labels(labels, task, what)
     return np.asarray(np.arange(len(task.classes))[:, None] == codes, dtype=np.float64)
+
+
+MODELS.add("candidates", CandidateModels)

@@ -1,0 +1,208 @@
+"""Explanation of a frontier: how two points differ, how well probabilities fit, and what another frontier has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from ..exceptions import InputError
+from ..measures import auc
+from ..measures.calibration import Calibration, calibration_table, fit_platt
+from ..measures.changes import Flips, flips
+from ..measures.figures import larger_is_better
+from ..objectives import Array, Attribute
+from ..pareto import nondominated
+from ..validation import check_labels, check_text, check_weights
+from .cutoffs import decisions
+from .matching import checked_features, encode_labels, held_rows
+from .models import LinearModels
+
+if TYPE_CHECKING:
+    from .frontier import Frontier
+
+ROUNDING = 1e-9
+"""A coefficient that is smaller than this share of the other one has no sign of its own."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What changes from one point to another.
+
+    features          names, the most moved first
+    before, after     their coefficients in the two models (favourable decision for two classes)
+    changed_sign      whether the sign changed
+    group_auc         with data: how well each feature alone tells the smallest group from the reference (0.5: not)
+    flips             with data: who gains and who loses a favourable decision, per attribute
+    """
+
+    features: tuple[str, ...]
+    before: Array
+    after: Array
+    changed_sign: NDArray[np.bool_]
+    group_auc: Array | None
+    flips: dict[str, Flips]
+
+    def sentence(self, top: int = 3) -> str:
+        """Name the features that moved most."""
+        moved = ", ".join(
+            f"{name} {before:+.3g} to {after:+.3g}"
+            for name, before, after in zip(self.features[:top], self.before[:top], self.after[:top], strict=True)
+        )
+        return f"Moved most: {moved}; {int(self.changed_sign.sum())} coefficients changed sign."
+
+
+def explain_pair(front: Frontier, before: int, after: int, X: Any, y: Any, sensitive_features: Any) -> Explanation:
+    """Compare the points with two ids; data add who gains, who loses, and which features go with the group."""
+    first, second = front.place(before), front.place(after)
+    weights = front.models.weights[[first, second]]
+    names = front.models.feature_names or tuple(f"x{j}" for j in range(front.models.n_features or 0))
+    one, two = (_favourable(front, each)[: len(names)] for each in weights)
+    order = np.argsort(-np.abs(two - one), kind="stable")
+    strength, moved = None, {}
+    if X is not None:
+        matrix, labels, attributes = _data(front, X, y, sensitive_features)
+        dense = np.asarray(matrix.todense()) if hasattr(matrix, "todense") else matrix
+        strength = _group_auc(dense[:, order], attributes[0]) if attributes[0].codes is not None else None
+        moved = _flips(front, (first, second), matrix, labels, attributes)
+    return Explanation(
+        tuple(names[i] for i in order),
+        one[order],
+        two[order],
+        _crossed(one, two)[order],
+        strength,
+        moved,
+    )
+
+
+def _crossed(one: Array, two: Array) -> NDArray[np.bool_]:
+    """Tell which coefficients have opposite signs; one that is rounding next to the other has none."""
+    small, large = np.minimum(np.abs(one), np.abs(two)), np.maximum(np.abs(one), np.abs(two))
+    return np.asarray((one * two < 0) & (small > ROUNDING * large))
+
+
+def _favourable(front: Frontier, coef: Array) -> Array:
+    """Return the coefficients of the favourable label's score."""
+    task = front.facts.task
+    if task.kind == "multiclass":
+        return np.asarray(coef[task.favourable])
+    return np.asarray(coef[0] if task.kind == "regression" or task.favourable == 1 else -coef[0])
+
+
+def _data(front: Frontier, X: Any, y: Any, sensitive_features: Any) -> tuple[Any, Any, tuple[Attribute, ...]]:
+    matrix = checked_features(front.models, X)
+    if y is None or sensitive_features is None:
+        raise InputError("explain with data needs X, y and sensitive_features, found one of them missing.")
+    held = held_rows(front.facts, matrix.shape[0], y, sensitive_features)
+    return matrix, held.labels, held.attributes
+
+
+def _group_auc(X: Array, attribute: Attribute) -> Array:
+    """Return each column's AUC for belonging to the smallest group rather than the reference, folded above 0.5."""
+    sizes = attribute.sizes()
+    smallest = int(np.argmin(sizes[:-1]))
+    assert attribute.codes is not None
+    rows = np.isin(attribute.codes, [smallest, len(sizes) - 1])
+    found = auc(np.ascontiguousarray(X[rows].T, dtype=np.float64), attribute.codes[rows] == smallest)
+    return np.maximum(found, 1.0 - found)
+
+
+def _flips(
+    front: Frontier, places: tuple[int, int], X: Any, labels: Any, attributes: tuple[Attribute, ...]
+) -> dict[str, Flips]:
+    task = front.facts.task
+    if task.kind == "regression":
+        return {}
+    decided = decisions(front.models, X, front.operating())[1][list(places)] == task.favourable
+    return {
+        a.name: flips(decided[0], decided[1], labels == task.favourable, a.codes, a.levels)
+        for a in attributes
+        if a.codes is not None
+    }
+
+
+def calibration_of(
+    front: Frontier, id: int, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
+) -> dict[str, Calibration]:
+    """Return how well one model's probabilities fit each group: predicted, observed, slope, Brier score."""
+    models = front.models
+    if not isinstance(models, LinearModels) or models.loss != "logistic":
+        raise InputError("calibration is about probabilities, expected a frontier of binary logistic models.")
+    matrix = checked_features(models, X)
+    held = held_rows(front.facts, matrix.shape[0], y, sensitive_features, sample_weight)
+    probability = expit(models.scores(held.of(matrix))[front.place(id), 0])
+    return {
+        a.name: calibration_table(
+            probability, held.labels == 1, a.membership() if a.codes is None else a.codes, a.levels, held.weight
+        )
+        for a in held.attributes
+    }
+
+
+def recalibrated(front: Frontier, X: Any, y: Any, sample_weight: Any) -> Frontier:
+    """Scale and shift every model's scores so that they fit the labels of held-out rows (Platt)."""
+    models = front.models
+    if not isinstance(models, LinearModels) or models.loss != "logistic":
+        raise InputError(
+            "recalibration maps log-odds, expected a frontier of linear models of two classes with the logistic loss, "
+            f"found {type(models).__name__} with loss {front.facts.loss!r}; put estimators into CalibratedClassifierCV."
+        )
+    matrix = checked_features(models, X)
+    labels = encode_labels(check_labels(y, matrix.shape[0]), front.facts.task)
+    weight = check_weights(sample_weight, matrix.shape[0])
+    maps = [fit_platt(scores, labels == 1, weight) for scores in models.scores(matrix)[:, 0]]
+    slope = np.array([m.slope for m in maps])
+    offset = np.array([m.offset for m in maps])
+    moved = replace(
+        models,
+        coef=models.coef * slope[:, None, None],
+        intercept=models.intercept * slope[:, None] + offset[:, None],
+    )
+    points = replace(front.points, certified=np.zeros(len(front), dtype=bool), kkt=np.full(len(front), np.nan))
+    return replace(front, models=moved, points=points, evaluations={})
+
+
+def overlaid(front: Frontier, other: Frontier, axes: tuple[str, ...], on: str | None) -> dict[str, Any]:
+    """Return columns: source (0 for the first frontier, 1 for the other), id, name, the axes, and ``dominated``.
+
+    Both must have been evaluated on the same rows under the same name; a point without a figure is dominated.
+    """
+    on = "validation" if on is None else check_text(on, "on", "the name of an evaluation")
+    _check_same_rows(front, other, on)
+    columns = {axis: np.concatenate([front.column(axis, on), other.column(axis, on)]) for axis in axes}
+    costs = np.column_stack([_cost(values, axis) for axis, values in columns.items()])
+    return {
+        "source": np.repeat([0, 1], [len(front), len(other)]),
+        "id": np.concatenate([front.ids, other.ids]),
+        "name": np.array([*_names(front), *_names(other)], dtype=object),
+        **columns,
+        "dominated": ~nondominated(costs),
+    }
+
+
+def _cost(values: Array, axis: str) -> Array:
+    sign = -1.0 if larger_is_better(axis) else 1.0
+    return np.where(np.isnan(values), np.inf, sign * values)
+
+
+def _names(front: Frontier) -> list[str]:
+    return [str(name) for name in (front.ids if front.models.names is None else front.models.names)]
+
+
+def _check_same_rows(front: Frontier, other: Frontier, on: str) -> None:
+    first, second = (f.evaluations.get(on) for f in (front, other))
+    if first is None or second is None:
+        raise InputError(f"both frontiers need the evaluation {on!r}; call evaluate on the same rows.")
+    if first.rule != second.rule:
+        raise InputError(
+            f"decisions are made by different rules ({first.rule}; {second.rule}), expected one for both; evaluate "
+            "both with the same cutoff=, approval_rate= or costs=."
+        )
+    same = first.groups.keys() == second.groups.keys() and first.n == second.n
+    if not same or any(not np.array_equal(first.groups[g].n, second.groups[g].n, equal_nan=True) for g in first.groups):
+        raise InputError(
+            f"the evaluations rest on different rows ({first.n} and {second.n}, or other groups), expected the same."
+        )

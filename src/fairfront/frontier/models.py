@@ -1,0 +1,288 @@
+"""Models of a frontier: what every kind of them can do, how they are kept in files, and the linear ones."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
+from sklearn.preprocessing import LabelBinarizer
+from sklearn.svm import LinearSVC
+
+from ..exceptions import InputError
+from ..measures.evaluation import decide
+from ..objectives import Array, Task
+from ..problems.threads import blas_threads
+from ..registry import Registry
+from ..storage.folders import make_folder
+from ..storage.foreign import SUFFIX, check_trusted, read_estimator, write_estimator
+
+Places = Sequence[int] | NDArray[np.intp]
+FOLDER = "models"
+"""Where models with files of their own lie in the folder of a saved frontier."""
+MOST_CLASSES = 1_000_000
+"""More classes than any task has."""
+HINGES = {"hinge": "hinge", "smoothed_hinge": "hinge", "squared_hinge": "squared_hinge"}
+CLASSES = ("logistic", "softmax", "squared", *HINGES)
+VALUES = ("squared",)
+"""Losses that a stock estimator of scikit-learn minimises too."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """What models become in files: content for JSON, arrays, and names of files that were written into the folder."""
+
+    content: dict[str, Any]
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+    files: tuple[str, ...] = ()
+
+
+class Models(ABC):
+    """N models of one kind, scored together and built one by one; a new kind is one class and one line in `MODELS`.
+
+    ``names`` are those that a person gave. ``raw`` models take X as it comes, others a checked matrix.
+    """
+
+    raw: ClassVar[bool] = True
+    task: Task
+    loss: str
+    names: tuple[str, ...] | None = None
+    feature_names: tuple[str, ...] | None = None
+
+    @property
+    def n_features(self) -> int | None:
+        """Return the number of columns that the models read, None where it is not known."""
+        return None
+
+    @property
+    def probable(self) -> NDArray[np.bool_]:
+        """Tell which models give probabilities, (N,)."""
+        return np.full(len(self), self.loss == "logistic")
+
+    @property
+    def weights(self) -> Array:
+        """Return the weights (N, K, d) of linear models, the intercept last."""
+        raise InputError("this needs a frontier of linear models that was traced by fairfront.")
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return N."""
+
+    @abstractmethod
+    def take(self, places: Places) -> Models:
+        """Return some of the models."""
+
+    @abstractmethod
+    def build(self, place: int) -> Any:
+        """Return the model at a place as a stock scikit-learn estimator, or as what the user gave."""
+
+    @abstractmethod
+    def scores(self, X: Any) -> Array:
+        """Return the scores of all models, (N, K, n): above 0 decides for the second of two classes."""
+
+    def responses(self, X: Any) -> tuple[Array, Array]:
+        """Return scores (N, 1, n), and what cut-offs are on, (N, n): probabilities of the second class, or scores."""
+        scores = self.scores(X)
+        return scores, np.where(self.probable[:, None], expit(scores[:, 0]), scores[:, 0])
+
+    def judged(self, X: Any) -> tuple[Array, NDArray[Any]]:
+        """Return scores that rank rows, (N, K, n), and what the models decide without a cut-off of ours, (N, n)."""
+        scores = self.scores(X)
+        return scores, decide(scores, self.task)
+
+    def write(self, folder: Path) -> Stored:
+        """Write what needs files of its own into the folder and return the rest; for kinds in `MODELS`."""
+        raise NotImplementedError
+
+    @classmethod
+    def read(cls, stored: Stored, folder: Path, trusted: Sequence[str]) -> Models:
+        """Return the models; estimators of others are loaded only if their types are trusted."""
+        raise NotImplementedError
+
+
+def centred(intercepts: Array) -> Array:
+    """Return intercepts (..., K) with mean 0 over several classes: the softmax does not see a common shift."""
+    if intercepts.shape[-1] == 1:
+        return intercepts.copy()
+    return np.asarray(intercepts - intercepts.mean(axis=-1, keepdims=True))
+
+
+@dataclass(frozen=True)
+class LinearModels(Models):
+    """Linear models: coefficients (N, K, d) and intercepts (N, K).
+
+    ``total`` is the sum of training weights, which turns the ridge back into scikit-learn's C or alpha.
+    """
+
+    raw: ClassVar[bool] = False
+
+    coef: Array
+    intercept: Array
+    task: Task
+    loss: str
+    ridge: float
+    total: float
+    fit_intercept: bool = True
+    feature_names: tuple[str, ...] | None = None
+
+    @classmethod
+    def from_weights(cls, W: Array, fit_intercept: bool, **known: Any) -> LinearModels:
+        """Split weights (N, K, d) into coefficients and intercepts."""
+        if fit_intercept:
+            return cls(W[:, :, :-1].copy(), centred(W[:, :, -1]), fit_intercept=True, **known)
+        return cls(W.copy(), np.zeros(W.shape[:2]), fit_intercept=False, **known)
+
+    @property
+    def n_features(self) -> int:
+        """Return the number of columns that the models read."""
+        return int(self.coef.shape[2])
+
+    @property
+    def weights(self) -> Array:
+        """Return the weights (N, K, d), the intercept last."""
+        if not self.fit_intercept:
+            return self.coef
+        return np.concatenate([self.coef, self.intercept[:, :, None]], axis=2)
+
+    def __len__(self) -> int:
+        return len(self.coef)
+
+    def take(self, places: Places) -> LinearModels:
+        """Return some of the models."""
+        rows = np.asarray(places)
+        return replace(self, coef=self.coef[rows], intercept=self.intercept[rows])
+
+    def concat(self, other: LinearModels) -> LinearModels:
+        """Return these models and then those of the other, solved on the same problem."""
+        return replace(
+            self,
+            coef=np.concatenate([self.coef, other.coef]),
+            intercept=np.concatenate([self.intercept, other.intercept]),
+        )
+
+    @blas_threads(1)
+    def scores(self, X: Any) -> Array:
+        """Return X coef^T + intercept of all models, (N, K, n)."""
+        N, K, d = self.coef.shape
+        products = np.asarray(X @ self.coef.reshape(N * K, d).T)
+        return np.ascontiguousarray(products.T).reshape(N, K, -1) + self.intercept[:, :, None]
+
+    def build(self, place: int) -> Any:
+        """Return LogisticRegression, LinearSVC, RidgeClassifier or Ridge with the weights set."""
+        model = self._blank()
+        coef, intercept = self.coef[place], self.intercept[place]
+        regression = self.task.kind == "regression"
+        model.coef_ = coef[0].copy() if regression else coef.copy()
+        model.intercept_ = float(intercept[0]) if regression else intercept.copy()
+        model.n_features_in_ = coef.shape[1]
+        if isinstance(model, RidgeClassifier):
+            model._label_binarizer = LabelBinarizer(pos_label=1, neg_label=-1).fit(np.asarray(self.task.classes))
+        if not regression:
+            model.classes_ = np.asarray(self.task.classes)
+        if self.feature_names is not None:
+            model.feature_names_in_ = np.asarray(self.feature_names, dtype=object)
+        return model
+
+    def _blank(self) -> Any:
+        """Return the unfitted estimator whose plain fit minimises the same loss with the same ridge."""
+        stock = VALUES if self.task.kind == "regression" else CLASSES
+        if self.loss not in stock:
+            raise InputError(
+                f"scikit-learn has no linear model with the loss {self.loss!r}, expected one of {', '.join(stock)}; "
+                "read front.models.coef and front.models.intercept, or front.models.scores(X)."
+            )
+        strength = self.ridge * self.total
+        C = 1.0 / strength if strength > 0 else np.inf
+        if self.task.kind == "regression":
+            return Ridge(alpha=strength, fit_intercept=self.fit_intercept)
+        if self.loss == "squared":
+            return RidgeClassifier(alpha=strength, fit_intercept=self.fit_intercept)
+        if self.loss in ("logistic", "softmax"):
+            model = LogisticRegression(C=C, fit_intercept=self.fit_intercept)
+            model.n_iter_ = np.zeros(1, dtype=np.int32)
+            return model
+        return LinearSVC(C=C, loss=HINGES[self.loss], fit_intercept=self.fit_intercept)
+
+    def write(self, folder: Path) -> Stored:
+        """Return coefficients and intercepts as arrays, the rest for JSON; there are no files."""
+        known = {name: getattr(self, name) for name in ("loss", "ridge", "total", "fit_intercept", "n_features")}
+        content = {**known, "task": task_content(self.task), "feature_names": self.feature_names}
+        return Stored(content, {"coef": self.coef, "intercept": self.intercept})
+
+    @classmethod
+    def read(cls, stored: Stored, folder: Path, trusted: Sequence[str]) -> LinearModels:
+        """Return the models; nothing needs to be trusted."""
+        known = read_known(stored.content)
+        return cls.from_arrays(stored.arrays, known.pop("n_features"), **known)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], d: int, **known: Any) -> LinearModels:
+        """Return models of d features that were stored, refusing coefficients that no trained model has."""
+        models = cls(coef=arrays["coef"], intercept=arrays["intercept"], **known)
+        N, names = len(models.coef), models.feature_names
+        K = 1 if len(models.task.classes) <= 2 else len(models.task.classes)
+        if names is not None and len(names) != d:
+            raise InputError(f"there are {len(names)} names of features, expected {d}; save it again.")
+        for name, expected in (("coef", (N, K, d)), ("intercept", (N, K))):
+            found = arrays[name]
+            if found.dtype.kind != "f" or found.shape != expected:
+                raise InputError(
+                    f"{name} are {found.dtype} of shape {found.shape}, expected numbers of shape {expected}; "
+                    "save it again."
+                )
+            if not np.isfinite(found).all():
+                raise InputError(f"{name} have infinite or missing numbers, expected finite ones; save it again.")
+        return models
+
+
+def task_content(task: Task) -> dict[str, Any]:
+    """Return a task for JSON; labels are text, numbers or booleans and come back as Python's."""
+    return {"kind": task.kind, "classes": list(task.classes), "favourable": task.favourable}
+
+
+def task_of(content: Mapping[str, Any]) -> Task:
+    """Return the task that `task_content` was given, or say what is not a task."""
+    kind, classes, favourable = content["kind"], content["classes"], content["favourable"]
+    few = {"regression": range(1), "binary": range(2, 3), "multiclass": range(3, MOST_CLASSES)}.get(kind)
+    if few is None or not isinstance(classes, list) or len(classes) not in few:
+        raise InputError(f"the task is {kind!r} with the classes {str(classes)[:80]}, expected as many as it has.")
+    if type(favourable) is not int or favourable not in range(max(1, len(classes))):
+        raise InputError(f"the favourable class is {favourable!r}, expected its place among {len(classes)} classes.")
+    return Task(kind, tuple(classes), favourable)
+
+
+def read_known(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return stored content with the task, and the names of features where there are some, as models take them."""
+    names = content["feature_names"]
+    return {
+        **content,
+        "task": task_of(content["task"]),
+        "feature_names": None if names is None else tuple(names),
+    }
+
+
+def write_estimators(models: Sequence[Any], folder: Path) -> tuple[str, ...]:
+    """Write estimators into files of skops in the folder and return their names."""
+    files = tuple(f"{FOLDER}/{place}{SUFFIX}" for place in range(len(models)))
+    if files:
+        make_folder(folder / FOLDER)
+    for name, model in zip(files, models, strict=True):
+        write_estimator(folder / name, model)
+    return files
+
+
+def read_estimators(files: Sequence[str], folder: Path, trusted: Sequence[str]) -> tuple[Any, ...]:
+    """Return the estimators of files; when types are not trusted, those of all files are named at once."""
+    if files:
+        check_trusted(folder / FOLDER, trusted)
+    return tuple(read_estimator(folder / name, trusted) for name in files)
+
+
+MODELS: Registry[type[Models]] = Registry("kind of models")
+MODELS.add("linear", LinearModels)
