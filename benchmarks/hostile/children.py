@@ -6,6 +6,7 @@ import os
 import resource
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -135,3 +136,19 @@ def _ended(child: int, ear: int) -> Ended:
 def end_of(job: Callable[[], Any], limits: Limits | None = None) -> Ended:
     """Run one job to its end."""
     return ends_of([job], limits)[0]
+
+
+def killed(job: Callable[[], Any], moment: float) -> bool:
+    """Start a job and kill it at a moment; tell whether it was still at work."""
+    with open(os.devnull, "wb") as nowhere:  # noqa: PTH123
+        child = start(job, nowhere.fileno())
+    until, found, status = time.monotonic() + moment, 0, 0
+    while not found and time.monotonic() < until:
+        time.sleep(0.001)
+        found, status = os.waitpid(child, os.WNOHANG)
+    if not found:
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+    if status not in (0, signal.SIGKILL):
+        raise RuntimeError(f"a job ended by itself with status {status}")
+    return status == signal.SIGKILL

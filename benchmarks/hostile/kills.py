@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 from collections.abc import Callable
@@ -14,16 +13,9 @@ import numpy as np
 
 import fairfront as ff
 
-from ..kills import ended_by
-from .children import end_of, start
+from .children import end_of, killed
 from .material import Material, digest, frontier, leftovers, trees
 from .tally import Tally
-
-
-def killed(job: Callable[[], Any], moment: float) -> bool:
-    """Start a job and kill it at a moment; tell whether it was still at work."""
-    with open(os.devnull, "wb") as nowhere:  # noqa: PTH123
-        return not ended_by(start(job, nowhere.fileno()), moment)
 
 
 @dataclass(frozen=True)
@@ -76,6 +68,12 @@ def trace_job(material: Material) -> Callable[[Path], Callable[[], Any]]:
 def estimator_job(folder: Path) -> Callable[[], Any]:
     """Return the trace of a learner with a checkpoint, and its saving."""
     return lambda: trees(checkpoint=folder / "ck", resume=True).save(folder / "out")
+
+
+def first_order_job(folder: Path) -> Callable[[], Any]:
+    """Return a trace by PB-PDO with a checkpoint, and its saving."""
+    asked = {"solver": ff.PBPDO(slide=0.005), "preferences": 12, "n_points": None}
+    return lambda: frontier(checkpoint=folder / "ck", resume=True, **asked).save(folder / "out")
 
 
 def overwritten(kills: int, folder: Path, rng: np.random.Generator) -> Tally:
@@ -141,14 +139,15 @@ def saved(kills: int, folder: Path, rng: np.random.Generator, material: Material
 
 
 def run(count: int, material: Material, folder: Path) -> list[Tally]:
-    """Kill so many times in all, a quarter of them in each way."""
-    each, rng = max(count // 4, 1), np.random.default_rng(16)
-    places = [folder / name for name in ("trace", "trees", "overwrite", "save")]
+    """Kill so many times in all, a fifth of them in each way."""
+    each, rng = max(count // 5, 1), np.random.default_rng(16)
+    places = [folder / name for name in ("trace", "trees", "first-order", "overwrite", "save")]
     for place in places:
         place.mkdir()
     return [
         Resumed("kill during fairfront trace, resumed", trace_job(material)).tried(each, places[0], rng),
         Resumed("kill during the trace of an estimator, resumed", estimator_job).tried(each, places[1], rng),
-        overwritten(each, places[2], rng),
-        saved(each, places[3], rng, material),
+        Resumed("kill during a trace by PB-PDO, resumed", first_order_job).tried(each, places[2], rng),
+        overwritten(each, places[3], rng),
+        saved(each, places[4], rng, material),
     ]
