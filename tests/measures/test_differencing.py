@@ -20,6 +20,7 @@ import pytest
 
 import fairfront as ff
 from fairfront.measures.published import published_totals
+from fairfront.measures.rates import rate_sums
 from fairfront.runs import Run
 from fairfront.runs.tracing_tables import with_exact_counts
 from tests.support.adversary import LIMIT, Guess, audited, beside, evaluated, recalls_of, small
@@ -207,10 +208,10 @@ def test_several_classes_leave_no_small_count(outputs_of: Any) -> None:
         for counts in recalls_of(shown, name):
             assert not small(counts).size
         assert any(small(counts).size for counts in recalls_of(exact, name))
-    totals = published_totals(exact.sums.people[0], good)
-    assert not small([totals.hits, totals.of_class - totals.hits]).size
+    totals = published_totals(rate_sums(exact.sums.everyone.rows, good))
+    assert not small([totals.hits, totals.labels - totals.hits]).size
     np.testing.assert_allclose(shown["error"] * shown.n, shown.n - totals.hits.sum(axis=(1, 2)))
-    np.testing.assert_allclose(shown["approval_rate"] * shown.n, (totals.hit + totals.false_alarm)[:, 0])
+    np.testing.assert_allclose(shown["approval_rate"] * shown.n, (totals.hit + totals.alarms)[:, 0])
 
 
 def test_rows_that_were_left_out_are_not_counted(outputs_of: Any) -> None:

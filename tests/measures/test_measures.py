@@ -23,11 +23,11 @@ from fairfront.exceptions import InputError
 from fairfront.measures import (
     auc,
     class_rates,
+    counts,
     gaps,
     group_means,
     group_rates,
     selection_ratio,
-    sums,
     worst_gap,
 )
 
@@ -170,7 +170,7 @@ def test_blocks_of_models_do_not_change_anything(monkeypatch: pytest.MonkeyPatch
     data = sample(3, N=7)
     whole = group_rates(data["decided"], data["favourable"], data["codes"], LEVELS, data["weight"])
     area = auc(data["scores"], data["favourable"])
-    monkeypatch.setattr(sums, "BLOCK", 240)
+    monkeypatch.setattr(counts, "BLOCK", 240)
     parts = group_rates(data["decided"], data["favourable"], data["codes"], LEVELS, data["weight"])
     for name in whole.names:
         np.testing.assert_allclose(whole.rate(name), parts.rate(name), atol=1e-14)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..measures.sums import ratio
+from ..measures.counts import ratio
 from ..objectives import Array
 from ..objectives.small_counts import nearest
 from .packing import rounded

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from ..frontier import Frontier
 from ..measures import ClassRates, Evaluation, GroupRates, PerGroup
 from ..measures.changes import Sides, changed_sides, published_moves, published_sides
+from ..measures.counts import ratio, weighted_sums
 from ..measures.published import pool_of, published, published_people, published_totals
-from ..measures.rates import ClassSums
-from ..measures.sums import pooled, ratio, weighted_sums
+from ..measures.rates import rate_sums
 from ..objectives import Array, Attribute, rates_of
 from .bins import calibration_bins
 from .packing import packed_bits, rounded
@@ -120,16 +120,17 @@ def _rate(
 
 def _people(rates: PerGroup, rate: str, columns: Array, rows: Rows, small: int) -> Array:
     """Return published over exact rows behind a rate, of every group and of everyone, (c + 1,)."""
-    exact = (columns / rows.weight[:, None]).sum(axis=0)
-    shown, everyone = rates.n, float(exact[-1])
+    behind = (columns / rows.weight[:, None]).sum(axis=0)
+    shown, everyone = rates.n, float(behind[-1])
     if isinstance(rates, GroupRates) and rates.labelled is not None and rate in ("tpr", "fpr"):
         good = rows.task.favourable if isinstance(rates, ClassRates) else 0
         favourable = rates.labelled[:, good]
         shown = favourable if rate == "tpr" else rates.labelled.sum(axis=1) - favourable
         if small and rows.record.sums is not None:
-            totals = published_totals(rows.record.sums.people[0], rows.task.favourable)
+            exact: Any = rows.record.sums.everyone
+            totals = published_totals(rate_sums(exact.rows, rows.task.favourable))
             everyone = float((totals.positives if rate == "tpr" else totals.negatives)[0])
-    return np.nan_to_num(ratio(np.append(shown, everyone), exact))
+    return np.nan_to_num(ratio(np.append(shown, everyone), behind))
 
 
 def _moves(rows: Rows, place: int, attribute: Attribute, small: int) -> dict[str, Sides]:
@@ -150,7 +151,7 @@ def _moves(rows: Rows, place: int, attribute: Attribute, small: int) -> dict[str
         return {rate: _with_everyone(sides) for rate, sides in (found | {"error": wrong}).items()}
     shown = _published_people(rows, place)
     of_good, of_others = published_moves(rows.decided, rows.plain, rows.good, member, shown)
-    if isinstance(shown, ClassSums):
+    if shown.labels.shape[1] > 2:
         right = shown.hits.sum(axis=2)
         wrong = published_sides(*wrong, right[rows.plain] - right)
     else:
@@ -163,10 +164,10 @@ def _moves(rows: Rows, place: int, attribute: Attribute, small: int) -> dict[str
 def _published_people(rows: Rows, place: int) -> Any:
     """Return the people of an attribute's groups that may be published, small groups pooled, those of none last."""
     assert rows.record.sums is not None
-    people = rows.record.sums.people[place]
-    c = len(people.n) - 1
-    pool = pool_of(rows.attributes[place].levels, people.n[:c])
-    return published_people(pooled(people, (*pool.members, (c,))), rows.task.favourable)
+    counts: Any = rows.record.sums.groups[place]
+    c = len(rows.attributes[place].levels)
+    pool = pool_of(rows.attributes[place].levels, counts.sizes[:c])
+    return published_people(rate_sums(counts.pooled((*pool.members, (c,))).rows, rows.task.favourable))
 
 
 def _with_everyone(sides: Sides) -> Sides:

@@ -10,7 +10,7 @@ from ..frontier.cutoffs import operating_words
 from ..frontier.evaluating import GAPS, figures
 from ..frontier.facts import Facts
 from ..measures import ClassRates, Evaluation, GroupRates, PerGroup
-from ..measures.evaluation import decides_alike, no_better, rival_words
+from ..measures.claims import decides_alike, no_better, rival_words
 from ..measures.intervals import DENOMINATORS, normal_quantile, rows_behind
 from ..measures.published import published
 from ..objectives import Array, Task

@@ -17,8 +17,8 @@ from ..frontier.matching import checked_features, held_rows
 from ..frontier.models import LinearModels
 from ..frontier.selection import plain_place
 from ..measures import Evaluation
+from ..measures.counts import sums_of
 from ..measures.evaluation import judgement_of
-from ..measures.part_sums import part_sums
 from ..objectives import Array, Attribute, Task
 from ..problems.fits.learners import scores_of_learner
 from ..validation import check_text, shown
@@ -71,7 +71,7 @@ def rows_of(
     held = held_rows(front.facts, matrix.shape[0], y, sensitive_features, sample_weight)
     matrix, labels, n = held.of(matrix), held.labels, len(held.labels)
     scores, decided = decisions_at(front, places, matrix, on)
-    sums = part_sums(decided, labels, task, held.attributes, held.weight)
+    sums = sums_of(decided, labels, task, held.attributes, held.weight)
     regression = task.kind == "regression"
     return Rows(
         task=task,

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..measures import Evaluation, GroupRates, evaluate_scores
+from ..measures.claims import worst_pair
 from ..measures.figures import larger_is_better
 from ..measures.intervals import Sizes, error_interval, selection_ratio_lower, worst_gap_floor, worst_gap_upper
 from ..measures.operating_points import Operating, OperatingPoint
-from ..measures.worst import worst_pair
 from ..objectives import Array, Task
 from ..validation import is_dask
 from .cutoffs import decisions, placed, responses_of, second_class

@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,9 +14,9 @@ from scipy.special import expit
 
 from ..exceptions import FairfrontWarning, InputError
 from ..measures import Evaluation
+from ..measures.counts import Sums, sums_of
 from ..measures.evaluation import check_scores, judgement_of
 from ..measures.operating_points import Operating, OperatingPoint, one_number
-from ..measures.part_sums import PartSums, joined_sums, part_sums
 from ..measures.score_counts import SURE, count_scores, score_edges
 from ..objectives import Array, Task
 from ..problems.dask.passes import reduced
@@ -65,8 +67,8 @@ def evaluate_parts(
     return replace(record, operating=operating)
 
 
-def _counted(part: Part, rows: tuple[Any, ...]) -> PartSums:
-    sums: PartSums | None = reduced(part.count, *rows, combine=_joined)
+def _counted(part: Part, rows: tuple[Any, ...]) -> Sums:
+    sums: Sums | None = reduced(part.count, *rows, combine=_joined)
     if sums is None:
         raise InputError("X has 0 rows, or sample_weight is zero in every row, expected rows to judge.")
     return sums
@@ -94,7 +96,7 @@ class Part:
     edges: Array | None
     operating: OperatingPoint | None = None
 
-    def count(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> PartSums | None:
+    def count(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Sums | None:
         """Return the sums of one partition, None where it has no rows that count."""
         n = X.shape[0]
         if not n:
@@ -110,12 +112,12 @@ class Part:
             some = tuple(a.take(rows) for a in attributes)
             w = None if weight is None else weight[rows]
             found.append(self._sums(take_rows(matrix, rows), labels[rows], some, w))
-        return joined_sums(found) if found else None
+        return reduce(add, found) if found else None
 
-    def _sums(self, matrix: Any, labels: Any, attributes: Any, weight: Array | None) -> PartSums:
+    def _sums(self, matrix: Any, labels: Any, attributes: Any, weight: Array | None) -> Sums:
         scores, decided = decisions(self.models, matrix, self.operating)
         scores = check_scores(scores, self.task)
-        sums = part_sums(decided, labels, self.task, attributes, weight)
+        sums = sums_of(decided, labels, self.task, attributes, weight)
         if self.edges is None:
             return sums
         return replace(sums, bins=count_scores(scores[:, 0], labels == 1, weight, self.edges))
@@ -143,12 +145,12 @@ def _listed(parts: Sequence[list[Array]]) -> list[Array]:
     return [each for part in parts for each in part]
 
 
-def _joined(parts: Sequence[PartSums | None]) -> PartSums | None:
+def _joined(parts: Sequence[Sums | None]) -> Sums | None:
     known = [part for part in parts if part is not None]
-    return joined_sums(known) if known else None
+    return reduce(add, known) if known else None
 
 
-def _area(sums: PartSums) -> Array | None:
+def _area(sums: Sums) -> Array | None:
     """Return the AUC of each model, NaN with a warning where bins do not tell it closely enough."""
     if sums.bins is None:
         return None

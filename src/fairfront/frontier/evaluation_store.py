@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..measures import Evaluation
-from ..measures.contrasts import PerGroup
 from ..measures.operating_points import Operating, OperatingPoint
-from ..measures.rates import ClassRates, GroupRates
-from ..measures.values import GroupMeans
+from ..measures.rates import ClassRates, GroupMeans, GroupRates, PerGroup
 
 RATES: dict[str, type[PerGroup]] = {"rates": GroupRates, "class_rates": ClassRates, "means": GroupMeans}
 SHARES = ("labels", "alike")

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, require
 from ..measures import Calibration, Evaluation
+from ..measures.claims import Pair, worst_pair
 from ..measures.operating_points import Operating, OperatingPoint
-from ..measures.worst import Pair, worst_pair
 from ..objectives import Array, proxy_sentences, warn_of_names
 from ..validation import BACKENDS, check_choice, check_count, check_instance, check_text
 from .columns import column_of, ids_in_words, record_of, summary_of, table_of

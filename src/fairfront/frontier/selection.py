@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
-from ..measures.evaluation import trivial
+from ..measures.claims import trivial
 from ..measures.figures import larger_is_better
 from ..objectives import Array
 from ..validation import (

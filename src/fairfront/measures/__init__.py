@@ -15,7 +15,6 @@ The files, from the ground up:
 from .audit import Audit, audit
 from .calibration import Calibration, Platt, calibration_table, fit_platt
 from .changes import Flips, Moves, flips
-from .contrasts import PerGroup, gaps, selection_ratio, worst_gap
 from .evaluation import Evaluation, evaluate_scores
 from .intervals import (
     effective_sizes,
@@ -29,10 +28,20 @@ from .intervals import (
     worst_gap_floor,
     worst_gap_upper,
 )
-from .rates import ClassRates, GroupRates, class_rates, group_rates
+from .rates import (
+    ClassRates,
+    GroupMeans,
+    GroupRates,
+    PerGroup,
+    class_rates,
+    gaps,
+    group_means,
+    group_rates,
+    selection_ratio,
+    worst_gap,
+)
 from .score_counts import auc
 from .significance import bootstrap_gap, selection_test, smallest_detectable_gap, smallest_verifiable_gap
-from .values import GroupMeans, group_means
 
 __all__ = [
     "Audit",

@@ -18,9 +18,9 @@ from ..exceptions import InputError
 from ..objectives import Array
 from ..problems.threads import blas_threads
 from ..validation import check_weights
-from .contrasts import PerGroup
+from .counts import as_models, blocks, membership, ratio, weighted_sums
 from .logistic import fit_lines
-from .sums import as_models, blocks, membership, ratio, weighted_sums
+from .rates import PerGroup
 
 BINS = 10
 

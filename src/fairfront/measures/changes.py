@@ -17,10 +17,9 @@ from ..exceptions import InputError
 from ..objectives import Array
 from ..objectives.small_counts import rounded
 from ..validation import check_weights
-from .contrasts import PerGroup
+from .counts import as_flags, as_models, count, membership, ratio, weighted_sums
 from .published import published_people
-from .rates import RateSums, rate_sums
-from .sums import as_models, membership, ratio, weighted_sums
+from .rates import PerGroup, RateSums, rate_sums
 
 OVERALL = "overall"
 
@@ -84,9 +83,9 @@ def flips(
     codes, levels, sample_weight
         As in `group_rates`; rows without a group count in the overall column only.
     """
-    label = _flags(is_favourable, "is_favourable")
-    held = _flags(before, "before")
-    given = as_models(_flags(after, "after"), len(label), "after")
+    label = as_flags(is_favourable, "is_favourable")
+    held = as_flags(before, "before")
+    given = as_models(as_flags(after, "after"), len(label), "after")
     if held.shape != label.shape:
         raise InputError(f"before has shape {held.shape}, expected {label.shape}: one decision per row.")
     rows = np.column_stack([membership(codes, len(label), len(levels)), np.ones(len(label))])
@@ -110,13 +109,6 @@ def flips(
         for k in (0, 2)
     ]
     return Flips(*among)
-
-
-def _flags(values: ArrayLike, what: str) -> NDArray[np.bool_]:
-    array = np.asarray(values)
-    if array.dtype != np.bool_:
-        raise InputError(f"{what} has type {array.dtype}, expected bool; compare labels with the favourable one.")
-    return array
 
 
 Sides = tuple[Array, Array]
@@ -144,9 +136,10 @@ def published_moves(
     """
     everyone = np.column_stack([member, 1.0 - member.sum(axis=1)])
     if shown is None:
-        shown = published_people(rate_sums(decided, good, everyone, everyone.shape[1]), 0)
+        counts = count(decided, good.astype(np.intp), 2, member, member.shape[1])
+        shown = published_people(rate_sums(counts.rows, 1))
     found = []
-    for rows, favoured in ((good, shown.hit), (~good, shown.false_alarm)):
+    for rows, favoured in ((good, shown.hit), (~good, shown.alarms)):
         gained, lost = changed_sides(decided, decided[plain], everyone * rows[:, None])
         found.append(published_sides(gained, lost, favoured - favoured[plain]))
     return found[0], found[1]

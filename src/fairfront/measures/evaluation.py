@@ -18,14 +18,11 @@ from ..exceptions import InputError
 from ..objectives import Array, Attribute, Task
 from ..problems.threads import blas_threads
 from ..validation import check_weights
-from .contrasts import PerGroup, gaps, selection_ratio, worst_gap
-from .intervals import effective_sizes_of
-from .operating_points import NONE_GIVEN, OperatingPoint, check_costs
-from .part_sums import PartSums, part_sums
-from .rates import RateSums
+from .counts import Counts, Means, Sums, sums_of
+from .intervals import sizes_of
+from .operating_points import NONE_GIVEN, OperatingPoint
+from .rates import PerGroup, gaps, rates_of, selection_ratio, worst_gap
 from .score_counts import auc
-
-Levels = dict[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +52,7 @@ class Evaluation:
         gaps between people.
     small : int
         Counts below it are rounded, see `fairfront.measures.disclosure`; 0 for exact counts.
-    sums : PartSums or None
+    sums : Sums or None
         Exact counts behind the figures; they stay in memory and are never written.
     operating : OperatingPoint or None
         The rule and the cut-offs (N,) that decisions were made at; None at 0.5 (or a score of 0), which nobody gave.
@@ -74,7 +71,7 @@ class Evaluation:
     effective_n: float | None = None
     proxies: tuple[str, ...] = ()
     small: int = 0
-    sums: PartSums | None = field(default=None, repr=False)
+    sums: Sums | None = field(default=None, repr=False)
     operating: OperatingPoint | None = None
     labels: Array | None = None
     alike: Array | None = None
@@ -142,7 +139,7 @@ def evaluate_scores(
     values = check_scores(scores, task)
     truth = _check_truth(labels, task, values.shape[2])
     weight = check_weights(sample_weight, len(truth))
-    sums = part_sums(decide(values, task) if decided is None else decided, truth, task, attributes, weight)
+    sums = sums_of(decide(values, task) if decided is None else decided, truth, task, attributes, weight)
     area = _score_auc(values[:, 0], truth == 1, weight) if task.kind == "binary" else None
     return judgement_of(sums, task, attributes, name, area)
 
@@ -153,41 +150,53 @@ def _score_auc(scores: NDArray[Any], positive: NDArray[np.bool_], weight: Array 
     return np.where(decisions, np.nan, auc(scores, positive, weight))
 
 
-def judgement_of(
-    sums: PartSums, task: Task, attributes: Sequence[Attribute], name: str, area: Array | None
+@dataclass(frozen=True, eq=False)
+class Overall:
+    """Weights of all rows, of wrong ones (N,) (squared errors for regression), by label (K,), by decision (N, K)."""
+
+    n: int
+    weight: float
+    wrong: Array
+    labels: Array
+    decided: Array
+
+
+def overall_of(sums: Sums, task: Task) -> Overall:
+    """Add up what models decide on all rows."""
+    if isinstance(sums.everyone, Means):
+        return Overall(sums.n, sums.weight, sums.everyone.sums[:, 0, 2], np.empty(0), np.empty((0, 0)))
+    cells = sums.everyone.weight[:, 0]
+    wrong = cells.sum(axis=(1, 2)) - np.trace(cells, axis1=1, axis2=2)
+    return Overall(sums.n, sums.weight, wrong, cells[:1].sum(axis=(0, 2)), cells.sum(axis=1))
+
+
+def judgement_of(sums: Sums, task: Task, attributes: Sequence[Attribute], name: str, area: Array | None) -> Evaluation:
+    """Make the record of sums over all rows whose groups are those of attributes; ``area`` (N,) is the AUC."""
+    pairs = list(zip(attributes, sums.groups, strict=True))
+    groups = {each.name: rates_of(counts, each.levels, task.favourable) for each, counts in pairs}
+    record = evaluation_of(name, task, overall_of(sums, task), groups, area)
+    record = replace(record, sums=sums, proxies=tuple(each.name for each in attributes if each.is_proxy))
+    if sums.effective_n is None:
+        return record
+    sizes = {each.name: sizes_of(counts, task.favourable) for each, counts in pairs if isinstance(counts, Counts)}
+    return replace(record, sizes=sizes, effective_n=sums.effective_n)
+
+
+def evaluation_of(
+    name: str, task: Task, overall: Overall, groups: dict[str, PerGroup], area: Array | None
 ) -> Evaluation:
-    """Make the record of sums over all rows whose groups are those of attributes."""
-    proxies = tuple(attribute.name for attribute in attributes if attribute.is_proxy)
-    levels = {each.name: each.levels for each in attributes}
-    return replace(evaluation_of(sums, task, levels, name, area), proxies=proxies)
-
-
-def evaluation_of(sums: PartSums, task: Task, levels: Levels, name: str, area: Array | None) -> Evaluation:
-    """Make the record of sums over all rows; ``levels`` end with the reference, ``area`` (N,) is the AUC."""
-    columns = _overall(sums, task) | ({} if area is None else {"auc": area})
+    """Make the record of sums over all rows and of rates per attribute."""
+    columns = _overall(overall, task) | ({} if area is None else {"auc": area})
     signed: dict[str, Array] = {}
-    groups: dict[str, PerGroup] = {}
-    for attribute, rates in zip(levels, sums.rates(list(levels.values())), strict=True):
-        prefix = f"{attribute}." if len(levels) > 1 else ""
+    for attribute, rates in groups.items():
+        prefix = f"{attribute}." if len(groups) > 1 else ""
         columns |= {prefix + key: column for key, column in _worst(rates).items()}
         signed |= {prefix + key: gap for key, gap in _signed(rates, task).items()}
-        groups[attribute] = rates
-    record = Evaluation(name, int(sums.rows.n), columns, signed, groups, sums=sums)
-    if task.kind != "regression":
-        most = sums.rows.decided.max(axis=1) / sums.rows.weight
-        record = replace(record, labels=sums.rows.labels / sums.rows.weight, alike=np.minimum(most, 1.0))
-    return _with_sizes(record, sums) if sums.rows.uneven else record
-
-
-def _with_sizes(record: Evaluation, sums: PartSums) -> Evaluation:
-    """Add effective sizes, so that unequal weights do not make intervals too sure."""
-    pairs = zip(record.groups, sums.groups, sums.twice, strict=False)
-    sizes = {
-        name: effective_sizes_of(once, twice)
-        for name, once, twice in pairs
-        if isinstance(once, RateSums) and isinstance(twice, RateSums)
-    }
-    return replace(record, sizes=sizes, effective_n=float(sums.rows.weight**2 / sums.rows.squared))
+    record = Evaluation(name, overall.n, columns, signed, groups)
+    if task.kind == "regression":
+        return record
+    most = overall.decided.max(axis=1) / overall.weight
+    return replace(record, labels=overall.labels / overall.weight, alike=np.minimum(most, 1.0))
 
 
 def decide(scores: NDArray[Any], task: Task) -> NDArray[Any]:
@@ -197,11 +206,11 @@ def decide(scores: NDArray[Any], task: Task) -> NDArray[Any]:
     return np.asarray(scores.argmax(axis=1) if task.kind == "multiclass" else scores[:, 0])
 
 
-def _overall(sums: PartSums, task: Task) -> dict[str, Array]:
-    mean = np.asarray(sums.rows.wrong / sums.rows.weight)
+def _overall(overall: Overall, task: Task) -> dict[str, Array]:
+    mean = np.asarray(overall.wrong / overall.weight)
     if task.kind == "regression":
         return {"mse": mean}
-    approved = sums.rows.decided[:, task.favourable] / sums.rows.weight
+    approved = overall.decided[:, task.favourable] / overall.weight
     return {"error": np.clip(mean, 0.0, 1.0), "approval_rate": np.clip(approved, 0.0, 1.0)}
 
 
@@ -247,54 +256,3 @@ def _check_truth(labels: ArrayLike, task: Task, n: int) -> NDArray[Any]:
     if task.kind != "regression" and not np.isin(array, np.arange(len(task.classes))).all():
         raise InputError(f"labels must be class indices from 0 to {len(task.classes) - 1}; encode them first.")
     return array
-
-
-ALIKE = 0.99
-ROUNDING = 1e-9
-
-
-def decides_alike(record: Evaluation) -> NDArray[np.bool_]:
-    """Tell which models decide more than 99 % of the rows alike, (N,)."""
-    if record.alike is None:
-        return np.zeros(record.n_models, dtype=bool)
-    return np.asarray(record.alike > ALIKE)
-
-
-def no_better(record: Evaluation, task: Task) -> NDArray[np.bool_]:
-    """Tell which models are no better than decisions that look at nobody, (N,)."""
-    if record.labels is None:
-        return np.zeros(record.n_models, dtype=bool)
-    reached, rival = _reached(record, task)
-    return np.asarray(reached >= rival - ROUNDING)
-
-
-def trivial(record: Evaluation, task: Task) -> NDArray[np.bool_]:
-    """Tell which models are marked and never suggested, (N,)."""
-    return np.asarray(decides_alike(record) | no_better(record, task))
-
-
-def rival_words(record: Evaluation) -> str:
-    """Say what a model that is no better is compared with."""
-    asked = None if record.operating is None else record.operating.rule.asked
-    if asked == "approval_rate":
-        return "error no smaller than that of as many approvals drawn by lot"
-    if asked == "costs":
-        return "costs no less than deciding everyone alike"
-    return "error no smaller than that of giving everyone the majority label"
-
-
-def _reached(record: Evaluation, task: Task) -> tuple[Array, Array]:
-    """Return what models reach and what they have to beat, (N,) each: errors, or costs per row."""
-    assert record.labels is not None
-    error, approved = record["error"], record["approval_rate"]
-    rule = None if record.operating is None else record.operating.rule
-    good = float(record.labels[task.favourable])
-    if rule is not None and rule.asked == "approval_rate":
-        return error, approved * (1.0 - good) + (1.0 - approved) * good
-    if rule is not None and rule.costs is not None:
-        false_positive, false_negative = check_costs(rule.costs)
-        wrongly = 0.5 * (error + approved - good)  # false positives less false negatives are approved less good
-        cost = false_positive * wrongly + false_negative * (error - wrongly)
-        rival = min(false_positive * (1.0 - good), false_negative * good)
-        return cost, np.full(len(cost), rival)
-    return error, np.full(len(error), 1.0 - float(record.labels.max()))

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from ..objectives import Array, Task
 from ..problems.threads import blas_threads
+from .counts import Counts
 from .disclosure import FEW
-from .lines import Counts, Lines, Share, count, shares_of
+from .lines import Lines, Share, shares_of
 from .rows import Judged
 from .scores import OF_BOTH_LABELS, Resampling, Scores, drawn_scores, score_columns
 from .table_columns import Sureness, selection_columns, share_columns, value_columns, why
@@ -80,7 +81,7 @@ def tabulate(judged: Judged, lines: Lines, settings: Settings) -> GroupTable:
     """Compute every figure of every line."""
     if judged.task.kind == "regression":
         return value_table(judged, lines, settings)
-    counts = count(lines, judged.truth, judged.decided, len(judged.task.classes), judged.weight)
+    counts = lines.counts(judged.decided[None], judged.truth, len(judged.task.classes), judged.weight).of_model(0)
     scores = {suffix: drawn_scores(each, lines, settings.resampling) for suffix, each in judged.scored.items()}
     nobody = np.zeros(len(lines.names), dtype=bool)
     return table_of(Counted(lines, counts, scores, nobody, nobody), judged.task, settings)

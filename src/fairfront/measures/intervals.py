@@ -21,8 +21,8 @@ from scipy.special import ndtri
 from ..exceptions import InputError
 from ..objectives import Array
 from ..validation import check_confidence, check_weights
+from .counts import Counts, as_flags, as_models, count, ratio, weighted_sums
 from .rates import GroupRates, RateSums, rate_sums
-from .sums import as_models, membership, ratio, weighted_sums
 
 Interval = tuple[Array, Array]
 Sizes = Mapping[str, Array]
@@ -82,17 +82,18 @@ def effective_sizes(
 
     Arguments are those of `group_rates`. With equal weights these are the rows behind each rate.
     """
-    member = membership(codes, np.size(is_favourable), len(levels))
-    weight = check_weights(sample_weight, len(member))
-    weight = np.ones(len(member)) if weight is None else weight
-    c = len(levels)
-    once = rate_sums(is_favourable, is_favourable, member, c, weight)
-    return effective_sizes_of(once, rate_sums(is_favourable, is_favourable, member**2, c, weight**2))
+    label = as_flags(is_favourable, "is_favourable").astype(np.intp)
+    return sizes_of(count(label[None], label, 2, codes, len(levels), check_weights(sample_weight, len(label))), 1)
+
+
+def sizes_of(counts: Counts, good: int) -> dict[str, Array]:
+    """Return effective numbers of rows of counts whose last group are rows without one."""
+    return effective_sizes_of(*(rate_sums(each[:, :-1], good) for each in (counts.weight, counts.squared)))
 
 
 def effective_sizes_of(once: RateSums, squared: RateSums) -> dict[str, Array]:
     """Return effective numbers of rows from sums of weights and of squared weights."""
-    known = DENOMINATORS | ({"recall": "of_class"} if hasattr(once, "of_class") else {})
+    known = DENOMINATORS | ({"recall": "labels"} if once.labels.shape[1] > 2 else {})
     return {name: np.nan_to_num(ratio(getattr(once, of) ** 2, getattr(squared, of))) for name, of in known.items()}
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..exceptions import InputError, spelled
 from ..objectives import Array, Attribute, GroupProbabilities, Groups, Task, count_in_words, counts_in_words
 from ..validation import counted
-from .sums import ratio
+from .counts import Counts, count, ratio
 
 REFERENCE, COMPARED, TOO_FEW, MISSING, ALL = "reference", "compared", "too few", "missing", "all"
 NO_GROUP = "(missing)"
@@ -92,18 +92,23 @@ class Lines:
                 yield rows, None
         yield None, None
 
+    def counts(self, decided: NDArray[Any], truth: NDArray[np.intp], K: int, weight: Array | None) -> Counts:
+        """Count decisions (N, n) among K classes by line, label and decision, (N, lines, K, K)."""
+        c = len(self.names) - 1
+        if self.shares is None:
+            assert self.codes is not None
+            found = count(decided, truth, K, self.codes, c, weight)
+            return found.changed(
+                lambda cells: np.concatenate([cells[:, :-1], cells.sum(axis=1, keepdims=True)], axis=1)
+            )
+        found = count(decided, truth, K, self.shares, c, weight)
+        everyone = count(decided, truth, K, np.full(len(truth), -1), 0, weight)
+        both = ((getattr(each, name) for each in (found, everyone)) for name in ("rows", "weight", "squared"))
+        return Counts(*(np.concatenate([groups[:, :-1], last], axis=1) for groups, last in both))
+
     def whole(self, counts: Array) -> NDArray[Any]:
         """Return counts of rows as whole numbers, where groups are not probabilities."""
         return counts if self.shares is not None else np.rint(counts).astype(np.int64)
-
-
-@dataclass(frozen=True, eq=False)
-class Counts:
-    """Rows, weights and squared weights by line, label and decision, each (lines, K, K)."""
-
-    rows: Array
-    weight: Array
-    squared: Array
 
 
 def lines_of(sensitive_features: object, n: int, groups: Groups) -> tuple[Lines, ...]:
@@ -146,29 +151,6 @@ def _check_sizes(attribute: Attribute, sizes: Array, big: NDArray[np.bool_], min
             f"reference group {attribute.reference!r} of {attribute.name!r} has {count_in_words(sizes[-1])} rows, "
             f"expected at least {min_size}; choose another or pass {smaller}."
         )
-
-
-def count(lines: Lines, truth: NDArray[np.intp], decided: NDArray[np.intp], K: int, weight: Array | None) -> Counts:
-    """Count rows by line, label and decision."""
-    cell = truth * K + decided
-    rows = _by_line(lines, cell, K, None)
-    if weight is None and lines.shares is None:
-        return Counts(rows, rows, rows)
-    whole = np.ones(len(cell)) if weight is None else weight
-    squared = replace(lines, shares=None if lines.shares is None else lines.shares**2)
-    return Counts(rows, _by_line(lines, cell, K, whole), _by_line(squared, cell, K, whole**2))
-
-
-def _by_line(lines: Lines, cell: NDArray[np.intp], K: int, weight: Array | None) -> Array:
-    size, L = K * K, len(lines.names)
-    if lines.shares is None:
-        assert lines.codes is not None
-        place = lines.codes.astype(np.intp) * size + cell
-        total = np.bincount(place, weight, minlength=(L - 1) * size).astype(np.float64).reshape(L - 1, K, K)
-        return np.concatenate([total, total.sum(axis=0, keepdims=True)])
-    columns = [*lines.shares.T, np.ones(len(cell))]
-    given = [share if weight is None else share * weight for share in columns]
-    return np.stack([np.bincount(cell, share, minlength=size).reshape(K, K) for share in given])
 
 
 @dataclass(frozen=True, eq=False)

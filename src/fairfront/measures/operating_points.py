@@ -24,7 +24,7 @@ from ..validation import (
     check_weights,
     refuse,
 )
-from .sums import as_models, blocks
+from .counts import as_models, blocks
 
 Side = Literal["above", "below"]
 NONE_GIVEN = "no operating point was given"

@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array, Task
+from .counts import Counts, Means, Sums, ratio
 from .disclosure import (
     LIMIT,
     POOLED,
@@ -21,11 +23,12 @@ from .disclosure import (
     publish_totals,
     publish_weights,
 )
-from .evaluation import Evaluation, evaluation_of
-from .part_sums import PartSums
-from .rates import ClassSums, RateSums
-from .sums import along_groups, of_groups, pooled, ratio
-from .values import MeanSums
+from .evaluation import Evaluation, Overall, evaluation_of, overall_of
+from .intervals import effective_sizes_of
+from .rates import PerGroup, RateSums, means_of, rate_sums
+
+PARTS = {"hits": "labels", "alarms": "negatives"}
+"""Sums of decisions, and of the rows that they are parts of."""
 
 
 def published(record: Evaluation, task: Task) -> Evaluation:
@@ -34,30 +37,27 @@ def published(record: Evaluation, task: Task) -> Evaluation:
         return record
     if record.sums is None:
         raise InputError(f"evaluation {record.name!r} has no counts to publish, expected one made by evaluate.")
-    sums, levels = record.sums, {}
-    parts = []
-    for i, (name, rates) in enumerate(record.groups.items()):
-        pool = pool_of(rates.levels, sums.people[i].n[:-1])
-        levels[name] = pool.levels
-        parts.append(_Part(sums, i, pool, task.favourable))
-    shown = PartSums(
-        rows=replace(sums.rows, wrong=_wrong(sums, task.favourable), **_classes(sums, task)),
-        groups=tuple(part.weights() for part in parts),
-        people=tuple(part.shown for part in parts),
-        twice=tuple(part.squares() for part in parts) if sums.twice else (),
-    )
-    found = evaluation_of(shown, task, levels, record.name, _area(record))
-    figures = {name: getattr(found, name) for name in ("columns", "signed", "groups", "sizes", "labels", "alike")}
-    return replace(record, **figures, small=LIMIT, sums=None)
+    groups: dict[str, PerGroup] = {}
+    sizes: dict[str, dict[str, Array]] = {}
+    for (name, rates), counts in zip(record.groups.items(), record.sums.groups, strict=True):
+        pool = pool_of(rates.levels, counts.sizes[:-1])
+        pooled = counts.pooled((*pool.members, (len(rates.levels),)))
+        if isinstance(pooled, Means):
+            groups[name] = _means(pooled, pool, record.sums)
+        else:
+            groups[name], sizes[name] = _rates(pooled, pool, record.sums, task.favourable)
+    found = evaluation_of(record.name, task, _overall(record.sums, task), groups, _area(record))
+    figures = {name: getattr(found, name) for name in ("columns", "signed", "groups", "labels", "alike")}
+    known = {name: sizes[name] for name in record.sizes}
+    return replace(record, **figures, sizes=known, small=LIMIT, sums=None)
 
 
 def _area(record: Evaluation) -> Array | None:
     """Return the AUC of all rows, NaN where it rests on a few people of one label."""
     area = record.columns.get("auc")
-    if area is None or record.sums is None:
+    if area is None or record.sums is None or not isinstance(record.sums.everyone, Counts):
         return area
-    people: Any = record.sums.people[0]
-    few = min(float(people.positives.sum()), float(people.negatives.sum())) < LIMIT
+    few = record.sums.everyone.rows[:1].sum(axis=(0, 1, 3)).min() < LIMIT
     return np.full_like(area, np.nan) if few else area
 
 
@@ -82,157 +82,113 @@ def pool_of(levels: Sequence[str], n: Array) -> Pool:
     return Pool(tuple(names), tuple(members))
 
 
-class _Part:
-    """One attribute of sums: its exact and its published rows, those without a group last."""
-
-    def __init__(self, sums: PartSums, place: int, pool: Pool, good: int) -> None:
-        c = len(sums.people[place].n) - 1
-        self.exact: Any = pooled(sums.people[place], (*pool.members, (c,)))
-        self.weight: Any = pooled(sums.groups[place], pool.members)
-        self.twice: Any = pooled(sums.twice[place], pool.members) if sums.twice else None
-        self.weighted, self.unit = bool(sums.rows.uneven), float(sums.rows.weight / sums.rows.n)
-        self.few = self.exact.n < LIMIT  # figures of so few people are not given
-        self.shown = published_people(self.exact, good)
-        self.plain = not _has_few(self.exact)
-
-    def weights(self) -> Any:
-        """Return weights of published rows, part by part; none of groups of a few people."""
-        few = self.few[:-1]
-        if self.plain:
-            scaled = self.weight
-        elif isinstance(self.weight, MeanSums):
-            scaled = means_in_units(self.weight, self.exact, self.shown, self.unit)
-        elif not self.weighted:
-            scaled = of_groups(self.shown, range(len(few)))
-        else:
-            scaled = scaled_sums(self.weight, self.exact, self.shown, self.unit)
-        blank = along_groups(
-            scaled, lambda values, axis: np.where(np.expand_dims(few, _beside(values, axis)), 0.0, values)
-        )
-        return replace(blank, n=scaled.n)
-
-    def squares(self) -> Any:
-        """Return squared weights such that effective sizes are scaled as the rows behind them are."""
-        if self.plain:
-            return self.twice
-        return scaled_squares(self.weight, self.twice, self.weights(), self.exact, self.shown)
+def _means(exact: Means, pool: Pool, sums: Sums) -> PerGroup:
+    """Return means of published rows, in units of what one of them adds; none of groups of a few people."""
+    shown, few = publish_sizes(exact.rows)[:-1], exact.rows[:-1] < LIMIT
+    weight, total = exact.weight[:-1], exact.sums[:, :-1]
+    if any_small(exact.rows, exact.rows[:, None], exact.rows, 1):
+        mean = np.nan_to_num(ratio(total, weight[:, None]))
+        one = np.sqrt(mean[:, :, 2]) / np.where(shown > 0, shown, 1.0)
+        weight = publish_weights(weight, exact.rows[:-1], shown, sums.weight / sums.n)
+        unit = np.stack([one, one, one * np.sqrt(mean[:, :, 2])], axis=2)
+        total = in_units(mean, unit) * weight[:, None]
+    return means_of(shown, np.where(few, 0.0, weight), np.where(few[:, None], 0.0, total), pool.levels)
 
 
-def _has_few(people: Any) -> bool:
+def _rates(counts: Counts, pool: Pool, sums: Sums, good: int) -> tuple[PerGroup, dict[str, Array]]:
+    """Return rates of published rows, none of groups of a few people, and the effective sizes behind them."""
+    exact = rate_sums(counts.rows, good)
+    weight, squared = (rate_sums(each[:, :-1], good, exact.n[:-1]) for each in (counts.weight, counts.squared))
+    shown, scaled, few = published_people(exact), weight, exact.n[:-1] < LIMIT
+    if _has_few(exact):
+        first = shown.changed(lambda each: each[:-1], lambda each: each[:, :-1])
+        scaled = first if sums.effective_n is None else _scaled_sums(weight, exact, shown, sums.weight / sums.n)
+    scaled = _without(scaled, few)
+    if _has_few(exact):
+        squared = _scaled_squares(weight, squared, scaled, exact, shown)
+    return scaled.rates(pool.levels, shown.labelled[:-1]), effective_sizes_of(scaled, squared)
+
+
+def _without(sums: RateSums, few: NDArray[np.bool_]) -> RateSums:
+    """Return sums without those of some groups, whose number of rows stays."""
+    labels, hits = (np.where(few[:, None], 0.0, each) for each in (sums.labels, sums.hits))
+    negatives, alarms = (np.where(few, 0.0, each) for each in (sums.negatives, sums.alarms))
+    return RateSums(sums.n, labels, negatives, hits, alarms, sums.good)
+
+
+def _has_few(people: RateSums) -> bool:
     """Tell whether a count of people is small, so that not all are published as they are."""
-    if isinstance(people, MeanSums):
-        return any_small(people.n, people.n[:, None], people.n, 1)
-    pairs = [(people.hit, people.positives), (people.false_alarm, people.negatives)]
-    if isinstance(people, ClassSums):
-        pairs.append((people.hits, people.of_class))
+    pairs = ((people.hits, people.labels), (people.alarms, people.negatives))
     decided = np.concatenate([side.ravel() for part, whole in pairs for side in (part, whole - part)])
-    return any_small(people.n, _labels(people), decided, 2)
+    return any_small(people.n, people.labels, decided, 2)
 
 
-def published_people(exact: Any, good: int) -> Any:
-    """Return rows by group, label and decision that may be published; the last group is that without one.
-
-    ``good`` is the favourable one of several classes. Totals over groups are those of `published_totals`.
-    """
-    if isinstance(exact, MeanSums):
-        return replace(exact, n=publish_sizes(exact.n))
-    labels = _labels(exact)
-    n = publish_sizes(exact.n, labels.shape[1], 2)
-    return _decided(exact, n, publish_labels(labels, n), good, published_totals(exact, good))
+def published_people(exact: RateSums) -> RateSums:
+    """Return rows by group, label and decision that may be published; the last group is that without one."""
+    n = publish_sizes(exact.n, exact.labels.shape[1], 2)
+    return _decided(exact, n, published_totals(exact))
 
 
-def published_totals(exact: Any, good: int) -> Any:
+def published_totals(exact: RateSums) -> RateSums:
     """Return all rows, however they are divided into groups, by label and decision, as one group."""
-    everyone = along_groups(exact, lambda values, axis: values.sum(axis=axis, keepdims=True))
-    if isinstance(exact, MeanSums):
-        return everyone
-    return _decided(everyone, everyone.n, publish_labels(_labels(everyone), everyone.n), good, None)
+    everyone = exact.together()
+    return _decided(everyone, everyone.n, None)
 
 
-def _labels(exact: Any) -> Array:
-    """Return rows by group and label, (c, K); of two labels the favourable one first."""
-    return exact.of_class if isinstance(exact, ClassSums) else np.column_stack([exact.positives, exact.negatives])
+def _decided(exact: RateSums, n: Array, totals: RateSums | None) -> RateSums:
+    """Return published rows by label and decision; ``n`` (c,) and ``totals``, if any, are published."""
+    good, K = exact.good, exact.labels.shape[1]
+    order = [good, 1 - good] if K == 2 else list(range(K))
+    labels = np.empty_like(exact.labels)
+    labels[:, order] = publish_labels(exact.labels[:, order], n)
+    negatives = n - labels[:, good]
+
+    def split(part: Array, whole: Array, shown: Array, total: Array | None, of: Array | None) -> Array:
+        known = None if total is None or of is None else np.column_stack([total[:, 0], of - total[:, 0]])
+        return publish_decisions(np.stack([part, whole - part], axis=2), shown, known)[:, :, 0]
+
+    def hits(k: int) -> Array:
+        known = (None, None) if totals is None else (totals.hits[:, :, k], totals.labels[0, k])
+        return split(exact.hits[:, :, k], exact.labels[:, k], labels[:, k], *known)
+
+    known = (None, None) if totals is None else (totals.alarms, totals.negatives[0])
+    alarms = split(exact.alarms, exact.negatives, negatives, *known)
+    decided = [negatives - alarms if K == 2 and k != good else hits(k) for k in range(K)]
+    return RateSums(n, labels, negatives, np.stack(decided, axis=2), alarms, good)
 
 
-def _decided(exact: Any, n: Array, rows: Array, good: int, totals: Any) -> Any:
-    """Return published rows by decision; ``n`` (c,), ``rows`` by label (c, K) and ``totals``, if any, are published."""
-
-    def split(part: Array, whole: Array, shown: Array, total: Array | None) -> Array:
-        return publish_decisions(np.stack([part, whole - part], axis=2), shown, total)[:, :, 0]
-
-    def total(name: str, whole: str, k: int | None = None) -> Array | None:
-        if totals is None:
-            return None
-        part, size = getattr(totals, name)[:, 0], getattr(totals, whole)[0]
-        part, size = (part, size) if k is None else (part[:, k], size[k])
-        return np.column_stack([part, size - part])
-
-    if not isinstance(exact, ClassSums):
-        hit = split(exact.hit, exact.positives, rows[:, 0], total("hit", "positives"))
-        alarm = split(exact.false_alarm, exact.negatives, rows[:, 1], total("false_alarm", "negatives"))
-        return RateSums(n, rows[:, 0], rows[:, 1], hit, alarm)
-    every = range(rows.shape[1])
-    hits = [split(exact.hits[:, :, k], exact.of_class[:, k], rows[:, k], total("hits", "of_class", k)) for k in every]
-    others = n - rows[:, good]
-    alarm = split(exact.false_alarm, exact.negatives, others, total("false_alarm", "negatives"))
-    return ClassSums(n, rows[:, good], others, hits[good], alarm, hits=np.stack(hits, axis=2), of_class=rows)
-
-
-def _wrong(sums: PartSums, good: int) -> Array:
-    """Return what went wrong on all rows, scaled by published over exact rows of it."""
-    if isinstance(sums.people[0], MeanSums):
-        return sums.rows.wrong
-    shown, exact = (_mistakes(each) for each in (published_totals(sums.people[0], good), sums.people[0]))
-    scaled = publish_weights(sums.rows.wrong, exact, shown, float(sums.rows.weight / sums.rows.n))
-    return np.where(shown == exact, sums.rows.wrong, scaled)
-
-
-def _mistakes(people: Any) -> Array:
-    """Return how many rows each model decides wrongly, (N,)."""
-    if isinstance(people, ClassSums):
-        return np.asarray(people.n.sum() - people.hits.sum(axis=(1, 2)))
-    return np.asarray(people.positives.sum() - people.hit.sum(axis=1) + people.false_alarm.sum(axis=1))
-
-
-def _classes(sums: PartSums, task: Task) -> dict[str, Array]:
-    """Return the weights of all rows by label, (K,), and by decision, (N, K), scaled by published over exact rows."""
-    rows, people, good = sums.rows, sums.people[0], task.favourable
-    if isinstance(people, MeanSums):
-        return {}
-    totals, weight = published_totals(people, good), rows.weight
-    exact, shown = _labels(people).sum(axis=0), _labels(totals)[0]
-    if not isinstance(people, ClassSums) and good == 1:
-        exact, shown = exact[::-1], shown[::-1]
-    labels = rows.labels * np.nan_to_num(ratio(shown, exact))
-    approved = (totals.hit + totals.false_alarm)[:, 0]
-    scale = np.nan_to_num(ratio(approved, (people.hit + people.false_alarm).sum(axis=1)))
-    decided = np.empty_like(rows.decided)
-    decided[:, good] = rows.decided[:, good] * scale
+def _overall(sums: Sums, task: Task) -> Overall:
+    """Return the sums of all rows, scaled by published over exact rows of each."""
+    found = overall_of(sums, task)
+    if isinstance(sums.everyone, Means):
+        return found
+    exact, good = rate_sums(sums.everyone.rows, task.favourable), task.favourable
+    shown = published_totals(exact)
+    per_row = sums.weight / shown.n[0]
+    mistakes = [(each.n[0] - each.hits.sum(axis=(1, 2))) for each in (exact, shown)]
+    wrong = publish_weights(found.wrong, mistakes[0], mistakes[1], sums.weight / sums.n)
+    approved = [(each.hit + each.alarms)[:, 0] for each in (exact, shown)]
+    decided = np.empty_like(found.decided)
+    decided[:, good] = found.decided[:, good] * np.nan_to_num(ratio(approved[1], approved[0]))
     others = [k for k in range(decided.shape[1]) if k != good]
-    per_row = weight / totals.n[0]
-    left = totals.n[0] - decided[:, good] / per_row
-    decided[:, others] = publish_totals(np.rint(rows.decided[:, others] / per_row), left) * per_row
-    return {"labels": labels, "decided": decided}
+    left = shown.n[0] - decided[:, good] / per_row
+    decided[:, others] = publish_totals(np.rint(found.decided[:, others] / per_row), left) * per_row
+    return replace(
+        found,
+        wrong=np.where(mistakes[1] == mistakes[0], found.wrong, wrong),
+        labels=found.labels * np.nan_to_num(ratio(shown.labels[0], exact.labels[0])),
+        decided=decided,
+    )
 
 
-def _beside(values: Array, axis: int) -> tuple[int, ...]:
-    return tuple(k for k in range(values.ndim) if k != axis)
-
-
-PARTS = {"hit": "positives", "false_alarm": "negatives", "hits": "of_class"}
-"""Sums of decisions, and of the rows that they are parts of."""
-
-
-def scaled_sums(weight: Any, exact: Any, shown: Any, unit: float) -> Any:
+def _scaled_sums(weight: RateSums, exact: RateSums, shown: RateSums, unit: float) -> RateSums:
     """Return the weights of groups with published rows, in units of a row's mean weight.
 
     ``exact`` and ``shown`` are people, with those without a group last.
     """
     c = len(weight.n)
-    found = {"n": shown.n[:c]}
+    found: dict[str, Any] = {"n": shown.n[:c]}
     for part, whole in PARTS.items():
-        if not hasattr(weight, part):
-            continue
         rows = [np.asarray(getattr(each, whole))[:c] for each in (weight, exact, shown)]
         inner = [np.asarray(getattr(each, part))[:, :c] for each in (weight, exact, shown)]
         found[whole] = publish_weights(rows[0], rows[1], rows[2], unit)
@@ -242,32 +198,13 @@ def scaled_sums(weight: Any, exact: Any, shown: Any, unit: float) -> Any:
     return replace(weight, **found)
 
 
-def scaled_squares(weight: Any, twice: Any, scaled: Any, exact: Any, shown: Any) -> Any:
+def _scaled_squares(
+    weight: RateSums, squared: RateSums, scaled: RateSums, exact: RateSums, shown: RateSums
+) -> RateSums:
     """Return squared weights beside ``scaled`` ones: effective sizes go with the published rows, in whole rows."""
-    found = {}
-    for name in ("positives", "negatives", *(["of_class"] if isinstance(twice, ClassSums) else [])):
-        size = np.nan_to_num(ratio(getattr(weight, name) ** 2, getattr(twice, name)))
+    found: dict[str, Any] = {}
+    for name in PARTS.values():
+        size = np.nan_to_num(ratio(getattr(weight, name) ** 2, getattr(squared, name)))
         rows, told = (np.asarray(getattr(each, name))[: len(size)] for each in (exact, shown))
         found[name] = np.nan_to_num(ratio(getattr(scaled, name) ** 2, publish_weights(size, rows, told, 1.0)))
-    return replace(twice, **found)
-
-
-def means_in_units(sums: MeanSums, exact: MeanSums, shown: MeanSums, unit: float) -> MeanSums:
-    """Return sums whose means are in units of what one of the published rows adds to them."""
-    c = len(sums.n)
-    n = shown.n[:c]
-    weight = publish_weights(sums.weight, exact.n[:c], n, unit)
-    squared = _mean(sums.squared, sums.weight)
-    one = np.sqrt(squared) / np.where(n > 0, n, 1.0)
-    return replace(
-        sums,
-        n=n,
-        weight=weight,
-        prediction=in_units(_mean(sums.prediction, sums.weight), one) * weight,
-        residual=in_units(_mean(sums.residual, sums.weight), one) * weight,
-        squared=in_units(squared, one * np.sqrt(squared)) * weight,
-    )
-
-
-def _mean(total: Array, weight: Array) -> Array:
-    return np.nan_to_num(ratio(total, weight))
+    return replace(squared, **found)

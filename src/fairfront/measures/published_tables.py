@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Array, Task
+from .counts import Counts, ratio
 from .disclosure import LIMIT, POOLED, any_small, publish_levels, publish_sizes, publish_table, publish_weights
 from .group_table import Counted, GroupTable, Settings, table_of, tabulate, value_table
-from .lines import COMPARED, TOO_FEW, Counts, Lines
+from .lines import COMPARED, TOO_FEW, Lines
 from .rows import Judged
 from .scores import Scores
-from .sums import ratio
 
 
 def published_table(judged: Judged, exact: GroupTable, settings: Settings) -> GroupTable:

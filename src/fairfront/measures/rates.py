@@ -1,32 +1,58 @@
-"""Decisions of any classifier judged per group: rates on hard decisions, for many models at once.
+"""Rates of many models per group, on decisions or predictions, and the contrasts between groups that people compare.
 
-A rate is a weighted share of rows, between 0 and 1. It is not the loss that a model was trained on, and a
-loss gap of 0 is not a rate gap of 0. Rates describe the sample given; small groups make them unsure.
+A rate is a weighted share of rows, between 0 and 1. It is not the loss that a model was trained on, and a loss gap of 0
+is not a rate gap of 0. Rates describe the sample given; small groups make them unsure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..exceptions import InputError
 from ..objectives import Array
 from ..validation import check_weights
-from .contrasts import PerGroup
-from .sums import as_models, membership, ratio, weighted_sums
+from .counts import Counts, Means, as_flags, as_models, count, mean_sums, ratio
+
+Change = Callable[[Array], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class PerGroup:
+    """Base of the records that hold values per group for one attribute.
+
+    ``levels`` name the c groups, the reference last; ``n`` (c,) are their rows (expected rows where membership is
+    given by shares) and ``weight`` (c,) their weights. ``names`` list the fields that `rate` returns.
+    """
+
+    names: ClassVar[tuple[str, ...]] = ()
+
+    levels: tuple[str, ...]
+    n: Array
+    weight: Array
+
+    @property
+    def reference(self) -> str:
+        """Return the reference group's name."""
+        return self.levels[-1]
+
+    def rate(self, name: str) -> Array:
+        """Return one quantity of all models by its name."""
+        if name not in self.names:
+            raise InputError(f"unknown rate {name!r}, expected one of {', '.join(self.names)}.")
+        return np.asarray(getattr(self, name))
 
 
 @dataclass(frozen=True, eq=False)
 class GroupRates(PerGroup):
     """Rates of N models in the c groups of one attribute; NaN where a rate has no denominator.
 
-    ``positives`` and ``negatives`` (c,) are the weights of rows with the favourable label and with another,
-    ``labelled`` (c, 2) how many rows these are (for several classes (c, K), by class), where that is known.
-    Shapes (N, c), probabilities within a group:
+    ``positives`` and ``negatives`` (c,) are the weights of rows with the favourable label and another, ``labelled``
+    (c, 2) how many rows these are (of several classes (c, K)). Shapes (N, c), probabilities within a group:
 
     - ``selection``  P(favourable decision)
     - ``tpr``        P(favourable decision | favourable label)
@@ -54,15 +80,123 @@ class GroupRates(PerGroup):
 class ClassRates(GroupRates):
     """Rates of N models with several classes.
 
-    ``recall`` (N, c, K) is P(decision is k | label is k) within a group, ``class_weight`` (c, K) its
-    denominator. ``error`` counts any wrong class; ``selection``, ``tpr`` and ``fpr`` are those of the
-    favourable class against all others.
+    ``recall`` (N, c, K) is P(decision is k | label is k) within a group, ``class_weight`` (c, K) its denominator.
+    ``error`` counts any wrong class; other rates are those of the favourable class against the rest.
     """
 
     names: ClassVar[tuple[str, ...]] = (*GroupRates.names, "recall")
 
     class_weight: Array
     recall: Array
+
+
+@dataclass(frozen=True, eq=False)
+class GroupMeans(PerGroup):
+    """Weighted means of N models in the c groups of one attribute, (N, c); NaN for a group without weight.
+
+    - ``prediction``  mean prediction
+    - ``residual``    mean of value minus prediction: above 0 where the model predicts too little
+    - ``mse``         mean of (value - prediction)^2, twice the squared loss that models are trained on
+    """
+
+    names: ClassVar[tuple[str, ...]] = ("prediction", "residual", "mse")
+
+    prediction: Array
+    residual: Array
+    mse: Array
+
+
+@dataclass(frozen=True, eq=False)
+class RateSums:
+    """The sums that rates of N models follow from, in rows or in weights.
+
+    ``n`` (c,) are the rows of groups, ``labels`` (c, K) those with each label and ``negatives`` (c,) those with another
+    label than the favourable one, which has index ``good``; ``hits`` (N, c, K) are decided as labelled, and ``alarms``
+    (N, c) decided favourably with another label.
+    """
+
+    n: Array
+    labels: Array
+    negatives: Array
+    hits: Array
+    alarms: Array
+    good: int
+
+    @property
+    def positives(self) -> Array:
+        """Return the rows with the favourable label, (c,)."""
+        return np.asarray(self.labels[:, self.good])
+
+    @property
+    def hit(self) -> Array:
+        """Return the rows decided favourably with the favourable label, (N, c)."""
+        return np.asarray(self.hits[:, :, self.good])
+
+    @property
+    def weight(self) -> Array:
+        """Return the weights of the groups, (c,)."""
+        return np.asarray(self.positives + self.negatives)
+
+    @property
+    def labelled(self) -> Array:
+        """Return the rows of groups by label: of two labels the favourable one first, of several by class."""
+        several = self.labels.shape[1] > 2
+        return self.labels if several else np.column_stack([self.positives, self.negatives])
+
+    def changed(self, of_groups: Change, of_models: Change) -> RateSums:
+        """Return sums with arrays of groups, (c, ...), and of models by groups, (N, c, ...), changed."""
+        n, labels, negatives = (of_groups(each) for each in (self.n, self.labels, self.negatives))
+        return RateSums(n, labels, negatives, of_models(self.hits), of_models(self.alarms), self.good)
+
+    def together(self) -> RateSums:
+        """Return all groups as one."""
+        return self.changed(lambda each: each.sum(axis=0, keepdims=True), lambda each: each.sum(axis=1, keepdims=True))
+
+    def rates(self, levels: Sequence[str], labelled: Array | None = None) -> GroupRates:
+        """Divide the sums."""
+        weight = self.weight
+        found: dict[str, Any] = {
+            "levels": tuple(levels),
+            "n": self.n,
+            "weight": weight,
+            "positives": self.positives,
+            "negatives": self.negatives,
+            "selection": share(self.hit + self.alarms, weight),
+            "tpr": share(self.hit, self.positives),
+            "fpr": share(self.alarms, self.negatives),
+            "error": share(weight - self.hits.sum(axis=2), weight),
+            "labelled": labelled,
+        }
+        if self.labels.shape[1] == 2:
+            return GroupRates(**found)
+        return ClassRates(**found, class_weight=self.labels, recall=share(self.hits, self.labels))
+
+
+def rate_sums(cells: Array, good: int, n: Array | None = None) -> RateSums:
+    """Return the sums of rows or weights by model, group, label and decision, (N, c, K, K); ``n`` (c,) are rows."""
+    labels = cells[:1].sum(axis=(0, 3))
+    negatives = np.delete(labels, good, axis=1).sum(axis=1)
+    alarms = np.delete(cells[:, :, :, good], good, axis=2).sum(axis=2)
+    hits = np.diagonal(cells, axis1=2, axis2=3)
+    return RateSums(labels.sum(axis=1) if n is None else n, labels, negatives, hits, alarms, good)
+
+
+def share(part: Array, whole: Array) -> Array:
+    """Divide a part by its whole; sums in different order may leave [0, 1] by a rounding."""
+    return np.clip(ratio(part, whole), 0.0, 1.0)
+
+
+def rates_of(counts: Counts | Means, levels: Sequence[str], good: int) -> PerGroup:
+    """Return the rates (or means) of groups with these names; rows without a group, the last, are left out."""
+    if isinstance(counts, Means):
+        return means_of(counts.rows[:-1], counts.weight[:-1], counts.sums[:, :-1], levels)
+    people = rate_sums(counts.rows[:, :-1], good)
+    return rate_sums(counts.weight[:, :-1], good, people.n).rates(levels, people.labelled)
+
+
+def means_of(n: Array, weight: Array, sums: Array, levels: Sequence[str]) -> GroupMeans:
+    """Divide sums (N, c, 3) by the weights of groups, (c,)."""
+    return GroupMeans(tuple(levels), n, weight, *(ratio(sums[:, :, k], weight) for k in range(3)))
 
 
 def group_rates(
@@ -87,60 +221,9 @@ def group_rates(
         Names of the groups, the reference last.
     sample_weight : array of shape (n,), optional
     """
-    return rate_sums(decided_favourable, is_favourable, codes, len(levels), sample_weight).rates(levels)
-
-
-@dataclass(frozen=True, eq=False)
-class RateSums:
-    """Sums over rows from which `GroupRates` follow; those of two sets of rows add up field by field.
-
-    ``n``, ``positives``, ``negatives`` are (c,), the weights of favourable decisions ``hit`` and ``false_alarm``
-    (N, c).
-    """
-
-    n: Array
-    positives: Array
-    negatives: Array
-    hit: Array
-    false_alarm: Array
-
-    @property
-    def weight(self) -> Array:
-        """Return the weights of the groups, (c,)."""
-        return np.asarray(self.positives + self.negatives)
-
-    def rates(self, levels: Sequence[str]) -> GroupRates:
-        """Divide the sums."""
-        weight = self.weight
-        return GroupRates(
-            levels=tuple(levels),
-            n=self.n,
-            weight=weight,
-            positives=self.positives,
-            negatives=self.negatives,
-            selection=_share(self.hit + self.false_alarm, weight),
-            tpr=_share(self.hit, self.positives),
-            fpr=_share(self.false_alarm, self.negatives),
-            error=_share(self.positives - self.hit + self.false_alarm, weight),
-        )
-
-
-def rate_sums(
-    decided_favourable: ArrayLike,
-    is_favourable: ArrayLike,
-    codes: ArrayLike,
-    c: int,
-    sample_weight: ArrayLike | None = None,
-) -> RateSums:
-    """Count favourable decisions of N models in c groups; arguments are those of `group_rates`."""
-    favourable = _as_flags(is_favourable, "is_favourable")
-    decided = as_models(_as_flags(decided_favourable, "decided_favourable"), len(favourable), "decided_favourable")
-    member = membership(codes, len(favourable), c)
-    weighted = _weighted(member, sample_weight)
-    columns = np.hstack([weighted * favourable[:, None], weighted * ~favourable[:, None]])
-    positives, negatives = np.split(columns.sum(axis=0), 2)
-    hit, false_alarm = np.split(weighted_sums(decided, columns), 2, axis=1)
-    return RateSums(member.sum(axis=0), positives, negatives, hit, false_alarm)
+    label = as_flags(is_favourable, "is_favourable")
+    decided = as_models(as_flags(decided_favourable, "decided_favourable"), len(label), "decided_favourable")
+    return class_rates(decided, label.astype(np.intp), 2, 1, codes, levels, sample_weight)
 
 
 def class_rates(
@@ -151,61 +234,67 @@ def class_rates(
     codes: ArrayLike,
     levels: Sequence[str],
     sample_weight: ArrayLike | None = None,
-) -> ClassRates:
+) -> GroupRates:
     """Compute the rates of N models with several classes in each group.
 
     ``decided`` (N, n) or (n,) and ``labels`` (n,) are class indices below ``n_classes``, ``favourable`` is
     that of the favourable class; the rest is as in `group_rates`.
     """
-    return class_sums(decided, labels, n_classes, favourable, codes, len(levels), sample_weight).rates(levels)
+    truth = np.asarray(labels)
+    weight = check_weights(sample_weight, len(truth))
+    counts = count(as_models(decided, len(truth), "decided"), truth, n_classes, codes, len(levels), weight)
+    return rate_sums(counts.weight[:, :-1], favourable, counts.sizes[:-1]).rates(levels)
 
 
-@dataclass(frozen=True, eq=False)
-class ClassSums(RateSums):
-    """Sums over rows from which `ClassRates` follow: ``hits`` (N, c, K) are decided as labelled, of ``of_class``."""
-
-    hits: Array
-    of_class: Array
-
-    def rates(self, levels: Sequence[str]) -> ClassRates:
-        """Divide the sums."""
-        binary = super().rates(levels)
-        fields = {**vars(binary), "error": _share(binary.weight - self.hits.sum(axis=2), binary.weight)}
-        return ClassRates(**fields, class_weight=self.of_class, recall=_share(self.hits, self.of_class))
-
-
-def class_sums(
-    decided: ArrayLike,
-    labels: ArrayLike,
-    n_classes: int,
-    favourable: int,
+def group_means(
+    predictions: ArrayLike,
+    values: ArrayLike,
     codes: ArrayLike,
-    c: int,
+    levels: Sequence[str],
     sample_weight: ArrayLike | None = None,
-) -> ClassSums:
-    """Count decisions of N models per class in c groups; arguments are those of `class_rates`."""
-    label = np.asarray(labels)
-    chosen = as_models(decided, len(label), "decided")
-    binary = rate_sums(chosen == favourable, label == favourable, codes, c, sample_weight)
-    weighted = _weighted(membership(codes, len(label), c), sample_weight)
-    of_class = (label[:, None] == np.arange(n_classes)).astype(np.float64)
-    columns = (weighted[:, :, None] * of_class[:, None, :]).reshape(len(label), -1)
-    hits = weighted_sums(chosen == label, columns).reshape(len(chosen), c, n_classes)
-    return ClassSums(**vars(binary), hits=hits, of_class=columns.sum(axis=0).reshape(c, n_classes))
+) -> GroupMeans:
+    """Compute the means of N models in each group.
+
+    Parameters
+    ----------
+    predictions : array of shape (N, n) or (n,)
+    values : array of shape (n,)
+        What was to be predicted.
+    codes, levels, sample_weight
+        As in `fairfront.measures.group_rates`.
+    """
+    truth = np.asarray(values, dtype=np.float64)
+    weight = check_weights(sample_weight, len(truth))
+    sums = mean_sums(as_models(predictions, len(truth), "predictions"), truth, codes, len(levels), weight)
+    return means_of(sums.rows[:-1], sums.weight[:-1], sums.sums[:, :-1], levels)
 
 
-def _as_flags(values: ArrayLike, what: str) -> NDArray[np.bool_]:
-    array = np.asarray(values)
-    if array.dtype != np.bool_:
-        raise InputError(f"{what} has type {array.dtype}, expected bool; compare labels with the favourable one.")
-    return array
+def gaps(rates: PerGroup, name: str) -> Array:
+    """Return signed gaps, group minus reference: (N, c - 1), or (N, c - 1, classes); NaN where either rate is."""
+    values = rates.rate(name)
+    return np.asarray(values[:, :-1] - values[:, -1:])
 
 
-def _weighted(member: Array, sample_weight: ArrayLike | None) -> Array:
-    weight = check_weights(sample_weight, len(member))
-    return member if weight is None else member * weight[:, None]
+def worst_gap(rates: PerGroup, name: str) -> Array:
+    """Return the largest absolute difference between any two groups, (N,), over classes too if there are any.
+
+    Groups without the rate are left out; NaN when fewer than two groups have it. A worst gap of 0 on a
+    sample says little about small groups: read it with their sizes.
+    """
+    values = rates.rate(name)
+    spread = np.fmax.reduce(values, axis=1) - np.fmin.reduce(values, axis=1)
+    spread = np.where((~np.isnan(values)).sum(axis=1) > 1, spread, np.nan)
+    return np.asarray(spread if spread.ndim == 1 else np.fmax.reduce(spread, axis=1))
 
 
-def _share(part: Array, whole: Array) -> Array:
-    """Divide a part by its whole; sums in different order may leave [0, 1] by a rounding."""
-    return np.clip(ratio(part, whole), 0.0, 1.0)
+def selection_ratio(rates: PerGroup) -> Array:
+    """Return the lowest rate of favourable decisions over the highest, (N,).
+
+        min over groups g of P(favourable decision | g)  /  max over groups h of P(favourable decision | h)
+
+    This is the adverse impact ratio. Groups without rows are left out; NaN where no group receives a favourable
+    decision or fewer than two have rows.
+    """
+    selection = rates.rate("selection")
+    found = ratio(np.fmin.reduce(selection, axis=1), np.fmax.reduce(selection, axis=1))
+    return np.asarray(np.where((~np.isnan(selection)).sum(axis=1) > 1, found, np.nan))

@@ -8,9 +8,8 @@ single score holds true ties.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..objectives import Array
 from ..validation import check_weights
+from .counts import as_models, blocks, ratio
 from .operating_points import Operating
-from .sums import as_models, blocks, ratio
 
 
 def auc(scores: ArrayLike, is_positive: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
@@ -94,6 +93,10 @@ class ScoreBins:
     low: Array
     high: Array
 
+    def __add__(self, other: ScoreBins) -> ScoreBins:
+        low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        return ScoreBins(self.up + other.up, self.across + other.across, low, high)
+
     def auc(self) -> tuple[Array, Array]:
         """Return the area of each model and how far it may be off, both (N,); NaN where a label has no weight."""
         whole = self.up.sum(axis=1) * self.across.sum(axis=1)
@@ -136,13 +139,6 @@ def count_scores(scores: Array, positive: NDArray[np.bool_], weight: Array | Non
     up, across = np.where(positive, w, 0.0), np.where(positive, 0.0, w)
     rows = [_of_model(s, up, across, e) for s, e in zip(scores, edges, strict=True)]
     return ScoreBins(*(np.stack(column) for column in zip(*rows, strict=True)))
-
-
-def joined_bins(parts: Sequence[ScoreBins]) -> ScoreBins:
-    """Put the bins of several sets of rows together, in the order given."""
-    up, across = (reduce(np.add, [getattr(part, name) for part in parts]) for name in ("up", "across"))
-    low, high = reduce(np.minimum, [part.low for part in parts]), reduce(np.maximum, [part.high for part in parts])
-    return ScoreBins(up, across, low, high)
 
 
 def _of_model(scores: Array, up: Array, across: Array, edges: Array) -> tuple[Array, Array, Array, Array]:

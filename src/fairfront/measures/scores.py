@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Array
+from .counts import ratio
 from .disclosure import in_units
 from .intervals import normal_quantile
 from .lines import Lines
 from .logistic import logistic_line
 from .score_counts import ScoredRows, Tally
-from .sums import ratio
 from .table_columns import Sureness, drawn_columns, normal_columns
 from .worst import Worst, worst_means
 

@@ -16,9 +16,9 @@ from scipy.stats import fisher_exact
 from ..exceptions import InputError
 from ..objectives import Array
 from ..validation import check_confidence
+from .counts import ratio
 from .intervals import Interval, Sizes, newcombe, normal_quantile, rows_behind, share_of
 from .rates import GroupRates, group_rates
-from .sums import ratio
 
 # Rates as sums over the cells (favourable label, chosen), (favourable, not), (other, chosen), (other, not).
 PARTS = {

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from ..exceptions import InputError, spelled
 from ..objectives import Array
 from ..validation import as_columns, factorize
+from .counts import ratio
 from .group_table import GroupTable
 from .intervals import Interval, normal_quantile
 from .lines import Share
-from .sums import ratio
 
 POOLED = ("selection", "tpr", "fpr", "error")
 

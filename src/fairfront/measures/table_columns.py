@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from ..objectives import Array
+from .counts import ratio
 from .disclosure import in_units, publish_weights
 from .figures import figure_of
 from .intervals import Interval, katz, newcombe, normal_quantile, wilson
-from .lines import COMPARED, Lines, Share, count
+from .lines import COMPARED, Lines, Share
 from .significance import percentiles, smallest_detectable_gap, two_by_two
-from .sums import ratio
 from .worst import Worst, worst_means
 
 BEHIND = {
@@ -153,7 +153,7 @@ def value_columns(
     those of all rows are not where their number is ``known``.
     """
     nothing = np.zeros(len(truth), dtype=np.intp)
-    counts = count(lines, nothing, nothing, 1, row_weight)
+    counts = lines.counts(nothing[None], nothing, 1, row_weight).of_model(0)
     weight = counts.weight[:, 0, 0]
     size = np.nan_to_num(ratio(weight**2, counts.squared[:, 0, 0]))
     n = counts.rows[:, 0, 0]

@@ -7,14 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..objectives import Array, Task
-from ..validation import refuse
-from .contrasts import PerGroup
-from .evaluation import Evaluation
-from .figures import RATIOS, figure_of, larger_is_better
+from ..objectives import Array
+from .figures import RATIOS, figure_of
 from .intervals import Interval, newcombe, ratio_interval, ratio_lower
 from .lines import COMPARED, REFERENCE, TOO_FEW, Lines, Share
-from .rates import ClassRates, GroupRates
 
 
 @dataclass(frozen=True)
@@ -168,81 +164,3 @@ def _known(value: Array, lines: Lines) -> NDArray[np.intp]:
     """Return the lines of groups that are compared and have the figure."""
     there = lines.compared | (np.array(lines.status) == REFERENCE)
     return np.flatnonzero(there & ~np.isnan(value))
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two groups of an attribute, the lower rate first, and the rows of each that the figure is about.
-
-    ``gap`` is the difference of their rates; ``label`` says which rows these are, nothing where they are all rows of
-    a group; ``fewest`` are those of the two smallest groups that are compared.
-    """
-
-    attribute: str
-    groups: tuple[str, str]
-    people: tuple[float, float]
-    fewest: tuple[float, float]
-    gap: float
-    label: str = ""
-
-    @property
-    def words(self) -> str:
-        """Name the groups with the people whom the figure rests on."""
-        (one, other), (few, many) = self.groups, self.people
-        return f"{one} ({few:.0f} people{self.label}) and {other} ({many:.0f})"
-
-
-def worst_pair(record: Evaluation, column: str, model: int, task: Task) -> Pair | None:
-    """Return the pair that makes a model's worst gap or ratio; None where it has none.
-
-    With several attributes a bare name is that of the worst of them.
-    """
-    name = _worst_column(record, column, model)
-    attribute = name.rpartition(".")[0] or next(iter(record.groups))
-    kind, rates = name.rpartition(".")[2], record.groups[attribute]
-    rate = "selection" if kind == "selection_ratio" else kind.removesuffix("_gap")
-    if rate not in rates.names:
-        raise refuse("name", column, "a gap or a ratio between groups, such as 'tpr_gap'")
-    values = rates.rate(rate)[model]
-    k = None
-    if values.ndim == 2:
-        spread = np.fmax.reduce(values, axis=0) - np.fmin.reduce(values, axis=0)
-        k = int(np.argmax(np.nan_to_num(spread, nan=-1.0)))
-        values = values[:, k]
-    known = np.flatnonzero(~np.isnan(values))
-    if len(known) < 2:
-        return None
-    low, high = int(known[np.argmin(values[known])]), int(known[np.argmax(values[known])])
-    if low == high:  # all rates are equal
-        low, high = int(known[0]), int(known[-1])
-    people, label = _rows_about(rates, rate, task, k)
-    few = np.sort(people[known])
-    between = float(people[low]), float(people[high])
-    names, gap = (rates.levels[low], rates.levels[high]), float(values[high] - values[low])
-    return Pair(attribute, names, between, (float(few[0]), float(few[1])), gap, label)
-
-
-def _rows_about(rates: PerGroup, rate: str, task: Task, k: int | None) -> tuple[Array, str]:
-    """Return the rows of each group that a rate is about, (c,), and what label they have."""
-    rows = rates.labelled if isinstance(rates, GroupRates) else None
-    if rows is None or rate not in ("tpr", "fpr", "recall"):
-        return rates.n, ""
-    several = isinstance(rates, ClassRates)
-    good = task.favourable if several else 0
-    if rate == "fpr":
-        return np.asarray(rows.sum(axis=1) - rows[:, good]), f" not labelled {task.favourable_label!r}"
-    label = task.favourable_label if k is None else task.classes[k]
-    return np.asarray(rows[:, good if k is None else k]), f" labelled {label!r}"
-
-
-def _worst_column(record: Evaluation, column: str, model: int) -> str:
-    """Return the column of one attribute behind a bare name."""
-    if not isinstance(column, str):
-        raise refuse("name", column, "the name of a gap or a ratio")
-    if column in record.columns:
-        return column
-    parts = [name for name in record.columns if name.rpartition(".")[2] == column]
-    if not parts:
-        raise refuse("name", column, f"one of {', '.join(record.columns)}")
-    sign = -1.0 if larger_is_better(column) else 1.0
-    return max(parts, key=lambda name: np.nan_to_num(sign * record.columns[name][model], nan=-np.inf))

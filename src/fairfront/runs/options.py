@@ -11,7 +11,7 @@ from ..exceptions import InputError
 from ..frontier import Frontier
 from ..frontier.points import spread
 from ..frontier.selection import plain_place
-from ..measures.evaluation import decides_alike, no_better, rival_words, trivial
+from ..measures.claims import decides_alike, no_better, rival_words, trivial
 from ..objectives import Array, rates_of
 
 ALIKE, NO_BETTER = "alike", "no better"

@@ -1,0 +1,151 @@
+"""What may be said of the models of an evaluation: whom a worst figure is between, and which models decide too little.
+
+What a model has to beat depends on what was asked for. At a cut-off, or at 0.5, it is the error of giving everyone the
+majority label; at an approval rate, which that label would not meet, the error of as many approvals drawn by lot; at
+costs, the cost of deciding everyone alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..objectives import Array, Task
+from ..validation import refuse
+from .evaluation import Evaluation
+from .figures import larger_is_better
+from .operating_points import check_costs
+from .rates import ClassRates, GroupRates, PerGroup
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two groups of an attribute, the lower rate first, and the rows of each that the figure is about.
+
+    ``gap`` is the difference of their rates; ``label`` says which rows these are, nothing where they are all rows of
+    a group; ``fewest`` are those of the two smallest groups that are compared.
+    """
+
+    attribute: str
+    groups: tuple[str, str]
+    people: tuple[float, float]
+    fewest: tuple[float, float]
+    gap: float
+    label: str = ""
+
+    @property
+    def words(self) -> str:
+        """Name the groups with the people whom the figure rests on."""
+        (one, other), (few, many) = self.groups, self.people
+        return f"{one} ({few:.0f} people{self.label}) and {other} ({many:.0f})"
+
+
+def worst_pair(record: Evaluation, column: str, model: int, task: Task) -> Pair | None:
+    """Return the pair that makes a model's worst gap or ratio; None where it has none.
+
+    With several attributes a bare name is that of the worst of them.
+    """
+    name = _worst_column(record, column, model)
+    attribute = name.rpartition(".")[0] or next(iter(record.groups))
+    kind, rates = name.rpartition(".")[2], record.groups[attribute]
+    rate = "selection" if kind == "selection_ratio" else kind.removesuffix("_gap")
+    if rate not in rates.names:
+        raise refuse("name", column, "a gap or a ratio between groups, such as 'tpr_gap'")
+    values = rates.rate(rate)[model]
+    k = None
+    if values.ndim == 2:
+        spread = np.fmax.reduce(values, axis=0) - np.fmin.reduce(values, axis=0)
+        k = int(np.argmax(np.nan_to_num(spread, nan=-1.0)))
+        values = values[:, k]
+    known = np.flatnonzero(~np.isnan(values))
+    if len(known) < 2:
+        return None
+    low, high = int(known[np.argmin(values[known])]), int(known[np.argmax(values[known])])
+    if low == high:  # all rates are equal
+        low, high = int(known[0]), int(known[-1])
+    people, label = _rows_about(rates, rate, task, k)
+    few = np.sort(people[known])
+    between = float(people[low]), float(people[high])
+    names, gap = (rates.levels[low], rates.levels[high]), float(values[high] - values[low])
+    return Pair(attribute, names, between, (float(few[0]), float(few[1])), gap, label)
+
+
+def _rows_about(rates: PerGroup, rate: str, task: Task, k: int | None) -> tuple[Array, str]:
+    """Return the rows of each group that a rate is about, (c,), and what label they have."""
+    rows = rates.labelled if isinstance(rates, GroupRates) else None
+    if rows is None or rate not in ("tpr", "fpr", "recall"):
+        return rates.n, ""
+    several = isinstance(rates, ClassRates)
+    good = task.favourable if several else 0
+    if rate == "fpr":
+        return np.asarray(rows.sum(axis=1) - rows[:, good]), f" not labelled {task.favourable_label!r}"
+    label = task.favourable_label if k is None else task.classes[k]
+    return np.asarray(rows[:, good if k is None else k]), f" labelled {label!r}"
+
+
+def _worst_column(record: Evaluation, column: str, model: int) -> str:
+    """Return the column of one attribute behind a bare name."""
+    if not isinstance(column, str):
+        raise refuse("name", column, "the name of a gap or a ratio")
+    if column in record.columns:
+        return column
+    parts = [name for name in record.columns if name.rpartition(".")[2] == column]
+    if not parts:
+        raise refuse("name", column, f"one of {', '.join(record.columns)}")
+    sign = -1.0 if larger_is_better(column) else 1.0
+    return max(parts, key=lambda name: np.nan_to_num(sign * record.columns[name][model], nan=-np.inf))
+
+
+ALIKE = 0.99
+
+
+ROUNDING = 1e-9
+
+
+def decides_alike(record: Evaluation) -> NDArray[np.bool_]:
+    """Tell which models decide more than 99 % of the rows alike, (N,)."""
+    if record.alike is None:
+        return np.zeros(record.n_models, dtype=bool)
+    return np.asarray(record.alike > ALIKE)
+
+
+def no_better(record: Evaluation, task: Task) -> NDArray[np.bool_]:
+    """Tell which models are no better than decisions that look at nobody, (N,)."""
+    if record.labels is None:
+        return np.zeros(record.n_models, dtype=bool)
+    reached, rival = _reached(record, task)
+    return np.asarray(reached >= rival - ROUNDING)
+
+
+def trivial(record: Evaluation, task: Task) -> NDArray[np.bool_]:
+    """Tell which models are marked and never suggested, (N,)."""
+    return np.asarray(decides_alike(record) | no_better(record, task))
+
+
+def rival_words(record: Evaluation) -> str:
+    """Say what a model that is no better is compared with."""
+    asked = None if record.operating is None else record.operating.rule.asked
+    if asked == "approval_rate":
+        return "error no smaller than that of as many approvals drawn by lot"
+    if asked == "costs":
+        return "costs no less than deciding everyone alike"
+    return "error no smaller than that of giving everyone the majority label"
+
+
+def _reached(record: Evaluation, task: Task) -> tuple[Array, Array]:
+    """Return what models reach and what they have to beat, (N,) each: errors, or costs per row."""
+    assert record.labels is not None
+    error, approved = record["error"], record["approval_rate"]
+    rule = None if record.operating is None else record.operating.rule
+    good = float(record.labels[task.favourable])
+    if rule is not None and rule.asked == "approval_rate":
+        return error, approved * (1.0 - good) + (1.0 - approved) * good
+    if rule is not None and rule.costs is not None:
+        false_positive, false_negative = check_costs(rule.costs)
+        wrongly = 0.5 * (error + approved - good)  # false positives less false negatives are approved less good
+        cost = false_positive * wrongly + false_negative * (error - wrongly)
+        rival = min(false_positive * (1.0 - good), false_negative * good)
+        return cost, np.full(len(cost), rival)
+    return error, np.full(len(error), 1.0 - float(record.labels.max()))

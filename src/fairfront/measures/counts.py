@@ -1,0 +1,246 @@
+"""Counts of many models at once: rows by model, group, label and decision; those of two sets of rows add up.
+
+Axes, always in this order: model (N), group (c), label (K), decision (K); rows (n) come last. The last group of counts
+are the rows without a group, so that groups add up to all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..exceptions import InputError
+from ..objectives import Array, Attribute, Task
+
+if TYPE_CHECKING:
+    from .score_counts import ScoreBins
+
+BLOCK = 1 << 20
+"""Entries of models by rows that are copied at once."""
+
+
+def as_models(values: ArrayLike, n: int, what: str) -> NDArray[Any]:
+    """Return values as (N, n), one row per model; a single model may come as (n,)."""
+    array = np.asarray(values)
+    array = array[None, :] if array.ndim == 1 else array
+    if array.ndim != 2 or array.shape[1] != n:
+        raise InputError(f"{what} has shape {np.shape(values)}, expected (N, {n}) or ({n},): models by rows.")
+    return array
+
+
+def as_flags(values: ArrayLike, what: str) -> NDArray[np.bool_]:
+    """Return an array of bool, or say how to make one of labels."""
+    array = np.asarray(values)
+    if array.dtype != np.bool_:
+        raise InputError(f"{what} has type {array.dtype}, expected bool; compare labels with the favourable one.")
+    return array
+
+
+def check_codes(codes: ArrayLike, n: int, c: int) -> NDArray[Any]:
+    """Return the groups of rows: (n,) integers, -1 for rows without one, or (n, c) shares of membership."""
+    array = np.asarray(codes)
+    if array.shape == (n, c) and array.dtype.kind == "f":
+        return np.asarray(array, dtype=np.float64)
+    if array.shape != (n,) or array.dtype.kind not in "iu":
+        raise InputError(
+            f"codes has shape {array.shape} and type {array.dtype}, "
+            f"expected ({n},) integers, or ({n}, {c}) shares of membership as floats."
+        )
+    if n and not -1 <= array.min() <= array.max() < c:
+        raise InputError(f"codes run from {array.min()} to {array.max()}, expected -1 (no group) to {c - 1}.")
+    return array
+
+
+def membership(codes: ArrayLike, n: int, c: int) -> Array:
+    """Return the (n, c) shares of membership in c groups; ``codes`` as in `check_codes`."""
+    array = check_codes(codes, n, c)
+    return array if array.ndim == 2 else np.asarray(array[:, None] == np.arange(c), dtype=np.float64)
+
+
+def blocks(N: int, n: int) -> Iterator[slice]:
+    """Cut N models into blocks of about `BLOCK` entries, so that copies stay small."""
+    size = max(1, BLOCK // max(1, n))
+    for start in range(0, N, size):
+        yield slice(start, min(N, start + size))
+
+
+def weighted_sums(values: NDArray[Any], columns: Array, transform: Callable[[Array], Array] | None = None) -> Array:
+    """Return transform(values) @ columns, (N, q), in double precision; values are (N, n), columns (n, q)."""
+    total = np.empty((len(values), columns.shape[1]))
+    for part in blocks(*values.shape):
+        block = values[part].astype(np.float64)
+        total[part] = (block if transform is None else transform(block)) @ columns
+    return total
+
+
+def ratio(top: Array, bottom: Array | float) -> Array:
+    """Divide, with NaN where nothing is there to divide by."""
+    shape = np.broadcast_shapes(top.shape, np.shape(bottom))
+    known = np.broadcast_to(np.asarray(bottom) > 0, shape)
+    return np.asarray(np.divide(top, bottom, out=np.full(shape, np.nan), where=known))
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Rows, weights and squared weights of N models by group, label and decision, each (N, c, K, K).
+
+    Without sample weights and shares of membership the three are one array.
+    """
+
+    rows: Array
+    weight: Array
+    squared: Array
+
+    def __add__(self, other: Counts) -> Counts:
+        rows = self.rows + other.rows
+        if self.weight is self.rows and other.weight is other.rows:
+            return Counts(rows, rows, rows)
+        return Counts(rows, self.weight + other.weight, self.squared + other.squared)
+
+    def changed(self, change: Callable[[Array], Array]) -> Counts:
+        """Return counts with each of the three arrays changed."""
+        rows = change(self.rows)
+        return (
+            Counts(rows, rows, rows)
+            if self.weight is self.rows
+            else Counts(rows, change(self.weight), change(self.squared))
+        )
+
+    def pooled(self, members: Sequence[Sequence[int]]) -> Counts:
+        """Return counts in which each new group is made of several old ones."""
+        return self.changed(lambda cells: np.stack([cells[:, list(some)].sum(axis=1) for some in members], axis=1))
+
+    def of_model(self, place: int) -> Counts:
+        """Return the counts of one model, each (c, K, K)."""
+        return self.changed(lambda cells: cells[place])
+
+    def together(self) -> Counts:
+        """Return all groups as one."""
+        return self.changed(lambda cells: cells.sum(axis=1, keepdims=True))
+
+    @property
+    def sizes(self) -> Array:
+        """Return the rows of every group, (c,); none where there are no models."""
+        return np.asarray(self.rows[:1].sum(axis=(0, 2, 3)))
+
+
+@dataclass(frozen=True, eq=False)
+class Means:
+    """Rows and weights of groups, (c,), and weighted sums of N models, (N, c, 3).
+
+    These are sums of predictions, of residuals (value minus prediction) and of squared residuals.
+    """
+
+    rows: Array
+    weight: Array
+    sums: Array
+
+    def __add__(self, other: Means) -> Means:
+        return Means(self.rows + other.rows, self.weight + other.weight, self.sums + other.sums)
+
+    def pooled(self, members: Sequence[Sequence[int]]) -> Means:
+        """Return sums in which each new group is made of several old ones."""
+        some = [list(places) for places in members]
+        rows, weight = (np.array([each[places].sum() for places in some]) for each in (self.rows, self.weight))
+        return Means(rows, weight, np.stack([self.sums[:, places].sum(axis=1) for places in some], axis=1))
+
+    @property
+    def sizes(self) -> Array:
+        """Return the rows of every group, (c,)."""
+        return self.rows
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """What a set of rows adds to an evaluation.
+
+    ``total`` are the number of rows, their weight, squared weight, and how many weigh anything but 1; ``everyone`` has
+    all rows as one group, ``groups`` those of each attribute, and ``bins`` scores where rows lie in parts.
+    """
+
+    total: Array
+    everyone: Counts | Means
+    groups: tuple[Counts | Means, ...]
+    bins: ScoreBins | None = None
+
+    @property
+    def n(self) -> int:
+        """Return the number of rows."""
+        return int(self.total[0])
+
+    @property
+    def weight(self) -> float:
+        """Return the weight of all rows."""
+        return float(self.total[1])
+
+    @property
+    def effective_n(self) -> float | None:
+        """Return Kish's effective number of rows; None where all weigh 1."""
+        return float(self.total[1] ** 2 / self.total[2]) if self.total[3] else None
+
+    def __add__(self, other: Sums) -> Sums:
+        groups: Any = tuple(one + two for one, two in zip(self.groups, other.groups, strict=True))  # type: ignore[operator]
+        bins = None if self.bins is None or other.bins is None else self.bins + other.bins
+        return Sums(self.total + other.total, self.everyone + other.everyone, groups, bins)  # type: ignore[operator]
+
+
+def sums_of(
+    decided: NDArray[Any], truth: NDArray[Any], task: Task, attributes: Sequence[Attribute], weight: Array | None
+) -> Sums:
+    """Sum what N models decide, (N, n), on n rows; no weight may be 0."""
+    n, w = len(truth), np.ones(len(truth)) if weight is None else weight
+
+    def of(codes: NDArray[Any], c: int) -> Counts | Means:
+        if task.kind == "regression":
+            return mean_sums(decided, truth, codes, c, weight)
+        return count(decided, truth, len(task.classes), codes, c, weight)
+
+    groups: Any = tuple(of(a.membership() if a.codes is None else a.codes, len(a.levels)) for a in attributes)
+    exact = [] if task.kind == "regression" else [k for k, a in enumerate(attributes) if a.codes is not None]
+    everyone = groups[exact[0]].together() if exact else of(np.full(n, -1), 0)  # other sums round
+    return Sums(np.array([n, w.sum(), w @ w, (w != 1.0).sum()]), everyone, groups)
+
+
+def count(
+    decided: NDArray[Any], truth: NDArray[Any], K: int, codes: ArrayLike, c: int, weight: Array | None = None
+) -> Counts:
+    """Count decisions (N, n) of N models among K classes in c groups, and in one of rows without a group."""
+    member = check_codes(codes, len(truth), c)
+    if member.ndim == 1:
+        place = (np.where(member < 0, c, member).astype(np.intp) * K + truth) * K
+        rows = _in_groups(decided, place, (c + 1, K, K), None)
+        if weight is None:
+            return Counts(rows, rows, rows)
+        return Counts(rows, *(_in_groups(decided, place, (c + 1, K, K), w) for w in (weight, weight**2)))
+    everyone = np.column_stack([member, 1.0 - member.sum(axis=1)])
+    whole = np.ones(len(truth)) if weight is None else weight
+    given = (everyone, everyone * whole[:, None], (everyone * whole[:, None]) ** 2)
+    return Counts(*(_in_shares(decided, truth, K, columns) for columns in given))
+
+
+def _in_groups(decided: NDArray[Any], place: NDArray[np.intp], shape: tuple[int, ...], weight: Array | None) -> Array:
+    found = [np.bincount(place + each, weight, minlength=int(np.prod(shape))) for each in decided]
+    return np.asarray(found, dtype=np.float64).reshape(-1, *shape)
+
+
+def _in_shares(decided: NDArray[Any], truth: NDArray[Any], K: int, columns: Array) -> Array:
+    by_label = (columns[:, :, None] * (truth[:, None] == np.arange(K))[:, None]).reshape(len(truth), -1)
+    found = [weighted_sums(decided == k, by_label) for k in range(K)]
+    return np.stack(found, axis=2).reshape(len(decided), -1, K, K)
+
+
+def mean_sums(predicted: NDArray[Any], truth: Array, codes: ArrayLike, c: int, weight: Array | None = None) -> Means:
+    """Sum predictions (N, n) and errors of N models in c groups, and in one of rows without a group."""
+    member = membership(codes, len(truth), c)
+    member = np.column_stack([member, 1.0 - member.sum(axis=1)])
+    columns = member if weight is None else member * weight[:, None]
+    sums = [
+        weighted_sums(predicted, columns),
+        weighted_sums(predicted, columns, lambda block: truth - block),
+        weighted_sums(predicted, columns, lambda block: (truth - block) ** 2),
+    ]
+    return Means(member.sum(axis=0), columns.sum(axis=0), np.stack(sums, axis=2))
