@@ -132,19 +132,17 @@ def step_length(optimizer: Optimizer, scaled: bool) -> float:
 
 
 def inverse_sizes(optimizer: Optimizer, parameters: list[Tensor], runs: int) -> Tensor | None:
-    """Return 1 / s of all parameters, (R, 1, P), or None if the optimiser does not divide or has not begun."""
+    """Return 1 / s of all parameters, (R, 1, P), or None if the optimiser does not divide or has not begun.
+
+    Averages of Adam and its kin began at zero, and are divided by their share of gradients as Adam does.
+    """
     states = [optimizer.state.get(parameter, {}) for parameter in parameters]
     name = next((each for each in SQUARES if each in states[0]), None)
     if name is None or any(name not in state for state in states):
         return None
-    eps = float(optimizer.param_groups[0].get("eps", 0.0))
-    sizes = [(state[name] / _correction(optimizer.param_groups[0], state)).sqrt() for state in states]
+    group = optimizer.param_groups[0]
+    eps, biased = float(group.get("eps", 0.0)), "betas" in group and all("step" in state for state in states)
+    shares = [1.0 - float(group["betas"][1]) ** float(state["step"]) if biased else 1.0 for state in states]
+    sizes = [(state[name] / max(share, SHORTEST)).sqrt() for state, share in zip(states, shares, strict=True)]
     flat = torch.cat([size.reshape(runs, -1) for size in sizes], dim=1)
     return (flat + max(eps, float(np.finfo(np.float32).tiny))).reciprocal_()[:, None]
-
-
-def _correction(group: dict[str, Any], state: dict[str, Any]) -> float:
-    """Return what takes an average's bias towards zero out, as Adam does; other optimisers have none."""
-    if "betas" not in group or "step" not in state:
-        return 1.0
-    return float(max(1.0 - float(group["betas"][1]) ** float(state["step"]), SHORTEST))

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array
@@ -22,8 +21,18 @@ def as_inputs(X: Any, dtype: Any = None, device: Any = None) -> Any:
     """Return rows as a tensor, or a tuple of them for modules with several inputs; floats get the module's dtype."""
     if isinstance(X, (tuple, list)) and len(X) and hasattr(X[0], "shape"):
         return tuple(as_inputs(part, dtype, device) for part in X)
-    found = X if isinstance(X, torch.Tensor) else torch.as_tensor(_numbers(X))
-    return found.to(device=device, dtype=dtype if found.is_floating_point() else None)
+    if not isinstance(X, torch.Tensor):
+        refuse_misread(X, "X")
+        shape = shape_of(X, "X")
+        array = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
+        if array.dtype.kind not in "biuf":
+            raise InputError(
+                f"X has entries of type {array.dtype}, expected numbers or tensors; encode categories first."
+            )
+        if not shape:
+            raise refuse("X", X, "rows of numbers, or tensors")
+        X = torch.as_tensor(np.ascontiguousarray(array))
+    return X.to(device=device, dtype=dtype if X.is_floating_point() else None)
 
 
 def inputs_of(module: Module, X: Any, n: int | None = None) -> Any:
@@ -33,17 +42,6 @@ def inputs_of(module: Module, X: Any, n: int | None = None) -> Any:
     if n is not None and n_rows(inputs) != n:
         raise InputError(f"X has {n_rows(inputs)} rows, expected {n}, as many as there are labels.")
     return inputs
-
-
-def _numbers(X: Any) -> NDArray[Any]:
-    refuse_misread(X, "X")
-    shape = shape_of(X, "X")
-    array = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
-    if array.dtype.kind not in "biuf":
-        raise InputError(f"X has entries of type {array.dtype}, expected numbers or tensors; encode categories first.")
-    if not shape:
-        raise refuse("X", X, "rows of numbers, or tensors")
-    return np.ascontiguousarray(array)
 
 
 def parts_of(inputs: Any) -> tuple[Tensor, ...]:
@@ -71,12 +69,23 @@ def chunks(inputs: Any) -> Iterator[Any]:
         yield take(inputs, slice(start, start + CHUNK))
 
 
+def called(module: Module, inputs: Any) -> Any:
+    """Return what a module gives, or say that it cannot take these inputs."""
+    try:
+        return module(*parts_of(inputs))
+    except (RuntimeError, TypeError, IndexError) as error:
+        raise InputError(
+            f"{type(module).__name__} cannot take X ({error}); expected inputs as its forward wants them, numbers as "
+            f"floats of {next(module.parameters()).dtype}."
+        ) from error
+
+
 def module_scores(module: Module, X: Any, n_scores: int) -> Array:
     """Return the scores (K, n) of a module on rows of any kind that it takes."""
     name, found = type(module).__name__, []
     with torch.no_grad():
         for part in chunks(inputs_of(module, X)):
-            scores = shaped(module(*parts_of(part)), n_rows(part), n_scores, name)
+            scores = shaped(called(module, part), n_rows(part), n_scores, name)
             found.append(as_array(scores[None], name)[0])
     return np.concatenate(found, axis=1)
 

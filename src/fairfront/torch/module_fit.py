@@ -23,7 +23,7 @@ from ..validation import (
 )
 from .backend import MakeOptimizer, Module, Optimizer, copied, moved, torch, trainable
 from .batches import CellSampler, TorchObjectives
-from .forward import CHUNK, inputs_of, module_scores, parts_of, take
+from .forward import CHUNK, called, inputs_of, module_scores, take
 from .gradients import CellReader
 from .module_objectives import objectives, on_other_rows
 from .problem import TorchProblem
@@ -263,14 +263,8 @@ def _tried_inputs(module: Module, X: Any, given: TorchObjectives) -> Any:
     trainable(module)
     inputs = inputs_of(module, X, given.n)
     trial, two = copied(module).eval(), take(inputs, slice(0, 2))
-    try:
-        module_scores(trial, two, given.n_scores)
-        trial(*parts_of(two))
-    except (RuntimeError, TypeError, IndexError) as error:
-        raise InputError(
-            f"{type(module).__name__} cannot take X ({error}); expected inputs as its forward wants them, numbers as "
-            f"floats of {next(module.parameters()).dtype}."
-        ) from error
+    module_scores(trial, two, given.n_scores)
+    called(trial, two)
     copied(trial)
     return inputs
 

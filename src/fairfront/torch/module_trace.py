@@ -22,7 +22,7 @@ from ..storage.folders import make_folder
 from ..tracing import trace as trace_linear
 from ..validation import MOST_POINTS, check_count, check_flag, check_instance, check_path, check_preferences, check_text
 from .backend import MakeOptimizer, Module, Tensor, check_devices, copied, is_batch_norm, torch
-from .forward import Scorer, chunks, inputs_of, n_rows, parts_of, take
+from .forward import Scorer, called, chunks, inputs_of, n_rows, take
 from .layers import Listener
 from .module_fit import Training, check_training, fit, optimizer_maker, train
 from .module_objectives import objectives
@@ -241,28 +241,17 @@ def _features(module: Module, X: Any, name: str) -> Array:
     with torch.no_grad(), Listener([layer]) as heard:
         (calls,) = heard.calls
         for part in chunks(inputs):
-            _check_last(_passed(work, part), [out for _, out, _ in calls[-1:]], name)
+            scores, out = called(work, part), calls[-1][1] if calls else torch.empty(0)
+            same = scores.numel() == out.numel() and torch.allclose(scores.reshape(-1), out.reshape(-1), equal_nan=True)
+            if not same:
+                raise InputError(
+                    f"the scores of the module are not the output of head {name!r}, expected nothing after it; leave "
+                    "out what comes last (such as a sigmoid), or name another head."
+                )
     found = np.concatenate([given.double().cpu().numpy() for given, _, _ in calls])
     if found.shape != (n_rows(inputs), layer.in_features):
         raise InputError(f"the head's input has the shape {found.shape}, expected one row of features per row of X.")
     return np.asarray(found)
-
-
-def _passed(module: Module, part: Any) -> Tensor:
-    try:
-        return module(*parts_of(part))
-    except (RuntimeError, TypeError, IndexError) as error:
-        raise InputError(f"{type(module).__name__} cannot take X ({error}); expected rows as in training.") from error
-
-
-def _check_last(scores: Tensor, seen: list[Tensor], name: str) -> None:
-    """Refuse a head that is not called, or whose output is not what the module gives: its frontier is another one."""
-    same = seen and scores.numel() == seen[-1].numel()
-    if not same or not torch.allclose(scores.reshape(-1), seen[-1].reshape(-1), equal_nan=True):
-        raise InputError(
-            f"the scores of the module are not the output of head {name!r}, expected nothing after it; leave out what "
-            "comes last (such as a sigmoid), or name another head."
-        )
 
 
 def _state(module: Module, name: str, points: LinearModels, place: int) -> dict[str, Tensor]:

@@ -183,20 +183,12 @@ class WeightingRule(Rule):
     def weights(self, algebra: Algebra, L: Array, Q: Array, pace: Pace) -> Array:
         """Return A^T alpha of every run."""
         A = algebra.jacobian(L)
-        gramians = np.einsum("rmk,rkl,rnl->rmn", A, _semi_definite(Q), A)
-        alpha = np.stack([self._alpha(each) for each in gramians])
-        return np.asarray(np.einsum("rm,rmk->rk", alpha, A))
-
-    def _alpha(self, gramian: Array) -> Array:
+        values, vectors = np.linalg.eigh(Q)  # products of different batches need not be positive semi-definite
+        nearest = np.einsum("rij,rj,rkj->rik", vectors, np.maximum(values, 0.0), vectors)
+        gramians = np.einsum("rmk,rkl,rnl->rmn", A, nearest, A)
         with torch.no_grad():
-            found = self.weighting(torch.as_tensor(gramian))
-        return np.asarray(found.double().cpu().numpy())
-
-
-def _semi_definite(Q: Array) -> Array:
-    """Return the nearest positive semi-definite matrices; products of different batches need not be."""
-    values, vectors = np.linalg.eigh(Q)
-    return np.asarray(np.einsum("rij,rj,rkj->rik", vectors, np.maximum(values, 0.0), vectors))
+            alpha = np.stack([self.weighting(torch.as_tensor(each)).double().cpu().numpy() for each in gramians])
+        return np.asarray(np.einsum("rm,rmk->rk", alpha, A))
 
 
 def pdo_weights(gramian: Tensor) -> Tensor:

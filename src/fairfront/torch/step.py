@@ -41,10 +41,6 @@ class MovingAverage:
             self.total.lerp_(new, fresh)  # gradients are large: in place
         self.count += 1
 
-    def clear(self) -> None:
-        """Forget all batches."""
-        self.total, self.count = None, 0
-
     @property
     def correction(self) -> float:
         """Return the share of the batches in the total; the rest is the zero it began with."""
@@ -219,8 +215,7 @@ class FairStep:
             before = self.scale
             self.scale = inverse_sizes(self.optimizer, self.scorer.parameters, self.scorer.runs)
             if before is None and self.scale is not None:
-                self.products.clear()
-                self.squared.clear()
+                self.products, self.squared = MovingAverage(self.memory), MovingAverage(self.memory)
 
 
 def _check_stacked(stacked: Any) -> None:
