@@ -78,7 +78,7 @@ class Keeping(nn.Linear):
         ({"device": "nowhere"}, "device 'nowhere' cannot be used"),
         ({"optimizer": torch.optim.SGD(nn.Linear(4, 1).parameters(), 0.1)}, "optimizer is SGD .*, expected a function"),
         ({"training": {"epochs": 3}}, "training is .*epochs.*, expected a fairfront.torch.Training"),
-        ({"scheduler": torch.optim.lr_scheduler.ReduceLROnPlateau}, "ReduceLROnPlateau needs a figure"),
+        ({"scheduler": torch.optim.lr_scheduler.ReduceLROnPlateau}, "ReduceLROnPlateau needs a metric"),
     ],
 )
 def test_fit_checks_what_it_is_given(settings: dict[str, Any], words: str) -> None:

@@ -100,7 +100,7 @@ def test_checkpoints_of_other_runs_are_refused(tmp_path) -> None:
         with pytest.raises(ff.InputError, match=words):
             fitted(file, **changed)
     file.write_bytes(file.read_bytes()[:100])
-    with pytest.raises(ff.InputError, match="no checkpoint or is damaged"):
+    with pytest.raises(ff.InputError, match="not a checkpoint or is damaged"):
         fitted(file)
 
 

@@ -1,7 +1,7 @@
 """PyTorch itself, the only place that imports it, and what the room asks of its modules and optimisers.
 
-An optimiser that divides gradients by their usual size s (Adam and its kin) moves w by -lr g / s: inner products of
-gradients are therefore taken in the metric 1 / s, and what rules predict holds for the step that is really taken.
+An optimiser that divides gradients by their usual size s (Adam and its relatives) moves w by -lr g / s: inner products
+of gradients are therefore taken in the metric 1 / s, and what rules predict holds for the step that is really taken.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ torch: Any = require("torch", "torch", "fairfront.torch")
 
 HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 SQUARES = ("exp_avg_sq", "square_avg", "sum")
-"""What Adam and its kin, RMSprop and Adagrad call the squared size of past gradients, which they divide by."""
+"""What Adam and its relatives, RMSprop and Adagrad call the squared size of past gradients, which they divide by."""
 SHORTEST = 1e-12
 """A warm-up may start at a learning rate of 0, which would leave nothing to divide by."""
 FIRST = 10.0
@@ -98,7 +98,7 @@ def is_batch_norm(part: Module) -> bool:
 
 
 def mixes_rows(module: Module) -> bool:
-    """Tell whether a row's score depends on its batch: batch normalisation in training, or without running figures."""
+    """Tell whether a row's score depends on its batch: batch normalisation in training, or without statistics."""
     return any(is_batch_norm(part) and (part.training or part.running_mean is None) for part in module.modules())
 
 
@@ -108,7 +108,7 @@ def is_hooked(part: Module) -> bool:
 
 
 def check_optimizer(optimizer: Any, parameters: list[Tensor]) -> None:
-    """Refuse what is no optimiser, one that calls for the loss itself, and one that does not train all parameters."""
+    """Refuse what is not an optimiser, one that evaluates the loss itself, and one that lacks some parameters."""
     if not isinstance(optimizer, torch.optim.Optimizer) or isinstance(optimizer, torch.optim.LBFGS):
         raise InputError(
             f"the optimiser is a {type(optimizer).__name__}, expected one of torch.optim whose step() needs no "
@@ -134,7 +134,7 @@ def step_length(optimizer: Optimizer, scaled: bool) -> float:
 def inverse_sizes(optimizer: Optimizer, parameters: list[Tensor], runs: int) -> Tensor | None:
     """Return 1 / s of all parameters, (R, 1, P), or None if the optimiser does not divide or has not begun.
 
-    Averages of Adam and its kin began at zero, and are divided by their share of gradients as Adam does.
+    Averages of Adam and its relatives began at zero, and are divided by their share of gradients as Adam does.
     """
     states = [optimizer.state.get(parameter, {}) for parameter in parameters]
     name = next((each for each in SQUARES if each in states[0]), None)

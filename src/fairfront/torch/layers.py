@@ -84,7 +84,7 @@ class Listener:
 def linear_layers(module: Module, parameters: list[Tensor]) -> list[Module] | None:
     """Return the layers that hold all trainable parameters, or None if other parts hold some or share them.
 
-    Layers with hooks are no plain layers: a hook may change the output, or make the weight of other parameters.
+    Layers with hooks are not plain layers: a hook may change the output, or make the weight of other parameters.
     """
     wanted = {id(parameter) for parameter in parameters}
     found = [part for part in module.modules() if any(id(p) in wanted for p in part.parameters(recurse=False))]
@@ -161,7 +161,7 @@ def _is_linear(part: Module) -> bool:
 
 
 def _parts(module: Module, prefix: str) -> list[tuple[Module, str]] | None:
-    """Return the parts of a module, or None if it is no chain or something listens to its parts."""
+    """Return the parts of a module, or None if it is not a chain or something listens to its parts."""
     if is_hooked(module):
         return None
     if _is_linear(module):

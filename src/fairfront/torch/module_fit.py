@@ -36,7 +36,7 @@ OnEpoch = Callable[[int, FairStep], None]
 
 @dataclass(frozen=True)
 class Training:
-    """How long and in which portions a module is trained.
+    """How long a module is trained, and in which batches.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Training:
     two_batches : bool
         Draw a second, independent batch for every step: twice the work, and Gram matrices free of the noise's variance.
     patience : int, optional
-        Stop when held-out rows have not improved for so many epochs, and go back to the best epoch.
+        Stop after this many epochs without improvement on held-out rows, and go back to the best epoch.
     seed : int
         Seed of batches and of what the module draws itself, such as dropout.
     """
@@ -209,7 +209,7 @@ def train(
 
 
 def _note(step: FairStep, state: TrainingState, held: HeldOut | None) -> None:
-    """Add the epoch's figures, and keep the weights if held-out rows say that they are the best so far."""
+    """Add the epoch's objectives to the history, and keep the weights if held-out rows find them the best so far."""
     algebra = step.objectives.algebra if held is None else held.objectives.algebra
     L = step.values.value if held is None else _held_out_cells(step, held)
     state.history.append([float(value) for value in algebra.objectives(L)[0]])
@@ -249,14 +249,14 @@ def optimizer_maker(given: Any, config: Training) -> MakeOptimizer:
 def _scheduler(given: Any, optimizer: Optimizer) -> Any:
     plan = None if given is None else given(optimizer)
     if isinstance(plan, torch.optim.lr_scheduler.ReduceLROnPlateau):
-        raise InputError("ReduceLROnPlateau needs a figure in every step, expected a scheduler that needs none.")
+        raise InputError("ReduceLROnPlateau needs a metric in every step, expected a scheduler that needs none.")
     if plan is not None and not hasattr(plan, "step"):
         raise InputError(f"scheduler makes a {type(plan).__name__}, expected one with step(), of torch.optim.")
     return plan
 
 
 def _tried_inputs(module: Module, X: Any, given: TorchObjectives) -> Any:
-    """Return X as the module takes it, after two rows went through a copy: what it cannot do is told before training.
+    """Return X as the module takes it, after two rows went through a copy: errors come before training, not in it.
 
     Modules that keep what forward computed can be copied only before it ran, so the copy is copied again.
     """

@@ -69,7 +69,7 @@ def trace(
         after the other, each from the end of the one before.
     checkpoint : path, optional
         A folder for files written after every epoch of plain training and of the slide; a trace that finds them goes on
-        from there, to the same result. A slide by ``solver`` starts anew.
+        from there, to the same result. A slide by ``solver`` starts again.
 
     Returns
     -------
@@ -162,7 +162,7 @@ class Slide:
         return np.asarray(flat.double().cpu().numpy())[:, None]
 
     def module(self) -> Module:
-        """Return a copy to slide with: batch normalisation keeps plain training's figures, which all points share."""
+        """Return a copy to slide with: all points share the statistics of batch normalisation in plain training."""
         work = copied(self.problem.module).train()
         for part in work.modules():
             if is_batch_norm(part):

@@ -33,7 +33,7 @@ REMEMBERED = ("scale", "missed", "beta")
 
 @dataclass(eq=False)
 class TrainingState:
-    """How far training has come: epochs done, figures of each, and the best epoch's merit and weights."""
+    """How far training has come: epochs done, the objectives after each, and the best epoch's merit and weights."""
 
     epoch: int = 0
     history: list[list[float]] = field(default_factory=list)
@@ -106,7 +106,7 @@ class Checkpointer:
 
 
 def weights_of(step: FairStep) -> list[Tensor]:
-    """Return all that training changes: parameters, and figures such as those of batch normalisation."""
+    """Return all that training changes: parameters, and buffers such as the statistics of batch normalisation."""
     return [*step.scorer.parameters, *step.module.buffers()]
 
 
@@ -130,7 +130,7 @@ def _rows(inputs: Any, objectives: TorchObjectives) -> Any:
 
 
 def _state_of(scheduler: Any) -> dict[str, Any] | None:
-    """Return what of a scheduler's state can be written; functions are made anew with the scheduler."""
+    """Return what of a scheduler's state can be written; functions come back with the scheduler."""
     state = {} if scheduler is None else scheduler.state_dict()
     kinds = (int, float, str, list, dict, type(None))
     return {name: value for name, value in state.items() if isinstance(value, kinds)}
@@ -153,7 +153,7 @@ def _read(path: Any) -> dict[str, Any]:
         tensors, kind = safetensors().load(data), header.get("format")
         content = decode(json.loads(header["content"])) if kind == KIND else None
     except Exception as error:  # safetensors has errors of its own kinds
-        raise InputError(f"{path} is no checkpoint or is damaged ({error}); delete it to start anew.") from error
+        raise InputError(f"{path} is not a checkpoint or is damaged ({error}); delete it to start again.") from error
     if kind != KIND:
         raise InputError(f"{path} holds {kind!r}, expected a {KIND}; choose another name.")
     found: dict[str, Any] = _with_tensors(content, tensors)

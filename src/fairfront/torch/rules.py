@@ -127,7 +127,7 @@ class SlideRule(Rule):
     ``pull`` = 1 gaps move as fast as the averages that watch them can follow, and more would make them swing. Every gap
     has its own way to go: were all led down level with the worst one, as `solvers.PBPDO` does on all rows at once, the
     noise of the smallest cell would decide for the others too. Noise in the inner products and optimisers with a metric
-    of their own make real moves smaller than foretold, so that gaps would stay above their caps; runs therefore aim
+    of their own make real moves smaller than predicted, so that gaps would stay above their caps; runs therefore aim
     past a cap by what they missed, added up ``insist`` times as fast. What moves gaps is at most ``reach`` times as
     long as a batch's loss gradient, so that noise cannot take over.
     """

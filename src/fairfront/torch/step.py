@@ -84,9 +84,9 @@ class FairStep:
         Send all rows of a batch through the module together. By default only if a layer mixes rows (batch
         normalisation) or cells overlap.
     refresh : int
-        Cell gradients are measured in every so many-th step, as their averages change slowly; steps between cost what
-        ordinary steps do. Caps and preferences still answer to the gaps of every step, with the inner products of the
-        last measurement; other rules keep its weights. With ``memory`` 0 every step measures.
+        Steps from one measurement of cell gradients to the next, as their averages change slowly; steps between cost
+        what ordinary steps do. Caps and preferences still answer to the gaps of every step, with the inner products of
+        the last measurement; other rules keep its weights. With ``memory`` 0 every step measures.
     stacked : dict of str to tensor, optional
         Parameters with a leading axis of runs, to train R copies of the module at once.
 
