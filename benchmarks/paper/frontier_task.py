@@ -23,21 +23,21 @@ DRAWN = 120
 def frontier(spec: dict[str, str], loss: str, grid: int, steps: int, points: int) -> dict[str, Any]:
     """Return every method's points in the three planes; fit and validation rows together are the training rows."""
     made = _joined(parts(Spec(**spec), 0))
-    setup = ff.linear_problem(**problem(made, loss))
+    linear = ff.linear_problem(**problem(made, loss))
     exact, exact_seconds = _timed(lambda: _newton(made, loss, points))
-    pi = preferences(setup, exact.W[0])
+    pi = preferences(linear, exact.W[0])
     found: dict[str, tuple[np.ndarray, float, float | None]] = {"Newton (fairfront)": (exact.W, exact_seconds, None)}
     W, seconds = _timed(lambda: default_runs(made, loss, pi))
     found["PB-PDO (fairfront)"] = (W, seconds, None)
     for name, gradients in zip(PRINTED, ("raw", "normalised"), strict=True):
         begun = time.process_time()
-        W, eta = printed_runs(setup, gradients, pi, steps)
+        W, eta = printed_runs(linear, gradients, pi, steps)
         found[name] = (W, time.process_time() - begun, eta)
     search, seconds = _timed(lambda: candidates("Minimax reduction: GridSearch", made, loss, 0, Budget(grid=grid)))
     found["Minimax reduction: GridSearch"] = (search.W, seconds, None)
-    curve = _curve(setup, exact.W)
+    curve = _curve(linear, exact.W)
     fronts = {
-        name: {"seconds": s, "eta": eta, "models": len(W), **_planes(setup, W, made, curve)}
+        name: {"seconds": s, "eta": eta, "models": len(W), **_planes(linear, W, made, curve)}
         for name, (W, s, eta) in found.items()
     }
     return {"spec": spec, "levels": list(made.levels), "fronts": fronts, "preferences": pi[:, 1]}
@@ -59,9 +59,9 @@ def _newton(made: Parts, loss: str, points: int) -> Candidates:
     return Candidates(np.column_stack([front.models.coef[:, 0], front.models.intercept[:, 0]]))
 
 
-def preferences(setup: Any, plain: np.ndarray, count: int = 10) -> np.ndarray:
+def preferences(linear: Any, plain: np.ndarray, count: int = 10) -> np.ndarray:
     """Return pi = (1, r) with r from just above loss / gap objective of plain training to 1000 times that."""
-    h = setup.problem.algebra.objectives(setup.problem.values(plain[None, None]))[0]
+    h = linear.algebra.objectives(linear.values(plain[None, None]))[0]
     return np.column_stack([np.ones(count), h[0] / h[1] * np.geomspace(1.1, 1000.0, count)])
 
 
@@ -71,14 +71,14 @@ def default_runs(made: Parts, loss: str, pi: np.ndarray) -> np.ndarray:
     return np.column_stack([front.models.coef[:, 0], front.models.intercept[:, 0]])
 
 
-def printed_runs(setup: Any, gradients: Any, pi: np.ndarray, steps: int) -> tuple[np.ndarray, float]:
+def printed_runs(linear: Any, gradients: Any, pi: np.ndarray, steps: int) -> tuple[np.ndarray, float]:
     """Return all iterates of Algorithm 2 at the better of two step sizes, and that step size."""
     best: tuple[float, np.ndarray, float] | None = None
     for eta in STEPS:
         seen: list[np.ndarray] = []
         solver = ff.PaperPBPDO(gradients=gradients, eta=eta, T=steps, epsilon_1=1e-2, epsilon_2=1e-2)
         ended = ff.solve(
-            setup,
+            linear,
             solver,
             preferences=pi,
             random_state=0,
@@ -91,19 +91,17 @@ def printed_runs(setup: Any, gradients: Any, pi: np.ndarray, steps: int) -> tupl
     return best[1], best[2]
 
 
-def _curve(setup: Any, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _curve(linear: Any, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return Newton's gaps in rising order and the losses there."""
-    L = setup.problem.values(W[:, None])
-    gap, loss = setup.problem.algebra.worst(L)[:, 0], setup.problem.algebra.loss(L)
+    L = linear.values(W[:, None])
+    gap, loss = linear.algebra.worst(L)[:, 0], linear.algebra.loss(L)
     order = np.argsort(gap)
     return gap[order], loss[order]
 
 
-def _planes(setup: Any, W: np.ndarray, made: Parts, curve: tuple[np.ndarray, np.ndarray]) -> dict[str, Any]:
+def _planes(linear: Any, W: np.ndarray, made: Parts, curve: tuple[np.ndarray, np.ndarray]) -> dict[str, Any]:
     """Return a method's points in the planes, and the median loss excess of those that can be compared."""
-    h = np.concatenate(
-        [setup.problem.algebra.objectives(setup.problem.values(W[i : i + 200, None])) for i in range(0, len(W), 200)]
-    )
+    h = np.concatenate([linear.algebra.objectives(linear.values(W[i : i + 200, None])) for i in range(0, len(W), 200)])
     usable = np.isfinite(h).all(axis=1)
     W, h = W[usable], h[usable]
     kept = nondominated(h)

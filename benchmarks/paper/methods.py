@@ -110,11 +110,11 @@ def printed_pdo(gradients: Any) -> Method:
     """Return Algorithm 1 as printed, in one reading, from random starts of several lengths."""
 
     def run(parts: Parts, loss: str, seed: int, budget: Budget) -> Candidates:
-        setup = ff.linear_problem(**problem(parts, loss))
-        rng, d = np.random.default_rng(seed), setup.problem.d
+        linear = ff.linear_problem(**problem(parts, loss))
+        rng, d = np.random.default_rng(seed), linear.d
         starts = np.concatenate([rng.normal(scale=s / np.sqrt(d), size=(1, 1, d)) for s in STARTS])
         found = [
-            ff.solve(setup, ff.PaperPDO(gradients=gradients, eta=eta, T=budget.steps), start=starts).W[:, 0]
+            ff.solve(linear, ff.PaperPDO(gradients=gradients, eta=eta, T=budget.steps), start=starts).W[:, 0]
             for eta in STEPS
         ]
         return Candidates(np.concatenate(found))

@@ -45,15 +45,14 @@ def hole(places: np.ndarray) -> float:
     return float(np.diff(np.sort(np.concatenate([[0.0, 1.0], places]))).max())
 
 
-def scaled(setup: Any, plain: np.ndarray) -> tuple[Any, np.ndarray]:
+def scaled(linear: Any, plain: np.ndarray) -> tuple[Any, np.ndarray]:
     """Return v -> (h, J) at w = plain + C v with C from the loss's Hessian at the plain fit, and C."""
-    made = setup.problem
-    H = made.metric(plain[None])
+    H = linear.metric(plain[None])
     C = np.linalg.inv(np.linalg.cholesky(H + 1e-9 * np.trace(H) / len(H) * np.eye(len(H)))).T
 
     def f(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        at = made.cells((plain + C @ v)[None, None])
-        return made.algebra.objectives(at.L)[0], made.algebra.jacobian(at.L)[0] @ at.D[0] @ C
+        at = linear.cells((plain + C @ v)[None, None])
+        return linear.algebra.objectives(at.L)[0], linear.algebra.jacobian(at.L)[0] @ at.D[0] @ C
 
     return f, C
 
@@ -61,11 +60,11 @@ def scaled(setup: Any, plain: np.ndarray) -> tuple[Any, np.ndarray]:
 def fair_front(spec: dict[str, str], points: int, steps: int) -> dict[str, Any]:
     """Return every method's points on loss against z^2/2, with their loss excess over Newton's front."""
     made = parts(Spec(**spec), 0)
-    setup = ff.linear_problem(**problem(made, "logistic"))
+    linear = ff.linear_problem(**problem(made, "logistic"))
     front = ff.trace(**problem(made, "logistic"), n_points=60, progress=False)
     W = np.column_stack([front.models.coef[:, 0], front.models.intercept[:, 0]])
     gap, loss = front.gaps[:, 0], front.loss
-    f, C = scaled(setup, W[0])
+    f, C = scaled(linear, W[0])
     ends = (np.zeros(len(C)), np.linalg.solve(C, W[int(np.argmin(gap))] - W[0]))
     h = f(ends[0])[0]
     pi = np.column_stack([np.ones(points), h[0] / h[1] * np.geomspace(1.1, 300.0, points)])
@@ -101,9 +100,8 @@ def minimax_points(spec: dict[str, str], rounds: int, steps: int) -> dict[str, A
     made = parts(Spec(**spec), 0)
     regret, best = by.against_own_best(**problem(made, "logistic"))
     bounded = ff.linear_problem(**problem(made, "logistic", notion="group_loss"))
-    inside = bounded.problem
-    plain = inside.fit(inside.algebra.p)[0]
-    f, C = _group_losses(inside, plain)
+    plain = bounded.fit(bounded.algebra.p)[0]
+    f, C = _group_losses(bounded, plain)
     m = len(best)
     covariance = problem(made, "logistic", notion=ScoreCovariance())
     weights = {
@@ -115,11 +113,11 @@ def minimax_points(spec: dict[str, str], rounds: int, steps: int) -> dict[str, A
         "against own best (Balashankar)": ("worst excess", _last(regret)),
         "zero covariance (Zafar)": ("mean loss, no covariance", _last(ff.linear_problem(**covariance))),
     }  # fmt: skip
-    found = {name: {"aim": aim, **_facts(w, inside, best, made)} for name, (aim, w) in weights.items()}
+    found = {name: {"aim": aim, **_facts(w, bounded, best, made)} for name, (aim, w) in weights.items()}
     words = f"DEO, {made.levels[0]} - {made.levels[-1]}" if m == 2 else "worst DEO"
     return {
         "title": Spec(**spec).title,
-        "levels": list(inside.algebra.mean_names),
+        "levels": list(bounded.algebra.mean_names),
         "methods": found,
         "deo_words": words,
     }
@@ -139,9 +137,9 @@ def _group_losses(made: Any, plain: np.ndarray) -> tuple[Any, np.ndarray]:
     return f, C
 
 
-def _last(setup: Any) -> np.ndarray:
+def _last(linear: Any) -> np.ndarray:
     """Return the weights at the end of Newton's path: the smallest worst gap that can be reached."""
-    front = ff.tracing.trace_setup(setup, "newton", n_points=12, progress=False)
+    front = ff.tracing.trace_problem(linear, "newton", n_points=12, progress=False)
     end = int(np.argmin(front.gaps[:, 0]))
     return np.append(front.models.coef[end, 0], front.models.intercept[end, 0])
 

@@ -9,7 +9,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 import fairfront as ff
 from fairfront.frontier.threshold_curve import threshold_curve
-from fairfront.tracing import trace_setup
+from fairfront.tracing import trace_problem
 
 from .base import Candidates, Fitting, Peer, frontier_weights, linear_candidates, plain_model
 
@@ -33,14 +33,14 @@ def newton(**options: Any) -> Any:
 
 def pb_pdo(fitting: Fitting) -> Candidates:
     rows = fitting.train
-    setup = ff.linear_problem(rows.X, rows.y, sensitive_features=rows.groups)
-    front = trace_setup(setup, "pb_pdo", preferences=RUNS, n_points=fitting.n_points, progress=False)
-    return linear_candidates(frontier_weights(front), raised=lambda: _raised(setup))
+    problem = ff.linear_problem(rows.X, rows.y, sensitive_features=rows.groups)
+    front = trace_problem(problem, "pb_pdo", preferences=RUNS, n_points=fitting.n_points, progress=False)
+    return linear_candidates(frontier_weights(front), raised=lambda: _raised(problem))
 
 
-def _raised(setup: object) -> float:
+def _raised(problem: object) -> float:
     """Return the share of steps of a run to the smallest gap that raised an objective: sliding trades one for another."""
-    history = ff.solve(setup, "pb_pdo").history[0]
+    history = ff.solve(problem, "pb_pdo").history[0]
     return float((np.diff(history, axis=0) > 1e-12).any(axis=1).mean())
 
 

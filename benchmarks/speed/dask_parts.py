@@ -68,15 +68,15 @@ def out_of_core(rows: int, folder: str, keep: str) -> dict[str, Any]:
     import dask
 
     import fairfront as ff
-    from fairfront.tracing import trace_setup
+    from fairfront.tracing import trace_problem
 
     start = time.perf_counter()
     frame = opened(rows, folder)
     with dask.config.set({"fairfront.keep": keep, "fairfront.small_bytes": 0, "temporary_directory": folder}):
-        setup = ff.linear_problem(frame[NAMES], frame["y"], sensitive_features=frame["group"])
-        front = trace_setup(setup, "newton", n_points=POINTS, progress=False)
+        problem = ff.linear_problem(frame[NAMES], frame["y"], sensitive_features=frame["group"])
+        front = trace_problem(problem, "newton", n_points=POINTS, progress=False)
     seconds = time.perf_counter() - start
-    return {"seconds": seconds, "passes": setup.problem.passes, "peak": peak(), "loss": front.loss.tolist()}
+    return {"seconds": seconds, "passes": problem.passes, "peak": peak(), "loss": front.loss.tolist()}
 
 
 def seconds_of_a_pass(problem: Any) -> float:
@@ -98,7 +98,7 @@ def one_pass(rows: int, folder: str, keep: str, split: int = 1) -> dict[str, Any
 
     frame = opened(rows, folder, split)
     with dask.config.set({"fairfront.keep": keep, "fairfront.small_bytes": 0, "temporary_directory": folder}):
-        problem = ff.linear_problem(frame[NAMES], frame["y"], sensitive_features=frame["group"]).problem
+        problem = ff.linear_problem(frame[NAMES], frame["y"], sensitive_features=frame["group"])
     return {"seconds": seconds_of_a_pass(problem), "parts": len(problem.rows.parts)}
 
 
@@ -111,7 +111,7 @@ def one_empty_pass(parts: int) -> dict[str, Any]:
 
     X, y, group = blocks(100 * parts, 100)
     with dask.config.set({"fairfront.small_bytes": 0}), LocalCluster(n_workers=2, **ONE) as cluster, Client(cluster):
-        problem = ff.linear_problem(X, y, sensitive_features=group).problem
+        problem = ff.linear_problem(X, y, sensitive_features=group)
         return {"seconds": seconds_of_a_pass(problem), "parts": parts}
 
 
@@ -139,7 +139,7 @@ def on_cluster(rows: int, workers: int) -> dict[str, Any]:
     from distributed import Client, LocalCluster
 
     import fairfront as ff
-    from fairfront.tracing import trace_setup
+    from fairfront.tracing import trace_problem
 
     X, y, group = blocks(rows, rows // 40)
     with (
@@ -147,11 +147,11 @@ def on_cluster(rows: int, workers: int) -> dict[str, Any]:
         LocalCluster(n_workers=workers, **ONE) as cluster,
         Client(cluster),
     ):
-        setup = ff.linear_problem(X, y, sensitive_features=group)
+        problem = ff.linear_problem(X, y, sensitive_features=group)
         start = time.perf_counter()
-        front = trace_setup(setup, "newton", n_points=POINTS, progress=False)
+        front = trace_problem(problem, "newton", n_points=POINTS, progress=False)
         seconds = time.perf_counter() - start
-    return {"seconds": seconds, "passes": setup.problem.passes, "loss": front.loss.tolist()}
+    return {"seconds": seconds, "passes": problem.passes, "loss": front.loss.tolist()}
 
 
 def _products(seed: int) -> float:

@@ -50,7 +50,7 @@ def bare(problem: Any, runs: int) -> Any:
 
 
 def problem_of(rows: Rows) -> Any:
-    return ff.linear_problem(rows.X, rows.y, sensitive_features=rows.groups, groups=ff.Groups(min_size=1)).problem
+    return ff.linear_problem(rows.X, rows.y, sensitive_features=rows.groups, groups=ff.Groups(min_size=1))
 
 
 def steps(quick: bool) -> Table:
@@ -120,12 +120,12 @@ def sizes(quick: bool, columns: int = 50, runs: int = 4) -> Table:
     return Table([*head, "peak extra memory / (X + 4 n R numbers)"], rows)
 
 
-def readings(setup: object, pi: np.ndarray) -> dict[str, Any]:
+def readings(problem: object, pi: np.ndarray) -> dict[str, Any]:
     """Return the outcomes of the default and of the printed algorithm in both readings, at their best step."""
-    found = {"PB-PDO (default)": ff.solve(setup, "pb_pdo", preferences=pi)}
+    found = {"PB-PDO (default)": ff.solve(problem, "pb_pdo", preferences=pi)}
     for gradients in ("raw", "normalised"):
         tried = {
-            eta: ff.solve(setup, ff.PaperPBPDO(gradients=gradients, eta=eta, T=T), preferences=pi, random_state=0)
+            eta: ff.solve(problem, ff.PaperPBPDO(gradients=gradients, eta=eta, T=T), preferences=pi, random_state=0)
             for eta in STEPS
         }
         best = min(tried, key=lambda eta: float(np.median((tried[eta].objectives * pi).max(axis=1))))
@@ -136,15 +136,15 @@ def readings(setup: object, pi: np.ndarray) -> dict[str, Any]:
 def gender() -> Section:
     """Adult by gender, one-hot, ten preferences: imbalance and loss excess at each end point's own gap."""
     data = adult("sex")
-    setup = ff.linear_problem(data.X, data.y, sensitive_features=data.groups)
+    problem = ff.linear_problem(data.X, data.y, sensitive_features=data.groups)
     logistic = Logistic(data)
-    plain = logistic.whitened(setup.problem.fit(setup.problem.algebra.p)[0])
+    plain = logistic.whitened(problem.fit(problem.algebra.p)[0])
     smallest, first, second = logistic(plain)[0]
     widest = abs(first - second)
     span = logistic.at_gap(0.0, plain).fun - smallest
     reachable = GENDER[:, 1] * widest**2 / 2 > smallest
     rows = []
-    for name, outcome in readings(setup, GENDER).items():
+    for name, outcome in readings(problem, GENDER).items():
         h = outcome.objectives * GENDER
         balance = (h.max(axis=1) / h.min(axis=1) - 1.0)[reachable]
         caps = np.minimum(np.sqrt(2 * outcome.objectives[:, 1]), widest)
@@ -179,14 +179,14 @@ def gender() -> Section:
 def race(preferences: int = 5, seed: int = 0) -> Section:
     """Adult by race, the paper's 13 columns: weighted Chebyshev points against SLSQP."""
     data = adult("race", "paper")
-    setup = ff.linear_problem(
+    problem = ff.linear_problem(
         data.X, data.y, sensitive_features=data.groups, groups=ff.Groups(reference="White", min_size=1)
     )
     fair = np.exp(np.random.default_rng(seed).uniform(np.log(10.0), np.log(1000.0), size=(preferences, 10)))
     pi = np.column_stack([np.ones(preferences), fair])
     logistic = Logistic(data)
-    plain = logistic.whitened(setup.problem.fit(setup.problem.algebra.p)[0])
-    outcomes = readings(setup, pi)
+    plain = logistic.whitened(problem.fit(problem.algebra.p)[0])
+    outcomes = readings(problem, pi)
     ends = [logistic.whitened(W[0]) for W in outcomes["PB-PDO (default)"].W]
     best = np.array(
         [min(logistic.chebyshev(p, start) for start in (plain, end)) for p, end in zip(pi, ends, strict=True)]

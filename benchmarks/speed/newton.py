@@ -41,16 +41,16 @@ def settings() -> dict[str, tuple[Rows, dict[str, Any]]]:
     }
 
 
-def random_points(setup: ff.problems.Setup, count: int, seed: int = 0) -> tuple[float, float, float]:
+def random_points(stated: ff.problems.LinearProblem, count: int, seed: int = 0) -> tuple[float, float, float]:
     """Solve at random caps with Newton and SLSQP; return largest excess, KKT residual and violation of SLSQP."""
-    problem = working_problem(setup, ff.Newton())
-    plain = problem.fit(problem.algebra.p)
+    problem = working_problem(stated, ff.Newton())
+    plain = problem.fit(stated.algebra.p)
     z = problem.algebra.violation(problem.algebra.gaps(problem.values(plain[None])))[0]
     top = tops(problem.algebra, z, "worst_gap")
-    span = ff.solve(setup, "newton").objectives[0, 0] - problem.algebra.loss(problem.values(plain[None]))[0]
+    span = ff.solve(stated, "newton").objectives[0, 0] - problem.algebra.loss(problem.values(plain[None]))[0]
     excess, violation = [], []
     for share in np.random.default_rng(seed).uniform(0.02, 0.98, size=count):
-        ours = ff.solve(setup, "newton", max_gap=float(share * top.max()))
+        ours = ff.solve(stated, "newton", max_gap=float(share * top.max()))
         caps = np.full(len(top), share * top.max())
         best, over = capped_optimum(problem, caps, plain)
         excess.append((ours.objectives[0, 0] - best) / span)
@@ -61,8 +61,8 @@ def random_points(setup: ff.problems.Setup, count: int, seed: int = 0) -> tuple[
 def price(quick: bool) -> Section:
     """Adult one-hot by sex: 30 random points, and the price of 12 and 50 points in plain fits."""
     data = adult("sex")
-    setup = ff.linear_problem(data.X, data.y, sensitive_features=data.groups)
-    worst, least, over = random_points(setup, 2 if quick else 30)
+    stated = ff.linear_problem(data.X, data.y, sensitive_features=data.groups)
+    worst, least, over = random_points(stated, 2 if quick else 30)
 
     def traced(points: int) -> ff.Frontier:
         return ff.trace(data.X, data.y, sensitive_features=data.groups, n_points=points, progress=False)
@@ -89,16 +89,16 @@ def price(quick: bool) -> Section:
 def row(name: str, data: Rows, asked: dict[str, Any], points: int) -> list[object]:
     """Trace one setting: points, certificates, KKT residuals, time, and random points against SLSQP."""
     options = {"sensitive_features": data.groups, **asked}
-    setup = ff.linear_problem(data.X, data.y, **options)
+    stated = ff.linear_problem(data.X, data.y, **options)
     start = time.perf_counter()
     front = ff.trace(data.X, data.y, progress=False, **options)
     traced = time.perf_counter() - start
     start = time.perf_counter()
-    working_problem(setup, ff.Newton()).fit(setup.problem.algebra.p)
+    working_problem(stated, ff.Newton()).fit(stated.algebra.p)
     fitted = time.perf_counter() - start
     n, d = data.X.shape
     return [name, f"{n} x {d}", len(front), f"{front.certified.mean():.0%}", f"{np.nanmax(front.kkt):.1e}",
-            f"{traced:.2f} s", f"{traced / fitted:.1f}", f"{random_points(setup, points)[0]:.1e}"]  # fmt: skip
+            f"{traced:.2f} s", f"{traced / fitted:.1f}", f"{random_points(stated, points)[0]:.1e}"]  # fmt: skip
 
 
 def sections(quick: bool) -> list[Section]:

@@ -11,7 +11,7 @@ from .frontier import Archive, Frontier, assemble, assemble_knots
 from .frontier.fitting_estimators import trace_estimator
 from .objectives import Array, Gap, Groups, Loss, Notion, warn_of_proxies
 from .objectives.notions import Surrogate
-from .problems import LinearProblem, Setup, blas_threads, estimator_problem, linear_problem
+from .problems import LinearProblem, blas_threads, estimator_problem, linear_problem
 from .problems.bounds import check_points, check_steps
 from .problems.fits.problem import Drive
 from .problems.units import decomposable
@@ -19,7 +19,7 @@ from .progress import Progress, progress_bar
 from .solvers import Knot, Newton, Solver, run
 from .solvers.aiming import Path, aim, sided, working_problem
 from .solvers.choosing import refuse_search, resolve_search, resolve_solver
-from .solvers.fingerprints import setup_fingerprint
+from .solvers.fingerprints import linear_fingerprint
 from .solvers.loop import check_needs
 from .solvers.minimizing import MinimizeResult, minimize
 from .solvers.path import FIRST, MOST, newton_path
@@ -46,7 +46,7 @@ __all__ = [
     "resolve_solver",
     "solve",
     "trace",
-    "trace_setup",
+    "trace_problem",
 ]
 
 
@@ -178,9 +178,9 @@ def trace(
         )
         return trace_estimator(problem, search, lazy, **kept)
     refuse_search(trace, asked)
-    setup = linear_problem(X, y, surrogate=surrogate, ridge=ridge, fit_intercept=fit_intercept, **common)
-    return trace_setup(
-        setup,
+    linear = linear_problem(X, y, surrogate=surrogate, ridge=ridge, fit_intercept=fit_intercept, **common)
+    return trace_problem(
+        linear,
         solver,
         path=path,
         preferences=preferences,
@@ -192,8 +192,8 @@ def trace(
 
 @blas_threads(1)
 @decomposable()
-def trace_setup(
-    setup: Setup,
+def trace_problem(
+    problem: LinearProblem,
     solver: str | Solver,
     *,
     path: Path = "worst_gap",
@@ -204,24 +204,24 @@ def trace_setup(
     resume: bool = False,
     progress: bool | Literal["auto"] = "auto",
 ) -> Frontier:
-    """Trace the frontier of a problem that is laid out already; parameters as in `trace`."""
+    """Trace the frontier of a linear problem; parameters as in `trace`."""
     check_choice(path, "path", get_args(Path))
     check_seed(random_state)
     count = None if n_points is None else check_count(n_points, "n_points", least=2, most=MOST_POINTS)
-    chosen = resolve_solver(solver, setup)
+    chosen = resolve_solver(solver, problem)
     asked = {"solver": chosen, "path": path, "preferences": preferences, "n_points": count}
 
     def owner() -> Fingerprint:
-        return setup_fingerprint(setup, random_state=random_state, **asked)
+        return linear_fingerprint(problem, random_state=random_state, **asked)
 
     with open_journal(checkpoint, resume, owner) as journal:
         if isinstance(chosen, Newton):
-            return _trace_newton(setup, chosen, path, preferences, count, progress, journal)
-        return _trace_descent(setup, chosen, path, preferences, count, random_state, progress, journal)
+            return _trace_newton(problem, chosen, path, preferences, count, progress, journal)
+        return _trace_descent(problem, chosen, path, preferences, count, random_state, progress, journal)
 
 
 def _trace_descent(
-    setup: Setup,
+    problem: LinearProblem,
     solver: Any,
     path: Path,
     preferences: Any,
@@ -232,9 +232,9 @@ def _trace_descent(
 ) -> Frontier:
     """Trace by a first-order solver: all runs as one batch, and what they pass on their way."""
     count = preferences if isinstance(preferences, (int, np.integer)) else np.ndim(preferences) and len(preferences)
-    check_steps(setup.problem, int(count) or FIRST, solver.max_iter, type(solver)().max_iter)
+    check_steps(problem, int(count) or FIRST, solver.max_iter, type(solver)().max_iter)
     seed = journal.seed(random_state)
-    work, start, target = aim(setup, solver, path, preferences, seed, journal)
+    work, start, target = aim(problem, solver, path, preferences, seed, journal)
     hidden = journal.keeps and of_few(work)
     archive = Archive(n_points or 100, (lambda W: _axes(work, work.values(W))) if hidden else None)
     runs = len(target.pi)
@@ -243,11 +243,11 @@ def _trace_descent(
         outcome = run(work, solver, start, target, on_iterate, seed, journal, archive)
     if getattr(solver, "polish", False):
         outcome = polished(work, outcome, target, journal)
-    return assemble(setup, solver, work, outcome, target, archive)
+    return assemble(problem, solver, work, outcome, target, archive)
 
 
 def _trace_newton(
-    setup: Setup,
+    problem: LinearProblem,
     newton: Newton,
     path: Path,
     preferences: Any,
@@ -256,16 +256,16 @@ def _trace_newton(
     journal: Journal,
 ) -> Frontier:
     """Trace by Newton: even points, points where it bends, or one per preference."""
-    check_needs(setup.problem, newton.needs, newton)
-    setup = sided(setup, newton)
+    check_needs(problem, newton.needs, newton)
+    problem = sided(problem, newton)
     pi = None
     if isinstance(preferences, (int, np.integer)):
         n_points = check_count(preferences, "preferences", least=2, most=MOST_POINTS)
     elif preferences is not None:
-        pi = check_preferences(preferences, setup.problem.algebra.names)
+        pi = check_preferences(preferences, problem.algebra.names)
     total = len(pi) if pi is not None else (n_points or FIRST)
     past = newton.overshoot * (n_points or FIRST) if pi is None else 0.0
-    check_points(setup.problem, total * (1.0 + newton.restarts) + past, MOST)
+    check_points(problem, total * (1.0 + newton.restarts) + past, MOST)
     with progress_bar(progress, "tracing", total) as bar:
         done = [0]
 
@@ -273,9 +273,9 @@ def _trace_newton(
             done[0] += 1
             bar.update(min(done[0], total), f"{done[0]} points solved")
 
-        knots = newton_path(working_problem(setup, newton), newton, path, n_points, pi, on_knot, journal=journal)
-        knots = narrowed(setup.problem.framed(), newton, knots, journal)
-    return assemble_knots(setup, newton, knots, path)
+        knots = newton_path(working_problem(problem, newton), newton, path, n_points, pi, on_knot, journal=journal)
+        knots = narrowed(problem.framed(), newton, knots, journal)
+    return assemble_knots(problem, newton, knots, path)
 
 
 def _axes(problem: LinearProblem, L: Array) -> Array:

@@ -183,16 +183,16 @@ class TestFERM:
 
 def test_against_own_best_is_each_groups_loss_minus_its_own_optimum() -> None:
     plain = cohort(2)
-    setup, best = comparators.against_own_best(
+    problem, best = comparators.against_own_best(
         plain.X, plain.sign, sensitive_features=plain.group.astype(str), ridge=plain.ridge
     )
-    levels = [int(name) for name in setup.problem.algebra.mean_names]
+    levels = [int(name) for name in problem.algebra.mean_names]
     for g, found in zip(levels, best, strict=True):
         rows = plain.group == g
         own = type(plain)(plain.X[rows], plain.sign[rows], plain.group[rows], plain.ridge)
         w = own.plain_fit
         np.testing.assert_allclose(found, own.losses(w)[0].mean(), atol=1e-6)
-    front = ff.tracing.trace_setup(setup, "newton", n_points=5, progress=False)
+    front = ff.tracing.trace_problem(problem, "newton", n_points=5, progress=False)
     assert (front.gaps[:, 0] > 0).all()  # nobody does better than alone, up to the penalty
     w = np.append(front.models.coef[0, 0], front.models.intercept[0])
     losses = np.array([plain.losses(w)[0][plain.group == g].mean() for g in levels])
@@ -202,21 +202,21 @@ def test_against_own_best_is_each_groups_loss_minus_its_own_optimum() -> None:
 class TestScoreCovariance:
     def test_gap_is_zafars_covariance(self) -> None:
         plain = cohort(3)
-        setup = ff.linear_problem(
+        problem = ff.linear_problem(
             plain.X, plain.sign, sensitive_features=plain.group.astype(str), notion=ScoreCovariance(), ridge=plain.ridge
         )
         w = np.random.default_rng(0).normal(size=plain.d)
-        z = setup.problem.algebra.gaps(setup.problem.values(w[None, None]))[0, 0]
+        z = problem.algebra.gaps(problem.values(w[None, None]))[0, 0]
         share = (plain.group == 0).mean()
         covariance = np.cov(plain.group == 0, plain.design @ w, bias=True)[0, 1]
         np.testing.assert_allclose(abs(share * (1 - share) * z), abs(covariance), rtol=1e-10)
 
     def test_zero_covariance_costs_what_slsqp_says(self) -> None:
         plain = cohort(3)
-        setup = ff.linear_problem(
+        problem = ff.linear_problem(
             plain.X, plain.sign, sensitive_features=plain.group.astype(str), notion=ScoreCovariance(), ridge=plain.ridge
         )
-        ours = ff.solve(setup, "newton", max_gap=0.0).objectives[0, 0]
+        ours = ff.solve(problem, "newton", max_gap=0.0).objectives[0, 0]
         means = [plain.design[plain.group == g].mean(axis=0) for g in (0, 1)]
         flat = {"type": "eq", "fun": lambda w: (means[0] - means[1]) @ w, "jac": lambda w: means[0] - means[1]}
         found = minimize(

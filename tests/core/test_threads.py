@@ -85,7 +85,7 @@ class TestSameBytes:
     @pytest.mark.usefixtures("many_segments")
     def test_of_a_hessian_that_is_never_formed(self, monkeypatch: pytest.MonkeyPatch) -> None:
         found = set()
-        problem = ff.linear_problem(**drawn("classes")).problem
+        problem = ff.linear_problem(**drawn("classes"))
         V = np.random.default_rng(0).normal(size=(2, problem.K * problem.d))
         for threads in ("1", "2"):
             monkeypatch.setenv(SETTING, threads)
@@ -93,7 +93,7 @@ class TestSameBytes:
         assert len(found) == 1
 
     def test_segments_do_not_change_sums_beyond_rounding(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        problem = ff.linear_problem(**drawn("weights")).problem
+        problem = ff.linear_problem(**drawn("weights"))
         W = np.random.default_rng(0).normal(size=(1, 1, problem.d))
         whole = problem.cells(W), problem.hessian(W[0], problem.algebra.p)
         monkeypatch.setattr(pieces, "SEGMENT", 1e3)

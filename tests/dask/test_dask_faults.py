@@ -103,14 +103,14 @@ def test_a_worker_that_dies_changes_nothing(client: Any, tmp_path: Path) -> None
     W = np.random.default_rng(0).normal(size=(2, 1, 4))
     with dask.config.set(scheduler="synchronous"):
         expected = ff.trace(X, y, sensitive_features=groups, **options)
-        cells = linear_problem(X, y, sensitive_features=groups).problem.cells(W)
+        cells = linear_problem(X, y, sensitive_features=groups).cells(W)
     found = ff.trace(X, y, sensitive_features=groups, **options)
     assert found.objectives.tobytes() == expected.objectives.tobytes()
     assert found.models.coef.tobytes() == expected.models.coef.tobytes()
 
     with dask.config.set({"fairfront.keep": "source"}):
-        reading = linear_problem(X, y, sensitive_features=groups).problem
-    kept = linear_problem(X, y, sensitive_features=groups).problem
+        reading = linear_problem(X, y, sensitive_features=groups)
+    kept = linear_problem(X, y, sensitive_features=groups)
     killer = Killer(tmp_path, [])
     assert reading.cells(W).D.tobytes() == cells.D.tobytes()
     killer.join()
@@ -122,7 +122,7 @@ def test_a_worker_that_dies_changes_nothing(client: Any, tmp_path: Path) -> None
 def test_losing_all_workers_ends_with_a_sentence(client: Any, tmp_path: Path) -> None:
     X, y, groups = collections(tmp_path)
     with dask.config.set({"fairfront.keep": "source"}):
-        problem = linear_problem(X, y, sensitive_features=groups).problem
+        problem = linear_problem(X, y, sensitive_features=groups)
     killer = Killer(tmp_path, list(client.run(os.getpid).values()))
     with pytest.raises(ClusterError, match="expected at least one worker, found no worker for 1 s") as raised:
         problem.cells(np.zeros((2, 1, 4)))

@@ -48,22 +48,22 @@ def test_frames_and_arrays_mix() -> None:
     frame = dd.from_pandas(pd.DataFrame(X, columns=["a", "b", "c"]), npartitions=2)
     sizes = tuple(frame.map_partitions(len).compute())
     groups = da.from_array(rows["sensitive_features"]["sex"], chunks=(sizes,))
-    setup = linear_problem(frame, da.from_array(y, chunks=(sizes,)), sensitive_features=groups)
+    problem = linear_problem(frame, da.from_array(y, chunks=(sizes,)), sensitive_features=groups)
     expected = linear_problem(X, y, sensitive_features=rows["sensitive_features"]["sex"])
     W = np.ones((1, 1, 4))
-    np.testing.assert_allclose(setup.problem.values(W), expected.problem.values(W), rtol=1e-12)
+    np.testing.assert_allclose(problem.values(W), expected.values(W), rtol=1e-12)
 
 
 def test_partitions_may_be_empty() -> None:
     X, y, rows, _ = given(n=300)
     sizes = ((100, 0, 200),)
-    setup = linear_problem(
+    problem = linear_problem(
         da.from_array(X, chunks=(*sizes, 3)),
         da.from_array(y, chunks=sizes),
         sensitive_features=da.from_array(rows["sensitive_features"]["sex"], chunks=sizes),
     )
-    assert setup.problem.layout.cells.n == 300
-    assert np.isfinite(setup.problem.values(np.ones((1, 1, 4)))).all()
+    assert problem.layout.cells.n == 300
+    assert np.isfinite(problem.values(np.ones((1, 1, 4)))).all()
 
 
 @pytest.mark.parametrize("keep", ["auto", "disk", "source"])
@@ -74,11 +74,11 @@ def test_sparse_partitions(keep: str) -> None:
     said = "because files are for arrays, found sparse matrices"
     told = pytest.warns(FairfrontWarning, match=said) if keep == "disk" else nullcontext()
     with dask.config.set({"fairfront.keep": keep}), told:
-        setup = linear_problem(thin, far(y, 100), **far(rows, 100), **options)
+        problem = linear_problem(thin, far(y, 100), **far(rows, 100), **options)
     near = linear_problem(sparse.csr_array(X), y, **rows, **options)
     W = np.ones((1, 1, 4))
-    np.testing.assert_allclose(setup.problem.cells(W).D, near.problem.cells(W).D, rtol=1e-11, atol=1e-12)
-    np.testing.assert_allclose(setup.problem.column_scale(), near.problem.column_scale())
+    np.testing.assert_allclose(problem.cells(W).D, near.cells(W).D, rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(problem.column_scale(), near.column_scale())
 
 
 def test_numbers_as_groups_with_missing_values() -> None:
@@ -86,8 +86,8 @@ def test_numbers_as_groups_with_missing_values() -> None:
     groups = np.random.default_rng(0).choice([1.0, 2.5, 10.0, np.nan], 600)
     near = linear_problem(X, y, sensitive_features=groups)
     away = linear_problem(far(X), far(y), sensitive_features=far(groups))
-    assert near.attributes[0].levels == away.attributes[0].levels
-    assert near.attributes[0].n_missing == away.attributes[0].n_missing
+    assert near.objectives.attributes[0].levels == away.objectives.attributes[0].levels
+    assert near.objectives.attributes[0].n_missing == away.objectives.attributes[0].n_missing
 
 
 @pytest.mark.parametrize(
@@ -115,9 +115,11 @@ def test_groups_with_missing_values_have_the_names_that_they_have_in_memory(grou
     for many in (parts, groups if isinstance(groups, pd.Series) else da.from_array(groups, chunks=sizes)):
         rows = frame if many is parts else da.from_array(X, chunks=(*sizes, 3))
         away = linear_problem(rows, da.from_array(y, chunks=sizes), sensitive_features=many)
-        assert list(map(repr, near.attributes[0].levels)) == list(map(repr, away.attributes[0].levels))
-        assert near.attributes[0].n_missing == away.attributes[0].n_missing
-        np.testing.assert_array_equal(near.problem.layout.cells.offsets, away.problem.layout.cells.offsets)
+        assert list(map(repr, near.objectives.attributes[0].levels)) == list(
+            map(repr, away.objectives.attributes[0].levels)
+        )
+        assert near.objectives.attributes[0].n_missing == away.objectives.attributes[0].n_missing
+        np.testing.assert_array_equal(near.layout.cells.offsets, away.layout.cells.offsets)
 
 
 def test_frames_in_memory_keep_the_names_of_their_columns() -> None:
@@ -125,18 +127,18 @@ def test_frames_in_memory_keep_the_names_of_their_columns() -> None:
     groups = pd.DataFrame({"sex": ["m", "f"] * 150, "age": [1, 2, 3] * 100})
     near = linear_problem(X, y, sensitive_features=groups)
     away = linear_problem(far(X), far(y), sensitive_features=groups)
-    assert near.problem.algebra.names == away.problem.algebra.names
+    assert near.algebra.names == away.algebra.names
     series = linear_problem(far(X), y, sensitive_features=groups["sex"])
-    assert series.attributes[0].name == "sex"
+    assert series.objectives.attributes[0].name == "sex"
 
 
 def test_one_weight_for_all() -> None:
     X, y, rows, _ = given(n=300)
     near = linear_problem(X, y, **rows, sample_weight=2.0)
     away = linear_problem(far(X), far(y), **far(rows), sample_weight=2.0)
-    assert near.ridge == away.ridge
+    assert near.objectives.question.ridge == away.objectives.question.ridge
     W = np.ones((1, 1, 4))
-    np.testing.assert_allclose(near.problem.values(W), away.problem.values(W), rtol=1e-12)
+    np.testing.assert_allclose(near.values(W), away.values(W), rtol=1e-12)
 
 
 def test_small_groups_are_left_out_with_the_same_words() -> None:
@@ -152,9 +154,9 @@ def test_small_groups_are_left_out_with_the_same_words() -> None:
 def test_small_data_are_brought_to_memory(caplog: pytest.LogCaptureFixture) -> None:
     X, y, rows, options = given(n=300)
     with dask.config.set({"fairfront.small_bytes": 1e6}), caplog.at_level(logging.INFO, logger="fairfront"):
-        setup = linear_problem(far(X), far(y), **far(rows), **options)
-    assert type(setup.problem) is LinearProblem
+        problem = linear_problem(far(X), far(y), **far(rows), **options)
+    assert type(problem) is LinearProblem
     assert "brought to memory" in caplog.text
-    near = linear_problem(X, y, **rows, **options).problem
+    near = linear_problem(X, y, **rows, **options)
     W = np.ones((1, 1, 4))
-    np.testing.assert_array_equal(setup.problem.cells(W).L, near.cells(W).L)
+    np.testing.assert_array_equal(problem.cells(W).L, near.cells(W).L)

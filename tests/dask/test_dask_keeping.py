@@ -27,24 +27,24 @@ KEEP = ("memory", "disk", "source")
 @pytest.mark.parametrize("name", ["weights", "classes", "mean predictions"])
 def test_rows_may_be_kept_anywhere(name: str, keep: str) -> None:
     near, away = both(name, keep=keep)
-    parts = away.problem.rows.parts
+    parts = away.rows.parts
     assert [len(part) for part in parts] == [3 if keep == "source" else 1] * 4
-    W = np.random.default_rng(1).normal(size=(1, near.problem.K, near.problem.d))
-    omega = np.abs(np.random.default_rng(2).normal(size=near.problem.layout.k))
-    np.testing.assert_allclose(away.problem.cells(W).D, near.problem.cells(W).D, rtol=1e-11, atol=1e-11)
-    first = away.problem.passes
-    found, expected = away.problem.hessian(W[0], omega), near.problem.hessian(W[0], omega)
+    W = np.random.default_rng(1).normal(size=(1, near.K, near.d))
+    omega = np.abs(np.random.default_rng(2).normal(size=near.layout.k))
+    np.testing.assert_allclose(away.cells(W).D, near.cells(W).D, rtol=1e-11, atol=1e-11)
+    first = away.passes
+    found, expected = away.hessian(W[0], omega), near.hessian(W[0], omega)
     np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11)
-    assert away.problem.passes - first == (keep != "source")  # what reads its rows each time brings Hessians along
-    again = away.problem.cells(W)
-    assert away.problem.passes - first == (keep != "source")
-    np.testing.assert_array_equal(again.D, away.problem.cells(W).D)
+    assert away.passes - first == (keep != "source")  # what reads its rows each time brings Hessians along
+    again = away.cells(W)
+    assert away.passes - first == (keep != "source")
+    np.testing.assert_array_equal(again.D, away.cells(W).D)
 
 
 def test_files_on_disk_go_with_the_problem(tmp_path: Path) -> None:
     with dask.config.set({"temporary_directory": str(tmp_path)}):
         _, away = both("equal opportunity", keep="disk")
-    (part,) = away.problem.rows.parts[0]
+    (part,) = away.rows.parts[0]
     assert isinstance(part.compute() if hasattr(part, "compute") else part, Spooled)
     (folder,) = tmp_path.iterdir()
     assert len(list(folder.iterdir())) == 8
@@ -66,7 +66,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.getrlimit(resource.R
 for keep in ("disk", "auto"):
     with dask.config.set({"fairfront.keep": keep}):
         try:
-            rows = linear_problem(far[0], far[1], sensitive_features=far[2]).problem.rows
+            rows = linear_problem(far[0], far[1], sensitive_features=far[2]).rows
             sys.stdout.write(f"{len(rows.parts[0])} things to a part\\n")
         except InputError as error:
             sys.stdout.write(f"{error}\\n")
@@ -98,10 +98,10 @@ def test_a_disk_without_room_is_told(
         with caplog.at_level(logging.INFO, logger="fairfront"):  # nobody asked for files here
             both("equal opportunity", keep="auto")
     assert re.search(NO_ROOM, caplog.text)
-    assert len(away.problem.rows.parts[0]) == 3
+    assert len(away.rows.parts[0]) == 3
     assert not list(tmp_path.iterdir())
     W = np.ones((1, 1, 4))
-    np.testing.assert_allclose(away.problem.values(W), near.problem.values(W), rtol=1e-12)
+    np.testing.assert_allclose(away.values(W), near.values(W), rtol=1e-12)
 
 
 def test_a_temporary_folder_that_is_not_there(tmp_path: Path) -> None:
@@ -116,13 +116,13 @@ def test_a_temporary_folder_that_is_not_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["weights", "classes"])
 def test_no_number_depends_on_what_is_remembered(name: str, keep: str) -> None:
     (_, one), (_, two), (_, three) = (both(name, keep=keep) for _ in range(3))
-    W = np.random.default_rng(1).normal(size=(1, one.problem.K, one.problem.d))
-    omega = np.abs(np.random.default_rng(2).normal(size=one.problem.layout.k))
-    found = one.problem.cells(W)  # brings Hessians along where rows are read anew
-    values = two.problem.values(W)
-    assert found.L.tobytes() == one.problem.values(W).tobytes() == values.tobytes()
-    assert found.D.tobytes() == two.problem.cells(W).D.tobytes()
+    W = np.random.default_rng(1).normal(size=(1, one.K, one.d))
+    omega = np.abs(np.random.default_rng(2).normal(size=one.layout.k))
+    found = one.cells(W)  # brings Hessians along where rows are read anew
+    values = two.values(W)
+    assert found.L.tobytes() == one.values(W).tobytes() == values.tobytes()
+    assert found.D.tobytes() == two.cells(W).D.tobytes()
     for half in (False, True):
-        hessians = [s.problem.hessian(W[0], omega, half=half).tobytes() for s in (one, two, three)]
+        hessians = [s.hessian(W[0], omega, half=half).tobytes() for s in (one, two, three)]
         assert hessians[0] == hessians[1] == hessians[2]
-    assert found.D.tobytes() == three.problem.cells(W).D.tobytes()
+    assert found.D.tobytes() == three.cells(W).D.tobytes()

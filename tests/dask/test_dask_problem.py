@@ -11,7 +11,7 @@ import fairfront as ff
 from fairfront.exceptions import InputError
 from fairfront.problems import linear_problem
 from fairfront.problems.dask.problem import DaskProblem
-from fairfront.tracing import trace_setup
+from fairfront.tracing import trace_problem
 from tests.support.dask_rows import CASES, assert_same, both, dask, far, given
 
 pytestmark = pytest.mark.usefixtures("on_dask")
@@ -20,10 +20,14 @@ pytestmark = pytest.mark.usefixtures("on_dask")
 @pytest.mark.parametrize("name", CASES)
 def test_cells_and_hessians_are_those_in_memory(name: str) -> None:
     near, away = both(name)
-    assert isinstance(away.problem, DaskProblem)
-    assert (near.task, near.ridge, near.attributes[0].levels) == (away.task, away.ridge, away.attributes[0].levels)
-    assert [a.n_missing for a in near.attributes] == [a.n_missing for a in away.attributes]
-    one, two = near.problem, away.problem
+    assert isinstance(away, DaskProblem)
+    assert (near.task, near.objectives.question.ridge, near.objectives.attributes[0].levels) == (
+        away.task,
+        away.objectives.question.ridge,
+        away.objectives.attributes[0].levels,
+    )
+    assert [a.n_missing for a in near.objectives.attributes] == [a.n_missing for a in away.objectives.attributes]
+    one, two = near, away
     np.testing.assert_array_equal(one.layout.cells.offsets, two.layout.cells.offsets)
     assert one.layout.cells.n == two.layout.cells.n
     np.testing.assert_allclose(one.algebra.B, two.algebra.B, atol=1e-15)
@@ -46,10 +50,10 @@ def test_cells_and_hessians_are_those_in_memory(name: str) -> None:
 @pytest.mark.parametrize("name", ["equal opportunity", "classes", "regression", "weights", "missing groups, reference"])
 def test_newton_traces_the_same_frontier(name: str) -> None:
     near, away = both(name, n=400)
-    one, two = (trace_setup(setup, "newton", n_points=4, progress=False) for setup in (near, away))
+    one, two = (trace_problem(problem, "newton", n_points=4, progress=False) for problem in (near, away))
     assert_same(one, two)
     assert one.facts.sensitive == two.facts.sensitive
-    assert one.facts.recipe.keys() == two.facts.recipe.keys()
+    assert one.facts.question == two.facts.question
 
 
 def test_newton_needs_few_passes() -> None:
@@ -61,25 +65,25 @@ def test_newton_needs_few_passes() -> None:
     passes = {}
     for keep in ("memory", "source"):
         with dask.config.set({"fairfront.keep": keep}):
-            setup = linear_problem(far(X, 2000), far(y, 2000), sensitive_features=far(group, 2000))
-        front = trace_setup(setup, "newton", n_points=12, progress=False)
+            problem = linear_problem(far(X, 2000), far(y, 2000), sensitive_features=far(group, 2000))
+        front = trace_problem(problem, "newton", n_points=12, progress=False)
         assert front.certified.all()
-        passes[keep] = setup.problem.passes
+        passes[keep] = problem.passes
     assert passes["source"] < passes["memory"] < 75
 
 
 def test_pb_pdo_takes_all_preferences_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     near, away = both("equal opportunity", n=400)
     seen: list[int] = []
-    before = away.problem.rows.cell_sums
+    before = away.rows.cell_sums
 
     def counted(measures: Any, k: int, W: Any, gradients: bool) -> Any:
         seen.append(len(W))
         return before(measures, k, W, gradients)
 
-    monkeypatch.setattr(away.problem.rows, "cell_sums", counted)
+    monkeypatch.setattr(away.rows, "cell_sums", counted)
     preferences = np.array([[1.0, 5.0], [1.0, 50.0], [1.0, 500.0]])
-    one, two = (trace_setup(s, "pb_pdo", preferences=preferences, progress=False) for s in (near, away))
+    one, two = (trace_problem(s, "pb_pdo", preferences=preferences, progress=False) for s in (near, away))
     assert max(seen[:-1]) == 3
     np.testing.assert_allclose(one.objectives[:, 0], two.objectives[:, 0], rtol=1e-8)
     assert_same(one, two)
@@ -89,18 +93,18 @@ def test_pb_pdo_takes_all_preferences_in_one_pass(monkeypatch: pytest.MonkeyPatc
 def test_other_solvers_run_on_it_as_well(solver: Any) -> None:
     near, away = both("equal opportunity", n=400)
     options = {"n_points": 4, "progress": False, "random_state": 0}
-    one, two = (trace_setup(setup, solver, **options) for setup in (near, away))
+    one, two = (trace_problem(problem, solver, **options) for problem in (near, away))
     np.testing.assert_allclose(one.objectives, two.objectives, rtol=1e-8, atol=1e-8)
 
 
 def test_hessians_that_are_never_formed_solve_alike() -> None:
     near, away = both("equal opportunity", n=400)
-    W, omega = np.zeros((1, near.problem.d)), near.problem.algebra.p
-    V = np.random.default_rng(0).normal(size=(2, near.problem.d))
-    first = away.problem.passes
-    one, two = (setup.problem.conjugate(W, omega).solve(V) for setup in (near, away))
+    W, omega = np.zeros((1, near.d)), near.algebra.p
+    V = np.random.default_rng(0).normal(size=(2, near.d))
+    first = away.passes
+    one, two = (problem.conjugate(W, omega).solve(V) for problem in (near, away))
     np.testing.assert_allclose(one, two, rtol=1e-8)
-    assert away.problem.passes > first
+    assert away.passes > first
 
 
 class TestAfterTracing:

@@ -29,7 +29,7 @@ def draw(groups: int, n: int = 3000, seed: int = 0) -> tuple[np.ndarray, np.ndar
 
 def on_training_rows(X, y, group, model, **options):
     """Return the ridge loss and the worst gap of a fitted logistic model, by the linear problem."""
-    problem = linear_problem(X, y, sensitive_features=group, **options).problem
+    problem = linear_problem(X, y, sensitive_features=group, **options)
     L = problem.values(np.append(model.coef_, model.intercept_)[None, None])
     return float(problem.algebra.loss(L)[0]), float(problem.algebra.worst(L)[0, 0])
 
@@ -41,13 +41,13 @@ def on_training_rows(X, y, group, model, **options):
 def test_weighted_fits_are_newtons_frontier(groups: int, notion: str, fits: int) -> None:
     X, y, group = draw(groups)
     front = ff.trace(X, y, sensitive_features=group, notion=notion, estimator=EXACT, cv="train", max_fits=fits)
-    setup = linear_problem(X, y, sensitive_features=group, notion=notion)
+    problem = linear_problem(X, y, sensitive_features=group, notion=notion)
     for place_ in range(len(front)):
         model = front.models.build(place_)
         loss, gap = on_training_rows(X, y, group, model, notion=notion)
         assert gap == pytest.approx(front.gaps[place_, 0], abs=1e-6)
         if front.signed_gaps[0, 0] * front.signed_gaps[place_, 0] > 0 or groups > 2:
-            best = ff.solve(setup, "newton", max_gap=gap)
+            best = ff.solve(problem, "newton", max_gap=gap)
             assert loss <= best.objectives[0, 0] + (1e-6 if groups == 2 else 1e-3)
             assert loss >= best.objectives[0, 0] - 1e-7
     assert front.gaps[:, 0].min() < 0.1 * front.gaps[0, 0]
@@ -69,10 +69,10 @@ def test_five_groups_take_few_fits_and_stay_on_the_front() -> None:
 def test_multipliers_are_newtons() -> None:
     X, y, group = draw(2)
     front = ff.trace(X, y, sensitive_features=group, estimator=EXACT, cv="train", max_fits=4)
-    setup = linear_problem(X, y, sensitive_features=group)
+    problem = linear_problem(X, y, sensitive_features=group)
 
-    plain = setup.problem.fit(setup.problem.algebra.p)
-    solver = Newton().solver(setup.problem, plain)
+    plain = problem.fit(problem.algebra.p)
+    solver = Newton().solver(problem, plain)
     _, gap = on_training_rows(X, y, group, front.models.build(1))
     knot = follow(solver, first_knot(solver, plain), np.array([[gap]]))[-1]
     assert knot.at.multipliers[0] == pytest.approx(front.multipliers[1, 0], rel=1e-4)
@@ -187,13 +187,12 @@ def test_regression_and_its_mean_prediction_are_exact() -> None:
     y = X @ [1.0, -0.5, 0.3] + (1.0 + (group == "b")) * rng.normal(size=n)
     options = {"sensitive_features": group, "notion": "demographic_parity"}
     front = ff.trace(X, y, estimator=Ridge(alpha=1.0), cv="train", max_fits=6, **options)
-    setup = linear_problem(X, y, loss="squared", **options)
-    problem = setup.problem
+    problem = linear_problem(X, y, loss="squared", **options)
     for place_ in range(len(front)):
         model = front.models.build(place_)
         L = problem.values(np.append(model.coef_, model.intercept_)[None, None])
         gap = abs(float(problem.algebra.gaps(L)[0, 0]))
-        best = ff.solve(setup, "newton", max_gap=gap).objectives[0, 0]
+        best = ff.solve(problem, "newton", max_gap=gap).objectives[0, 0]
         assert problem.algebra.gaps(L)[0, 0] == pytest.approx(front.signed_gaps[place_, 0], abs=1e-8)
         if front.signed_gaps[place_, 0] * front.signed_gaps[0, 0] > 0:
             assert problem.algebra.loss(L)[0] == pytest.approx(best, abs=1e-6)

@@ -36,7 +36,7 @@ def tree(**options):
 @pytest.mark.parametrize("cv", [3, 0.25, KFold(4), None, "auto"])
 def test_folds_hold_rows_out(data, cv) -> None:
     X, y, group = data
-    cells = estimator_problem(X, y, estimator=tree(), sensitive_features=group, cv=2).laid.problem.layout.cells
+    cells = estimator_problem(X, y, estimator=tree(), sensitive_features=group, cv=2).objectives.layout.cells
     folds = find_folds(cv, X, y, np.arange(len(y)), cells, True, 0)
     for fit, held in folds.pairs:
         assert folds.same or not set(fit) & set(held)

@@ -86,7 +86,7 @@ def test_decisions_minimise_the_weighted_error_also_with_negative_weights() -> N
     problem = estimator_problem(
         X, y, sensitive_features=group, estimator=DecisionTreeClassifier(), cv="train", posteriors=True
     )
-    weights = label_weights(problem.laid.problem.layout, problem.omega(np.array([0.9])), problem.rows.cells)
+    weights = label_weights(problem.objectives.layout, problem.omega(np.array([0.9])), problem.rows.cells)
     assert weights.min() < 0.0
     decided = problem.refit(np.array([0.9])).predict(X)
     cells, rows = problem.rows.cells, problem.rows

@@ -46,7 +46,7 @@ def test_no_field_is_forgotten() -> None:
         "alike",
         "proxies",
     }
-    assert {"task", "left_out", "recipe", "newton"} <= {each.name for each in fields(Facts)}
+    assert {"task", "left_out", "question", "newton"} <= {each.name for each in fields(Facts)}
     assert {"linear", "candidates", "estimators"} <= set(MODELS)
 
 
@@ -63,7 +63,7 @@ def test_settings_of_ones_own_are_left_out_with_a_warning(tmp_path) -> None:
     with pytest.warns(ff.FairfrontWarning, match="OwnNotion is not registered.*refine and stability"):
         front.save(tmp_path / "f")
     found = load_frontier(tmp_path / "f")
-    assert found.facts.recipe == {}
+    assert found.facts.question is None
     assert found.facts.notions == ("own",)
     np.testing.assert_array_equal(front.models.coef, found.models.coef)
 

@@ -63,9 +63,9 @@ def test_weights_are_repeated_rows_and_certain_probabilities_are_groups(data, la
 @pytest.mark.parametrize("notion", ["equal_opportunity", "group_loss"])
 def test_points_lie_where_the_curve_bends(data, notion) -> None:
     X, y, group = data
-    setup = ff.linear_problem(X, y, sensitive_features=group, notion=notion)
-    knots, p = newton_path(setup.problem, ff.Newton()), setup.problem.algebra.p
-    solver = ff.Newton().solver(setup.problem, knots[0].at.W)
+    problem = ff.linear_problem(X, y, sensitive_features=group, notion=notion)
+    knots, p = newton_path(problem, ff.Newton()), problem.algebra.p
+    solver = ff.Newton().solver(problem, knots[0].at.W)
     active = np.array([np.abs(knot.at.multipliers) > 1e-9 for knot in knots])
     step = -np.diff([knot.caps.max() for knot in knots])
     switch = (active[1:] != active[:-1]).any(axis=1)[1:]
@@ -73,8 +73,8 @@ def test_points_lie_where_the_curve_bends(data, notion) -> None:
     assert step[1:][switch].max() < 0.6 * step.max()
     span = p @ (knots[-1].at.L - knots[0].at.L)
     for one, two in pairwise(knots):
-        L = setup.problem.values(np.stack([(1 - t) * one.at.W + t * two.at.W for t in (0.2, 0.4, 0.6, 0.8)]))
-        for cells, worst in zip(L, setup.problem.algebra.worst(L), strict=True):
+        L = problem.values(np.stack([(1 - t) * one.at.W + t * two.at.W for t in (0.2, 0.4, 0.6, 0.8)]))
+        for cells, worst in zip(L, problem.algebra.worst(L), strict=True):
             best = solve_knot(solver, one, Target.from_caps(np.full((1, 3), worst.max())))
             assert p @ (cells - best.at.L) <= 1e-3 * span
     for count in (2, 5, 9):

@@ -70,9 +70,9 @@ def thin() -> tuple[Any, Any, dict[str, Any]]:
 def made(draw: Callable[[], tuple[Any, Any, dict[str, Any]]]) -> Made:
     X, y, given = draw()
     front = ff.trace(X, y, progress=False, **given)
-    setup = same_problem(front, X, y, given["sensitive_features"], given.get("sample_weight"))
+    problem = same_problem(front, X, y, given["sensitive_features"], given.get("sample_weight"))
     newton = replace(front.facts.newton, tol=1e-7)
-    problem = working_problem(setup, newton)
+    problem = working_problem(problem, newton)
     W = problem.from_user(front.models.weights)
     return problem, newton, W, path_caps_of(front, problem), int(np.argmin(front.loss))
 
@@ -120,8 +120,8 @@ def test_a_sample_is_the_rows_that_were_drawn() -> None:
     X, y, given = skewed()
     given |= {"notion": "equal_opportunity", "groups": ff.Groups(min_size=1)}
     front = ff.trace(X, y, **given)
-    setup = same_problem(front, X, y, given["sensitive_features"], None)
-    newton, problem = replace(front.facts.newton, tol=1e-7), setup.problem
+    problem = same_problem(front, X, y, given["sensitive_features"], None)
+    newton = replace(front.facts.newton, tol=1e-7)
     samples = Samples.draw(problem, 2, np.random.default_rng(2))
     caps = path_caps_of(front, problem)
     found = refit(problem, newton, samples, front.models.weights, caps, 0)

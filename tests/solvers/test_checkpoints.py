@@ -106,12 +106,12 @@ def test_an_open_seed_is_drawn_once(tmp_path: Path, every_state: list[bytes]) ->
 @pytest.mark.parametrize("solver", ["newton", "pb_pdo", "pdo"])
 def test_solve_goes_on(solver: str, tmp_path: Path, every_state: list[bytes]) -> None:
     X, y, group = rows(600, 5)
-    setup = ff.linear_problem(X, y, sensitive_features=group)
+    problem = ff.linear_problem(X, y, sensitive_features=group)
     settings: dict[str, Any] = {"random_state": 0, "checkpoint": tmp_path / "run.checkpoint"}
-    whole = ff.solve(setup, solver, **settings)
+    whole = ff.solve(problem, solver, **settings)
     for state in (every_state[1], every_state[-1]):
         settings["checkpoint"].write_bytes(state)
-        again = ff.solve(setup, solver, resume=True, **settings)
+        again = ff.solve(problem, solver, resume=True, **settings)
         assert again.status == whole.status
         assert again.passes == whole.passes
         for mine, its in zip((again.W, again.L, *again.history), (whole.W, whole.L, *whole.history), strict=True):
@@ -157,7 +157,7 @@ def test_no_data_and_no_counts_are_in_the_file(tmp_path: Path) -> None:
     path = tmp_path / "run.checkpoint"
     ff.trace(X, y, sensitive_features=group, n_points=4, checkpoint=path, progress=False)
     _, entries = read_checkpoint(path)
-    problem = ff.linear_problem(X, y, sensitive_features=group).problem
+    problem = ff.linear_problem(X, y, sensitive_features=group)
     counts = problem.layout.cells.weight
     numbers = np.concatenate([a.ravel() for e in entries for a in (e.asked, *e.arrays.values())])
     for secret in (*counts, *(counts / counts.sum()), *problem.algebra.p):
@@ -197,10 +197,10 @@ def test_gaps_of_few_people_are_not_kept(tmp_path: Path, every_state: list[bytes
     names = [name for entry in read_checkpoint(known["checkpoint"])[1] for name in entry.arrays]
     assert "archive.weights" in names
     assert not {"history", "archive.axes"} & set(names)
-    setup = ff.linear_problem(X[keep], y[keep], sensitive_features=group[keep], groups=known["groups"])
+    problem = ff.linear_problem(X[keep], y[keep], sensitive_features=group[keep], groups=known["groups"])
     path = tmp_path / "solve.checkpoint"
     known = {"random_state": 0, "checkpoint": path}
-    first, again = (ff.solve(setup, ff.PDO(max_iter=60), resume=r, **known) for r in (False, True))
+    first, again = (ff.solve(problem, ff.PDO(max_iter=60), resume=r, **known) for r in (False, True))
     np.testing.assert_array_equal(first.W, again.W)
     assert first.history[0].shape == again.history[0].shape
     assert np.isnan(again.history[0]).all()

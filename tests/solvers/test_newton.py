@@ -13,12 +13,12 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 import fairfront as ff
-from fairfront.problems import Setup
+from fairfront.problems import LinearProblem
 from fairfront.solvers import Knot
 from fairfront.solvers.newton import solve_knot
 from fairfront.solvers.path import newton_path
 from fairfront.solvers.preferences import Target
-from fairfront.tracing import trace_setup
+from fairfront.tracing import trace_problem
 from tests.support.twins import cohort, laid_out, slsqp
 
 NOTIONS = ("equal_opportunity", "equalized_odds", "demographic_parity", "group_loss")
@@ -77,7 +77,7 @@ class Twin:
         wrong = 0.0 if self.two_sided else -x.min()
         return max(np.abs(g + x @ J).max(), (size - caps).max(), (np.abs(x) * (caps - side)).max(), wrong)
 
-    def setup(self, **options: object) -> Setup:
+    def problem(self, **options: object) -> LinearProblem:
         groups = ff.Groups(reference=str(self.group.max()), min_size=1)
         given = {"notion": self.notion, "ridge": self.ridge, "groups": groups, **options}
         return ff.linear_problem(self.X, self.y, sensitive_features=self.group.astype(str), **given)
@@ -151,7 +151,7 @@ def test_two_parameters_by_a_root_in_the_multiplier() -> None:
 @given(seed=st.integers(0, 999), groups=st.sampled_from([2, 3]), notion=st.sampled_from(NOTIONS))
 def test_points_are_those_of_slsqp_and_multipliers_their_slopes(seed: int, groups: int, notion: str) -> None:
     twin = drawn(seed, groups, notion)
-    problem = twin.setup().problem
+    problem = twin.problem()
     knots = newton_path(problem, ff.Newton(), n_points=6)
     solver = ff.Newton().solver(problem, knots[0].at.W)
     losses = np.array([twin.loss(flat(knot))[0] for knot in knots])
@@ -176,7 +176,7 @@ def test_points_are_those_of_slsqp_and_multipliers_their_slopes(seed: int, group
 @pytest.mark.parametrize("notion", NOTIONS)
 def test_certified_points_beat_feasible_perturbations_and_restarts(notion: str) -> None:
     twin = drawn(3, 3, notion)
-    problem = twin.setup().problem
+    problem = twin.problem()
     knots = [knot for knot in newton_path(problem, ff.Newton(), n_points=6)[1:-1] if knot.certified]
     assert knots
     rng = np.random.default_rng(0)
@@ -194,9 +194,9 @@ def test_certified_points_beat_feasible_perturbations_and_restarts(notion: str) 
 
 
 def test_what_is_never_certified() -> None:
-    front = trace_setup(drawn(0, 2, "equal_opportunity").setup(surrogate="rate"), "newton")
+    front = trace_problem(drawn(0, 2, "equal_opportunity").problem(surrogate="rate"), "newton")
     assert not front.certified[np.abs(front.multipliers).max(axis=1) > 0].any()
-    front = trace_setup(drawn(4, 2, "demographic_parity").setup(), "newton")
+    front = trace_problem(drawn(4, 2, "demographic_parity").problem(), "newton")
     price = np.abs(front.multipliers[:, 0])
     np.testing.assert_array_equal(front.certified, price <= 0.5)  # the share of either group
     assert (price > 0.5).any()
@@ -204,10 +204,10 @@ def test_what_is_never_certified() -> None:
 
 @pytest.mark.parametrize("gap", ["squared", "absolute", "exponential"])
 def test_preferences_of_two_groups_are_met_as_lines(gap: str) -> None:
-    setup = drawn(1, 2, "equal_opportunity").setup(gap=gap)
-    plain = ff.solve(setup, max_gap=9.0).objectives[0]
+    problem = drawn(1, 2, "equal_opportunity").problem(gap=gap)
+    plain = ff.solve(problem, max_gap=9.0).objectives[0]
     pi = plain[0] / plain * np.array([[1.0, ratio] for ratio in (0.5, 2.0, 10.0, 100.0)])
-    outcome = ff.solve(setup, preferences=pi)
+    outcome = ff.solve(problem, preferences=pi)
     h = pi * outcome.objectives
     assert outcome.status == (ff.Status.NEAREST, *[ff.Status.LINE] * 3)
     np.testing.assert_allclose(outcome.objectives[0], plain, rtol=1e-9)

@@ -45,7 +45,7 @@ def test_the_last_bits_of_a_gap_are_not_a_violation() -> None:
     twin = drawn(0, 2, "demographic_parity")
     y, ahead = np.where(twin.X[:, 0] + 0.3 * twin.X[:, 1] > 0, 1.0, -1.0), np.array([[1.0, 0.3, 0.0, 0.0, 0.0]])
     known = {"sensitive_features": twin.group.astype(str), "notion": twin.notion, "ridge": 0.0}
-    problem = ff.linear_problem(twin.X, y, **known).problem
+    problem = ff.linear_problem(twin.X, y, **known)
     solver = sqp.KnotSolver(problem, problem.algebra, 1e-9, 50, size=1e-6)
     at = solver.evaluate(1e5 * ahead, np.zeros(len(problem.algebra.b)))
     caps = solver.sizes(at)
@@ -144,7 +144,7 @@ def test_an_indefinite_hessian_is_augmented_on_the_active_gaps(monkeypatch: pyte
     )
     problem = ff.linear_problem(
         X, y, sensitive_features=group.astype(str), loss="squared", notion="disparate_mistreatment"
-    ).problem
+    )
     used = []
     monkeypatch.setattr(sqp.Augmented, "corrected", _counted(sqp.Augmented.corrected, used))
     knots = newton_path(problem, ff.Newton(), n_points=6)
@@ -177,7 +177,7 @@ def _counted(function, seen: list[int]):
 @pytest.mark.parametrize(("seed", "groups"), [(0, 2), (1, 3), (2, 5)])
 def test_what_is_out_of_reach_ends_at_the_minimax_loss(seed: int, groups: int) -> None:
     twin = drawn(seed, groups, "group_loss")
-    plain = newton_path(twin.setup().problem, ff.Newton(), n_points=2)
+    plain = newton_path(twin.problem(), ff.Newton(), n_points=2)
     worst = twin.gaps(flat(plain[0]))[0].max()
 
     def room(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -188,9 +188,9 @@ def test_what_is_out_of_reach_ends_at_the_minimax_loss(seed: int, groups: int) -
     least = slsqp(lambda v: (v[-1], last), room, [np.append(flat(plain[0]), worst)])[-1]
     assert plain[-1].status is ff.Status.FLOOR
     assert least <= plain[-1].caps.max() <= least + 0.02 * (worst - least)
-    asked = ff.solve(twin.setup(), max_gap=0.5 * least)
+    asked = ff.solve(twin.problem(), max_gap=0.5 * least)
     assert asked.status == (ff.Status.OUT_OF_REACH,)
-    liked = ff.solve(twin.setup(), preferences=np.array([[1.0] + [1e4] * groups]))
+    liked = ff.solve(twin.problem(), preferences=np.array([[1.0] + [1e4] * groups]))
     assert liked.status == (ff.Status.OUT_OF_REACH,)
     for found in (asked, liked):
         assert twin.gaps(found.W.reshape(-1))[0].max() == pytest.approx(least, rel=0.01)
@@ -199,9 +199,9 @@ def test_what_is_out_of_reach_ends_at_the_minimax_loss(seed: int, groups: int) -
 @pytest.mark.parametrize(("surrogate", "worse"), [("loss", 1.0), ("rate", -1.0)])
 @pytest.mark.parametrize("allowed", [0.0, 0.02])
 def test_no_group_gets_worse_than_allowed(surrogate: str, worse: float, allowed: float) -> None:
-    setup = drawn(1, 3, "equal_opportunity").setup(surrogate=surrogate)
-    a = setup.problem.algebra
-    free, held = (newton_path(setup.problem, ff.Newton(no_group_worse=most)) for most in (None, allowed))
+    problem = drawn(1, 3, "equal_opportunity").problem(surrogate=surrogate)
+    a = problem.algebra
+    free, held = (newton_path(problem, ff.Newton(no_group_worse=most)) for most in (None, allowed))
     paid = [(worse * (np.array([k.at.L for k in ks]) - ks[0].at.L) @ a.means.T).max() for ks in (free, held)]
     assert paid[0] > 0.05
     assert paid[1] <= allowed + 1e-8
@@ -229,7 +229,7 @@ def test_overshoot_ends_at_the_stated_share_of_the_other_sign() -> None:
 
 
 def test_restarts_never_make_a_rate_surrogate_worse() -> None:
-    problem = drawn(3, 3, "equalized_odds").setup(surrogate="rate").problem
+    problem = drawn(3, 3, "equalized_odds").problem(surrogate="rate")
     one, two = (newton_path(problem, ff.Newton(restarts=count), n_points=6) for count in (0, 4))
     losses = np.array([[problem.algebra.p @ knot.at.L for knot in knots] for knots in (one, two)])
     assert (losses[1] <= losses[0] + 1e-9).all()

@@ -90,11 +90,11 @@ def test_one_step_of_algorithm_1_on_functions(gradients: str, inner: str, seed: 
 def test_one_step_of_algorithm_1_on_cells(gradients: str, inner: str, groups: int) -> None:
     """From cell coordinates the same step comes out as from explicit gradients of the objectives."""
     plain = cohort(0, groups)
-    setup = laid_out(plain)
+    problem = laid_out(plain)
     solver = ff.PaperPDO(T=1, eta=0.3, K=7, rho=0.05, inner=inner, gradients=gradients)
     for seed in range(6):
         w = np.random.default_rng(seed).normal(size=plain.d)
-        assert_same_step(setup, solver, w, algorithm_1(w, plain.objectives, solver))
+        assert_same_step(problem, solver, w, algorithm_1(w, plain.objectives, solver))
 
 
 @pytest.mark.parametrize(("gradients", "inner"), READINGS)
@@ -118,7 +118,7 @@ def test_one_step_of_algorithm_2_in_all_its_cases(gradients: str, inner: str) ->
 @pytest.mark.parametrize(("gradients", "inner"), READINGS)
 def test_one_step_of_algorithm_2_on_cells(gradients: str, inner: str, groups: int) -> None:
     plain = cohort(3, groups)
-    setup, seen = laid_out(plain), set()
+    problem, seen = laid_out(plain), set()
     solver = ff.PaperPBPDO(T=1, eta=0.3, K=30, rho=0.1, inner=inner, gradients=gradients, epsilon_1=0.02, epsilon_2=0.2)
     for seed in range(10):
         rng = np.random.default_rng(seed)
@@ -126,7 +126,7 @@ def test_one_step_of_algorithm_2_on_cells(gradients: str, inner: str, groups: in
         pi = np.exp(spread * rng.normal(size=1 + len(plain.gaps(w)[0]))) / plain.objectives(w)[0]
         expected, case = algorithm_2(w, plain.objectives, solver, pi)
         seen.add(case)
-        assert_same_step(setup, solver, w, expected, preferences=pi)
+        assert_same_step(problem, solver, w, expected, preferences=pi)
     assert {"", "I"} <= seen
 
 

@@ -19,7 +19,7 @@ def at_fit(plain: Plain) -> np.ndarray:
 
 
 def to_caps(plain: Plain, caps: np.ndarray, gap: str = "squared", **settings: float) -> Outcome:
-    return run(laid_out(plain, gap).problem, ff.PBPDO(**settings), target=Target.from_caps(np.atleast_2d(caps)))
+    return run(laid_out(plain, gap), ff.PBPDO(**settings), target=Target.from_caps(np.atleast_2d(caps)))
 
 
 def assert_least_loss(plain: Plain, w: np.ndarray, caps: np.ndarray) -> None:
@@ -143,7 +143,7 @@ def only(r: int, runs: int = 6) -> np.ndarray:
 @pytest.mark.parametrize("groups", [2, 3])
 def test_one_step_of_a_batch_equals_single_steps(groups: int) -> None:
     plain = cohort(5, groups)
-    problem, solver, target = laid_out(plain).problem, ff.PBPDO(), mixed(plain)
+    problem, solver, target = laid_out(plain), ff.PBPDO(), mixed(plain)
     work, W, state = solver.prepare(problem, None, target, None)
     point = work.cells(W + 0.1 * np.random.default_rng(0).normal(size=W.shape))
     together, after = solver.plan(work.algebra, point, state)
@@ -158,7 +158,7 @@ def test_one_step_of_a_batch_equals_single_steps(groups: int) -> None:
 @pytest.mark.parametrize("groups", [2, 3])
 def test_a_batch_of_runs_equals_single_runs(groups: int) -> None:
     plain = cohort(3, groups)
-    problem, target = laid_out(plain).problem, mixed(plain)
+    problem, target = laid_out(plain), mixed(plain)
     together = run(problem, ff.PBPDO(), target=target)
     for r in range(6):
         alone = run(problem, ff.PBPDO(), target=target.take(only(r)))

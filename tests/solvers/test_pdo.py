@@ -26,7 +26,7 @@ def excess(plain: Plain, w: np.ndarray) -> float:
 def test_directions_descend_and_keep_what_is_held(seed: int, groups: int, d: int, near_zero: int) -> None:
     """Lemma 1 outside the band; inside, gaps stay to first order and the way back takes them to zero."""
     rng = np.random.default_rng(seed)
-    algebra = laid_out(cohort(0, groups)).problem.algebra
+    algebra = laid_out(cohort(0, groups)).algebra
     L = rng.uniform(0.1, 1.0, (1, len(algebra.p)))
     G = rng.normal(size=(len(algebra.p), d + groups))
     held = np.zeros(len(algebra.b), dtype=bool)
@@ -109,11 +109,11 @@ def test_raw_gradients_stop_at_equal_losses_far_from_the_front() -> None:
 
 
 def test_default_runs_never_start_in_the_trap() -> None:
-    setup = laid_out(cohort(0))
-    starts = [ff.PDO().prepare(setup.problem, None, None, np.random.default_rng(seed))[1] for seed in range(3)]
+    problem = laid_out(cohort(0))
+    starts = [ff.PDO().prepare(problem, None, None, np.random.default_rng(seed))[1] for seed in range(3)]
     assert all(np.abs(start).min() > 0.0 for start in starts)
     assert not np.array_equal(starts[0], starts[1])
-    same = [ff.solve(setup, "pdo", random_state=4).W for _ in range(2)]
+    same = [ff.solve(problem, "pdo", random_state=4).W for _ in range(2)]
     np.testing.assert_array_equal(*same)
 
 

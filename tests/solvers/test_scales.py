@@ -179,10 +179,10 @@ class TestColumns:
     def test_printed_algorithms_step_in_the_units_given(self) -> None:
         X, y, group = drawn()
         X = X * [1.0, 3.0, 1.0] + [0.0, 1.0, 5.0]
-        setup = ff.linear_problem(X, y, sensitive_features=group, ridge=0.1, groups=ff.Groups(min_size=1))
+        problem = ff.linear_problem(X, y, sensitive_features=group, ridge=0.1, groups=ff.Groups(min_size=1))
         start = np.array([[0.1, -0.2, 0.05, 0.3]])
-        found = ff.solve(setup, ff.PaperPDO(T=1, eta=0.1, inner="exact"), start)
-        point, A = setup.problem.cells(start[None]), setup.problem.algebra.jacobian(setup.problem.cells(start[None]).L)
+        found = ff.solve(problem, ff.PaperPDO(T=1, eta=0.1, inner="exact"), start)
+        point, A = problem.cells(start[None]), problem.algebra.jacobian(problem.cells(start[None]).L)
         G = A[0] @ point.D[0]
         step = (start - found.W[0])[0] / 0.1
         shares = np.linalg.lstsq(G.T, step, rcond=None)[0]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fairfront.objectives import GAPS, LOSSES, NOTIONS, GroupProbabilities, Groups, Task, build
+from fairfront.objectives import GAPS, LOSSES, NOTIONS, GroupProbabilities, Groups, Objectives, Question, Task, build
 from fairfront.problems import LinearProblem
 
 TASKS = {
@@ -98,7 +98,8 @@ def assemble(
     labels = np.zeros(len(y), dtype=np.intp) if kind == "regression" else y.astype(np.intp)
     attributes = (groups or Groups(min_size=1)).resolve(sensitive, len(y))
     layout, algebra = build(task, labels, attributes, chosen, gap, surrogate, ridge, weight)
-    return LinearProblem(X, task.targets(y), task, loss, layout, algebra, intercept)
+    question = Question(chosen, surrogate, loss, gap, ridge, intercept)
+    return LinearProblem(X, Objectives(question, task, attributes, layout, algebra, task.targets(y)))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fairfront as ff
-from fairfront.problems import Setup, linear_problem
+from fairfront.problems import LinearProblem, linear_problem
 from tests.support.cases import draw
 
 dask = pytest.importorskip("dask", reason="the extra dask is not installed")
@@ -56,7 +56,7 @@ def far(values: Any, chunk: int = 170) -> Any:
     return da.from_array(values, chunks=(chunk, 2) if values.ndim == 2 else chunk)
 
 
-def both(name: str, n: int = 600, keep: str = "auto") -> tuple[Setup, Setup]:
+def both(name: str, n: int = 600, keep: str = "auto") -> tuple[LinearProblem, LinearProblem]:
     X, y, rows, options = given(name, n)
     near = linear_problem(X, y, **rows, **options)
     with dask.config.set({"fairfront.keep": keep}):

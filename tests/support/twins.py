@@ -13,7 +13,7 @@ from scipy.optimize import nnls
 from scipy.special import expit
 
 import fairfront as ff
-from fairfront.problems import Setup
+from fairfront.problems import LinearProblem
 
 Function = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 PHI = {
@@ -125,7 +125,7 @@ def cohort(seed: int, groups: int = 2, notion: str = "equal_opportunity", surrog
     return Plain(X, np.where(score + rng.logistic(size=n) > 0, 1.0, -1.0), group, 1e-2, notion, surrogate)
 
 
-def laid_out(plain: Plain, gap: str = "squared") -> Setup:
+def laid_out(plain: Plain, gap: str = "squared") -> LinearProblem:
     """Return fairfront's layout of the same problem."""
     return ff.linear_problem(
         plain.X,

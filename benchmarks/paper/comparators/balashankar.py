@@ -18,11 +18,10 @@ from .base import Array
 
 
 def against_own_best(X: Any, y: Any, *, sensitive_features: Any, **options: Any) -> tuple[Any, Array]:
-    """Return fairfront's setup with the notion, and the best loss of each group alone."""
-    setup = ff.linear_problem(X, y, sensitive_features=sensitive_features, notion=GroupLoss(), **options)
-    problem = setup.problem
+    """Return fairfront's problem with the notion, and the best loss of each group alone."""
+    problem = ff.linear_problem(X, y, sensitive_features=sensitive_features, notion=GroupLoss(), **options)
     best = own_best(problem)
-    return replace(setup, problem=problem.with_algebra(replace(problem.algebra, b=best))), best
+    return problem.with_algebra(replace(problem.algebra, b=best)), best
 
 
 def own_best(problem: Any) -> Array:

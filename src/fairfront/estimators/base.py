@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from ..exceptions import InputError
 from ..objectives import Array, warn_of_proxies
-from ..problems import EstimatorProblem, Setup, blas_threads, estimator_problem, linear_problem
+from ..problems import EstimatorProblem, LinearProblem, blas_threads, estimator_problem, linear_problem
 from ..problems.fits.learners import scores_of_learner
 from ..validation import (
     check_flag,
@@ -104,7 +104,9 @@ class FairLinearModel(BaseEstimator):  # type: ignore[misc]
             **{name: parameters[name] for name in ("notion", "loss", "gap", "groups")},
         }
 
-    def _setup(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, classification: bool) -> Setup:
+    def _problem(
+        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, classification: bool
+    ) -> LinearProblem:
         """Lay out the linear problem from the estimator's parameters."""
         return linear_problem(
             X,

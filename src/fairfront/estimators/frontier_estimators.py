@@ -20,7 +20,7 @@ from ..measures.operating_points import Operating
 from ..objectives import Array, GroupProbabilities, Groups, take_groups
 from ..problems.dask.problem import refuse_collections
 from ..problems.fits.learners import probabilities_of
-from ..tracing import refuse_search, resolve_search, trace_setup
+from ..tracing import refuse_search, resolve_search, trace_problem
 from ..validation import check_weights, take_rows
 from .base import FairLinearModel
 from .probabilities import WithProbabilities
@@ -68,11 +68,11 @@ class _FrontierFit(FairLinearModel):
             config = resolve_search(type(self), self.get_params(deep=False))
             more = {"fit_params": self.fit_params, "shared_trees": self.shared_trees}
             problem = self._weighted_fits(X, y, sensitive_features, sample_weight, self.drive, **more)
-            self.task_, self.loss_ = problem.laid.task, problem.laid.problem.loss.name
+            self.task_, self.loss_ = problem.objectives.task, problem.objectives.loss.name
             return trace_estimator(problem, config, progress=False)
         refuse_search(type(self), self.get_params(deep=False))
-        return trace_setup(
-            self._setup(X, y, sensitive_features, sample_weight, classification),
+        return trace_problem(
+            self._problem(X, y, sensitive_features, sample_weight, classification),
             self.solver,
             path=self.path,
             preferences=self.preferences,

@@ -12,7 +12,7 @@ from ..frontier.assembling_estimators import status_of
 from ..frontier.fitting_estimators import fit_capped
 from ..frontier.models import centred
 from ..objectives import Array
-from ..problems import Setup
+from ..problems import LinearProblem
 from ..problems.dask.problem import refuse_collections
 from ..solvers import Status, Weighting
 from ..tracing import refuse_search, resolve_search, solve
@@ -181,7 +181,7 @@ def _fit(shell: Any, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
     if shell.max_rate_gap is not None:
         raise InputError("max_rate_gap needs an estimator, found None; use max_loss_gap, or surrogate='rate'.")
     refuse_search(type(shell), shell.get_params(deep=False))
-    _fit_point(shell, shell._setup(X, y, sensitive_features, sample_weight, classification))
+    _fit_point(shell, shell._problem(X, y, sensitive_features, sample_weight, classification))
 
 
 def _fit_weighted(shell: Any, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> None:
@@ -193,8 +193,8 @@ def _fit_weighted(shell: Any, X: Any, y: Any, sensitive_features: Any, sample_we
     cap = shell.max_loss_gap if shell.max_rate_gap is None else shell.max_rate_gap
     problem = shell._weighted_fits(X, y, sensitive_features, sample_weight, drive)
     shell.model_, found, shell.n_iter_ = fit_capped(problem, config, 0.0 if cap is None else cap)
-    shell.task_, shell.loss_ = problem.laid.task, problem.laid.problem.loss.name
-    algebra = problem.driven
+    shell.task_, shell.loss_ = problem.objectives.task, problem.objectives.loss.name
+    algebra = problem.criterion.algebra
     shell.objectives_ = np.concatenate([[found.loss], algebra.gap.value(found.gaps)])
     shell.objective_names_ = algebra.names
     if drive == "loss_gap":
@@ -205,19 +205,18 @@ def _fit_weighted(shell: Any, X: Any, y: Any, sensitive_features: Any, sample_we
     shell.status_ = status_of(problem)
 
 
-def _fit_point(estimator: Any, setup: Setup) -> None:
+def _fit_point(estimator: Any, problem: LinearProblem) -> None:
     """Solve for the one point asked for and note what was found."""
     outcome = solve(
-        setup,
+        problem,
         estimator.solver,
         preferences=estimator.preference,
         max_gap=estimator.max_loss_gap,
         random_state=estimator._seed(),
     )
-    problem = setup.problem
     W = outcome.W[0]
     L = problem.values(outcome.W)
-    set_weights(estimator, W, problem.fit_intercept, setup.task.kind == "regression")
+    set_weights(estimator, W, problem.fit_intercept, problem.task.kind == "regression")
     estimator.objectives_ = problem.algebra.objectives(L)[0]
     estimator.objective_names_ = problem.algebra.names
     estimator.loss_gaps_ = problem.algebra.gaps(L)[0]

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import FairfrontWarning
-from ..objectives import Algebra, Array
+from ..objectives import Algebra, Array, Objectives
 from ..objectives.losses import Squared
 from ..pareto import nondominated
-from ..problems import LinearProblem, Setup
+from ..problems import LinearProblem
 from ..problems.units import check_finite
 from ..solvers import Knot, Newton, Outcome, Status, Target
 from ..solvers.aiming import Path
@@ -28,13 +28,13 @@ STATED = 1e-6
 
 
 def assemble(
-    setup: Setup, solver: Any, work: LinearProblem, outcome: Outcome, target: Target, archive: Archive
+    problem: LinearProblem, solver: Any, work: LinearProblem, outcome: Outcome, target: Target, archive: Archive
 ) -> Frontier:
     """Join the ends of all runs on ``work`` with what was seen on the way, and sort by loss."""
     _, seen = archive.points()
     W = work.to_user(np.concatenate([outcome.W, seen]))
-    L = setup.problem.values(W)
-    algebra = setup.problem.algebra
+    L = problem.values(W)
+    algebra = problem.algebra
     axes = np.column_stack([algebra.loss(L), algebra.worst(L)])
     ended = np.arange(len(W)) < len(outcome.W)
     kept = _distinct(axes, nondominated(axes) | ended, len(outcome.W), target.by_preference)
@@ -42,23 +42,23 @@ def assemble(
     status = [outcome.status[i] if ended[i] else Status.VISITED for i in kept]
     pi = np.concatenate([target.pi, np.full((len(seen), algebra.m), np.nan)])[kept]
     points = Points.from_values(algebra, L[kept], tuple(status), preferences=pi)
-    return _frontier(setup, W[kept], L[kept], points, facts_of(setup, solver))
+    return _frontier(problem, W[kept], L[kept], points, facts_of(problem.objectives, solver))
 
 
-def assemble_knots(setup: Setup, solver: Newton, knots: list[Knot], path: Path = "worst_gap") -> Frontier:
+def assemble_knots(problem: LinearProblem, solver: Newton, knots: list[Knot], path: Path = "worst_gap") -> Frontier:
     """Make a frontier of points solved on framed columns, by loss; what lies past zero keeps its place at the end."""
-    algebra = setup.problem.algebra
-    W = setup.problem.framed().to_user(np.stack([knot.at.W for knot in knots]))
-    L = setup.problem.values(W)
+    algebra = problem.algebra
+    W = problem.framed().to_user(np.stack([knot.at.W for knot in knots]))
+    L = problem.values(W)
     past = np.array([knot.status is Status.PAST for knot in knots])
     axes = np.column_stack([algebra.loss(L), algebra.worst(L), past])
     asked = np.array([knot.pi is not None for knot in knots])
     kept = _distinct(axes, np.ones(len(W), dtype=bool), len(W), asked)
     kept = kept[np.lexsort((kept, axes[kept, 0], past[kept]))]
     pi = np.array([np.full(algebra.m, np.nan) if knot.pi is None else knot.pi for knot in knots])[kept]
-    off = _rounding(setup.problem, W)
-    _warn_of_rough_scores(setup.problem, off)
-    sure = _stated(setup.problem, L, knots, off)[kept]
+    off = _rounding(problem, W)
+    _warn_of_rough_scores(problem, off)
+    sure = _stated(problem, L, knots, off)[kept]
     raw = np.stack([knot.at.multipliers[: len(algebra.b)] for knot in knots])[kept]
     multipliers, names = _named(algebra, raw)
     points = Points.from_values(
@@ -71,7 +71,7 @@ def assemble_knots(setup: Setup, solver: Newton, knots: list[Knot], path: Path =
         multipliers=multipliers,
         multiplier_names=names,
     )
-    return _frontier(setup, W[kept], L[kept], points, facts_of(setup, solver, path))
+    return _frontier(problem, W[kept], L[kept], points, facts_of(problem.objectives, solver, path))
 
 
 def _status(found: Status, stated: bool) -> Status:
@@ -120,18 +120,17 @@ def _named(algebra: Algebra, pairs: Array) -> tuple[Array, tuple[str, ...]]:
     return pairs @ algebra.signs.T, algebra.mean_names
 
 
-def _frontier(setup: Setup, W: Array, L: Array, points: Points, facts: Facts) -> Frontier:
+def _frontier(problem: LinearProblem, W: Array, L: Array, points: Points, facts: Facts) -> Frontier:
     """Return the frontier of linear models with the weights W and the mean losses of cells L."""
-    problem = setup.problem
     check_finite(W, L, points.objectives)
     models = LinearModels.from_weights(
         W,
         problem.fit_intercept,
-        task=setup.task,
+        task=problem.task,
         loss=problem.loss.name,
-        ridge=setup.ridge,
+        ridge=problem.objectives.question.ridge,
         total=float(problem.layout.cells.weight.sum()),
-        feature_names=setup.feature_names,
+        feature_names=problem.feature_names,
     )
     return Frontier(models, points, facts)
 
@@ -158,25 +157,26 @@ def _distinct(
     return np.array(kept, dtype=np.intp)
 
 
-def facts_of(setup: Setup, solver: Any, path: Path = "worst_gap") -> Facts:
+def facts_of(objectives: Objectives, solver: Any, path: Path = "worst_gap") -> Facts:
     """Say in names and words what a frontier was made from."""
-    problem = setup.problem
+    question, attributes = objectives.question, objectives.attributes
+    assert question.ridge is not None
     return Facts(
-        task=setup.task,
-        notions=problem.algebra.notions,
-        sentences=setup.sentences(),
-        surrogate=setup.surrogate,
-        loss=problem.loss.name,
-        gap=problem.algebra.gap.name,
-        ridge=setup.ridge,
-        sensitive=tuple((a.name, a.levels) for a in setup.attributes),
-        **Facts.without(setup.attributes),
+        task=objectives.task,
+        notions=objectives.algebra.notions,
+        sentences=objectives.sentences(),
+        surrogate=question.surrogate,
+        loss=question.loss.name,
+        gap=objectives.algebra.gap.name,
+        ridge=question.ridge,
+        sensitive=tuple((a.name, a.levels) for a in attributes),
+        **Facts.without(attributes),
         solver=repr(solver),
-        missing=tuple(a.name for a in setup.attributes if a.n_missing),
-        favourable_was_given=setup.favourable_was_given,
-        largest=tuple(a.name for a in setup.attributes if a.largest),
-        recipe=setup.recipe,
+        missing=tuple(a.name for a in attributes if a.n_missing),
+        favourable_was_given=objectives.favourable_was_given,
+        largest=tuple(a.name for a in attributes if a.largest),
+        question=question,
         newton=solver if isinstance(solver, Newton) else Newton(),
         path=path,
-        proxies=setup.proxies,
+        proxies=objectives.proxies,
     )

@@ -78,7 +78,7 @@ def _common(problem: EstimatorProblem) -> tuple[Any, str, tuple[str, ...] | None
     """Return task, loss, names and number of features, which models of both kinds know."""
     X = problem.X
     wide = X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else None
-    return problem.laid.task, problem.laid.problem.loss.name, names_of_features(problem), wide
+    return problem.objectives.task, problem.objectives.loss.name, names_of_features(problem), wide
 
 
 def _kept(problem: EstimatorProblem, fits: list[Reading]) -> NDArray[np.intp]:
@@ -87,7 +87,7 @@ def _kept(problem: EstimatorProblem, fits: list[Reading]) -> NDArray[np.intp]:
     if lam.shape[1] == 1:
         return np.argsort(np.abs(lam[:, 0]), kind="stable")
     loss = np.array([fit.loss for fit in fits])
-    worst = np.array([problem.driven.violation(fit.gaps).max() for fit in fits])
+    worst = np.array([problem.criterion.algebra.violation(fit.gaps).max() for fit in fits])
     efficient = nondominated(np.column_stack([loss, worst]))
     efficient[0] = True  # plain training stays, whatever noise says
     places = np.flatnonzero(efficient)
@@ -122,7 +122,7 @@ def _attempt(refit: _Refit, place: int) -> tuple[Any, Exception | None]:
 
 
 def _frontier(problem: EstimatorProblem, fits: list[Reading], models: Models, solver: Weighting) -> Frontier:
-    algebra = problem.driven
+    algebra = problem.criterion.algebra
     z = np.stack([fit.gaps for fit in fits])
     sizes = algebra.violation(z)
     assert algebra.notion_of is not None
@@ -150,13 +150,13 @@ def status_of(problem: EstimatorProblem) -> Status:
 
 def _facts(problem: EstimatorProblem, solver: Weighting, heuristic: bool) -> EstimatorFacts:
     """Say in names and words what the frontier was made from."""
-    base = facts_of(problem.driving, solver)
+    base = facts_of(problem.criterion, solver)
     known = {each.name: getattr(base, each.name) for each in fields(base)}
     same = problem.folds.same
     parts = len(problem.folds.pairs)
     held = "one held-out part of the rows" if parts == 1 else f"cross-fitted predictions, {parts} folds"
     measured = "training rows" if same else held
-    drive = "loss_gap" if problem.driving is problem.laid else "rate_gap"
+    drive = "loss_gap" if problem.criterion is problem.objectives else "rate_gap"
     words = f"{problem.made} of {type(problem.estimator).__name__}; losses and gaps are those of {measured}."
     more = [GUESSED] * isinstance(problem, PosteriorProblem) + [HEURISTIC] * heuristic
     known.update(

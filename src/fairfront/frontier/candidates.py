@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,8 @@ from ..objectives import (
     take_groups,
     warn_of_proxies,
 )
+from ..objectives.question import TaskName
 from ..pareto import nondominated
-from ..problems.building import TASKS
 from ..solvers import Status
 from ..validation import (
     as_numbers,
@@ -132,7 +132,7 @@ class Options:
         check_names(self.notion, "notion")
         check_text(self.name, "name", "the name of the evaluation")
         check_groups(self.groups)
-        check_choice(self.task, "task", TASKS)
+        check_choice(self.task, "task", get_args(TaskName))
 
     @property
     def notions(self) -> tuple[str, ...]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..objectives import Attribute, Task
+from ..objectives import Attribute, Question, Task
 from ..objectives.small_counts import FEWEST
 from ..solvers import Newton
 from ..solvers.aiming import Path
@@ -22,7 +22,7 @@ class Facts:
     were too small for the gaps, ``unnamed`` those of them with so few rows that no output names them,
     ``missing`` the attributes that some rows lack (those count in the loss alone);
     ``largest`` names the attributes whose reference is their largest group because none was named;
-    ``recipe``, ``newton`` and ``path`` are the settings that lay out the same problem and solve it again;
+    ``question``, ``newton`` and ``path`` are the settings that lay out the same problem and solve it again;
     ``measured_on`` says which rows losses and gaps are of; ``proxies`` are the attributes whose groups were given as
     probabilities.
     """
@@ -40,7 +40,7 @@ class Facts:
     missing: tuple[str, ...] = ()
     favourable_was_given: bool = True
     largest: tuple[str, ...] = ()
-    recipe: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    question: Question | None = field(default=None, repr=False)
     newton: Newton = field(default_factory=Newton, repr=False)
     path: Path = "worst_gap"
     used_for: str = "training weights and evaluation; predictions need no sensitive feature"

@@ -60,7 +60,7 @@ def fit_capped(problem: EstimatorProblem, config: Weighting, cap: float) -> tupl
     Where the cap cannot be met, it is the one that comes nearest.
     """
     fits = read_all(problem, config, check_positive(cap, "the largest gap", zero=True))
-    found = fits[met(fits, problem.driven, cap, config.tol)]
+    found = fits[met(fits, problem.criterion.algebra, cap, config.tol)]
     model = found.model if found.model is not None else problem.refit(found.multipliers)
     return model, found, len(fits)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import GroupWarning, InputError
 from ..objectives import Array, Attribute, Groups, Task, take_groups, warn_of_proxies
-from ..problems.building import feature_names
+from ..problems.linear import feature_names
 from ..validation import check_labels, check_matrix, check_weights, counted, take_rows, weighted_rows
 from .models import Models
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..exceptions import InputError
 from ..objectives import Array
-from ..problems import LinearProblem, Setup, blas_threads, linear_problem
+from ..problems import LinearProblem, blas_threads, problem_of
 from ..problems.bounds import check_memory, check_points
 from ..problems.samples import Samples
 from ..progress import progress_bar
@@ -30,26 +30,24 @@ MOST_REFITS = 100_000
 USUAL = 100
 
 
-def same_problem(front: Frontier, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Setup:
+def same_problem(front: Frontier, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> LinearProblem:
     """Lay out the frontier's problem on these data, and refuse data that give its first point other objectives."""
-    if not front.facts.recipe:
+    if front.facts.question is None:
         raise InputError(
             "the settings of this frontier are not known (it was saved with a class of your own, or was not traced "
             "here), expected a traced one; trace it again."
         )
-    setup = linear_problem(
-        X, y, sensitive_features=sensitive_features, sample_weight=sample_weight, **front.facts.recipe
-    )
-    setup = sided(setup, front.facts.newton)
+    problem = problem_of(front.facts.question, X, y, sensitive_features, sample_weight)
+    problem = sided(problem, front.facts.newton)
     W = front.models.weights
-    found = setup.problem.algebra.objectives(setup.problem.values(W[:1]))[0] if W.shape[2] == setup.problem.d else None
+    found = problem.algebra.objectives(problem.values(W[:1]))[0] if W.shape[2] == problem.d else None
     known = front.objectives[0]
     if found is None or found.shape != known.shape or not np.allclose(found, known, rtol=1e-7, atol=1e-9 * known[0]):
         raise InputError(
             "these are not the data that the frontier was traced on (its first point has other objectives here), "
             "expected the same rows, features, labels, groups and weights; trace a new frontier on them."
         )
-    return setup
+    return problem
 
 
 def path_caps_of(front: Frontier, problem: LinearProblem) -> Array:
@@ -69,9 +67,9 @@ def refine_between(
     """Solve n points with caps between those of two points; new points get new ids."""
     check_count(n, "n", most=MOST_POINTS)
     ends = _ends(front, between)
-    setup = same_problem(front, X, y, sensitive_features, sample_weight)
+    stated = same_problem(front, X, y, sensitive_features, sample_weight)
     newton = replace(front.facts.newton, overshoot=0.0)
-    problem = working_problem(setup, newton)
+    problem = working_problem(stated, newton)
     check_points(problem, n, MOST)
     first, second = ends
     caps_of = path_caps_of(front, problem)
@@ -87,7 +85,7 @@ def refine_between(
         if knot.status.solved:
             last = knot
             knots.append(knot)
-    return _joined(front, setup, knots)
+    return _joined(front, stated, knots)
 
 
 def _ends(front: Frontier, between: Any) -> tuple[int, int]:
@@ -100,13 +98,13 @@ def _ends(front: Frontier, between: Any) -> tuple[int, int]:
     return first, second
 
 
-def _joined(front: Frontier, setup: Setup, knots: list[Any]) -> Frontier:
+def _joined(front: Frontier, problem: LinearProblem, knots: list[Any]) -> Frontier:
     """Return the frontier with the new points in their places; evaluations cover the old points only and go."""
     from .assembling import assemble_knots
 
     if not knots:
         return front
-    more = assemble_knots(setup, front.facts.newton, knots, front.facts.path)
+    more = assemble_knots(problem, front.facts.newton, knots, front.facts.path)
     assert isinstance(front.models, LinearModels)
     assert isinstance(more.models, LinearModels)
     points = front.points.concat(more.points)
@@ -151,9 +149,9 @@ def bootstrap_frontier(
     check_confidence(confidence)
     check_seed(random_state)
     check_progress(progress)
-    setup = same_problem(front, X, y, sensitive_features, sample_weight)
+    stated = same_problem(front, X, y, sensitive_features, sample_weight)
     newton = replace(front.facts.newton, tol=1e-7)
-    problem = working_problem(setup, newton)
+    problem = working_problem(stated, newton)
     if problem.layout.cells.shares is not None:
         raise InputError("stability draws rows inside groups, expected group labels, found probabilities.")
     W = problem.from_user(front.models.weights)
@@ -177,7 +175,7 @@ def bootstrap_frontier(
         loss=band(found.L @ problem.algebra.p),
         gap=band(worst.reshape(n, -1)),
         coef=band(problem.to_user(found.W)),
-        flips=_flips(front, problem, W, found.W) if setup.task.classes else np.full(len(W), np.nan),
+        flips=_flips(front, problem, W, found.W) if problem.task.classes else np.full(len(W), np.nan),
         n=int(found.solved.all(axis=1).sum()),
         confidence=confidence,
     )

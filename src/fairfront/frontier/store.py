@@ -3,7 +3,7 @@
 Written are models, objectives, names, settings and evaluations. Not written are training rows, labels of rows, the
 names of groups that were left out as too small, and exact counts below 10 (the policy is `measures.disclosure`).
 Settings are found again by name in the registries; one of a user's own class has no name to be found by: then the
-recipe stays out, and with it what solves points again. docs/files.md describes the files.
+question stays out, and with it what solves points again. docs/files.md describes the files.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ..exceptions import FairfrontWarning, InputError
 from ..measures.disclosure import LIMIT
 from ..measures.published import published
-from ..objectives import GAPS, LOSSES, NOTIONS, Groups
+from ..objectives import GAPS, LOSSES, NOTIONS, Groups, Question
 from ..registry import Registry
 from ..solvers import Newton, Status
 from ..storage.folders import make_folder, write_folder
@@ -44,7 +44,7 @@ ROOMS = {"torch": "torch"}
 REGISTRIES: dict[str, Registry[Any]] = {"notion": NOTIONS, "loss": LOSSES, "gap": GAPS}
 SETTINGS: dict[str, type] = {"groups": Groups, "newton": Newton}
 FACTS: dict[str, type[Facts]] = {"traced": Facts, "candidates": CandidateFacts, "estimators": EstimatorFacts}
-SPECIAL = ("task", "left_out", "unnamed", "recipe", "newton")
+SPECIAL = ("task", "left_out", "unnamed", "question", "newton")
 
 
 def save_frontier(front: Frontier, path: Any, *, overwrite: bool = False) -> Path:
@@ -155,8 +155,9 @@ def _check_lengths(front: Frontier) -> None:
 
 def published_frontier(front: Frontier) -> Frontier:
     """Return a frontier as it is written: small groups pooled and small counts rounded in its evaluations."""
-    groups = front.facts.recipe.get("groups")
-    if isinstance(groups, Groups) and groups.min_size < LIMIT:
+    question = front.facts.question
+    groups = None if question is None else question.groups
+    if groups is not None and groups.min_size < LIMIT:
         raise InputError(
             f"this frontier was traced with Groups(min_size={groups.min_size}), so that its gaps may describe fewer "
             f"than {LIMIT} people, which is not written to files; trace it with min_size={LIMIT} or more."
@@ -212,7 +213,7 @@ class _NamelessError(Exception):
 
 
 def facts_content(facts: Facts) -> dict[str, Any]:
-    """Return facts for JSON; warn where settings of a user's own keep the recipe out."""
+    """Return facts for JSON; warn where settings of a user's own keep the question out."""
     kind = next((name for name, known in FACTS.items() if known is type(facts)), None)
     if kind is None:
         raise InputError(f"facts of type {type(facts).__name__} cannot be saved, expected those of a frontier.")
@@ -229,7 +230,7 @@ def facts_content(facts: Facts) -> dict[str, Any]:
 def _settings(facts: Facts) -> dict[str, Any]:
     try:
         return {
-            "recipe": {name: _setting(value) for name, value in facts.recipe.items()},
+            "question": None if facts.question is None else _settings_of(facts.question),
             "newton": _setting(facts.newton),
         }
     except _NamelessError as error:
@@ -239,7 +240,7 @@ def _settings(facts: Facts) -> dict[str, Any]:
             FairfrontWarning,
             stacklevel=2,
         )
-        return {"recipe": {}, "newton": _setting(Newton())}
+        return {"question": None, "newton": _setting(Newton())}
 
 
 def _setting(value: Any) -> Any:
@@ -258,6 +259,10 @@ def _setting(value: Any) -> Any:
     raise _NamelessError(type(value).__name__)
 
 
+def _settings_of(question: Question) -> dict[str, Any]:
+    return {name: _setting(value) for name, value in _parameters(question).items()}
+
+
 def _parameters(value: Any) -> dict[str, Any]:
     return {each.name: getattr(value, each.name) for each in fields(value) if each.init}
 
@@ -274,10 +279,17 @@ def facts_of_content(content: Mapping[str, Any]) -> Facts:
     return known(
         task=task_of(content["task"]),
         left_out=_tuples(content["left_out"]),
-        recipe={name: _of_setting(value) for name, value in content["recipe"].items()},
+        question=None if content["question"] is None else _question(content["question"]),
         newton=_of_setting(content["newton"]),
         **plain,
     )
+
+
+def _question(content: Mapping[str, Any]) -> Question:
+    unknown = set(content) - {each.name for each in fields(Question)}
+    if unknown:
+        raise InputError(f"the question has {min(unknown)!r}, which this version does not know; upgrade fairfront.")
+    return Question(**{name: _of_setting(value) for name, value in content.items()})
 
 
 def _tuples(value: Any) -> Any:

@@ -10,6 +10,7 @@ from .layout import Layout, build
 from .losses import LOSSES, Loss
 from .notions import NOTIONS, Comparison, Notion, compared_rows, rates_of
 from .proxies import GroupProbabilities, proxy_sentences, warn_of_names, warn_of_proxies
+from .question import Objectives, Question
 from .small_counts import count_in_words, counts_in_words
 from .surrogates import Measure, Quantity, measure
 
@@ -30,7 +31,9 @@ __all__ = [
     "Loss",
     "Measure",
     "Notion",
+    "Objectives",
     "Quantity",
+    "Question",
     "ScoreCovariance",
     "Task",
     "build",

@@ -1,7 +1,7 @@
 """Where data and models live: linear models in memory or on Dask, estimators of any kind, and plain functions."""
 
 from .base import FirstOrder, Point, SecondOrder, WeightedFit, gram
-from .building import Setup, linear_problem
+from .building import linear_problem, problem_of
 from .dask.problem import DaskProblem
 from .dask.running import ClusterError, DaskSettings
 from .fits.laying import estimator_problem
@@ -25,10 +25,10 @@ __all__ = [
     "PosteriorProblem",
     "Reading",
     "SecondOrder",
-    "Setup",
     "WeightedFit",
     "blas_threads",
     "estimator_problem",
     "gram",
     "linear_problem",
+    "problem_of",
 ]

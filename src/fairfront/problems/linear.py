@@ -9,34 +9,37 @@ import copy
 from dataclasses import replace
 from typing import Any, Self
 
+import narwhals.stable.v1 as nw
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from ..objectives import Algebra, Array, Layout, Loss, Measure, Task, measure
+from ..objectives import Algebra, Array, Layout, Loss, Objectives, Task
 from ..objectives.losses import Squared
+from ..validation import is_dask
 from .base import Point, gram
 from .curvature import Conjugate
 from .design import Design, sorted_design
 from .fitting import fit_cells
 from .frame import Frame
-from .pieces import Piece, Rows
+from .pieces import Bound, Piece, Rows
 
 DENSE_LIMIT = 3000
 """Largest K d for which second-order quantities are formed."""
 
 
 class LinearProblem:
-    """Cells of a linear model on (X, y): first order, second order and weighted fits.
+    """Cells of a linear model on its rows: first order, second order and weighted fits.
 
     Parameters
     ----------
     X : array or sparse matrix of shape (n, d)
-    targets : array of shape (n,)
-        What the loss reads: -1 / +1, class indices, or values (`Task.targets`).
+    objectives : Objectives
+        What is asked of the rows of X.
     frame : Frame, optional
         What columns are centred and scaled by inside. Weights are in the users' units all the same, but for those of
         the problem that `framed` returns; `from_user` and `to_user` turn one into the other.
+    feature_names : tuple of str, optional
+        Names of the columns of X.
     """
 
     rows: Rows
@@ -44,38 +47,60 @@ class LinearProblem:
     def __init__(
         self,
         X: Any,
-        targets: Array,
-        task: Task,
-        loss: Loss,
-        layout: Layout,
-        algebra: Algebra,
-        fit_intercept: bool = True,
+        objectives: Objectives,
         frame: Frame | None = None,
+        feature_names: tuple[str, ...] | None = None,
     ) -> None:
-        cells = layout.cells
-        piece = Piece(sorted_design(X, cells.order, fit_intercept, frame), targets[cells.order], cells)
-        self._lay(piece, task, loss, layout, algebra, fit_intercept, frame)
+        cells, intercept = objectives.layout.cells, objectives.question.fit_intercept
+        design = sorted_design(X, cells.order, intercept, frame)
+        self._put_on(Piece(design, objectives.targets[cells.order], cells), objectives, frame, feature_names)
 
-    def _lay(
-        self,
-        rows: Rows,
-        task: Task,
-        loss: Loss,
-        layout: Layout,
-        algebra: Algebra,
-        fit_intercept: bool,
-        frame: Frame | None,
+    def _put_on(
+        self, rows: Rows, objectives: Objectives, frame: Frame | None, feature_names: tuple[str, ...] | None
     ) -> None:
         """Put a model on rows, wherever these are."""
-        self.rows, self.task, self.loss, self.layout, self.algebra = rows, task, loss, layout, algebra
-        self.fit_intercept = fit_intercept
-        self.K, self.d = loss.n_scores(task), rows.d
-        self.measures = self._bind(loss)
+        self.rows, self.objectives, self.feature_names = rows, objectives, feature_names
+        self.K, self.d = objectives.n_scores, rows.d
         self.penalised = np.ones(self.d)
-        if fit_intercept:
+        if self.fit_intercept:
             self.penalised[-1] = 0.0
         self.inverse_metric: Array | None = None
         self.frame, self.inside = frame, frame is None or frame.trivial
+
+    @property
+    def algebra(self) -> Algebra:
+        """Return loss row, contrasts and gap function."""
+        return self.objectives.algebra
+
+    @property
+    def layout(self) -> Layout:
+        """Return the cells and averages."""
+        return self.objectives.layout
+
+    @property
+    def task(self) -> Task:
+        """Return the kind of prediction."""
+        return self.objectives.task
+
+    @property
+    def loss(self) -> Loss:
+        """Return the training loss."""
+        return self.objectives.loss
+
+    @property
+    def fit_intercept(self) -> bool:
+        """Tell whether the last weight of each class is an intercept."""
+        return self.objectives.question.fit_intercept
+
+    @property
+    def measures(self) -> Bound:
+        """Return what is averaged over cells."""
+        return self.objectives.measures
+
+    def _with(self, objectives: Objectives) -> Self:
+        other = copy.copy(self)
+        other.objectives = objectives
+        return other
 
     def framed(self) -> Self:
         """Return the same problem with weights of the framed columns; the data are shared."""
@@ -117,14 +142,9 @@ class LinearProblem:
         """Return the variance of the targets of all rows."""
         return float(np.var(self.targets))
 
-    def _bind(self, loss: Loss) -> list[tuple[Measure, NDArray[np.intp]]]:
-        return [(measure(quantity, loss, self.task), where) for quantity, where in self.layout.quantities]
-
     def with_loss(self, loss: Loss) -> Self:
         """Return the same problem with another loss of the same width; the data are shared."""
-        other = copy.copy(self)
-        other.loss, other.measures = loss, other._bind(loss)
-        return other
+        return self._with(self.objectives.with_loss(loss))
 
     def with_metric(self, M: Array) -> Self:
         """Return the same problem with directions taken in the metric M, (K d, K d); the data are shared.
@@ -142,15 +162,12 @@ class LinearProblem:
 
     def with_algebra(self, algebra: Algebra) -> Self:
         """Return the same problem with other contrasts on the same cells; the data are shared."""
-        other = copy.copy(self)
-        other.algebra = algebra
-        return other
+        return self._with(replace(self.objectives, algebra=algebra))
 
     def with_row_weights(self, weight: Array) -> Self:
         """Return the same problem with other weights of the (sorted) rows that leave every cell's total as it is."""
-        other = copy.copy(self)
         cells = replace(self.layout.cells, row_weight=weight)
-        other.layout = replace(self.layout, cells=cells)
+        other = self._with(replace(self.objectives, layout=replace(self.layout, cells=cells)))
         other.rows = Piece(self.design, self.targets, cells)
         return other
 
@@ -266,3 +283,10 @@ class LinearProblem:
         twin.K = 1
         block = twin.hessian(np.zeros((1, self.d)), self.algebra.p)
         return np.asarray(np.kron(np.eye(self.K), block), dtype=np.float64)
+
+
+def feature_names(X: Any) -> tuple[str, ...] | None:
+    """Return the column names of a data frame, None for arrays."""
+    native = X if is_dask(X) else nw.from_native(X, pass_through=True, eager_only=True)
+    columns = list(getattr(native, "columns", ())) if is_dask(X) or isinstance(native, nw.DataFrame) else []
+    return tuple(columns) if columns and all(isinstance(name, str) for name in columns) else None

@@ -1,4 +1,4 @@
-"""Units: sizes of numbers that can be computed with, and of results that can be returned."""
+"""Results that can be returned: finite numbers, and matrices that can be decomposed."""
 
 from __future__ import annotations
 
@@ -9,28 +9,6 @@ import numpy as np
 
 from ..exceptions import InputError
 from ..objectives import Array
-from ..validation import LARGEST, SMALLEST
-
-TOGETHER = 1e-8
-"""Smallest spread of a regression's targets, as a share of their size: residuals are differences of such numbers."""
-
-
-def check_targets(size: float, apart: float) -> None:
-    """Refuse targets of a regression whose powers are not numbers, or whose residuals would lose their digits.
-
-    ``size`` is that of the largest, ``apart`` the difference between the largest and the smallest.
-    """
-    if not size <= LARGEST or 0.0 < size < SMALLEST:
-        raise InputError(
-            f"y has values up to {size:g} in size, expected {SMALLEST:g} to {LARGEST:g}, whose powers are numbers "
-            "too; give them in another unit."
-        )
-    if 0.0 < apart < TOGETHER * size:
-        raise InputError(
-            f"y has values near {size:g} that differ by about {apart:.3g} at most, expected at least {TOGETHER:g} of "
-            "their size, or residuals lose their digits; subtract a constant from them."
-        )
-
 
 WITHIN = (
     "expected data and steps that stay within the range of floating-point numbers; give X and y in other units, a "

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..exceptions import InputError
 from ..objectives import Algebra, Array
-from ..problems import LinearProblem, Setup
+from ..problems import LinearProblem
 from ..validation import MOST_POINTS, check_count, check_positive, check_preferences, shown
 from .loop import run
 from .newton import Newton
@@ -27,19 +27,19 @@ TARGETS = 12
 """Targets that are placed between plain training and the smallest gap when nothing is asked for."""
 
 
-def working_problem(setup: Setup, solver: Any) -> LinearProblem:
+def working_problem(problem: LinearProblem, solver: Any) -> LinearProblem:
     """Return the problem to iterate on: as it is in paper mode, with framed columns and a rounded kink otherwise."""
     if isinstance(solver, PaperPDO):
-        return setup.problem
-    problem = setup.problem.framed()
+        return problem
+    problem = problem.framed()
     return problem if problem.loss.smooth else problem.with_loss(problem.loss.smoothed(SMOOTHING))
 
 
-def sided(setup: Setup, solver: Any) -> Setup:
-    """Return the setup with one-sided gaps, group minus reference, where the solver asks for them."""
+def sided(problem: LinearProblem, solver: Any) -> LinearProblem:
+    """Return the problem with one-sided gaps, group minus reference, where the solver asks for them."""
     if not getattr(solver, "one_sided", False):
-        return setup
-    algebra = setup.problem.algebra
+        return problem
+    algebra = problem.algebra
     assert algebra.signs is not None
     assert algebra.notion_of is not None
     inner = np.asarray((algebra.signs > 0).any(axis=1))  # averages that some contrast starts from; references never are
@@ -53,7 +53,7 @@ def sided(setup: Setup, solver: Any) -> Setup:
         notion_of=algebra.notion_of[kept],
         signs=algebra.signs[:, kept],
     )
-    return replace(setup, problem=setup.problem.with_algebra(rows))
+    return problem.with_algebra(rows)
 
 
 def single_target(algebra: Algebra, solver: Any, preference: Any, max_gap: float | None) -> Target | None:
@@ -73,7 +73,7 @@ def single_target(algebra: Algebra, solver: Any, preference: Any, max_gap: float
 
 
 def aim(
-    setup: Setup,
+    problem: LinearProblem,
     solver: Any,
     path: Path,
     preferences: Any,
@@ -82,7 +82,7 @@ def aim(
 ) -> tuple[LinearProblem, Array, Target]:
     """Return the working problem, starting weights (1 or R, K, d) and the target of every run."""
     journal = journal or Journal()
-    work = working_problem(setup, solver)
+    work = working_problem(problem, solver)
     if isinstance(solver, (PBPDO, PaperPBPDO)):
         start = journal.weights(lambda: work.fit(work.algebra.p))
         target = _targets(work, start, path, preferences, journal)

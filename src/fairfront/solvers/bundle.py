@@ -79,7 +79,7 @@ def bundle_path(
     fits.append(read(_first(Space.of(problem), fits[0], problem)))
     _descend(problem, Space.of(problem), config, read, levels, fits)
     left = levels[levels < _least(problem, fits) - config.tol * levels[0]]
-    if len(left) and config.negative and problem.can_flip and problem.driven.two_sided.all():
+    if len(left) and config.negative and problem.can_flip and problem.criterion.algebra.two_sided.all():
         _descend(problem, Space.of(problem, beyond=True), config, read, left, fits)
 
 
@@ -109,12 +109,12 @@ def _descend(
 
 def _least(problem: WeightedFits, fits: list[Reading]) -> float:
     """Return the smallest worst gap of the fits."""
-    return min(float(problem.driven.violation(fit.gaps).max()) for fit in fits)
+    return min(float(problem.criterion.algebra.violation(fit.gaps).max()) for fit in fits)
 
 
 def _levels(problem: WeightedFits, plain: Reading, cap: float | None, max_fits: int) -> Array:
     """Return falling caps: to zero, to the mean loss where only one side counts, or the one cap asked for."""
-    algebra = problem.driven
+    algebra = problem.criterion.algebra
     top = float(algebra.violation(plain.gaps).max())
     if cap is not None:
         return np.array([cap] if top > cap else [])
@@ -125,7 +125,7 @@ def _levels(problem: WeightedFits, plain: Reading, cap: float | None, max_fits: 
 
 def _first(space: Space, plain: Reading, problem: WeightedFits) -> Array:
     """Return a first step: the worst gap's multiplier alone, changing no weight by more than half."""
-    sizes = problem.driven.violation(plain.gaps)
+    sizes = problem.criterion.algebra.violation(plain.gaps)
     worst = int(np.argmax(sizes))
     move = np.zeros(len(sizes))
     move[worst] = 1.0 if plain.driven[worst] >= 0.0 else -1.0

@@ -7,7 +7,7 @@ from inspect import signature
 from typing import Any
 
 from ..exceptions import InputError
-from ..problems import Setup
+from ..problems import LinearProblem
 from ..validation import refuse
 from . import SOLVERS, PaperPDO, Solver, Weighting
 
@@ -27,10 +27,10 @@ def as_solver(solver: str | Solver) -> Any:
     return chosen
 
 
-def resolve_solver(solver: str | Solver, setup: Setup) -> Any:
+def resolve_solver(solver: str | Solver, problem: LinearProblem) -> Any:
     """Return the solver by name or as given, checked against what was asked of it."""
     chosen = as_solver(solver)
-    algebra = setup.problem.algebra
+    algebra = problem.algebra
     if not algebra.gap.even and not isinstance(chosen, PaperPDO):
         raise InputError(
             f"gap {algebra.gap.name!r} rewards gaps of one sign and exists in paper mode only, found solver "

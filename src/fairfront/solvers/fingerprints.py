@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..objectives import Array
-from ..problems import EstimatorProblem, Setup
+from ..objectives import Array, Objectives
+from ..problems import EstimatorProblem, LinearProblem
 from ..storage.checkpoints import Fingerprint
 from ..validation import as_numbers
 from .digests import code_of, digest
@@ -31,21 +31,21 @@ def problem_fingerprint(problem: Any, start: Array | None, **settings: Any) -> F
     return Fingerprint(_digests(known), _cells_digest(problem, start), _digests(derived))
 
 
-def setup_fingerprint(setup: Setup, **settings: Any) -> Fingerprint:
+def linear_fingerprint(problem: LinearProblem, **settings: Any) -> Fingerprint:
     """Return the fingerprint of a run on a linear problem, wherever its rows are."""
-    known = {**_plain(settings), **_layout_of(setup), "fit_intercept": setup.problem.fit_intercept}
-    ridge = _rounded(np.array(setup.ridge))
-    derived = {"groups": setup.problem.algebra.names, "ridge": ridge, "favourable": setup.task}
-    return Fingerprint(_digests(known), _cells_digest(setup.problem), _digests(derived))
+    known = {**_plain(settings), **_question_of(problem.objectives), "fit_intercept": problem.fit_intercept}
+    ridge = _rounded(np.array(problem.objectives.question.ridge))
+    derived = {"groups": problem.algebra.names, "ridge": ridge, "favourable": problem.task}
+    return Fingerprint(_digests(known), _cells_digest(problem), _digests(derived))
 
 
 def estimator_fingerprint(problem: EstimatorProblem, **settings: Any) -> Fingerprint:
     """Return the fingerprint of a search in the weights of an estimator's fits."""
-    learner, cells = problem.estimator, problem.laid.problem.layout.cells
+    learner, cells = problem.estimator, problem.objectives.layout.cells
     parameters = sorted(learner.get_params(deep=True).items(), key=lambda item: item[0])
     known = {
         **settings,
-        **_layout_of(problem.driving),
+        **_question_of(problem.criterion),
         "kind of fits": type(problem),
         "estimator": (type(learner), parameters),
         "version of the estimator": _packages(learner, *(value for _, value in parameters)),
@@ -54,19 +54,23 @@ def estimator_fingerprint(problem: EstimatorProblem, **settings: Any) -> Fingerp
         "shared_trees": None if problem.shared is None else problem.shared.first,
     }
     rows = (problem.X, problem.codes, cells.order, cells.offsets, cells.row_weight, cells.shares)
-    derived = {"groups": problem.driven.names, "favourable": problem.laid.task, "cv": problem.folds.pairs}
+    derived = {
+        "groups": problem.criterion.algebra.names,
+        "favourable": problem.objectives.task,
+        "cv": problem.folds.pairs,
+    }
     return Fingerprint(_digests(known), digest(rows), _digests(derived))
 
 
-def _layout_of(setup: Setup) -> dict[str, Any]:
-    algebra, rule = setup.problem.algebra, setup.recipe["groups"]
+def _question_of(objectives: Objectives) -> dict[str, Any]:
+    question = objectives.question
     return {
         "fairfront": _version(),
-        "notion": setup.notions,
-        "surrogate": setup.surrogate,
-        "loss": setup.problem.loss,
-        "gap": algebra.gap,
-        "groups": (rule.cross, rule.min_size),
+        "notion": question.notions,
+        "surrogate": question.surrogate,
+        "loss": question.loss,
+        "gap": objectives.algebra.gap,
+        "groups": (question.groups.cross, question.groups.min_size),
     }
 
 

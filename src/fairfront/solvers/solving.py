@@ -9,7 +9,7 @@ import numpy as np
 
 from ..exceptions import InputError
 from ..objectives import Array
-from ..problems import FirstOrder, LinearProblem, Setup, blas_threads
+from ..problems import FirstOrder, LinearProblem, blas_threads
 from ..problems.units import check_finite, decomposable
 from ..storage.checkpoints import Fingerprint
 from ..validation import as_numbers, check_callable, check_seed, refuse
@@ -36,7 +36,7 @@ def solve(
     checkpoint: Any = None,
     resume: bool = False,
 ) -> Outcome:
-    """Run a solver on a problem (or `linear_problem`'s setup) and return where its runs ended.
+    """Run a solver on a problem and return where its runs ended.
 
     ``preferences`` (R, m), or ``max_gap``, a cap on every gap, say where the runs of ``Newton`` and ``PBPDO`` end;
     without either they go to the smallest gap. ``checkpoint`` and ``resume`` are those of `trace`; ``on_iterate`` is
@@ -46,16 +46,16 @@ def solve(
     check_seed(random_state)
     if on_iterate is not None:
         check_callable(on_iterate, "on_iterate", "a function of the step, the runs and where they are")
-    if not isinstance(problem, (Setup, FirstOrder)):
+    if not isinstance(problem, FirstOrder):
         raise refuse("problem", problem, "what linear_problem returns, or a problem with cells and move")
-    given = None if start is None else _start(start, problem.problem if isinstance(problem, Setup) else problem)
+    given = None if start is None else _start(start, problem)
     first, exact = given, None
     work: Any = problem
     stated: Any = problem
-    if isinstance(problem, Setup):
+    if isinstance(problem, LinearProblem):
         resolve_solver(chosen, problem)
-        problem = sided(problem, chosen)
-        work, stated = working_problem(problem, chosen), problem.problem
+        stated = sided(problem, chosen)
+        work = working_problem(stated, chosen)
         exact = stated.framed()
         first = None if given is None else work.from_user(given)
     target = single_target(work.algebra, chosen, preferences, max_gap)
@@ -70,12 +70,12 @@ def solve(
             assert target is not None
             outcome = newton_outcome(work, chosen, target, first, exact, journal)
         else:
-            told = _in_user_units(work, on_iterate) if isinstance(problem, Setup) else on_iterate
+            told = _in_user_units(work, on_iterate) if isinstance(problem, LinearProblem) else on_iterate
             outcome = run(work, chosen, first, target, told, journal.seed(random_state), journal)
             if target is not None and getattr(chosen, "polish", False):
                 outcome = polished(work, outcome, target, journal)
     check_finite(outcome.W, outcome.L, outcome.objectives)
-    return replace(outcome, W=work.to_user(outcome.W)) if isinstance(problem, Setup) else outcome
+    return replace(outcome, W=work.to_user(outcome.W)) if isinstance(problem, LinearProblem) else outcome
 
 
 def _start(start: Any, problem: Any) -> Array:

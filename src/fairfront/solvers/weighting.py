@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.isotonic import isotonic_regression
 
-from ..objectives import Algebra, Array
+from ..objectives import Algebra, Array, Objectives
 from ..problems import Reading
 from ..validation import check_count, check_flag, check_positive
 from .bundle import FLIPPED, bundle_path
@@ -31,8 +31,8 @@ class WeightedFits(Protocol):
         ...
 
     @property
-    def driven(self) -> Algebra:
-        """Return the algebra of the gaps that are driven."""
+    def criterion(self) -> Objectives:
+        """Return the objectives whose gaps are lowered."""
         ...
 
     @property

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..objectives import Algebra, Array, Measure
-from ..problems import Setup
+from ..objectives import Algebra, Array, Measure, Objectives
 from ..validation import check_count, check_instance
 
 Ints = NDArray[np.intp]
@@ -121,7 +120,7 @@ class Block:
 class TorchObjectives:
     """What a module is trained for: loss and gaps as functions of its scores on n known rows.
 
-    ``n_scores`` is how many scores a module has to give per sample, ``setups`` what was asked, one for each label of a
+    ``n_scores`` is how many scores a module has to give per sample, ``labels`` the objectives of each label of a
     sample (one in all but the multi-label case).
     """
 
@@ -129,7 +128,7 @@ class TorchObjectives:
     blocks: tuple[Block, ...]
     n: int
     n_scores: int
-    setups: tuple[Setup, ...] = ()
+    labels: tuple[Objectives, ...]
 
     @property
     def k(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -10,11 +9,10 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import block_diag
 
-from ..exceptions import InputError, ProxyWarning
-from ..objectives import Algebra, Array, Gap, Groups, Loss, Notion, warn_of_proxies
+from ..exceptions import InputError
+from ..objectives import Algebra, Array, Gap, Groups, Layout, Loss, Notion, Objectives, Question, warn_of_proxies
 from ..objectives.notions import Surrogate
-from ..problems import LinearProblem, Setup, linear_problem
-from ..validation import as_numbers, check_positive, refuse, refuse_masked, shape_of
+from ..validation import as_numbers, check_labels, check_positive, check_weights, refuse, refuse_masked, shape_of
 from .batches import Block, TorchObjectives
 
 
@@ -48,49 +46,46 @@ def objectives(
         raise InputError("sample_weight has rows of weight 0, expected positive weights; leave those rows out.")
     check_positive(ridge, "ridge", zero=True)
     warn_of_proxies(sensitive_features, stacklevel=4)
-    labels = y.detach().cpu().numpy() if hasattr(y, "detach") else y
-    refuse_masked(labels, "y")
-    shape = shape_of(labels, "y")
-    if not shape or sparse.issparse(labels):
-        raise refuse("y", labels, "one label per row, or one column per label")
+    question = Question.of(
+        favourable=favourable,
+        notion=notion,
+        surrogate=surrogate,
+        loss=loss,
+        gap=gap,
+        ridge=ridge,
+        fit_intercept=False,
+        groups=groups,
+    )
+    return _asked(question, y, sensitive_features, sample_weight)
+
+
+def _asked(question: Question, y: Any, sensitive_features: Any, sample_weight: Any = None) -> TorchObjectives:
+    """Ask a question of the labels of every row, one column for each label of a sample."""
+    given = y.detach().cpu().numpy() if hasattr(y, "detach") else y
+    refuse_masked(given, "y")
+    shape = shape_of(given, "y")
+    if not shape or sparse.issparse(given):
+        raise refuse("y", given, "one label per row, or one column per label")
     several = len(shape) == 2 and shape[1] > 1
-    columns = [np.asarray(labels)[:, j] for j in range(shape[1])] if several else [labels]
-    setups = tuple(
-        linear_problem(
-            np.zeros((len(column), 1)),
-            column,
-            sensitive_features=sensitive_features,
-            favourable=favourable,
-            notion=notion,
-            surrogate=surrogate,
-            loss=loss,
-            gap=gap,
-            ridge=ridge,
-            fit_intercept=False,
-            sample_weight=sample_weight,
-            groups=groups,
-        )
-        for column in columns
+    columns = [np.asarray(given)[:, j] for j in range(shape[1])] if several else [given]
+    weight = check_weights(sample_weight, shape[0])
+    labels = tuple(
+        Objectives.of(question, check_labels(column, shape[0]), sensitive_features, weight) for column in columns
     )
-    return _side_by_side(setups) if several else replace(objectives_of(setups[0].problem), setups=setups)
+    return _side_by_side(labels) if several else objectives_of(labels[0])
 
 
-def objectives_of(problem: LinearProblem) -> TorchObjectives:
-    """Return the objectives of a linear problem, for any model instead of the linear one."""
-    return TorchObjectives(
-        problem.algebra, (_block(problem, slice(0, problem.K), 0),), problem.layout.cells.n, problem.K
-    )
+def objectives_of(known: Objectives) -> TorchObjectives:
+    """Return the objectives of one label per sample, for the scores of a module."""
+    block = _block(known, slice(0, known.n_scores), 0)
+    return TorchObjectives(known.algebra, (block,), known.layout.cells.n, known.n_scores, (known,))
 
 
 def on_other_rows(known: TorchObjectives, y: Any, sensitive_features: Any) -> TorchObjectives:
-    """Lay out the same objectives on held-out rows, or say what these rows lack."""
-    kept = ("favourable", "notion", "surrogate", "loss", "gap", "ridge", "groups")
-    recipe = {name: known.setups[0].recipe[name] for name in kept}
-    recipe["groups"] = replace(recipe["groups"], min_size=1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ProxyWarning)  # it was said of the training rows
-        found = objectives(y, sensitive_features=sensitive_features, **recipe)
-    classes = [[setup.task.classes for setup in each.setups] for each in (known, found)]
+    """Ask the same question of held-out rows, or say what these rows lack."""
+    asked = known.labels[0].question
+    found = _asked(replace(asked, groups=replace(asked.groups, min_size=1)), y, sensitive_features)
+    classes = [[label.task.classes for label in each.labels] for each in (known, found)]
     if found.names != known.names or classes[0] != classes[1]:
         raise InputError(
             f"the held-out rows have the objectives {', '.join(found.names)}, expected those of training: "
@@ -99,44 +94,44 @@ def on_other_rows(known: TorchObjectives, y: Any, sensitive_features: Any) -> To
     return found
 
 
-def _block(problem: LinearProblem, columns: slice, first: int) -> Block:
-    """Return the cells of a problem, back in the order of the data; their indices in L begin at ``first``."""
-    cells = problem.layout.cells
-    back = np.argsort(cells.order)
+def _block(known: Objectives, columns: slice, first: int) -> Block:
+    """Return the cells of objectives, back in the order of the data; their indices in L begin at ``first``."""
+    cells = known.layout.cells
+    weight = cells.row_weight
     return Block(
         columns=columns,
-        targets=problem.targets[back],
+        targets=known.targets,
         cell=None if cells.shares is not None else cells.of_rows,
         shares=cells.shares,
-        weight=None if cells.row_weight is None else cells.row_weight[back],
-        measures=tuple((bound, np.where(at < 0, -1, at + first)) for bound, at in problem.measures),
-        names=_names(problem),
+        weight=None if weight is None else weight[np.argsort(cells.order)],
+        measures=tuple((bound, np.where(at < 0, -1, at + first)) for bound, at in known.measures),
+        names=_names(known.layout),
     )
 
 
-def _names(problem: LinearProblem) -> tuple[str, ...]:
+def _names(layout: Layout) -> tuple[str, ...]:
     """Name every class of rows by the averages that it enters."""
-    inside: list[list[str]] = [[] for _ in range(problem.layout.cells.count)]
-    for average in problem.layout.averages:
+    inside: list[list[str]] = [[] for _ in range(layout.cells.count)]
+    for average in layout.averages:
         for place in average.cells:
             if average.name not in inside[place]:
                 inside[place].append(average.name)
     return tuple(repr(" and ".join(names[:3])) if names else "'all other rows'" for names in inside)
 
 
-def _side_by_side(setups: tuple[Setup, ...]) -> TorchObjectives:
+def _side_by_side(labels: tuple[Objectives, ...]) -> TorchObjectives:
     """Put the cells of several labels side by side; the loss is the mean over labels."""
     blocks, first = [], 0
-    for place, setup in enumerate(setups):
-        if setup.problem.K != 1:
+    for place, label in enumerate(labels):
+        if label.n_scores != 1:
             raise InputError(
-                f"column {place} of y has {len(setup.task.classes)} values, expected yes-or-no labels when y has "
+                f"column {place} of y has {len(label.task.classes)} values, expected yes-or-no labels when y has "
                 "several columns; give one column of class labels instead."
             )
-        blocks.append(_block(setup.problem, slice(place, place + 1), first))
-        first += setup.problem.layout.k - 1
-    n = setups[0].problem.layout.cells.n
-    return TorchObjectives(_stacked([s.problem.algebra for s in setups]), tuple(blocks), n, len(setups), setups)
+        blocks.append(_block(label, slice(place, place + 1), first))
+        first += label.layout.k - 1
+    n = labels[0].layout.cells.n
+    return TorchObjectives(_stacked([label.algebra for label in labels]), tuple(blocks), n, len(labels), labels)
 
 
 def label_tag(place: int) -> str:

@@ -128,7 +128,7 @@ def assemble_modules(problem: TorchProblem, W: Array, status: tuple[Status, ...]
 
     Points that another one dominates on loss and worst gaps go, unless a preference asked for them.
     """
-    algebra, setups = problem.algebra, problem.objectives.setups
+    algebra, labels = problem.algebra, problem.objectives.labels
     L = np.concatenate([problem.values(W[i : i + 1]) for i in range(len(W))])
     axes = np.column_stack([algebra.loss(L), algebra.worst(L)])
     kept = nondominated(axes) | ~np.isnan(pi[:, 0])
@@ -137,14 +137,14 @@ def assemble_modules(problem: TorchProblem, W: Array, status: tuple[Status, ...]
     places = places[np.lexsort((places, axes[places, 0]))]
     models = TorchPoints(
         states=tuple(problem.state(W[i]) for i in places),
-        task=setups[0].task,
-        loss=setups[0].problem.loss.name,
+        task=labels[0].task,
+        loss=labels[0].loss.name,
         n_scores=problem.objectives.n_scores,
         module=copied(problem.module).eval(),
-        tasks=tuple(each.task for each in setups) if len(setups) > 1 else (),
+        tasks=tuple(each.task for each in labels) if len(labels) > 1 else (),
     )
     points = Points.from_values(algebra, L[places], tuple(status[i] for i in places), preferences=pi[places])
-    return Frontier(models, points, replace(facts_of(setups[0], solver), notions=algebra.notions))
+    return Frontier(models, points, replace(facts_of(labels[0], solver), notions=algebra.notions))
 
 
 def of_label(front: Frontier, label: int) -> Frontier:

@@ -35,8 +35,9 @@ class TorchProblem:
         self, module: Module, X: Any, objectives: TorchObjectives | LinearProblem, *, chunk: int = CHUNK
     ) -> None:
         self.chunk = check_count(chunk, "chunk")
-        laid_out = objectives_of(objectives) if isinstance(objectives, LinearProblem) else objectives
-        self.objectives = check_objectives(laid_out)
+        if isinstance(objectives, LinearProblem):
+            objectives = objectives_of(objectives.objectives)
+        self.objectives = check_objectives(objectives)
         self.module, self.blank = module, copied(module).eval()
         self.joint, known = mixes_rows(self.blank), trainable(module)
         self.shapes = {name: tuple(value.shape) for name, value in known.items()}

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ...exceptions import FairfrontWarning, InputError
-from ...objectives import Algebra, Array, Layout, Loss, Task
+from ...objectives import Array, Objectives
 from ...validation import is_dask
 from ..frame import Frame
 from ..linear import LinearProblem
@@ -43,15 +43,12 @@ class DaskProblem(LinearProblem):
         self,
         rows: DaskRows,
         variance: float,
-        task: Task,
-        loss: Loss,
-        layout: Layout,
-        algebra: Algebra,
-        fit_intercept: bool = True,
+        objectives: Objectives,
         frame: Frame | None = None,
+        feature_names: tuple[str, ...] | None = None,
     ) -> None:
         self.variance = variance
-        self._lay(rows, task, loss, layout, algebra, fit_intercept, frame)
+        self._put_on(rows, objectives, frame, feature_names)
 
     @property
     def passes(self) -> int:

@@ -3,107 +3,81 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...exceptions import InputError
-from ...objectives import Algebra, Array, Cells, GroupProbabilities, Layout, Loss, Task
-from ...validation import as_columns, check_labels, find_classes, is_dask
+from ...objectives import Array, Cells, GroupProbabilities, Layout, Objectives, Question
+from ...objectives.question import check_targets
+from ...validation import as_columns, check_labels, is_dask
 from ..frame import Frame
-from ..units import check_targets
+from ..linear import feature_names
 from .looking import Seen, look, together
 from .parts import Plan
 from .passes import aligned_blocks
 from .problem import DaskProblem, laid_rows
 from .running import DaskSettings, Runner
-from .tallying import Key
 
 LOG = logging.getLogger("fairfront")
 
 
-@dataclass(frozen=True, eq=False)
-class FarData:
-    """Data on Dask: a table of keys, the combinations of label and groups, instead of rows.
+def dask_problem(question: Question, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> DaskProblem | None:
+    """Ask a question of Dask collections, of which all partitions are looked at once.
 
-    ``weight`` (keys,) are sums of sample weights, ``counts`` (keys,) numbers of rows.
+    None where the data are so small that they are better read to memory.
     """
-
-    runner: Runner
-    blocks: Sequence[tuple[Any, ...]]
-    seen: Seen
-    keys: tuple[Key, ...]
-    regression: bool
-
-    @property
-    def labels(self) -> NDArray[Any]:
-        """Return the label of every key; zeros for regression, whose values stay with the workers."""
-        if self.regression:
-            return np.zeros(len(self.keys))
-        return check_labels(np.array([key[0] for key in self.keys], dtype=object), len(self.keys))
-
-    @property
-    def groups(self) -> dict[str, NDArray[Any]]:
-        """Return the columns of groups, one entry per key."""
-        return self.seen.tally.groups
-
-    @property
-    def weight(self) -> Array:
-        """Return the sum of sample weights of every key."""
-        return self.seen.tally.weight
-
-    @property
-    def counts(self) -> Array:
-        """Return the number of rows of every key."""
-        return self.seen.tally.counts
-
-    def classes(self) -> tuple[list[Any], NDArray[np.intp]]:
-        """Return the classes and the class of every key."""
-        labels = self.labels
-        repeated = np.tile(labels, 3)  # a table with as many classes as entries would look like a regression's
-        classes, codes = find_classes(repeated)
-        return classes, codes[: len(labels)]
-
-    def problem(
-        self, task: Task, codes: NDArray[Any], loss: Loss, layout: Layout, algebra: Algebra, fit_intercept: bool
-    ) -> DaskProblem:
-        """Lay the model on the rows; ``layout`` is that of the keys."""
-        far, cell = _of_rows(layout, self.counts)
-        target = task.targets(codes)
-        keys = {key: i for i, key in enumerate(self.keys)}
-        assert self.seen.moments is not None
-        frame = Frame.of(self.seen.moments, fit_intercept)
-        plan = Plan(
-            keys, np.append(cell, far.cells.count), target, far.cells.weight, self.regression, not self.seen.unit,
-            fit_intercept, frame,
-        )  # fmt: skip
-        rows = laid_rows(self.runner, self.blocks, plan, self.seen, frame.squares(self.seen.moments))
-        variance = self.seen.spread / self.seen.rows
-        return DaskProblem(rows, variance, task, loss, far, algebra, fit_intercept, frame)
-
-
-def far_data(X: Any, y: Any, sensitive_features: Any, sample_weight: Any, regression: bool) -> FarData | None:
-    """Look at all partitions once; return None where the data are so small that they are better read to memory."""
     _check_kinds(X, y, sensitive_features, sample_weight)
-    settings = DaskSettings.current()
-    runner = Runner(settings)
+    runner, regression = Runner(DaskSettings.current()), question.task == "regression"
     blocks = aligned_blocks(X, y, sensitive_features, sample_weight)
     seen: Seen = runner.over(((i, *block, regression) for i, block in enumerate(blocks)), look, together)
+    _check_seen(seen, regression)
+    size = 8.0 * seen.rows * seen.columns
+    if size <= runner.settings.small_bytes:
+        LOG.info("%d rows x %d columns (%.0f MB): brought to memory", seen.rows, seen.columns, size / 1e6)
+        return None
+    objectives = _of_keys(question, seen)
+    far, cell = _of_rows(objectives.layout, seen.tally.counts)
+    assert seen.moments is not None
+    frame = Frame.of(seen.moments, question.fit_intercept)
+    plan = Plan(
+        keys={key: i for i, key in enumerate(seen.tally.keys)},
+        cell=np.append(cell, far.cells.count),
+        target=objectives.targets,
+        weight=far.cells.weight,
+        regression=regression,
+        weighted=not seen.unit,
+        fit_intercept=question.fit_intercept,
+        frame=frame,
+    )
+    rows = laid_rows(runner, blocks, plan, seen, frame.squares(seen.moments))
+    elsewhere = replace(objectives, layout=far, targets=np.empty(0))
+    return DaskProblem(rows, seen.spread / seen.rows, elsewhere, frame, feature_names(X))
+
+
+def _check_seen(seen: Seen, regression: bool) -> None:
+    """Refuse what cannot be used, now that all partitions were looked at."""
     if seen.fault:
         raise InputError(seen.fault)
     if not seen.rows:
         raise InputError("X has 0 rows that count, expected at least one sample with a weight above 0.")
     if regression:
-        apart = 4.0 * float(np.sqrt(seen.spread / seen.rows))
-        check_targets(abs(seen.mean) + apart, apart)
-    size = 8.0 * seen.rows * seen.columns
-    if size <= settings.small_bytes:
-        LOG.info("%d rows x %d columns (%.0f MB): brought to memory", seen.rows, seen.columns, size / 1e6)
-        return None
-    return FarData(runner, blocks, seen, seen.tally.keys, regression)
+        spread = 4.0 * float(np.sqrt(seen.spread / seen.rows))
+        check_targets(abs(seen.mean) + spread, spread)
+
+
+def _of_keys(question: Question, seen: Seen) -> Objectives:
+    """Ask the question of a table of keys, the combinations of label and groups, instead of rows.
+
+    The labels of a regression are zeros there: values stay with the workers.
+    """
+    tally, n = seen.tally, len(seen.tally.keys)
+    labels = np.zeros(n)
+    if question.task == "classification":
+        labels = check_labels(np.array([key[0] for key in tally.keys], dtype=object), n)
+    return Objectives.of(question, labels, tally.groups, tally.weight, tally.counts)
 
 
 def brought(*collections: Any) -> tuple[Any, ...]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from dataclasses import replace
+from typing import Any, get_args
 
 import numpy as np
 from scipy import sparse
 
 from ...exceptions import InputError
-from ...objectives import Array, take_groups
+from ...objectives import Array, Layout, Objectives, Question, take_groups
 from ...validation import (
     check_choice,
     check_flag,
@@ -23,7 +24,6 @@ from ...validation import (
     refuse,
     take_rows,
 )
-from ..building import Setup, linear_problem
 from .crossfit import find_folds
 from .learners import check_guesser, check_learner, loss_for, weight_keyword
 from .posterior_problem import PosteriorProblem
@@ -78,31 +78,27 @@ def estimator_problem(
     if weight is not None and len(kept) < n:
         X, labels, weight = take_rows(X, kept), labels[kept], weight[kept]
         sensitive_features = take_groups(sensitive_features, kept, n)
-        n = len(kept)
     if regression and drive == "rate_gap":
         raise InputError("drive 'rate_gap' compares decisions, found a regressor; use drive='loss_gap'.")
-    options = {**known, "sensitive_features": sensitive_features, "sample_weight": weight, "ridge": 0.0}
-    blank = np.zeros((n, 1))
-    task: Literal["classification", "regression"] = "regression" if regression else "classification"
-    laid = linear_problem(blank, labels, loss=measured, surrogate="loss", task=task, **options)
-    driving = laid
+    question = Question.of(**known, loss=measured, ridge=0.0, task="regression" if regression else "classification")
+    objectives = criterion = Objectives.of(question, labels, sensitive_features, weight)
     if drive == "rate_gap":
-        driving = linear_problem(blank, labels, loss=measured, surrogate="rate", task=task, **options)
+        criterion = Objectives.of(replace(question, surrogate="rate"), labels, sensitive_features, weight)
     if not posteriors or weight is not None:
         weight_keyword(estimator)
-    check_learner(estimator, laid.task, laid.problem.loss.name, drive)
-    classes = laid.task.classes
+    check_learner(estimator, objectives.task, objectives.loss.name, drive)
+    classes = objectives.task.classes
     codes = labels if regression else np.array([classes.index(v) for v in labels.tolist()])
     seed = _seed(random_state)
-    folds = find_folds(cv, *whole, kept, laid.problem.layout.cells, not regression, seed)
+    folds = find_folds(cv, *whole, kept, objectives.layout.cells, not regression, seed)
     kind = PosteriorProblem if posteriors else EstimatorProblem
     problem = kind(
         estimator,
         X,
         codes.astype(np.float64),
-        laid,
-        driving,
-        _signs(driving),
+        objectives,
+        criterion,
+        _signs(criterion.layout),
         folds,
         seed,
         n_jobs,
@@ -131,9 +127,8 @@ def _as_given(X: Any) -> Any:
     return np.asarray(X) if hasattr(X, "__array__") and not hasattr(X, "shape") else X
 
 
-def _signs(driving: Setup) -> Array:
+def _signs(layout: Layout) -> Array:
     """Return -1 for contrasts of rates of which more is better, where the loss gap has the other sign."""
-    layout = driving.problem.layout
 
     def sign(average: Any) -> float:
         quantity = average.quantity

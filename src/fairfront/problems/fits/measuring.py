@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...exceptions import InputError, spelled
-from ...objectives import Array, Cells
-from ..linear import LinearProblem
+from ...objectives import Array, Cells, Objectives
 from .crossfit import Ints
 
 FIRM = 1e9
@@ -22,9 +21,9 @@ def hardened(scores: Array) -> Array:
     return np.where(np.arange(len(scores))[:, None] == scores.argmax(axis=0), FIRM, 0.0)
 
 
-def cell_values(problem: LinearProblem, scores: Array, held: Ints) -> Array:
+def cell_values(objectives: Objectives, scores: Array, held: Ints) -> Array:
     """Return L (k,) of scores (K, n) in the order of the data, averaged over the rows that were held out."""
-    cells = problem.layout.cells
+    cells = objectives.layout.cells
     measured = np.zeros(cells.n)
     measured[held] = 1.0
     measured = measured[cells.order]
@@ -34,10 +33,10 @@ def cell_values(problem: LinearProblem, scores: Array, held: Ints) -> Array:
             "a (group, label) cell has no held-out rows to measure a gap on; use more rows, fewer groups "
             f"({spelled('min_size', 'groups=Groups(min_size=...)')}), another cv, or cv='train'."
         )
-    L = np.zeros(problem.layout.k)
-    ordered = scores[:, cells.order]
-    for bound, where in problem.measures:
-        value, _ = bound.value_slope(ordered, problem.targets)
+    L = np.zeros(objectives.layout.k)
+    ordered, targets = scores[:, cells.order], objectives.targets[cells.order]
+    for bound, where in objectives.measures:
+        value, _ = bound.value_slope(ordered, targets)
         L[where[where >= 0]] = (_sums(cells, measured * value) / total)[where >= 0]
     return L
 

@@ -59,7 +59,7 @@ class PosteriorProblem(EstimatorProblem):
     @cached_property
     def rows(self) -> Coded:
         """Return labels and cells of all rows as numbers."""
-        cells = self.laid.problem.layout.cells
+        cells = self.objectives.layout.cells
         weight = None
         if cells.row_weight is not None:
             weight = np.empty(cells.n)
@@ -69,9 +69,9 @@ class PosteriorProblem(EstimatorProblem):
     def check(self) -> None:
         """Refuse shares of groups, and cells of so few rows of a label that weights and models would tell how many."""
         super().check()
-        if self.laid.problem.layout.cells.shares is not None:
+        if self.objectives.layout.cells.shares is not None:
             raise InputError("posteriors need the group of every row, found GroupProbabilities; leave posteriors out.")
-        rows, compared = self.rows, np.unique(np.concatenate([a.cells for a in self.laid.problem.layout.averages]))
+        rows, compared = self.rows, np.unique(np.concatenate([a.cells for a in self.objectives.layout.averages]))
         pairs, counts = np.unique(np.stack([rows.label, rows.cell]), axis=1, return_counts=True)
         if (counts[np.isin(pairs[1], compared)] < FEWEST).any():
             raise InputError(
@@ -82,18 +82,18 @@ class PosteriorProblem(EstimatorProblem):
 
     def weights(self, multipliers: Array) -> Array:
         """Return how much a row of every pair (label, cell) counts for each label, (pairs, K)."""
-        return flipped(label_weights(self.laid.problem.layout, self.omega(multipliers), self.rows.cells))
+        return flipped(label_weights(self.objectives.layout, self.omega(multipliers), self.rows.cells))
 
     def read(self, multipliers: Array, on_fit: Callable[[], None] | None = None) -> Reading:
         """Measure the model of the multipliers on rows that its posteriors were not fitted to."""
         _, pairs = self.learn(on_fit)
-        scores = np.zeros((self.laid.problem.K, len(self.codes)))
+        scores = np.zeros((self.objectives.n_scores, len(self.codes)))
         scores[:, self.folds.held] = log_odds(weighed(pairs, self.weights(multipliers)))
         return self._measured(multipliers, scores, None, heuristic=False)
 
     def refit(self, multipliers: Array) -> PosteriorClassifier:
         """Return the model of the multipliers."""
-        return PosteriorClassifier(self.learn()[0], self.weights(multipliers), self.laid.task.classes)
+        return PosteriorClassifier(self.learn()[0], self.weights(multipliers), self.objectives.task.classes)
 
     def learn(self, on_fit: Callable[[], None] | None = None) -> tuple[Posteriors, Array]:
         """Return posteriors fitted to all rows, and pairs of the rows that folds left out; both are made once."""

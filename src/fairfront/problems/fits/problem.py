@@ -10,9 +10,9 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from ...objectives import Algebra, Array, Quantity
+from ...objectives import Algebra, Array, Objectives, Quantity
 from ...validation import take_rows
-from ..building import Setup, feature_names
+from ..linear import feature_names
 from .crossfit import Folds, Ints
 from .learners import fit_learner, scores_of_learner
 from .measuring import cell_values, hardened, held_rows
@@ -42,9 +42,9 @@ class Reading:
 class EstimatorProblem:
     """A learner, its data, and the cells on which its predictions are measured.
 
-    ``laid`` holds the cells of the training loss, whose algebra turns multipliers into weights; ``driving`` those of
-    the gaps that are driven (the same ones, or rates of decisions); ``signs`` (q,) turn driven gaps into the direction
-    of loss gaps. ``begun`` holds the shared trees of every fold, and under None those of all rows.
+    ``objectives`` are those of the training loss, whose algebra turns multipliers into weights; ``criterion`` those
+    whose gaps are lowered (the same ones, or rates of decisions); ``signs`` (q,) turn its gaps into the direction of
+    loss gaps. ``begun`` holds the shared trees of every fold, and under None those of all rows.
     """
 
     made: ClassVar[str] = "Weighted fits"
@@ -53,8 +53,8 @@ class EstimatorProblem:
     estimator: Any
     X: Any
     codes: Array
-    laid: Setup
-    driving: Setup
+    objectives: Objectives
+    criterion: Objectives
     signs: Array
     folds: Folds
     seed: int = 0
@@ -66,17 +66,12 @@ class EstimatorProblem:
     @property
     def algebra(self) -> Algebra:
         """Return the algebra of the training loss, p and B."""
-        return self.laid.problem.algebra
-
-    @property
-    def driven(self) -> Algebra:
-        """Return the algebra of the gaps that are driven."""
-        return self.driving.problem.algebra
+        return self.objectives.algebra
 
     @property
     def shares(self) -> Array:
         """Return the share of all weight behind every entry of L, (k,)."""
-        layout = self.laid.problem.layout
+        layout = self.objectives.layout
         found = np.zeros(layout.k)
         for _, where in layout.quantities:
             found[where[where >= 0]] = (layout.cells.weight / layout.cells.weight.sum())[where >= 0]
@@ -85,8 +80,8 @@ class EstimatorProblem:
     @property
     def own(self) -> NDArray[np.bool_]:
         """Tell which entries of L are losses on the rows' own labels, (k,)."""
-        found = np.zeros(self.laid.problem.layout.k, dtype=bool)
-        found[dict(self.laid.problem.layout.quantities)[Quantity("loss")]] = True
+        found = np.zeros(self.objectives.layout.k, dtype=bool)
+        found[dict(self.objectives.layout.quantities)[Quantity("loss")]] = True
         return found
 
     @property
@@ -97,7 +92,7 @@ class EstimatorProblem:
     @property
     def can_flip(self) -> bool:
         """Tell whether negative weights can go to another label: not for regressions."""
-        return self.laid.task.kind != "regression"
+        return self.objectives.task.kind != "regression"
 
     @property
     def fits_per_reading(self) -> int:
@@ -110,12 +105,12 @@ class EstimatorProblem:
 
     def check(self) -> None:
         """Refuse cells that have no held-out rows to be measured on."""
-        for setup in (self.laid, self.driving):
-            cell_values(setup.problem, np.zeros((setup.problem.K, len(self.codes))), self.folds.held)
+        for each in (self.objectives, self.criterion):
+            cell_values(each, np.zeros((each.n_scores, len(self.codes))), self.folds.held)
 
     def smallest_held(self) -> float:
         """Return how many held-out rows the smallest (group, label) cell is measured on."""
-        return float(held_rows(self.laid.problem.layout.cells, self.folds.held).min())
+        return float(held_rows(self.objectives.layout.cells, self.folds.held).min())
 
     def omega(self, multipliers: Array) -> Array:
         """Return the weights of the cells, p + B^T lambda."""
@@ -136,7 +131,7 @@ class EstimatorProblem:
         for (_, held), (_, part) in zip(self.folds.pairs, found, strict=True):
             scores[:, held] = part
         model = found[0][0] if self.folds.same else None
-        return self._measured(multipliers, scores, model, is_heuristic(self.laid.problem.layout, omega))
+        return self._measured(multipliers, scores, model, is_heuristic(self.objectives.layout, omega))
 
     def refit(self, multipliers: Array) -> Any:
         """Fit on all rows with the weights of the multipliers."""
@@ -144,7 +139,7 @@ class EstimatorProblem:
 
     def weighted(self, multipliers: Array) -> Rows:
         """Return the rows, labels and weights that a fit at the multipliers sees."""
-        return weighted_rows(self.laid.problem.layout, self.laid.task, self.codes, self.omega(multipliers))
+        return weighted_rows(self.objectives.layout, self.objectives.task, self.codes, self.omega(multipliers))
 
     def _begun(self, fold: int | None, only: Ints | None) -> Any:
         """Return the trees that all fits of a fold share, grown when they are first needed; None without any."""
@@ -159,7 +154,7 @@ class EstimatorProblem:
         if only is not None and not self.folds.same:
             chosen = np.isin(index, only)
             index, target, weight = index[chosen], target[chosen], weight[chosen]
-        task = self.laid.task
+        task = self.objectives.task
         y = target if task.kind == "regression" else np.asarray(task.classes)[target.astype(np.intp)]
         whole = len(index) == len(self.codes) and bool((np.diff(index) == 1).all())
         return index, (self.X if whole else take_rows(self.X, index)), y, weight
@@ -173,16 +168,16 @@ class EstimatorProblem:
         """Fit to some rows and score others; the model itself is kept only when it is its own measure."""
         model = self._fit(rows, fit, begun)
         X = self.X if self.folds.same else take_rows(self.X, held)
-        scores = scores_of_learner(model, X, self.laid.task, self.laid.problem.loss.name)
+        scores = scores_of_learner(model, X, self.objectives.task, self.objectives.loss.name)
         return (model if self.folds.same else None), scores
 
     def _measured(self, multipliers: Array, scores: Array, model: Any, heuristic: bool) -> Reading:
         held = self.folds.held
-        L = cell_values(self.laid.problem, scores, held)
+        L = cell_values(self.objectives, scores, held)
         loss = float(self.algebra.p @ L)
-        if self.driving is not self.laid:
-            L = cell_values(self.driving.problem, hardened(scores), held)
-        gaps = self.driven.gaps(L[None])[0]
+        if self.criterion is not self.objectives:
+            L = cell_values(self.criterion, hardened(scores), held)
+        gaps = self.criterion.algebra.gaps(L[None])[0]
         if not (np.isfinite(loss) and np.isfinite(gaps).all()):
             raise ArithmeticError(f"{type(self.estimator).__name__} gave predictions that are not finite")
         return Reading(multipliers, loss, gaps, gaps * self.signs, model, heuristic)

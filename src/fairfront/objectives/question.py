@@ -1,0 +1,273 @@
+"""The question: what is asked of a model, without any data, and the objectives that it becomes on labels and groups."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import FairfrontWarning, InputError
+from ..validation import (
+    LARGEST,
+    SMALLEST,
+    check_choice,
+    check_favourable,
+    check_flag,
+    check_positive,
+    find_classes,
+    refuse,
+)
+from .algebra import Algebra
+from .gaps import GAPS, Gap, SquaredGap
+from .groups import Attribute, Groups, check_groups
+from .labels import Array, Task
+from .layout import Layout, build
+from .losses import LOSSES, Logistic, Loss, Softmax, Squared
+from .notions import NOTIONS, Notion, Surrogate, compared_rows
+from .proxies import proxy_sentences
+from .surrogates import Measure, measure
+
+Notions = str | Notion | tuple[str | Notion, ...] | list[str | Notion]
+TaskName = Literal["classification", "regression"]
+USUAL_WEIGHTS = (0.1, 10.0)
+"""Mean weights at which the default ridge needs no word."""
+TARGET_SPREAD = 1e-8
+"""Smallest spread of a regression's targets, as a share of their size: residuals are differences of such numbers."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of a model: frozen settings that can be asked of any rows.
+
+    Parameters
+    ----------
+    notions : tuple of Notion
+        What is compared between groups.
+    surrogate : {"loss", "rate"}
+        Whether a notion compares losses or smooth rates of decisions.
+    loss : Loss
+        The training loss.
+    gap : Gap
+        How a signed gap becomes an objective.
+    ridge : float, optional
+        Penalty on the squared weights; None: 1 / (sum of weights), scikit-learn's C = 1.
+    fit_intercept : bool
+        Whether linear models have an intercept, which is not penalised.
+    favourable : label, optional
+        The label that is good for the person; None: the second of the classes.
+    groups : Groups
+        How sensitive columns become groups.
+    task : {"classification", "regression"}
+    """
+
+    notions: tuple[Notion, ...]
+    surrogate: Surrogate = "loss"
+    loss: Loss = field(default_factory=Logistic)
+    gap: Gap = field(default_factory=SquaredGap)
+    ridge: float | None = None
+    fit_intercept: bool = True
+    favourable: Any = None
+    groups: Groups = field(default_factory=Groups)
+    task: TaskName = "classification"
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        favourable: Any = None,
+        notion: Notions = "equal_opportunity",
+        surrogate: Surrogate = "loss",
+        loss: str | Loss = "logistic",
+        gap: str | Gap = "squared",
+        ridge: float | None = None,
+        fit_intercept: bool = True,
+        groups: Groups | None = None,
+        task: TaskName | None = None,
+    ) -> Question:
+        """Return the question of names and settings as people give them, checked.
+
+        ``task`` is regression for the squared loss and classification for all others, unless given.
+        """
+        for value, kind, what in ((loss, Loss, "loss"), (gap, Gap, "gap")):
+            if not isinstance(value, (str, kind)):
+                raise refuse(what, value, f"a name or a {kind.__name__}")
+        check_flag(fit_intercept, "fit_intercept")
+        if task is not None:
+            check_choice(task, "task", get_args(TaskName))
+        chosen = LOSSES[loss]() if isinstance(loss, str) else loss
+        return cls(
+            notions=_notions(notion, surrogate),
+            surrogate=surrogate,
+            loss=chosen,
+            gap=GAPS[gap]() if isinstance(gap, str) else gap,
+            ridge=None if ridge is None else check_positive(ridge, "ridge", zero=True),
+            fit_intercept=fit_intercept,
+            favourable=favourable,
+            groups=check_groups(groups) or Groups(),
+            task=task or ("regression" if isinstance(chosen, Squared) else "classification"),
+        )
+
+
+def _notions(notion: Any, surrogate: Surrogate) -> tuple[Notion, ...]:
+    check_choice(surrogate, "surrogate", get_args(Surrogate))
+    given = notion if isinstance(notion, (tuple, list)) else (notion,)
+    if not given:
+        raise InputError("notion is empty, expected at least one notion.")
+    for item in given:
+        if not isinstance(item, (str, Notion)):
+            raise refuse("notion", item, "a name or a Notion")
+    return tuple(NOTIONS[item]() if isinstance(item, str) else item for item in given)
+
+
+@dataclass(frozen=True, eq=False)
+class Objectives:
+    """A question asked of labels, groups and weights: cells and the algebra on them, for models of any kind.
+
+    question        with the loss, ridge, favourable label and reference groups that the data gave
+    attributes      the sensitive attributes, without rows
+    targets (n,)    what the loss reads, in the order of the data; empty where rows are elsewhere
+    notes           what else there is to know, in sentences
+    """
+
+    question: Question
+    task: Task
+    attributes: tuple[Attribute, ...]
+    layout: Layout
+    algebra: Algebra
+    targets: Array
+    favourable_was_given: bool = True
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        question: Question,
+        labels: NDArray[Any],
+        sensitive_features: Any,
+        weight: Array | None = None,
+        counts: Array | None = None,
+    ) -> Objectives:
+        """Ask a question of labels (n,), groups and weights (n,), which were checked; weights are above 0.
+
+        ``counts`` (n,) says how many rows each entry stands for, where entries are the combinations of label and
+        groups that occur.
+        """
+        regression = question.task == "regression"
+        task, codes = _values(labels) if regression else _classes(labels, question.favourable, counts)
+        loss = _loss_for(question.loss, task)
+        among = compared_rows(question.notions, task, question.surrogate, codes)
+        attributes = question.groups.resolve(sensitive_features, len(codes), counts, among)
+        ridge = question.ridge
+        notes: tuple[str, ...] = ()
+        if ridge is None:
+            rows = float(len(codes) if counts is None else counts.sum())
+            ridge, notes = default_ridge(rows if weight is None else float(weight.sum()), rows)
+        asked = replace(
+            question,
+            loss=loss,
+            ridge=ridge,
+            favourable=task.favourable_label,
+            groups=replace(question.groups, reference={each.name: each.reference for each in attributes}),
+        )
+        cell_labels = np.zeros(len(codes), dtype=np.intp) if regression else codes.astype(np.intp)
+        layout, algebra = build(
+            task, cell_labels, attributes, question.notions, question.gap, question.surrogate, ridge, weight
+        )
+        described = tuple(attribute.take(np.arange(0)) for attribute in attributes)
+        given = question.favourable is not None
+        return cls(asked, task, described, layout, algebra, task.targets(codes), given, notes)
+
+    @property
+    def loss(self) -> Loss:
+        """Return the training loss."""
+        return self.question.loss
+
+    @property
+    def n_scores(self) -> int:
+        """Return K, the number of scores per row."""
+        return self.loss.n_scores(self.task)
+
+    @cached_property
+    def measures(self) -> list[tuple[Measure, NDArray[np.intp]]]:
+        """Return what is averaged over cells, each with the index in L of every cell (-1: not needed)."""
+        return [(measure(quantity, self.loss, self.task), where) for quantity, where in self.layout.quantities]
+
+    def with_loss(self, loss: Loss) -> Objectives:
+        """Return the same objectives with another loss."""
+        return replace(self, question=replace(self.question, loss=loss))
+
+    @property
+    def proxies(self) -> tuple[str, ...]:
+        """Return the attributes whose groups are given as probabilities."""
+        return tuple(attribute.name for attribute in self.attributes if attribute.is_proxy)
+
+    def sentences(self) -> tuple[str, ...]:
+        """Say in words what each notion compares, what gaps are between probable groups, and what else to know."""
+        compared = (notion.sentence(self.task) for notion in self.question.notions)
+        return (*compared, *proxy_sentences(self.proxies), *self.notes)
+
+
+def _values(labels: NDArray[Any]) -> tuple[Task, Array]:
+    if labels.dtype.kind not in "biuf":
+        raise InputError(f"y has values of type {labels.dtype}, expected numbers for regression.")
+    values = labels.astype(np.float64)
+    low, high = float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))
+    check_targets(max(abs(low), abs(high)), high - low)
+    return Task("regression"), values
+
+
+def check_targets(size: float, spread: float) -> None:
+    """Refuse targets of a regression whose powers are not numbers, or whose residuals would lose their digits.
+
+    ``size`` is that of the largest, ``spread`` the difference between the largest and the smallest.
+    """
+    if not size <= LARGEST or 0.0 < size < SMALLEST:
+        raise InputError(
+            f"y has values up to {size:g} in size, expected {SMALLEST:g} to {LARGEST:g}, whose powers are numbers "
+            "too; give them in another unit."
+        )
+    if 0.0 < spread < TARGET_SPREAD * size:
+        raise InputError(
+            f"y has values near {size:g} that differ by about {spread:.3g} at most, expected at least "
+            f"{TARGET_SPREAD:g} of their size, or residuals lose their digits; subtract a constant from them."
+        )
+
+
+def _classes(labels: NDArray[Any], favourable: Any, counts: Array | None) -> tuple[Task, NDArray[np.intp]]:
+    # a table of combinations may have as many classes as entries, which would look like a regression's values
+    classes, codes = find_classes(labels if counts is None else np.tile(labels, 3))
+    good = check_favourable(favourable, classes)
+    return Task("binary" if len(classes) == 2 else "multiclass", tuple(classes), good), codes[: len(labels)]
+
+
+def _loss_for(loss: Loss, task: Task) -> Loss:
+    """Return the loss for the task; the logistic loss of more than two classes is the softmax."""
+    if task.kind == "multiclass" and loss.name == "logistic":
+        return Softmax()
+    if task.kind not in loss.kinds:
+        fits = [name for name in LOSSES if task.kind in LOSSES[name].kinds]
+        found = f"{len(task.classes)} classes" if task.classes else "regression"
+        raise InputError(
+            f"loss {loss.name!r} is for {' or '.join(loss.kinds)} labels, found {found}; use {' or '.join(fits)}."
+        )
+    return loss
+
+
+def default_ridge(total: float, rows: float) -> tuple[float, tuple[str, ...]]:
+    """Return 1 / (sum of weights), scikit-learn's C = 1, with a sentence where the mean weight is far from 1.
+
+    A weight of 2 is then the same as a row that is there twice, and the unit of the weights counts.
+    """
+    ridge, mean, usual = 1.0 / total, total / rows, f"{1.0 / rows:.3g}"
+    if USUAL_WEIGHTS[0] <= mean <= USUAL_WEIGHTS[1]:
+        return ridge, ()
+    said = (
+        f"The default ridge is 1 / (sum of weights) = {ridge:.3g}, because the mean weight is {mean:.3g}; to choose "
+        f"another, give a ridge, such as that of weights of mean 1 (ridge={usual}, or --ridge {usual} in a shell)."
+    )
+    warnings.warn(said, FairfrontWarning, stacklevel=6)
+    return ridge, (said,)
