@@ -228,9 +228,10 @@ def facts_content(facts: Facts) -> dict[str, Any]:
 
 
 def _settings(facts: Facts) -> dict[str, Any]:
+    asked = {} if facts.question is None else _parameters(facts.question)
     try:
         return {
-            "question": None if facts.question is None else _settings_of(facts.question),
+            "question": {name: _setting(value) for name, value in asked.items()},
             "newton": _setting(facts.newton),
         }
     except _NamelessError as error:
@@ -240,7 +241,7 @@ def _settings(facts: Facts) -> dict[str, Any]:
             FairfrontWarning,
             stacklevel=2,
         )
-        return {"question": None, "newton": _setting(Newton())}
+        return {"question": {}, "newton": _setting(Newton())}
 
 
 def _setting(value: Any) -> Any:
@@ -259,10 +260,6 @@ def _setting(value: Any) -> Any:
     raise _NamelessError(type(value).__name__)
 
 
-def _settings_of(question: Question) -> dict[str, Any]:
-    return {name: _setting(value) for name, value in _parameters(question).items()}
-
-
 def _parameters(value: Any) -> dict[str, Any]:
     return {each.name: getattr(value, each.name) for each in fields(value) if each.init}
 
@@ -276,20 +273,14 @@ def facts_of_content(content: Mapping[str, Any]) -> Facts:
     unknown = set(plain) - {each.name for each in fields(known)}
     if unknown:
         raise InputError(f"facts have {min(unknown)!r}, which this version does not know; upgrade fairfront.")
+    asked = {name: _of_setting(value) for name, value in content["question"].items()}
     return known(
         task=task_of(content["task"]),
         left_out=_tuples(content["left_out"]),
-        question=None if content["question"] is None else _question(content["question"]),
+        question=Question(**asked) if asked else None,
         newton=_of_setting(content["newton"]),
         **plain,
     )
-
-
-def _question(content: Mapping[str, Any]) -> Question:
-    unknown = set(content) - {each.name for each in fields(Question)}
-    if unknown:
-        raise InputError(f"the question has {min(unknown)!r}, which this version does not know; upgrade fairfront.")
-    return Question(**{name: _of_setting(value) for name, value in content.items()})
 
 
 def _tuples(value: Any) -> Any:
