@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..measures.evaluation import decide
-from ..objectives import Array, Task
+from ..objectives import Array, Attribute, Task
 from ..validation import as_native, as_numbers, check_labels, counted, shape_of
 from .matching import encode_labels
 from .models import MODELS, Models, Places, Stored, read_estimators, task_content, task_of, write_estimators
@@ -50,7 +50,7 @@ class CandidateModels(Models):
         """Return the scores of all models less the cut-offs that are their own, (N, K, n): they decide as they do."""
         return self._read(X, judged_scores)[1]
 
-    def judged(self, X: Any) -> tuple[Array, NDArray[Any]]:
+    def judged(self, X: Any, attributes: Sequence[Attribute] = ()) -> tuple[Array, NDArray[Any]]:
         """Return scores that rank rows, (N, K, n), and what the models decide, (N, n)."""
         ranking, deciding = self._read(X, judged_scores)
         return ranking, decide(deciding, self.task)

@@ -48,20 +48,11 @@ from .candidate_models import CandidateModels, given_scores, named_scores
 from .cutoffs import asked_of, placed, responses_of, second_class
 from .facts import CandidateFacts
 from .frontier import Frontier
+from .models import Models
 from .points import Points
 
 
-def from_models(
-    models: Mapping[str, Any],
-    X: Any,
-    y: Any,
-    *,
-    sensitive_features: Any,
-    cutoff: float | None = None,
-    approval_rate: float | None = None,
-    costs: Mapping[str, float] | None = None,
-    **options: Any,
-) -> Frontier:
+def from_models(models: Mapping[str, Any], X: Any, y: Any, *, sensitive_features: Any, **options: Any) -> Frontier:
     """Judge models of any kind on the same rows; options are those of `Options`."""
     if not isinstance(models, Mapping) or not models:
         raise InputError(f"models is {type(models).__name__}, expected a mapping of names to fitted models.")
@@ -70,8 +61,8 @@ def from_models(
             raise refuse(f"model {name!r}", model, "a fitted model with predict, or a function of X")
     known = Options(**_known(options))
     task, labels = _task(y, check_rows(X), known)
-    rule = asked_of(Operating(cutoff, approval_rate, costs), {}, known.name, None, task)
     given = CandidateModels(task, tuple(map(str, models)), tuple(models.values()))
+    rule = asked_of(known.operating, {}, known.name, None, given)
     if rule is None:
         ranking, decided = given.judged(X)
         return _frontier(given, ranking, labels, sensitive_features, known, decided=decided)
@@ -79,23 +70,14 @@ def from_models(
     return _frontier(given, scores, labels, sensitive_features, known, Asked(rule, responses, given.probable))
 
 
-def from_scores(
-    scores: Any,
-    y: Any,
-    *,
-    sensitive_features: Any,
-    cutoff: float | None = None,
-    approval_rate: float | None = None,
-    costs: Mapping[str, float] | None = None,
-    **options: Any,
-) -> Frontier:
+def from_scores(scores: Any, y: Any, *, sensitive_features: Any, **options: Any) -> Frontier:
     """Judge scores or decisions of any origin on the same rows; options are those of `Options`."""
     named = named_scores(scores)
     known = Options(**_known(options))
     n = len(next(iter(named.values())))
     task, labels = _task(y, n, known)
-    rule = asked_of(Operating(cutoff, approval_rate, costs), {}, known.name, None, task)
     names = CandidateModels(task, tuple(named))
+    rule = asked_of(known.operating, {}, known.name, None, names)
     values = np.stack([_values(v, n, task, name, rule is None) for name, v in named.items()])
     if rule is None:
         return _frontier(names, values - 0.5 if task.kind == "binary" else values, labels, sensitive_features, known)
@@ -119,7 +101,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Options:
-    """What else may be said of candidates: the notion(s) of the second axis, labels, groups, weights."""
+    """What else may be said of candidates: the notion(s) of the second axis, labels, groups, weights, cut-offs."""
 
     notion: str | tuple[str, ...] = "equal_opportunity"
     name: str = "validation"
@@ -127,12 +109,20 @@ class Options:
     groups: Groups | None = None
     sample_weight: Any = None
     task: str = "classification"
+    cutoff: float | None = None
+    approval_rate: float | None = None
+    costs: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
         check_names(self.notion, "notion")
         check_text(self.name, "name", "the name of the evaluation")
         check_groups(self.groups)
         check_choice(self.task, "task", get_args(TaskName))
+
+    @property
+    def operating(self) -> Operating:
+        """Return the rule that places cut-offs."""
+        return Operating(self.cutoff, self.approval_rate, self.costs)
 
     @property
     def notions(self) -> tuple[str, ...]:
@@ -198,15 +188,18 @@ def _frontier(
     record = evaluate_scores(
         scores, labels, models.task, attributes, name=options.name, sample_weight=weight, decided=decided
     )
-    return _assembled(models, replace(record, operating=operating), attributes, options)
+    given = options.favourable is not None
+    judged = replace(record, operating=operating)
+    return judged_frontier(models, judged, attributes, options.notions, favourable_was_given=given)
 
 
-def _assembled(
-    models: CandidateModels, record: Evaluation, attributes: tuple[Attribute, ...], options: Options
+def judged_frontier(
+    models: Models, record: Evaluation, attributes: tuple[Attribute, ...], notions: tuple[str, ...], **known: Any
 ) -> Frontier:
-    notions, task = options.notions, models.task
-    points = judged_points(record, task, notions)
-    return Frontier(models, points, _facts(task, notions, attributes, options), {record.name: record})
+    """Return models that an evaluation judged as a frontier; ``known`` are further fields of its facts."""
+    points = judged_points(record, models.task, notions)
+    facts = _facts(models.task, notions, attributes, measured_on=record.name, **known)
+    return Frontier(models, points, facts, {record.name: record})
 
 
 def judged_points(record: Evaluation, task: Task, notions: tuple[str, ...]) -> Points:
@@ -229,7 +222,13 @@ def notion_gap(record: Evaluation, task: Task, notion: str) -> Array:
     return np.asarray(np.fmax.reduce(np.stack(found), axis=0))
 
 
-def _facts(task: Task, notions: tuple[str, ...], attributes: tuple[Attribute, ...], options: Options) -> CandidateFacts:
+def _facts(
+    task: Task,
+    notions: tuple[str, ...],
+    attributes: tuple[Attribute, ...],
+    solver: str = "given by the user",
+    **known: Any,
+) -> CandidateFacts:
     proxies = tuple(attribute.name for attribute in attributes if attribute.is_proxy)
     return CandidateFacts(
         task=task,
@@ -241,9 +240,8 @@ def _facts(task: Task, notions: tuple[str, ...], attributes: tuple[Attribute, ..
         ridge=0.0,
         sensitive=tuple((a.name, a.levels) for a in attributes),
         **CandidateFacts.without(attributes),
-        solver="given by the user",
-        favourable_was_given=options.favourable is not None,
-        measured_on=options.name,
+        solver=solver,
         largest=tuple(a.name for a in attributes if a.largest),
         proxies=proxies,
+        **known,
     )

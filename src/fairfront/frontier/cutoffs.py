@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from ..exceptions import FairfrontWarning, InputError
 from ..measures import Evaluation
 from ..measures.evaluation import decide
 from ..measures.operating_points import NONE_GIVEN, Operating, OperatingPoint
-from ..objectives import Array, Task
+from ..objectives import Array, Attribute, Task
 from ..validation import check_text
 from .models import Models
 
@@ -30,7 +30,7 @@ def is_test(name: str) -> bool:
 
 
 def asked_of(
-    rule: Operating, evaluations: Mapping[str, Evaluation], name: str, like: str | None, task: Task
+    rule: Operating, evaluations: Mapping[str, Evaluation], name: str, like: str | None, models: Models
 ) -> Operating | OperatingPoint | None:
     """Return the rule to place cut-offs by, the ones placed before that hold here too, or None for 0.5.
 
@@ -38,6 +38,9 @@ def asked_of(
     """
     if rule.asked is not None and like is not None:
         raise InputError(f"{rule.asked} and like={like!r} were given, expected one: a rule, or cut-offs placed before.")
+    given, task = rule.asked or ("like" if like is not None else None), models.task
+    if models.by_group and given is not None:
+        raise InputError(f"{given} was given, expected none: these models have one cut-off per group already.")
     if task.kind != "binary":
         rule.refuse(f"{task.kind} labels")
         return None
@@ -105,10 +108,12 @@ def second_class(operating: OperatingPoint, responses: Array, task: Task) -> NDA
     return favoured if task.favourable == 1 else ~favoured
 
 
-def decisions(models: Models, X: Any, operating: OperatingPoint | None) -> tuple[Array, NDArray[Any]]:
+def decisions(
+    models: Models, X: Any, operating: OperatingPoint | None, attributes: Sequence[Attribute] = ()
+) -> tuple[Array, NDArray[Any]]:
     """Return scores (N, K, n) and what models decide at their cut-offs, (N, n), as `evaluation.decide` does."""
     if operating is None:
-        return models.judged(X)
+        return models.judged(X, attributes)
     scores, responses = responses_of(models, X)
     return scores, second_class(operating, responses, models.task)
 

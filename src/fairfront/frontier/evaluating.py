@@ -45,7 +45,7 @@ def evaluate_points(
     held = held_rows(facts, matrix.shape[0], y, sensitive_features, sample_weight)
     known: dict[str, Any] = {"name": name, "sample_weight": held.weight}
     if asked is None:
-        scores, known["decided"] = decisions(models, held.of(matrix), None)
+        scores, known["decided"] = decisions(models, held.of(matrix), None, held.attributes)
         return evaluate_scores(scores, held.labels, facts.task, held.attributes, **known)
     scores, responses = responses_of(models, held.of(matrix))
     good = held.labels == facts.task.favourable

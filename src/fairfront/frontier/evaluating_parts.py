@@ -115,7 +115,7 @@ class Part:
         return reduce(add, found) if found else None
 
     def _sums(self, matrix: Any, labels: Any, attributes: Any, weight: Array | None) -> Sums:
-        scores, decided = decisions(self.models, matrix, self.operating)
+        scores, decided = decisions(self.models, matrix, self.operating, attributes)
         scores = check_scores(scores, self.task)
         sums = sums_of(decided, labels, self.task, attributes, weight)
         if self.edges is None:

@@ -113,7 +113,7 @@ class Frontier(PointColumns):
         was not seen in training is evaluated too, with a warning.
         """
         check_text(name, "name", "the name of the evaluation")
-        asked = asked_of(Operating(cutoff, approval_rate, costs), self.evaluations, name, like, self.facts.task)
+        asked = asked_of(Operating(cutoff, approval_rate, costs), self.evaluations, name, like, self.models)
         record = evaluate_points(self.models, self.facts, X, y, sensitive_features, name, sample_weight, asked)
         return replace(self, evaluations={**self.evaluations, name: record})
 

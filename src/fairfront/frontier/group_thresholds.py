@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..measures import Evaluation, auc, evaluate_scores
-from ..objectives import Array, Attribute, Groups, Task
+from ..measures import evaluate_scores
+from ..objectives import Array, Attribute, Task
 from ..validation import MOST_POINTS, as_columns, check_count, check_matrix, check_text, factorize, shown
 from .candidate_models import scores_of
-from .candidates import from_scores
+from .candidates import judged_frontier
 from .facts import Facts
 from .frontier import Frontier
-from .matching import HeldRows, held_rows
+from .matching import held_rows
 from .models import Models, Places
 from .selection import plain_place
 from .threshold_curve import RATES_OF, threshold_curve
@@ -53,8 +54,9 @@ class GroupThresholdModel:
 
 @dataclass(frozen=True, eq=False)
 class ThresholdModels(Models):
-    """N settings of group thresholds, (N, c) cut-offs, on one model; scores exist only together with groups."""
+    """N settings of group thresholds, (N, c) cut-offs, on one model; decisions exist only together with groups."""
 
+    by_group = True
     loss = "error"
 
     model: Any
@@ -79,44 +81,16 @@ class ThresholdModels(Models):
         """Refuse: without groups there are no decisions."""
         raise InputError(f"{NEEDS}, and X alone was given; use front.evaluate(X, y, sensitive_features=...).")
 
-    def decisions(self, X: Any, codes: NDArray[np.intp]) -> Array:
-        """Return 1 for the second class and 0 for the first, (N, n); ``codes`` index ``levels``, -1 for none."""
+    def judged(self, X: Any, attributes: Sequence[Attribute] = ()) -> tuple[Array, NDArray[Any]]:
+        """Return the scores of the one model, which all settings cut, (N, 1, n), and what each decides, (N, n)."""
+        if not attributes:
+            return super().judged(X)
+        codes = _codes(single_attribute(attributes), self.levels)
         scores = favourable_scores(self.model, X, self.task)
         cut = np.column_stack([self.cutoffs, np.zeros(len(self))])
         favourable = scores[None] > cut[:, codes]
-        return np.asarray(favourable == (self.task.favourable == 1), dtype=np.float64)
-
-
-@dataclass(frozen=True)
-class ThresholdFrontier(Frontier):
-    """A frontier of group thresholds: error against the worst rate gap, on the rows that the thresholds came from.
-
-    Its models need the group at prediction time. `evaluate` judges them on other rows, and `select` chooses.
-    """
-
-    def evaluate(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sensitive_features: Any,
-        name: str = "validation",
-        sample_weight: Any = None,
-        **operating: Any,
-    ) -> Frontier:
-        """Return this frontier with a named record of rates on other rows; groups decide together with scores."""
-        for given in operating:
-            raise InputError(f"{given} was given, expected none: these models have one cut-off per group already.")
-        models = self.models
-        assert isinstance(models, ThresholdModels)
-        held = held_rows(self.facts, check_matrix(X).shape[0], y, sensitive_features, sample_weight)
-        attribute = _single(held)
-        decided = models.decisions(held.of(X), _codes(attribute, models.levels))
-        record = evaluate_scores(
-            decided[:, None] - 0.5, held.labels, models.task, (attribute,), name=name, sample_weight=held.weight
-        )
-        record = _with_auc(record, models, held.of(X), held)
-        return replace(self, evaluations={**self.evaluations, name: record})
+        ranking = scores if self.task.favourable == 1 else -scores
+        return np.repeat(ranking[None, None], len(self), axis=0), favourable == (self.task.favourable == 1)
 
 
 def postprocess_frontier(
@@ -131,7 +105,7 @@ def postprocess_frontier(
     n_points: int | None = 50,
     sample_weight: Any = None,
     name: str = "thresholds",
-) -> ThresholdFrontier:
+) -> Frontier:
     """Return the frontier of group thresholds on one model: exact between error and the worst rate gap.
 
     Parameters
@@ -162,20 +136,17 @@ def postprocess_frontier(
     count = None if n_points is None else check_count(n_points, "n_points", least=2, most=MOST_POINTS)
     check_text(name, "name", "the name of the evaluation")
     held = held_rows(front.facts, check_matrix(X).shape[0], y, sensitive_features, sample_weight)
-    attribute, X = _single(held), held.of(X)
+    attribute, X = single_attribute(held.attributes), held.of(X)
     model = front.models.build(front.place(id) if id is not None else plain_place(front))
-    codes = _codes(attribute, attribute.levels)
-    curve = threshold_curve(
-        favourable_scores(model, X, task),
-        held.labels == task.favourable,
-        codes,
-        len(attribute.levels),
-        chosen,
-        count,
-        held.weight,
-    )
+    good, codes = held.labels == task.favourable, _codes(attribute, attribute.levels)
+    scores = favourable_scores(model, X, task)
+    curve = threshold_curve(scores, good, codes, len(attribute.levels), chosen, count, held.weight)
     models = ThresholdModels(model, task, attribute.name, attribute.levels, curve.cutoffs)
-    return _frontier(models, X, held, codes, chosen, name)
+    ranking, decided = models.judged(X, held.attributes)
+    known: dict[str, Any] = {"name": name, "sample_weight": held.weight, "decided": decided}
+    record = evaluate_scores(ranking, held.labels, task, held.attributes, **known)
+    made = {"used_for": f"evaluation and decisions: {NEEDS}", "solver": "group thresholds"}
+    return judged_frontier(models, record, held.attributes, (chosen,), **made)
 
 
 def favourable_scores(model: Any, X: Any, task: Task) -> Array:
@@ -197,8 +168,8 @@ def _notion(facts: Facts, notion: str | None) -> str:
     return chosen
 
 
-def _single(held: HeldRows) -> Attribute:
-    attributes = held.attributes
+def single_attribute(attributes: Sequence[Attribute]) -> Attribute:
+    """Return the one attribute that thresholds are set for."""
     if len(attributes) != 1 or attributes[0].codes is None:
         found = f"{len(attributes)} sensitive columns" if len(attributes) > 1 else "probabilities of groups"
         raise InputError(f"found {found}, expected one column of groups; thresholds are set for one of them at a time.")
@@ -219,31 +190,3 @@ def _names(sensitive_features: Any, n: int) -> list[str]:
     codes, found = factorize(next(iter(columns.values())))
     known = [*map(str, found), ""]
     return [known[code] for code in codes]
-
-
-def _with_auc(record: Evaluation, models: ThresholdModels, X: Any, held: HeldRows) -> Evaluation:
-    """Give every setting of thresholds the AUC of the scores that they cut: those of the one model."""
-    scores, good = favourable_scores(models.model, X, models.task), held.labels == models.task.favourable
-    return replace(record, columns={**record.columns, "auc": np.repeat(auc(scores, good, held.weight), len(models))})
-
-
-def _frontier(
-    models: ThresholdModels, X: Any, held: HeldRows, codes: NDArray[np.intp], notion: str, name: str
-) -> ThresholdFrontier:
-    """Judge the thresholds on the rows that they came from."""
-    labels = np.asarray(models.task.classes)[models.decisions(X, codes).astype(np.intp)]
-    named = {f"thresholds {i}": row for i, row in enumerate(labels)}
-    column = np.array([*models.levels, None], dtype=object)[codes]
-    base = from_scores(
-        named,
-        np.asarray(models.task.classes)[held.labels],
-        sensitive_features={models.attribute: column},
-        groups=Groups(reference={models.attribute: models.levels[-1]}, min_size=1),
-        notion=notion,
-        favourable=models.task.favourable_label,
-        sample_weight=held.weight,
-        name=name,
-    )
-    judged = {key: _with_auc(each, models, X, held) for key, each in base.evaluations.items()}
-    facts = replace(base.facts, used_for=f"evaluation and decisions: {NEEDS}", solver="group thresholds")
-    return ThresholdFrontier(models, base.points, facts, judged)

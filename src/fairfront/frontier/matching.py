@@ -64,7 +64,8 @@ def encode_labels(labels: NDArray[Any], task: Task, what: str = "y") -> NDArray[
 
 def checked_features(models: Models, X: Any) -> Any:
     """Return X as a matrix, refusing columns that are not those of training or in another order."""
-    matrix = X if models.raw and hasattr(X, "shape") else check_matrix(X)
+    as_given = models.raw and hasattr(X, "shape")
+    matrix = X if as_given and not models.by_group else check_matrix(X)
     known, given = models.feature_names, feature_names(X)
     if known is not None and given is not None and tuple(known) != tuple(given):
         first = next((f"{g!r} where {k!r} was" for k, g in zip(known, given, strict=False) if k != g), "another number")
@@ -74,7 +75,7 @@ def checked_features(models: Models, X: Any) -> Any:
     width = models.n_features
     if width is not None and matrix.shape[1] != width:
         raise InputError(f"X has {counted(matrix.shape[1], 'column')}, expected {width}, as in training.")
-    return matrix
+    return X if as_given else matrix
 
 
 def resolve_attributes(

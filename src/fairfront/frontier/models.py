@@ -17,7 +17,7 @@ from sklearn.svm import LinearSVC
 
 from ..exceptions import InputError
 from ..measures.evaluation import decide
-from ..objectives import Array, Task
+from ..objectives import Array, Attribute, Task
 from ..problems.threads import blas_threads
 from ..registry import Registry
 from ..storage.folders import make_folder
@@ -46,10 +46,12 @@ class Stored:
 class Models(ABC):
     """N models of one kind, scored together and built one by one; a new kind is one class and one line in `MODELS`.
 
-    ``names`` are those that a person gave. ``raw`` models take X as it comes, others a checked matrix.
+    ``names`` are those that a person gave. ``raw`` models take X as it comes, others a checked matrix. Models
+    ``by_group`` have a cut-off of their own for every group, which `judged` needs to know.
     """
 
     raw: ClassVar[bool] = True
+    by_group: ClassVar[bool] = False
     task: Task
     loss: str
     names: tuple[str, ...] | None = None
@@ -91,7 +93,7 @@ class Models(ABC):
         scores = self.scores(X)
         return scores, np.where(self.probable[:, None], expit(scores[:, 0]), scores[:, 0])
 
-    def judged(self, X: Any) -> tuple[Array, NDArray[Any]]:
+    def judged(self, X: Any, attributes: Sequence[Attribute] = ()) -> tuple[Array, NDArray[Any]]:
         """Return scores that rank rows, (N, K, n), and what the models decide without a cut-off of ours, (N, n)."""
         scores = self.scores(X)
         return scores, decide(scores, self.task)
