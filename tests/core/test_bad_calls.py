@@ -62,7 +62,8 @@ RECORDS = {
 INSIDE = {
     *("prepare", "plan", "judge", "held", "direction", "solver"),  # between a solver and its loop
     *("merit", "weights", "caps", "missed"),  # between a rule and its step
-    *("cells", "values", "move", "state", "tensors", "load", "of", "build", "scores", "take"),  # of problems and points
+    *("cells", "values", "move", "state", "tensors", "load", "of", "build", "scores", "take"),  # of problems and models
+    *("judged", "responses", "read"),  # of models, and files that were checked
     *("resolve", "least_claim", "outputs", "fill", "write", "published", "table"),  # for other rooms, or without any
 }
 """Methods that other parts of fairfront call, with arrays and records that they have checked."""
