@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("matplotlib", reason="matplotlib is not installed: nothing can be drawn")
+
 from benchmarks.cases import folder
 from benchmarks.paper import convergence, example, frontiers, table1
 from benchmarks.paper.__main__ import EXPERIMENTS

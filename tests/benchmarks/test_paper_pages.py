@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
 
+pytest.importorskip("matplotlib", reason="matplotlib is not installed: nothing can be drawn")
+
 from benchmarks.paper import bars, frontiers, named_methods, race, splits, table1
 from benchmarks.paper.__main__ import EXPERIMENTS
 from benchmarks.paper.data import Spec

@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 import fairfront as ff
 from fairfront.cli import app
 from tests.support.cli import fairfront
+from tests.support.extras import optional
 from tests.support.waiting import PATIENCE
+
+pd = optional("pandas")
 
 BASE = ("--label", "y", "--score", "p", "--groups", "sex,race:ref=White")
 

@@ -6,12 +6,14 @@ import warnings
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import fairfront as ff
 from fairfront.estimators.scorers import GroupScore
 from fairfront.explorer import describe_points
+from tests.support.extras import optional
+
+pd = optional("pandas")
 
 RNG = np.random.default_rng(3)
 N = 600

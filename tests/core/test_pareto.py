@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-import moocore
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,6 +13,9 @@ from scipy.optimize import Bounds
 
 from fairfront.exceptions import InputError, MissingExtraError
 from fairfront.pareto import hypervolume, is_efficient, nondominated
+from tests.support.extras import optional
+
+moocore = optional("moocore")
 
 NU, WIDTH = np.ones(2), 1.5
 few = settings(max_examples=20, deadline=None)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,6 +24,11 @@ from fairfront.validation import (
     find_classes,
     is_missing,
 )
+from tests.support.extras import optional
+
+pd = optional("pandas")
+pl = optional("polars")
+pa = optional("pyarrow")
 
 OUT_OF_RANGE = sparse.csr_array(np.eye(3))
 OUT_OF_RANGE.indices[1] = 99
@@ -139,46 +141,45 @@ LABELS = [1, 0, 1, 1]
 
 
 @pytest.mark.parametrize(
-    "y",
+    "make",
     [
-        LABELS,
-        np.array(LABELS),
-        np.array(LABELS)[:, None],
-        np.array(LABELS, dtype=np.float32),
-        pd.Series(LABELS, index=[5, 6, 7, 8]),
-        pd.Series(LABELS, dtype="Int64"),
-        pd.DataFrame({"y": LABELS}),
-        pl.Series(LABELS),
-        pa.chunked_array([LABELS]),
-        [True, False, True, True],
-        ["b", "a", "b", "b"],
-        pd.Series(["b", "a", "b", "b"], dtype="category"),
+        lambda: LABELS,
+        lambda: np.array(LABELS),
+        lambda: np.array(LABELS)[:, None],
+        lambda: np.array(LABELS, dtype=np.float32),
+        lambda: pd.Series(LABELS, index=[5, 6, 7, 8]),
+        lambda: pd.Series(LABELS, dtype="Int64"),
+        lambda: pd.DataFrame({"y": LABELS}),
+        lambda: pl.Series(LABELS),
+        lambda: pa.chunked_array([LABELS]),
+        lambda: [True, False, True, True],
+        lambda: ["b", "a", "b", "b"],
+        lambda: pd.Series(["b", "a", "b", "b"], dtype="category"),
     ],
-    ids=lambda y: type(y).__name__,
 )
-def test_labels_of_every_kind(y) -> None:
-    classes, codes = find_classes(check_labels(y, 4))
+def test_labels_of_every_kind(make) -> None:
+    classes, codes = find_classes(check_labels(make(), 4))
     assert classes in ([0, 1], [False, True], ["a", "b"])
     assert all(type(c) in (int, bool, str) for c in classes)
     np.testing.assert_array_equal(codes, LABELS)
 
 
 @pytest.mark.parametrize(
-    "X",
+    "make",
     [
-        [[1, 2], [3, 4]],
-        np.array([[1, 2], [3, 4]], dtype=np.int8),
-        np.array([[1, 2], [3, 4]], dtype=np.float32),
-        pd.DataFrame([[1, 2], [3, 4]]),
-        pd.DataFrame({"a": pd.array([1, 3], dtype="Int64"), "b": [2.0, 4.0]}),
-        pl.DataFrame({"a": [1, 3], "b": [2, 4]}),
-        pa.table({"a": [1, 3], "b": [2, 4]}),
-        sparse.csc_matrix([[1, 2], [3, 4]]),
-        sparse.coo_array([[1, 2], [3, 4]]),
+        lambda: [[1, 2], [3, 4]],
+        lambda: np.array([[1, 2], [3, 4]], dtype=np.int8),
+        lambda: np.array([[1, 2], [3, 4]], dtype=np.float32),
+        lambda: pd.DataFrame([[1, 2], [3, 4]]),
+        lambda: pd.DataFrame({"a": pd.array([1, 3], dtype="Int64"), "b": [2.0, 4.0]}),
+        lambda: pl.DataFrame({"a": [1, 3], "b": [2, 4]}),
+        lambda: pa.table({"a": [1, 3], "b": [2, 4]}),
+        lambda: sparse.csc_matrix([[1, 2], [3, 4]]),
+        lambda: sparse.coo_array([[1, 2], [3, 4]]),
     ],
-    ids=lambda X: type(X).__name__,
 )
-def test_matrices_of_every_kind(X) -> None:
+def test_matrices_of_every_kind(make) -> None:
+    X = make()
     found = check_matrix(X)
     assert found.shape == (2, 2)
     assert sparse.issparse(found) == sparse.issparse(X)

@@ -15,7 +15,7 @@ from tests.support.pages import loans
 
 matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 matplotlib.use("agg")
-from matplotlib import pyplot  # noqa: E402
+from matplotlib import pyplot
 
 
 @pytest.fixture(autouse=True)

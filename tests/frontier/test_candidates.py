@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
-from fairlearn.postprocessing import ThresholdOptimizer
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import FixedThresholdClassifier
@@ -16,6 +14,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 import fairfront as ff
 from fairfront.plots.style import label_of
+from tests.support.extras import optional
+
+pl = optional("polars")
+postprocessing = optional("fairlearn.postprocessing")
 
 
 def data(n: int = 800, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -27,7 +29,7 @@ def data(n: int = 800, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarra
 
 
 def models(X: np.ndarray, y: np.ndarray, group: np.ndarray) -> dict[str, Any]:
-    tuned = ThresholdOptimizer(estimator=LogisticRegression(), predict_method="predict_proba")
+    tuned = postprocessing.ThresholdOptimizer(estimator=LogisticRegression(), predict_method="predict_proba")
     tuned.fit(X, y, sensitive_features=group)
     return {
         "champion": LogisticRegression().fit(X, y),

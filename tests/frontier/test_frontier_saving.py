@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.special import expit
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -20,8 +18,10 @@ from fairfront.frontier.points import ARRAYS
 from fairfront.frontier.store import load_frontier, published_frontier
 from fairfront.objectives.losses import SmoothedHinge
 from fairfront.objectives.notions import GroupLoss
+from tests.support.extras import optional
 
-mpl.use("Agg")
+pd = optional("pandas")
+
 NAMES = ["income", "debt", "years", "noise"]
 
 

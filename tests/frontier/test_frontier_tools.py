@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
@@ -15,6 +14,9 @@ import fairfront as ff
 from fairfront.solvers.newton import solve_knot
 from fairfront.solvers.path import newton_path
 from fairfront.solvers.preferences import Target
+from tests.support.extras import optional
+
+pd = optional("pandas")
 
 N = 700
 NAMES = ["income", "debt", "years", "noise"]

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from typer.testing import CliRunner
@@ -19,6 +18,9 @@ from fairfront.cli import app
 from fairfront.estimators.scorers import GroupScore
 from fairfront.measures.evaluation import Evaluation
 from tests.support.cli import fairfront
+from tests.support.extras import optional
+
+pd = optional("pandas")
 
 SAID = r"race are given as probabilities.*usually understate gaps between people"
 

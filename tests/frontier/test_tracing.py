@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from scipy import sparse
 
 import fairfront as ff
 from fairfront.frontier.points import Archive, spread
+from tests.support.extras import optional
+
+pd = optional("pandas")
+pl = optional("polars")
 
 N = 900
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fairlearn.metrics import MetricFrame, true_positive_rate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, roc_auc_score
@@ -12,6 +11,9 @@ from sklearn.metrics import accuracy_score, roc_auc_score
 from fairfront.exceptions import InputError
 from fairfront.measures import ClassRates, GroupMeans, GroupRates, evaluate_scores
 from fairfront.objectives import GroupProbabilities, Groups, Task
+from tests.support.extras import optional
+
+fairlearn_metrics = optional("fairlearn.metrics")
 
 BINARY = Task("binary", ("no", "yes"), 1)
 GAPS = ["tpr_gap", "fpr_gap", "selection_gap", "error_gap"]
@@ -37,8 +39,8 @@ def test_binary_evaluation_equals_fairlearn(seed: int, weighted: bool) -> None:
     assert list(found.columns) == ["error", "approval_rate", "auc", *GAPS, "selection_ratio"]
     for model in range(3):
         decided = (scores[model, 0] > 0).astype(int)
-        frame = MetricFrame(
-            metrics=true_positive_rate,
+        frame = fairlearn_metrics.MetricFrame(
+            metrics=fairlearn_metrics.true_positive_rate,
             y_true=labels,
             y_pred=decided,
             sensitive_features=columns["race"],

@@ -3,46 +3,48 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairfront.exceptions import GroupWarning, InputError
 from fairfront.objectives import Attribute, GroupProbabilities, Groups
+from tests.support.extras import optional
+
+pd = optional("pandas")
+pl = optional("polars")
+pa = optional("pyarrow")
 
 VALUES = ["f", "m", None, "m", "f", "m"]
 COLUMN = {
-    "list": VALUES,
-    "tuple": tuple(VALUES),
-    "list with nan": ["f", "m", float("nan"), "m", "f", "m"],
-    "numpy": np.array(VALUES, dtype=object),
-    "numpy column": np.array(VALUES, dtype=object)[:, None],
-    "pandas series": pd.Series(VALUES),
-    "pandas string": pd.Series(VALUES, dtype="string"),
-    "pandas category": pd.Series(VALUES, dtype="category"),
-    "pandas frame": pd.DataFrame({"group": VALUES}),
-    "pandas NA": pd.Series(["f", "m", pd.NA, "m", "f", "m"], dtype=object),
-    "polars series": pl.Series("group", VALUES),
-    "polars categorical": pl.Series("group", VALUES, dtype=pl.Categorical),
-    "polars frame": pl.DataFrame({"group": VALUES}),
-    "pyarrow array": pa.array(VALUES),
-    "pyarrow chunked": pa.chunked_array([VALUES[:2], VALUES[2:]]),
-    "pyarrow table": pa.table({"group": VALUES}),
-    "dict of list": {"group": VALUES},
-    "dict of series": {"group": pd.Series(VALUES, dtype="string")},
-    "dict of polars": {"group": pl.Series(VALUES)},
+    "list": lambda: VALUES,
+    "tuple": lambda: tuple(VALUES),
+    "list with nan": lambda: ["f", "m", float("nan"), "m", "f", "m"],
+    "numpy": lambda: np.array(VALUES, dtype=object),
+    "numpy column": lambda: np.array(VALUES, dtype=object)[:, None],
+    "pandas series": lambda: pd.Series(VALUES),
+    "pandas string": lambda: pd.Series(VALUES, dtype="string"),
+    "pandas category": lambda: pd.Series(VALUES, dtype="category"),
+    "pandas frame": lambda: pd.DataFrame({"group": VALUES}),
+    "pandas NA": lambda: pd.Series(["f", "m", pd.NA, "m", "f", "m"], dtype=object),
+    "polars series": lambda: pl.Series("group", VALUES),
+    "polars categorical": lambda: pl.Series("group", VALUES, dtype=pl.Categorical),
+    "polars frame": lambda: pl.DataFrame({"group": VALUES}),
+    "pyarrow array": lambda: pa.array(VALUES),
+    "pyarrow chunked": lambda: pa.chunked_array([VALUES[:2], VALUES[2:]]),
+    "pyarrow table": lambda: pa.table({"group": VALUES}),
+    "dict of list": lambda: {"group": VALUES},
+    "dict of series": lambda: {"group": pd.Series(VALUES, dtype="string")},
+    "dict of polars": lambda: {"group": pl.Series(VALUES)},
 }
 NUMBERS = {
-    "list": [0, 1, None, 1, 0, 1],
-    "numpy": np.array([0, 1, np.nan, 1, 0, 1]),
-    "pandas float": pd.Series([0, 1, None, 1, 0, 1]),
-    "pandas Int64": pd.Series([0, 1, None, 1, 0, 1], dtype="Int64"),
-    "dict of Int64": {"group": pd.Series([0, 1, None, 1, 0, 1], dtype="Int64")},
-    "polars": pl.Series([0, 1, None, 1, 0, 1]),
-    "pyarrow": pa.chunked_array([[0, 1, None, 1, 0, 1]]),
+    "list": lambda: [0, 1, None, 1, 0, 1],
+    "numpy": lambda: np.array([0, 1, np.nan, 1, 0, 1]),
+    "pandas float": lambda: pd.Series([0, 1, None, 1, 0, 1]),
+    "pandas Int64": lambda: pd.Series([0, 1, None, 1, 0, 1], dtype="Int64"),
+    "dict of Int64": lambda: {"group": pd.Series([0, 1, None, 1, 0, 1], dtype="Int64")},
+    "polars": lambda: pl.Series([0, 1, None, 1, 0, 1]),
+    "pyarrow": lambda: pa.chunked_array([[0, 1, None, 1, 0, 1]]),
 }
 
 
@@ -52,7 +54,7 @@ def resolve(data: object, n: int = 6, **options) -> tuple[Attribute, ...]:
 
 @pytest.mark.parametrize("container", list(COLUMN))
 def test_every_container_gives_the_same_groups(container: str) -> None:
-    (attribute,) = resolve(COLUMN[container])
+    (attribute,) = resolve(COLUMN[container]())
     assert attribute.name == "group"
     assert attribute.levels == ("f", "m")
     assert attribute.reference == "m"
@@ -64,7 +66,7 @@ def test_every_container_gives_the_same_groups(container: str) -> None:
 
 @pytest.mark.parametrize("container", list(NUMBERS))
 def test_numbers_are_named_without_fractions(container: str) -> None:
-    (attribute,) = resolve(NUMBERS[container])
+    (attribute,) = resolve(NUMBERS[container]())
     assert attribute.levels == ("0", "1")
     np.testing.assert_array_equal(attribute.codes, [0, 1, -1, 1, 0, 1])
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import fairfront as ff
+from tests.support.extras import optional
+
+pd = optional("pandas")
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="needs the extra onnx")
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.model_selection import FixedThresholdClassifier
 
@@ -16,7 +15,10 @@ from fairfront.runs import predict_file, trace_table
 from fairfront.runs.options import mark_words, suggested_id
 from fairfront.runs.verifying import verify_run
 from tests.support.cli import command as fairfront
+from tests.support.extras import optional
 from tests.support.trial import students, write_csv
+
+pd = optional("pandas")
 
 
 @pytest.fixture(scope="module")

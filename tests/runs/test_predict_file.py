@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import fairfront as ff
 from fairfront.runs import TableModel, predict_file
 from fairfront.storage.csv_cells import FORMULA, column_names, safe_cell
+from tests.support.extras import optional
 from tests.support.pages import record_of
 from tests.support.trial import students
+
+pd = optional("pandas")
 
 LABELS = {"passed": "- 50000.", "failed": '=HYPERLINK("http://x")'}
 HOSTILE = ["=1+1", "+cmd|' /C calc'!A0", "@SUM(A1)", "-2+3", "\t=1", "\r=1", " =1", "\uff1d1", "- 50000."]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import warnings
 from contextlib import suppress
 
-import dask
-import dask.array as da
 import numpy as np
 import pytest
 from scipy import sparse
@@ -16,6 +14,10 @@ import fairfront as ff
 from fairfront.exceptions import FairfrontWarning
 from fairfront.problems.units import decomposable
 from fairfront.solvers import Status
+from tests.support.extras import optional
+
+dask = optional("dask")
+da = optional("dask.array")
 
 
 def drawn(n: int = 150, d: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -7,13 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import fairfront as ff
 from fairfront.runs.choice import write_choice
+from tests.support.extras import optional
 from tests.support.trial import students
+
+pd = optional("pandas")
 
 KINDS = ["run", "model", "frontier", "boosted run", "boosted model", "own models"]
 Saved = dict[str, tuple[Path, Callable[..., Path]]]

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from sklearn.linear_model import LogisticRegression
 
 import fairfront as ff
@@ -52,6 +51,9 @@ from tests.support.bad_values import (
     entries,
     kind,
 )
+from tests.support.extras import optional
+
+torch = optional("torch")
 
 SECONDS = 20
 """Of the processor, for one call: what takes longer hangs."""

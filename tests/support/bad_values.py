@@ -13,8 +13,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy import sparse
+
+from tests.support.extras import optional
+
+pd = optional("pandas")
 
 VALUES: dict[str, Any] = {
     "object": object(),

@@ -6,12 +6,14 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fairfront as ff
+from tests.support.extras import optional
+
+pd = optional("pandas")
 
 TASKS = {
     "two classes": {"favourable": "yes", "loss": "logistic"},

@@ -7,11 +7,11 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra torch)")
 pytest.importorskip("safetensors", reason="safetensors is not installed (extra torch)")
-from torch import nn  # noqa: E402
+from torch import nn
 
-import fairfront as ff  # noqa: E402
-import fairfront.torch as fft  # noqa: E402
-from tests.support.people import people  # noqa: E402
+import fairfront as ff
+import fairfront.torch as fft
+from tests.support.people import people
 
 torch.set_num_threads(1)
 

@@ -9,10 +9,10 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra torch)")
 pytest.importorskip("safetensors", reason="safetensors is not installed (extra torch)")
-from torch import nn  # noqa: E402
+from torch import nn
 
-import fairfront as ff  # noqa: E402
-import fairfront.torch as fft  # noqa: E402
+import fairfront as ff
+import fairfront.torch as fft
 
 torch.set_num_threads(1)
 RNG = np.random.default_rng(0)

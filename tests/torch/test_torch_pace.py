@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra torch)")
-from torch import nn  # noqa: E402
+from torch import nn
 
-import fairfront.torch as fft  # noqa: E402
-from fairfront.solvers import Target  # noqa: E402
-from tests.support.people import people  # noqa: E402
+import fairfront.torch as fft
+from fairfront.solvers import Target
+from tests.support.people import people
 
 torch.set_num_threads(1)
 

@@ -8,12 +8,12 @@ import pytest
 from tests.support.cases import Case
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra torch)")
-from torch import nn  # noqa: E402
+from torch import nn
 
-import fairfront as ff  # noqa: E402
-import fairfront.torch as fft  # noqa: E402
-from fairfront.solvers import PBPDO, PDO, Target, run  # noqa: E402
-from tests.support.people import people  # noqa: E402
+import fairfront as ff
+import fairfront.torch as fft
+from fairfront.solvers import PBPDO, PDO, Target, run
+from tests.support.people import people
 
 torch.set_num_threads(1)
 
