@@ -1,22 +1,28 @@
-# make demo   sets up .venv once and runs the main job on embedded data
-# make test   sets up .venv once and passes all tests
-# make fuzz   draws new examples for the property tests, and tries faults on purpose (HOSTILE=--full: for hours)
-# make bench  runs the benchmarks with the peers (results go to benchmarks/results, pages to docs/benchmarks)
-# make paper  regenerates the paper's experiments (tables and figures go to docs/paper/)
+# make demo         sets up .venv once and runs the main job on embedded data
+# make test         sets up .venv once and passes all tests
+# make test-quick   leaves out the tests marked slow, for the working loop
+# make test-lowest  passes all tests on the oldest versions that pyproject.toml allows, in .venv-lowest
+# make test-bare    passes the tests that need no extra, in .venv-bare
+# make coverage     says which branches no test takes
+# make fuzz         draws new examples for the property tests, and tries faults on purpose (HOSTILE=--full: for hours)
+# make bench        runs the benchmarks with the peers (results go to benchmarks/results, pages to docs/benchmarks)
+# make paper        regenerates the paper's experiments (tables and figures go to docs/paper/)
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+INSTALL := -m pip install --quiet --disable-pip-version-check --constraint
+PIP := $(BIN)/python $(INSTALL) constraints.txt
 WORKERS ?= 2
 HOSTILE ?=
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 # What fairfront computes with is also tested as users run it: one process, no setting of threads.
 BARE := env -u OMP_NUM_THREADS -u OPENBLAS_NUM_THREADS -u MKL_NUM_THREADS -u FAIRFRONT_THREADS
 COMPUTES := core/test_threads.py problems/test_linear_problem.py frontier/test_tracing.py \
   $(foreach each,newton newton_edges pdo pb_pdo minimize checkpoints_kills,solvers/test_$(each).py)
 
-.PHONY: demo test lint types unit bare fuzz properties hostile bench paper clean
+.PHONY: demo test lint types unit bare test-quick test-lowest test-bare coverage fuzz properties hostile bench paper clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/fairfront demo --overwrite
@@ -31,24 +37,37 @@ types: $(VENV)/test.stamp
 	$(BIN)/mypy
 
 unit: $(VENV)/test.stamp $(VENV)/browser.stamp
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) -q
+	$(ONE_THREAD) $(BIN)/pytest -n $(WORKERS) -q
 
 bare: $(VENV)/test.stamp
 	$(BARE) $(BIN)/pytest -q $(addprefix tests/,$(COMPUTES))
 
+test-quick: $(VENV)/test.stamp
+	$(ONE_THREAD) $(BIN)/pytest -n $(WORKERS) -q -m 'not slow'
+
+# What is old warns of what is new: packages that these depend on are not the oldest.
+test-lowest: .venv-lowest/test.stamp
+	$(ONE_THREAD) .venv-lowest/bin/pytest -n $(WORKERS) -q -W ignore::DeprecationWarning
+
+test-bare: .venv-bare/test.stamp
+	$(ONE_THREAD) .venv-bare/bin/pytest -n $(WORKERS) -q
+
+coverage: $(VENV)/test.stamp
+	$(ONE_THREAD) $(BIN)/pytest -n $(WORKERS) -q --cov --cov-report=term --cov-report=html
+
 fuzz: properties hostile
 
 properties: $(VENV)/test.stamp
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 FAIRFRONT_DRAWS=fuzz $(BIN)/pytest -n $(WORKERS) -q -m hypothesis
+	$(ONE_THREAD) FAIRFRONT_DRAWS=fuzz $(BIN)/pytest -n $(WORKERS) -q -m hypothesis
 
 hostile: $(VENV)/test.stamp
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.hostile $(HOSTILE)
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.hostile $(HOSTILE)
 
 bench: $(VENV)/bench.stamp
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks
+	$(ONE_THREAD) $(BIN)/python -m benchmarks
 
 paper: $(VENV)/test.stamp
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.paper
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.paper
 
 $(VENV)/python.stamp:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -64,6 +83,17 @@ $(VENV)/test.stamp: $(VENV)/python.stamp pyproject.toml constraints.txt
 	$(PIP) --editable '.[dev]'
 	touch $@
 
+.venv-lowest/test.stamp: $(VENV)/python.stamp pyproject.toml constraints.txt .ci/lowest.py
+	$(PYTHON) -m venv .venv-lowest
+	$(PYTHON) .ci/lowest.py >.venv-lowest/constraints.txt
+	.venv-lowest/bin/python $(INSTALL) .venv-lowest/constraints.txt --editable '.[dev]'
+	touch $@
+
+.venv-bare/test.stamp: $(VENV)/python.stamp pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-bare
+	.venv-bare/bin/python $(INSTALL) constraints.txt --editable . hypothesis pytest pytest-xdist
+	touch $@
+
 $(VENV)/browser.stamp: $(VENV)/python.stamp
 	@command -v chromium >/dev/null || \
 	  { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || \
@@ -75,4 +105,4 @@ $(VENV)/bench.stamp: $(VENV)/test.stamp
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo-output
+	rm -rf $(VENV) .venv-lowest .venv-bare htmlcov demo-output
