@@ -21,12 +21,11 @@ from ..validation import (
     check_share,
     refuse,
 )
-from .backend import MakeOptimizer, Module, Optimizer, copied, moved, torch, trainable
+from .backend import MakeOptimizer, Module, Optimizer, copied, mixes_rows, moved, torch, trainable
 from .batches import CellSampler, TorchObjectives
 from .forward import CHUNK, called, inputs_of, module_scores, take
 from .gradients import CellReader
 from .module_objectives import objectives, on_other_rows
-from .problem import TorchProblem
 from .resumption import Checkpointer, TrainingState, restore, weights_of
 from .rules import Rule
 from .step import FairStep
@@ -167,8 +166,7 @@ def fit(
         module.train()
         done = train(step, inputs, config, scheduler=plan, held=held, checkpoint=checkpoint, bar=bar, on_epoch=on_epoch)
     module.eval()
-    problem = TorchProblem(module, inputs, given)
-    L = problem.values(problem.start)
+    L = _cells(step, inputs, given)
     h, z = given.algebra.objectives(L)[0], given.algebra.gaps(L)[0]
     return FitResult(module, h, z, given.names, np.array(done.history), done.epoch < config.epochs)
 
@@ -211,7 +209,7 @@ def train(
 def _note(step: FairStep, state: TrainingState, held: HeldOut | None) -> None:
     """Add the epoch's objectives to the history, and keep the weights if held-out rows find them the best so far."""
     algebra = step.objectives.algebra if held is None else held.objectives.algebra
-    L = step.values.value if held is None else _held_out_cells(step, held)
+    L = step.values.value if held is None else _cells(step, held.inputs, held.objectives)
     state.history.append([float(value) for value in algebra.objectives(L)[0]])
     if held is None:
         return
@@ -222,13 +220,13 @@ def _note(step: FairStep, state: TrainingState, held: HeldOut | None) -> None:
         state.kept = [value.detach().clone() for value in weights_of(step)]
 
 
-def _held_out_cells(step: FairStep, held: HeldOut) -> Array:
-    """Return the cell values (R, k) of held-out rows, with the module as it predicts."""
-    mode = step.module.training
-    step.module.eval()
-    reader, rows = CellReader(step.scorer, held.objectives), np.arange(held.objectives.n)
-    found = reader.read(held.inputs, rows, chunk=CHUNK, gradients=False)
-    step.module.train(mode)
+def _cells(step: FairStep, inputs: Any, known: TorchObjectives) -> Array:
+    """Return the cell values (R, k) of all rows, with the module as it predicts."""
+    module, mode = step.module, step.module.training
+    module.eval()
+    reader = CellReader(step.scorer, known)
+    found = reader.read(inputs, np.arange(known.n), joint=mixes_rows(module), chunk=CHUNK, gradients=False)
+    module.train(mode)
     return found.L
 
 
