@@ -155,7 +155,7 @@ def test_wrong_input_is_told() -> None:
         fft.TorchProblem(Net(4, 1), X[1:], given)
     with pytest.raises(ff.InputError, match="rows of weight 0"):
         fft.objectives(y, sensitive_features=group, sample_weight=np.r_[0.0, np.ones(159)])
-    with pytest.raises(ff.InputError, match="yes-or-no labels"):
+    with pytest.raises(ff.InputError, match="binary labels"):
         fft.objectives(np.column_stack([y, np.arange(160) % 3]), sensitive_features=group)
     torn = Net(4, 1)
     torn.head.to("meta")

@@ -152,7 +152,7 @@ class TorchObjectives:
 
 
 def check_objectives(given: Any) -> TorchObjectives:
-    """Return what `objectives` laid out, and nothing else."""
+    """Return what `objectives` returned, and nothing else."""
     return check_instance(given, TorchObjectives, "objectives", "what fairfront.torch.objectives returned")
 
 

@@ -29,12 +29,12 @@ def objectives(
     sample_weight: Any = None,
     groups: Groups | None = None,
 ) -> TorchObjectives:
-    """Lay out the objectives of labels and groups, for a module that gives one score per sample (or per class).
+    """Return the objectives of labels and groups, for a module that gives one score per sample (or per class).
 
     Parameters
     ----------
     y : array or tensor of shape (n,), or (n, labels)
-        Labels; numbers with ``loss="squared"`` for regression; a matrix for several yes-or-no labels per sample, whose
+        Labels; numbers with ``loss="squared"`` for regression; a matrix for several binary labels per sample, whose
         losses are averaged and whose gaps all count. ``favourable`` holds for all of them.
     ridge : float
         Penalty on the squared weights of matrices and filters (biases are left free); most users leave it at 0 and
@@ -125,7 +125,7 @@ def _side_by_side(labels: tuple[Objectives, ...]) -> TorchObjectives:
     for place, label in enumerate(labels):
         if label.n_scores != 1:
             raise InputError(
-                f"column {place} of y has {len(label.task.classes)} values, expected yes-or-no labels when y has "
+                f"column {place} of y has {len(label.task.classes)} values, expected binary labels when y has "
                 "several columns; give one column of class labels instead."
             )
         blocks.append(_block(label, slice(place, place + 1), first))

@@ -23,7 +23,7 @@ class TorchProblem:
     ----------
     module : nn.Module
         Gives one score per row, or one per class or label. It is evaluated as in ``eval()`` (dropout off, batch
-        normalisation with its running figures), so that equal weights have equal objectives.
+        normalisation with its running statistics), so that equal weights have equal objectives.
     X : tensor, array, or tuple of them for several inputs
     objectives : TorchObjectives or LinearProblem
         What the rows of X are labelled and grouped by.
