@@ -26,6 +26,7 @@ from fairfront.tables import (
     screen,
 )
 from tests.support.places import DATA
+from tests.support.tables import parts_of
 
 
 def home(name: str) -> Path:
@@ -43,9 +44,9 @@ def adult(folder: Path) -> Path:
 
 def prepared(table: Table, target: str, favourable: str, groups: tuple[str, ...], split: str) -> tuple:
     labels = read_target(table, target, favourable).labels
-    compared = read_groups(table, groups)
+    compared = {name: codes.take() for name, codes in read_groups(table, groups).items()}
     atoms = np.unique([f"{y} {g}" for y, g in zip(labels, compared[groups[0]], strict=True)], return_inverse=True)[1]
-    rows = parse_split(split).parts(table, atoms, 0)
+    rows = parts_of(parse_split(split), table, atoms)
     train = rows["train"]
     features = [name for name in table.columns if name not in (target, *groups)]
     known = TrainingRows.of(table.take(train), features)

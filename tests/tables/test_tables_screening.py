@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 from fairfront.exceptions import InputError
 from fairfront.tables import Table, TrainingRows, screen
 from fairfront.tables.findings import auc
-from fairfront.tables.table import table_of
+from tests.support.tables import table_of
 
 N = 600
 

@@ -10,7 +10,7 @@ from ..progress import progress_bar
 from ..tables import Schema, Source, TrainingRows, infer, load
 from ..tables.encoder import TableEncoder
 from ..tables.split import Split, parse_split
-from ..tables.target import read_group_codes, read_target
+from ..tables.target import read_groups, read_target
 from .prepared import (
     PARTS,
     Part,
@@ -62,7 +62,7 @@ def _prepare_table(source: Source, schema: Schema, split: Split, settings: Setti
     target = read_target(table, settings.target, settings.favourable, regression=settings.regression)
     if target.dropped:
         table = table.take(target.rows)
-    groups, proxies = read_group_codes(table, settings.groups), proxies_of(table, settings)
+    groups, proxies = read_groups(table, settings.groups), proxies_of(table, settings)
     codes = split.codes(table, atoms_of(target.column, groups), settings.seed)
     rows = rows_of(codes)
     candidates = candidate_columns(schema.names, settings, split.columns)

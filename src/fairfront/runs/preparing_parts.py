@@ -18,7 +18,7 @@ from ..tables.encoder import TableEncoder, is_thin
 from ..tables.findings import MAX_LEVELS, Finding, screen
 from ..tables.source import FrameSource
 from ..tables.split import Split
-from ..tables.target import Codes, read_group_codes, read_target
+from ..tables.target import Codes, read_groups, read_target
 from .prepared import (
     Prepared,
     atoms_of,
@@ -82,7 +82,7 @@ def prepare_parts(source: Source, schema: Schema, split: Split, settings: Settin
     target = read_target(table, settings.target, settings.favourable, regression=settings.regression)
     if target.dropped:
         table = table.take(target.rows)
-    groups = read_group_codes(table, settings.groups)
+    groups = read_groups(table, settings.groups)
     codes = split.codes(table, atoms_of(target.column, groups), settings.seed)
     place = np.full(schema.n, -1, dtype=np.int8)
     place[rows[target.rows]] = codes

@@ -14,7 +14,7 @@ from ..exceptions import InputError
 from ..validation import counted
 from .features import OTHER, Block, CategoryBlock, NumberBlock, Positions, TrainingRows
 from .raw_cells import Array, CodeBook
-from .source import MISSING, SHOWN, Chunk, nearest
+from .source import MISSING, Chunk, listed, nearest
 from .table import Column, Table
 
 WIDE = 256
@@ -53,7 +53,7 @@ class TableEncoder:
         """Refuse columns of which nothing is left."""
         if not self.feature_names:
             raise InputError(
-                f"every value of {_listed(self.columns)} is in too few training rows to be learnt from, expected more "
+                f"every value of {listed(self.columns)} is in too few training rows to be learnt from, expected more "
                 "rows, or another column."
             )
 
@@ -100,19 +100,19 @@ class TableEncoder:
 
     def check(self, names: Sequence[str], kinds: Mapping[str, str] | None = None) -> tuple[str, ...]:
         """Refuse a table that lacks a column, or has words for numbers; return notes on columns that are not read."""
+        extra = [name for name in names if name not in self.columns]
         for block in self.blocks:
             if block.name not in names:
                 raise InputError(
-                    f"the column {block.name!r} is missing, expected all of {_listed(self.columns)}"
-                    f"{_hint(block.name, [name for name in names if name not in self.columns])}"
+                    f"the column {block.name!r} is missing, expected all of {listed(self.columns)}"
+                    f"{nearest(block.name, extra, '; add it, or use a file with the columns of training.')}"
                 )
             if kinds is not None and block.kind == "number" and kinds.get(block.name, "number") != "number":
                 raise InputError(
                     f"the column {block.name!r} is a category, expected numbers as in training; mend the words in it, "
                     "or name them with --missing."
                 )
-        extra = [name for name in names if name not in self.columns]
-        return (f"{counted(len(extra), 'column')} not read: {_listed(extra)}.",) if extra else ()
+        return (f"{counted(len(extra), 'column')} not read: {listed(extra)}.",) if extra else ()
 
     def transform(self, table: Table) -> Any:
         """Return the matrix (n, d) of a table: a float64 array, or a CSR array where ``sparse``."""
@@ -183,15 +183,6 @@ def _read(found: Mapping[str, Any], statistics: Any) -> Block:
         raise ValueError(f"unknown kind {found['kind']!r}")
     levels = tuple(str(level) for level in found["levels"])
     return CategoryBlock(str(found["name"]), levels, bool(found["other"]), bool(found["missing"]))
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:SHOWN]) + (f", ... ({len(names)} in all)" if len(names) > SHOWN else "")
-
-
-def _hint(name: str, others: list[str]) -> str:
-    end = nearest(name, others)
-    return end if end.startswith(";") else "; add it, or use a file with the columns of training."
 
 
 def _dense(n: int, width: int, entries: Iterator[Entry]) -> Array:

@@ -112,7 +112,7 @@ def _codes(values: NDArray[Any]) -> NDArray[np.intp]:
 def _unusable(name: str, facts: ColumnFacts, n: int) -> Finding | None:
     count, present = facts.n_distinct, facts.present
     if count == 0 or (count == 1 and n - present < LEAST):
-        return Finding(name, "dropped", f"{name!r} has {'one value' if count else 'no value'} in all rows: left out.")
+        return Finding(name, "dropped", f"Dropped {name!r}: {'one' if count else 'no'} value in all rows.")
     identity = _identity(name, facts, n)
     if identity is not None:
         return identity
@@ -139,8 +139,8 @@ def _identity(name: str, facts: ColumnFacts, n: int) -> Finding | None:
     called = not ID_WORDS.isdisjoint(re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower().replace("_", " ").split())
     if facts.present < ENOUGH or share < (0.5 if called else NEARLY_ALL):
         return None
-    how = f"{_counted(facts, n)} different values in {rounded_part(facts.present, n)} rows"
-    sure = Finding(name, "dropped", f"{name!r} has {how}, as identifiers have: left out.")
+    how = f"{_counted(facts, n)} distinct values in {rounded_part(facts.present, n)} rows"
+    sure = Finding(name, "dropped", f"Dropped {name!r}: looks like an identifier ({how}).")
     if facts.kind == "category":
         return sure
     if max(-facts.low, facts.high) >= WHOLE or not facts.integers:

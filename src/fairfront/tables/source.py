@@ -143,14 +143,18 @@ class Source(ABC):
         return {name: self.places[name] for name in asked}
 
 
-def nearest(name: str, known: Sequence[str]) -> str:
-    """End a sentence about an unknown column: the nearest name where there is one, else all names."""
+def nearest(name: str, known: Sequence[str], otherwise: str | None = None) -> str:
+    """End a sentence about an unknown name: the nearest one where there is one, else all of them or another end."""
     lower = {each.lower(): each for each in known}
     near = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.6)
     if near:
         return f"; did you mean {lower[near[0]]!r}?"
-    shown = ", ".join(known[:SHOWN]) + (", ..." if len(known) > SHOWN else "")
-    return f", expected one of {shown}."
+    return f", expected one of {listed(known)}." if otherwise is None else otherwise
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names in a sentence, not more than 12 of them."""
+    return ", ".join(names[:SHOWN]) + (f", ... ({len(names)} in all)" if len(names) > SHOWN else "")
 
 
 def distinct_names(names: Sequence[str], title: str) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import count_in_words
-from ..validation import counted, is_missing
 from .raw_cells import Array, CodeBook, Kind, number_text, to_texts
 from .schema import Schema
 from .source import MISSING, PASS_ROWS, Chunk, Source, nearest
@@ -116,12 +115,6 @@ class Table:
         n = len(np.arange(self.n)[rows])
         return replace(self, n=n, columns=columns)
 
-    def drop(self, *names: str) -> Table:
-        """Return the table without some columns."""
-        for name in names:
-            self.column(name)
-        return replace(self, columns={name: c for name, c in self.columns.items() if name not in names})
-
     def texts(self, name: str) -> NDArray[Any]:
         """Return a column as texts, with None for missing ones; numbers are written as people do."""
         column = self.column(name)
@@ -135,27 +128,6 @@ class Table:
             )
         names: NDArray[Any] = np.array([*column.levels, None], dtype=object)[column.values]
         return names
-
-
-def table_of(columns: Mapping[str, Any], n: int | None = None) -> Table:
-    """Make a table of arrays by name: arrays of numbers are numbers, all else are categories, None is missing."""
-    found = {name: _column(np.asarray(values)) for name, values in columns.items()}
-    length = len(next(iter(found.values())).values) if n is None else n
-    for name, column in found.items():
-        if len(column.values) != length:
-            raise InputError(
-                f"column {name!r} has {counted(len(column.values), 'row')}, expected {length}, as many as the others."
-            )
-    return Table(length, found)
-
-
-def _column(values: NDArray[Any]) -> Column:
-    if values.dtype.kind in "iuf":
-        return Column(numbers=values.astype(np.float64))
-    texts = [None if is_missing(value) else str(value) for value in values.tolist()]
-    place = {level: code for code, level in enumerate(sorted({text for text in texts if text is not None}))}
-    codes = np.array([-1 if text is None else place[text] for text in texts], dtype=np.int32)
-    return Column.of_codes(codes, tuple(place))
 
 
 def load(

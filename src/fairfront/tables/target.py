@@ -10,15 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
-from ..objectives import count_in_words
 from ..validation import counted, shown
 from .raw_cells import number_text
-from .source import nearest
+from .source import listed, nearest
 from .table import Column, Table
 
 MAX_CLASSES = 20
 MAX_GROUPS = 50
-SHOWN = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,13 +66,6 @@ class Target:
     def labels(self) -> NDArray[Any]:
         """Return the label of every row, (len(rows),)."""
         return self.column.take()
-
-    @property
-    def note(self) -> str | None:
-        """Say that rows without a label were left out, with the count unless it is small."""
-        if not self.dropped:
-            return None
-        return f"{count_in_words(self.dropped)} rows without a label were left out."
 
 
 def read_target(table: Table, name: str, favourable: Any = None, *, regression: bool = False) -> Target:
@@ -146,13 +137,8 @@ def _favourable(name: str, asked: Any, classes: list[Any]) -> Any:
     texts = [str(label) for label in classes]
     raise InputError(
         f"{spelled('favourable')} is {shown(asked)}, but {name!r} has no such value, expected one of "
-        f"{_listed(texts)}{_hint(str(asked), texts)}"
+        f"{listed([repr(text) for text in texts])}{nearest(str(asked), texts, '.')}"
     )
-
-
-def _hint(asked: str, texts: list[str]) -> str:
-    end = nearest(asked, texts)
-    return end if end.startswith(";") else "."
 
 
 def _same_number(label: Any, asked: Any) -> bool:
@@ -164,17 +150,8 @@ def _same_number(label: Any, asked: Any) -> bool:
         return False
 
 
-def _listed(values: Sequence[str]) -> str:
-    return ", ".join(repr(v) for v in values[:SHOWN]) + (", ..." if len(values) > SHOWN else "")
-
-
-def read_groups(table: Table, names: Sequence[str]) -> dict[str, NDArray[Any]]:
+def read_groups(table: Table, names: Sequence[str]) -> dict[str, Codes]:
     """Return group columns as texts with None for missing ones; columns with too many values are refused."""
-    return {name: codes.take() for name, codes in read_group_codes(table, names).items()}
-
-
-def read_group_codes(table: Table, names: Sequence[str]) -> dict[str, Codes]:
-    """Return group columns as `read_groups` does, with a small code per row."""
     return {name: _group(table, name) for name in names}
 
 
