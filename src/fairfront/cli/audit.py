@@ -17,7 +17,7 @@ from .screen import SMALL
 
 if TYPE_CHECKING:
     from ..measures import Audit
-    from ..measures.requirements import Verdict
+    from ..measures.claims import Verdict
     from .audit_tables import Columns
     from .scored_file import ScoredFile
 
@@ -66,8 +66,8 @@ def audit(
     Example: fairfront audit scored.csv --label repaid --score p --favourable 1 --groups sex,race:ref=White
     """
     from ..measures import audit as run_audit
+    from ..measures.claims import parse_requirement
     from ..measures.disclosure import EXACT, check_small
-    from ..measures.requirements import parse_requirement
     from ..objectives import GroupProbabilities, Groups
     from ..runs.settings import parse_attributes
     from .scored_file import read_scored
@@ -154,7 +154,7 @@ def _costs(text: str | None) -> dict[str, float] | None:
 
 
 def _read_baseline(path: Path) -> dict[str, Any]:
-    from ..measures.sentences import FORMAT
+    from ..measures.audit_record import FORMAT
     from ..storage.documents import read_json
 
     if not path.exists():

@@ -2,17 +2,18 @@
 
 The files, from the ground up:
 
-- sums, contrasts, rates, values, part_sums: sums over rows of many models at once, and the rates that follow
+- counts, rates: rows by model, group, label and decision, and the rates that follow
 - intervals, significance, logistic, calibration: how sure figures are, and how well probabilities fit
 - score_counts, operating_points: scores counted and cut into decisions
-- figures, rows, lines: what an audit counts, read once, and for which groups
-- evaluation, worst, changes: many models on one data set, whom a worst figure is between, who changes sides
-- scores, table_columns, group_table, strata, audit: the tables of one model
-- disclosure, published, published_tables: what of it may be shared
-- sentences, requirements: what people read and ask of it
+- figures, rows, lines: the catalogue of figures, what an audit reads, and the groups that it has a line for
+- evaluation, changes: many models on one data set, and who changes sides between them
+- worst, scores, table_columns, group_table: the tables of one model
+- disclosure, published: what may be shared
+- sentences, claims, audit_record, audit: what people read, claim and ask
 """
 
-from .audit import Audit, audit
+from .audit import audit
+from .audit_record import Audit
 from .calibration import Calibration, Platt, calibration_table, fit_platt
 from .changes import Flips, Moves, flips
 from .evaluation import Evaluation, evaluate_scores

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InputError
-from ..objectives import Array
+from ..objectives import Array, Attribute
 from ..objectives.small_counts import rounded
 from ..validation import check_weights
 from .counts import as_flags, as_models, count, membership, ratio, weighted_sums
-from .published import published_people
+from .published import pool_of, published_people
 from .rates import PerGroup, RateSums, rate_sums
 
 OVERALL = "overall"
@@ -148,3 +148,23 @@ def published_moves(
 def changed_sides(values: NDArray[np.bool_], before: NDArray[np.bool_], columns: Array) -> Sides:
     """Return the weights of rows that come into a share and go out of it, (N, q) each."""
     return weighted_sums(values & ~before, columns), weighted_sums(~values & before, columns)
+
+
+def moves_by_group(
+    attribute: Attribute, decided: NDArray[np.bool_], plain: int, good: NDArray[np.bool_], small: int
+) -> tuple[tuple[str, ...], Array, Array]:
+    """Return groups and everyone, and how many rows of each gained and lost against one model, (N, c + 1).
+
+    Exact where ``small`` is 0, else as they may be published, with small groups pooled.
+    """
+    member = attribute.membership()
+    if not small:
+        rows = np.column_stack([member, np.ones(len(good))])
+        gained, lost = changed_sides(decided, decided[plain], rows)
+        return (*attribute.levels, OVERALL), gained, lost
+    pool = pool_of(attribute.levels, member.sum(axis=0))
+    joined = np.column_stack([member[:, list(some)].sum(axis=1) for some in pool.members])
+    of_good, of_others = published_moves(decided, plain, good, joined)
+    gained, lost = (one + other for one, other in zip(of_good, of_others, strict=True))
+    last = [np.column_stack([side[:, :-1], side.sum(axis=1)]) for side in (gained, lost)]
+    return (*pool.levels, OVERALL), last[0], last[1]

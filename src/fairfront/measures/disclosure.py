@@ -19,6 +19,7 @@ Axes, in this order: model (N), group (c, those without a group last), label or 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,25 @@ ROUNDED = (
 EXACT = (
     "Exact counts: small groups and small counts are shown as they are (small = 0), for use where the rows are kept."
 )
+
+
+@dataclass(frozen=True)
+class Cell:
+    """An entry of a table: a value, exact or as it is published, or the reason why there is none.
+
+    ``meant`` is false where no comparison was meant: for the reference, for all rows, for groups that are too small.
+    """
+
+    value: Any = None
+    reason: str = ""
+    meant: bool = True
+
+    @property
+    def plain(self) -> Any:
+        """Return the value, or words in its place."""
+        if not self.reason:
+            return self.value
+        return f"not defined: {self.reason}" if self.meant else self.reason
 
 
 def check_small(small: Any) -> int:

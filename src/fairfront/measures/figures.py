@@ -1,178 +1,129 @@
-"""Figures of an audit: what each one is a share or mean of, in which unit, and why it may have no value."""
+"""The catalogue of figures: what each is a share or mean of, in which unit, which way is better; and their columns."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import re
+from dataclasses import dataclass, replace
 
-Base = Literal["n", "positives", "negatives", "selected"]
+FORM = re.compile(
+    r"(?:(?P<attribute>.*)\.)?(?P<figure>[a-z_]+?)(?:\[(?P<label>.*)\])?(?P<gap>_gap)?(?:_(?P<end>lower|upper))?", re.S
+)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of an evaluation or of an audit's table; its text is the column's name.
+
+    A ``figure``, of one class where it has a ``label``, its ``gap`` between groups of an ``attribute``, or an ``end``
+    of either's interval: ``sex.tpr_gap``, ``recall[a]_gap_lower``. An attribute is named where there are several.
+    """
+
+    figure: str
+    attribute: str = ""
+    label: str | None = None
+    gap: bool = False
+    end: str = ""
+
+    @classmethod
+    def of(cls, name: str) -> Column:
+        """Read the name of a column; what has no such form is a figure of that name."""
+        found = FORM.fullmatch(name)
+        if found is None:
+            return cls(name)
+        return cls(found["figure"], found["attribute"] or "", found["label"], bool(found["gap"]), found["end"] or "")
+
+    def __str__(self) -> str:
+        attribute = f"{self.attribute}." if self.attribute else ""
+        label = "" if self.label is None else f"[{self.label}]"
+        return f"{attribute}{self.figure}{label}{'_gap' * self.gap}{f'_{self.end}' if self.end else ''}"
+
+    @property
+    def kind(self) -> str:
+        """Return the name without the attribute."""
+        return str(replace(self, attribute=""))
 
 
 @dataclass(frozen=True)
 class Figure:
     """One figure per group.
 
-    ``base`` are the rows that it is about, ``missing`` says why it has no value without them, ``unit`` names the
-    unit of the figure and of its gap; ``notion`` and ``compares`` say in words what its gap compares. ``better`` is 1
-    where larger figures are better, -1 where smaller ones are, 0 where neither is so; ``heading`` stands above its
-    column. Every figure is a column of an audit's table, its gap one of the worst contrasts, and both are names for
-    `fairfront.scorer`.
+    ``unit`` names the unit of the figure and of its gap, ``missing`` says why it has no value without the rows that it
+    is about; ``notion`` and ``compares`` say in words what its gap compares. ``better`` is 1 where larger figures are
+    better, -1 where smaller ones are, 0 where neither is so; ``heading`` stands above its column. Every figure is a
+    column of an audit's table, its gap one of the worst contrasts, and both are names for `fairfront.scorer`.
     """
 
     name: str
-    base: Base
     unit: str
     missing: str
-    notion: str = ""
-    compares: str = ""
     better: int = 0
     heading: str = ""
+    notion: str = ""
+    compares: str = ""
 
 
-SHARES = {
-    figure.name: figure
-    for figure in (
-        Figure(
-            "selection",
-            "n",
-            "share of people",
-            "no rows",
-            "demographic parity",
-            "compares the share of people who get the favourable decision {good}",
-            heading="rate",
-        ),
-        Figure(
-            "tpr",
-            "positives",
-            "share of people whose label is favourable",
-            "no positives",
-            "equal opportunity",
-            "compares, among people whose label is {good}, the share who get the favourable decision",
-            better=1,
-            heading="TPR",
-        ),
-        Figure(
-            "fpr",
-            "negatives",
-            "share of people whose label is not favourable",
-            "no negatives",
-            "predictive equality",
-            "compares, among people whose label is not {good}, the share who get the favourable decision",
-            better=-1,
-            heading="FPR",
-        ),
-        Figure("fnr", "positives", "share of people whose label is favourable", "no positives", better=-1),
-        Figure(
-            "precision",
-            "selected",
-            "share of favourable decisions",
-            "no favourable decisions",
-            "predictive parity",
-            "compares, among favourable decisions, the share whose label is {good}",
-            better=1,
-            heading="precision",
-        ),
-        Figure(
-            "error",
-            "n",
-            "share of people",
-            "no rows",
-            "disparate mistreatment",
-            "compares the share of people who are decided wrongly",
-            better=-1,
-            heading="error",
-        ),
-    )
+PEOPLE = "share of people"
+FAVOURABLE, OTHER = "share of people whose label is favourable", "share of people whose label is not favourable"
+VALUE = "unit of the value"
+COMPARES = {
+    "selection": "compares the share of people who get the favourable decision {good}",
+    "tpr": "compares, among people whose label is {good}, the share who get the favourable decision",
+    "fpr": "compares, among people whose label is not {good}, the share who get the favourable decision",
+    "precision": "compares, among favourable decisions, the share whose label is {good}",
+    "error": "compares the share of people who are decided wrongly",
+    "in_the_large": "compares the mean of label minus probability (above 0: rated too low)",
+    "prediction": "compares the mean prediction",
+    "residual": "compares the mean of value minus prediction (above 0: predicted too low)",
+    "mse": "compares the mean squared error",
+    "selection_ratio": "divides the lowest share of favourable decisions of any group by the highest",
 }
+
+
+def _catalogue(*figures: Figure) -> dict[str, Figure]:
+    return {each.name: replace(each, compares=COMPARES.get(each.name, "")) for each in figures}
+
+
+SHARES = _catalogue(
+    Figure("selection", PEOPLE, "no rows", 0, "rate", "demographic parity"),
+    Figure("tpr", FAVOURABLE, "no positives", 1, "TPR", "equal opportunity"),
+    Figure("fpr", OTHER, "no negatives", -1, "FPR", "predictive equality"),
+    Figure("fnr", FAVOURABLE, "no positives", -1),
+    Figure(
+        "precision", "share of favourable decisions", "no favourable decisions", 1, "precision", "predictive parity"
+    ),
+    Figure("error", PEOPLE, "no rows", -1, "error", "disparate mistreatment"),
+)
 """Shares of rows: intervals by Wilson and Newcombe."""
 
-SCORED = {
-    figure.name: figure
-    for figure in (
-        Figure("auc", "n", "probability", "one label only", better=1, heading="AUC"),
-        Figure("gini", "n", "difference of probabilities", "one label only", better=1, heading="Gini"),
-        Figure("ks", "n", "difference of shares", "one label only", better=1, heading="KS"),
-        Figure("brier", "n", "squared probability", "scores are not probabilities", better=-1),
-        Figure(
-            "in_the_large",
-            "n",
-            "share of people",
-            "scores are not probabilities",
-            "calibration in the large",
-            "compares the mean of label minus probability (above 0: rated too low)",
-            heading="label minus probability",
-        ),
-        Figure(
-            "slope",
-            "n",
-            "log odds per log odds",
-            "no calibration line (one label, one score, or separated labels)",
-            heading="calib. slope",
-        ),
-        Figure("mean_score", "n", "unit of the score", "no rows"),
-    )
-}
+UNRANKED, IMPROBABLE = "one label only", "scores are not probabilities"
+UNSLOPED = "no calibration line (one label, one score, or separated labels)"
+SCORED = _catalogue(
+    Figure("auc", "probability", UNRANKED, 1, "AUC"),
+    Figure("gini", "difference of probabilities", UNRANKED, 1, "Gini"),
+    Figure("ks", "difference of shares", UNRANKED, 1, "KS"),
+    Figure("brier", "squared probability", IMPROBABLE, -1),
+    Figure("in_the_large", PEOPLE, IMPROBABLE, 0, "label minus probability", "calibration in the large"),
+    Figure("slope", "log odds per log odds", UNSLOPED, 0, "calib. slope"),
+    Figure("mean_score", "unit of the score", "no rows"),
+)
 """Figures of scores: intervals by the bootstrap, Wald's for the slope."""
 
-VALUES = {
-    figure.name: figure
-    for figure in (
-        Figure(
-            "prediction",
-            "n",
-            "unit of the value",
-            "no rows",
-            "demographic parity",
-            "compares the mean prediction",
-            heading="mean prediction",
-        ),
-        Figure(
-            "residual",
-            "n",
-            "unit of the value",
-            "no rows",
-            "balance of residuals",
-            "compares the mean of value minus prediction (above 0: predicted too low)",
-            heading="mean residual",
-        ),
-        Figure(
-            "mse",
-            "n",
-            "squared unit of the value",
-            "no rows",
-            "disparate mistreatment",
-            "compares the mean squared error",
-            better=-1,
-            heading="squared error",
-        ),
-    )
-}
+VALUES = _catalogue(
+    Figure("prediction", VALUE, "no rows", 0, "mean prediction", "demographic parity"),
+    Figure("residual", VALUE, "no rows", 0, "mean residual", "balance of residuals"),
+    Figure("mse", f"squared {VALUE}", "no rows", -1, "squared error", "disparate mistreatment"),
+)
 """Means of predictions: normal intervals."""
 
-RATIOS = {
-    figure.name: figure
-    for figure in (
-        Figure(
-            "selection_ratio",
-            "n",
-            "lowest rate over the highest",
-            "no group has favourable decisions, or fewer than two have rows",
-            "demographic parity",
-            "divides the lowest share of favourable decisions of any group by the highest",
-            better=1,
-            heading="selection ratio",
-        ),
-        Figure(
-            "selection_over_reference",
-            "n",
-            "ratio to the reference group",
-            "the reference group has no favourable decisions",
-            heading="ratio to the reference",
-        ),
-    )
-}
+FEW_GROUPS = "no group has favourable decisions, or fewer than two have rows"
+NO_REFERENCE = "the reference group has no favourable decisions"
+RATIOS = _catalogue(
+    Figure("selection_ratio", "lowest rate over the highest", FEW_GROUPS, 1, "selection ratio", "demographic parity"),
+    Figure("selection_over_reference", "ratio to the reference group", NO_REFERENCE, 0, "ratio to the reference"),
+)
 """Ratios of selection rates: one of an attribute, never above 1, and one of each group; intervals by Katz."""
 
+FIGURES = {**SHARES, **SCORED, **VALUES, **RATIOS, "recall": SHARES["tpr"]}
 
 OF_CLASS = {
     "recall": "no rows of class {label}",
@@ -184,18 +135,14 @@ OF_CLASS = {
 
 def figure_of(name: str) -> Figure:
     """Return the figure behind a column such as ``tpr``, or of one class: ``recall[a]``, ``auc[a]``."""
-    plain, _, label = name.partition("[")
-    found = {**SHARES, **SCORED, **VALUES, **RATIOS}.get("tpr" if plain == "recall" else plain)
-    if found is None:
-        raise KeyError(name)
-    if not label:
+    column = Column.of(name)
+    found = FIGURES[column.figure]
+    if column.label is None:
         return found
-    return Figure(name, found.base, found.unit, OF_CLASS.get(plain, found.missing).format(label=label[:-1]))
+    return Figure(name, found.unit, OF_CLASS.get(column.figure, found.missing).format(label=column.label))
 
 
-def larger_is_better(column: str) -> bool:
+def larger_is_better(name: str) -> bool:
     """Tell whether larger values of a column are better: of ``auc`` and ``sex.selection_ratio``, never of a gap."""
-    try:
-        return figure_of(column.rpartition(".")[2]).better > 0
-    except KeyError:
-        return False
+    column = Column.of(name)
+    return not column.gap and column.figure in FIGURES and FIGURES[column.figure].better > 0

@@ -1,7 +1,11 @@
-"""The table of one attribute: from what is judged and who belongs where to figures, worst contrasts and reasons."""
+"""The table of one attribute, exact and as it is published: figures, worst contrasts and reasons.
+
+Published tables have small groups pooled and small counts rounded, and every figure computed from these.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -11,9 +15,18 @@ from numpy.typing import NDArray
 
 from ..objectives import Array, Task
 from ..problems.threads import blas_threads
-from .counts import Counts
-from .disclosure import FEW
-from .lines import Lines, Share, shares_of
+from .counts import Counts, ratio
+from .disclosure import (
+    FEW,
+    LIMIT,
+    Cell,
+    any_small,
+    publish_levels,
+    publish_sizes,
+    publish_table,
+    publish_weights,
+)
+from .lines import Lines, Share, published_lines, shares_of
 from .rows import Judged
 from .scores import OF_BOTH_LABELS, Resampling, Scores, drawn_scores, score_columns
 from .table_columns import Sureness, selection_columns, share_columns, value_columns, why
@@ -61,27 +74,33 @@ class GroupTable:
     behind: Counted | None = None
 
     @cached_property
-    def readable(self) -> dict[str, list[Any]]:
-        """Return plain values, with a reason in words wherever a figure has no value."""
-        return {name: self._column(name, values.tolist()) for name, values in self.columns.items()}
+    def cells(self) -> dict[str, list[Cell]]:
+        """Return every entry, with the reason wherever a figure has no value."""
+        return {
+            name: [self._why(name, i) if value != value else Cell(value) for i, value in enumerate(values.tolist())]
+            for name, values in self.columns.items()
+        }
 
-    def _column(self, name: str, values: list[Any]) -> list[Any]:
-        return [self._why(name, i) if v != v else v for i, v in enumerate(values)]
-
-    def _why(self, name: str, i: int) -> str:
+    def _why(self, name: str, i: int) -> Cell:
         if self.behind is not None and self.behind.few[i]:
-            return f"not defined: {FEW}"
+            return Cell(reason=FEW)
         if self.behind is not None and self.behind.few_labels[i] and name.startswith(OF_BOTH_LABELS):
-            return f"not defined: {FEW} with one of the labels"
+            return Cell(reason=f"{FEW} with one of the labels")
         return why(name, i, self.lines, self.columns)
+
+    @property
+    def readable(self) -> dict[str, list[Any]]:
+        """Return plain values, with words wherever a figure has none."""
+        return {name: [cell.plain for cell in cells] for name, cells in self.cells.items()}
 
 
 @blas_threads(1)
-def tabulate(judged: Judged, lines: Lines, settings: Settings) -> GroupTable:
-    """Compute every figure of every line."""
+def tabulate(judged: Judged, lines: Lines, settings: Settings, counts: Counts | None = None) -> GroupTable:
+    """Compute every figure of every line; ``counts`` are those of its decisions where they are known already."""
     if judged.task.kind == "regression":
         return value_table(judged, lines, settings)
-    counts = lines.counts(judged.decided[None], judged.truth, len(judged.task.classes), judged.weight).of_model(0)
+    if counts is None:
+        counts = lines.counts(judged.decided[None], judged.truth, len(judged.task.classes), judged.weight).of_model(0)
     scores = {suffix: drawn_scores(each, lines, settings.resampling) for suffix, each in judged.scored.items()}
     nobody = np.zeros(len(lines.names), dtype=bool)
     return table_of(Counted(lines, counts, scores, nobody, nobody), judged.task, settings)
@@ -136,3 +155,118 @@ def _counted(behind: Counted, good: int) -> dict[str, Array]:
     if not behind.few.any():
         return found
     return {name: values if name == "n" else np.where(behind.few, np.nan, values) for name, values in found.items()}
+
+
+def published_table(judged: Judged, exact: GroupTable, settings: Settings) -> GroupTable:
+    """Return the table of an attribute as it may be published; its line of all rows is that of every attribute."""
+    lines = published_lines(exact.lines, exact.columns["n"])
+    if judged.task.kind == "regression":
+        return _values(judged, lines, settings)
+    known = exact if lines is exact.lines else tabulate(judged, lines, settings)
+    rows = _behind(known).counts.rows
+    return _counts(known, judged.task, settings, publish_table(rows[None, :-1])[0], _is_plain(rows), whole=True)
+
+
+def published_strata(
+    levels: Mapping[str, tuple[Judged, NDArray[np.intp]]], whole: Mapping[str, GroupTable], settings: Settings
+) -> dict[str, dict[str, GroupTable]]:
+    """Return the tables within levels; their counts add up to those of the published tables of all rows, ``whole``."""
+    judged = {level: some for level, (some, _) in levels.items()}
+    found: dict[str, dict[str, GroupTable]] = {level: {} for level in levels}
+    for name, published in whole.items():
+        lines = {level: published.lines.take(rows) for level, (_, rows) in levels.items()}
+        if next(iter(judged.values())).task.kind == "regression":
+            exact = np.stack([each.sizes() for each in lines.values()])[:, :, None, None]
+            every = _levels(exact, np.asarray(published.columns["n"], dtype=np.float64)[:, None, None])[:, :, 0, 0]
+            for level, shown in zip(levels, every, strict=True):
+                found[level][name] = _values(judged[level], lines[level], settings, shown)
+            continue
+        tables = {level: tabulate(judged[level], lines[level], settings) for level in levels}
+        exact = np.stack([_behind(table).counts.rows for table in tables.values()])
+        every = _levels(exact, _behind(published).counts.rows)
+        plain = all(_is_plain(rows) for rows in (*exact, exact.sum(axis=0)))
+        for (level, table), shown in zip(tables.items(), every, strict=True):
+            found[level][name] = _counts(table, judged[level].task, settings, shown, plain)
+    return found
+
+
+def _levels(exact: Array, total: Array) -> Array:
+    """Return rows by level, line, label and decision that may be published; all rows are the sum of the other lines."""
+    shown = publish_levels(exact[:, :-1], total[:-1])
+    return np.concatenate([shown, shown.sum(axis=1, keepdims=True)], axis=1)
+
+
+def _behind(table: GroupTable) -> Counted:
+    assert table.behind is not None
+    return table.behind
+
+
+def _counts(
+    table: GroupTable, task: Task, settings: Settings, shown: Array, plain: bool, whole: bool = False
+) -> GroupTable:
+    """Return a table of published counts; ``plain`` says that they are exact, ``whole`` that those of all rows are."""
+    exact = _behind(table)
+    rows = exact.counts.rows
+    n, labels = rows.sum(axis=(1, 2)), rows.sum(axis=2)
+    few = (n > 0) & (n < LIMIT)
+    few_labels = ((labels > 0) & (labels < LIMIT)).any(axis=1) & ~few
+    counts = exact.counts if plain else _scaled(exact.counts, shown)
+    scores = {
+        suffix: each.published(few, few_labels, _shift(exact.counts, counts, suffix, task))
+        for suffix, each in exact.scores.items()
+    }
+    if not plain:
+        known = np.where(whole & (np.arange(len(n)) == len(n) - 1), 0.0, shown.sum(axis=2).T).T  # no units of all rows
+        up = {suffix: known[:, _class(suffix, task)] for suffix in scores}
+        scores = {suffix: each.in_units(up[suffix], known.sum(axis=1) - up[suffix]) for suffix, each in scores.items()}
+    return table_of(Counted(exact.lines, counts, scores, few, few_labels), task, settings)
+
+
+def _is_plain(rows: Array) -> bool:
+    """Tell whether rows by line, label and decision, all rows last, are published as they are."""
+    groups = rows[:-1]
+    return not any_small(groups.sum(axis=(1, 2)), groups.sum(axis=2), groups, groups.shape[2])
+
+
+def _scaled(exact: Counts, shown: Array) -> Counts:
+    """Return weights and squared weights of published rows, in units of a row's mean; those of all rows as they are."""
+    if exact.weight is exact.rows:
+        return Counts(shown, shown, shown)
+    n, found = exact.rows[-1].sum(), []
+    for each in (exact.weight, exact.squared):
+        inner = publish_weights(each[:-1], exact.rows[:-1], shown[:-1], float(each[-1].sum() / n))
+        outer = each[-1] * np.nan_to_num(ratio(shown[-1], exact.rows[-1]))
+        found.append(np.concatenate([inner, outer[None]]))
+    return Counts(shown, *found)
+
+
+def _shift(exact: Counts, shown: Counts, suffix: str, task: Task) -> Array:
+    """Return by how much the share of the label behind a figure of scores moves from exact to published counts."""
+    k = _class(suffix, task)
+
+    def base(counts: Counts) -> Array:
+        return ratio(counts.weight[:, k].sum(axis=1), counts.weight.sum(axis=(1, 2)))
+
+    return np.nan_to_num(base(shown) - base(exact))
+
+
+def _class(suffix: str, task: Task) -> int:
+    """Return the class that a figure of scores with such an ending is about."""
+    names = [f"[{label}]" for label in task.classes]
+    return names.index(suffix) if suffix in names else task.favourable
+
+
+def _values(judged: Judged, lines: Lines, settings: Settings, shown: Array | None = None) -> GroupTable:
+    """Return a table of means with published numbers of rows, and no means of a few people."""
+    n, known = lines.sizes(), shown is None
+    few = (n > 0) & (n < LIMIT)
+    if shown is None and few[:-1].any():
+        shown = np.append(publish_sizes(n[:-1]), n[-1])
+    table = value_table(judged, lines, settings, shown, known)
+    columns = {
+        name: values if name in ("group", "status", "n") else np.where(few, np.nan, values)
+        for name, values in table.columns.items()
+    }
+    nobody = np.zeros(len(n), dtype=bool)
+    behind = Counted(table.lines, Counts(n, n, n), dict[str, Scores](), few, nobody)
+    return replace(table, columns=columns, behind=behind)

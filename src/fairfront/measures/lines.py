@@ -15,8 +15,12 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
 from ..objectives import Array, Attribute, GroupProbabilities, Groups, Task, count_in_words, counts_in_words
-from ..validation import counted
+from ..validation import as_columns, counted, factorize
 from .counts import Counts, count, ratio
+from .disclosure import (
+    LIMIT,
+    POOLED,
+)
 
 REFERENCE, COMPARED, TOO_FEW, MISSING, ALL = "reference", "compared", "too few", "missing", "all"
 NO_GROUP = "(missing)"
@@ -204,3 +208,60 @@ def _kish(total: Array, squared: Array) -> Array:
 
 def _clip(values: Array) -> Array:
     return np.clip(values, 0.0, 1.0)
+
+
+def levels_of(control_features: Any, n: int) -> dict[str, NDArray[np.intp]]:
+    """Return the rows of each level; several columns are crossed, and missing values are a level of their own."""
+    what = spelled("control_features")
+    columns = as_columns(control_features, what, n=n)
+    codes, names = np.zeros(n, dtype=np.intp), [""]
+    for values in columns.values():
+        found, levels = factorize(values)
+        labels = [*map(str, levels), "(missing)"]
+        crossed = codes * len(labels) + np.where(found < 0, len(levels), found)
+        present, codes = np.unique(crossed, return_inverse=True)
+        if len(present) > max(50, 0.05 * n):
+            raise InputError(f"{what} has {len(present)} levels in {n} rows, expected fewer; use bands.")
+        pairs = [(names[k // len(labels)], labels[k % len(labels)]) for k in present]
+        names = [f"{name} & {label}" if name else label for name, label in pairs]
+    order = np.argsort(codes, kind="stable")
+    return dict(zip(names, np.split(order, np.cumsum(np.bincount(codes))[:-1]), strict=True))
+
+
+def published_lines(lines: Lines, n: Array) -> Lines:
+    """Pool the groups of 1 to `LIMIT` - 1 rows; ``n`` are the rows of every line. The reference stays by itself."""
+    groups = len(lines.names) - 1 - (lines.ungrouped is not None)
+    small = [i for i in range(groups) if 0 < n[i] < LIMIT and i != lines.reference]
+    few = [i for i in range(groups) if n[i] < LIMIT]
+    if not small:
+        return _marked(lines, few)
+    total = sum(float(n[i]) for i in small)
+    compared = total >= max(lines.min_size, LIMIT) and any(lines.status[i] == COMPARED for i in small)
+    order = [[i] for i in range(lines.reference) if i not in small]
+    order += [small] if compared else []
+    order += [[lines.reference]]
+    c = len(order)
+    order += [[i] for i in range(lines.c, groups) if i not in small]
+    order += [] if compared else [small]
+    order += [[i] for i in range(groups, len(lines.names))]
+    names = tuple(POOLED if some == small else lines.names[some[0]] for some in order)
+    status = tuple((COMPARED if compared else TOO_FEW) if some == small else lines.status[some[0]] for some in order)
+    place = np.empty(len(lines.names), dtype=np.int64)
+    for new, some in enumerate(order):
+        place[some] = new
+    pooled = replace(lines, names=names, status=status, c=c)
+    if lines.codes is not None:
+        pooled = replace(pooled, codes=place[lines.codes])
+    else:
+        assert lines.shares is not None
+        shares = np.column_stack([lines.shares[:, some].sum(axis=1) for some in order[:-1]])
+        pooled = replace(pooled, shares=shares)
+    return _marked(pooled, [new for new, some in enumerate(order) if some[0] in few and some != small])
+
+
+def _marked(lines: Lines, few: list[int]) -> Lines:
+    """Mark lines of a few people as not compared."""
+    if not any(lines.status[i] == COMPARED for i in few):
+        return lines
+    status = tuple(TOO_FEW if i in few and kind == COMPARED else kind for i, kind in enumerate(lines.status))
+    return replace(lines, status=status)

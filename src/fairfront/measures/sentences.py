@@ -1,27 +1,20 @@
-"""What people read of an audit: sentences, plain values for JSON, and tables for notebooks.
+"""Sentences about an audit: what notions compare, how decisions were made, what was found.
 
-Sentences state figures and how sure they are. They draw no conclusion about law or about anybody's intent.
+They state figures and how sure they are, and draw no conclusion about law or about anybody's intent.
 """
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..objectives import count_in_words
-from ..objectives.proxies import PROXY_NOTE
-from .figures import RATIOS, SCORED, SHARES, VALUES
+from .figures import RATIOS, SCORED, SHARES, VALUES, Column
 from .group_table import GroupTable
-from .lines import ALL, Lines
+from .lines import Lines
 from .rows import Judged
 from .worst import Worst
-
-if TYPE_CHECKING:
-    from .audit import Audit
-from html import escape
-
-from .figures import figure_of
 
 POOLED = ("selection_gap", "selection_over_reference")
 
@@ -84,7 +77,7 @@ def found_sentences(table: GroupTable, confidence: float) -> Iterable[str]:
     """Say each notion's worst contrast and how sure it is, then which groups are not compared."""
     attribute = table.lines.attribute
     for worst in table.worst:
-        of_no_probabilities = worst.value != worst.value and worst.figure.removesuffix("_gap") in SCORED
+        of_no_probabilities = worst.value != worst.value and Column.of(worst.figure).figure in SCORED
         if worst.notion and not of_no_probabilities:
             yield f"{attribute}: {worst_sentence(worst, confidence)}"
     for name, kind in zip(table.lines.names, table.lines.status, strict=True):
@@ -166,98 +159,3 @@ def worst_record(worst: Worst) -> dict[str, Any]:
     if worst.people[0] == worst.people[0]:
         record["people"] = list(worst.people)
     return record
-
-
-FORMAT = "fairfront audit 2"
-
-
-def notes_of(table: GroupTable) -> list[str]:
-    """Return for every line the reasons of figures without a value; those of gaps are said by the status."""
-    plain = [name for name in table.columns if not name.endswith(("_lower", "_upper"))]
-    notes = []
-    for i in range(len(table.lines.names)):
-        said = [(name, table.readable[name][i]) for name in plain if name not in ("group", "status")]
-        found = [f"{k}: {v}" for k, v in said if isinstance(v, str) and v.startswith("not defined")]
-        proxy = table.lines.is_proxy and table.lines.status[i] != ALL
-        notes.append("; ".join([PROXY_NOTE, *found] if proxy else found))
-    return notes
-
-
-def audit_record(audit: Audit) -> dict[str, Any]:
-    """Return an audit as plain values for JSON."""
-    result: dict[str, Any] = {
-        "format": FORMAT,
-        "task": audit.task.kind,
-        "favourable": None if audit.task.favourable_label is None else str(audit.task.favourable_label),
-        "rule": audit.rule,
-        "cutoff": audit.cutoff,
-        "n": audit.n,
-        "small": audit.small,
-        "weighted": audit.weighted,
-        "proxies": list(audit.proxies),
-        "confidence": audit.confidence,
-        "references": {
-            name: {"group": table.lines.names[table.lines.reference], "largest": table.lines.largest}
-            for name, table in audit.groups.items()
-        },
-        "tables": {name: table.readable for name, table in audit.groups.items()},
-        "worst": {name: [worst_record(w) for w in table.worst] for name, table in audit.groups.items()},
-        "sentences": [*audit.notions, *audit.found],
-        "found": list(audit.found),
-    }
-    if audit.strata:
-        strata = {
-            level: {name: table.readable for name, table in tables.items()} for level, tables in audit.strata.items()
-        }
-        result |= {"strata": strata, "pooled": audit.pooled}
-    return result
-
-
-FIGURES = (
-    *("selection", "selection_over_reference", "tpr", "fpr", "precision", "error", "auc", "in_the_large"),
-    *("prediction", "residual", "mse"),
-)
-"""The figures that are shown, in this order."""
-CELL = "text-align:right;padding:2px 8px"
-
-
-def audit_html(shown: Mapping[str, Any], references: Sequence[str]) -> str:
-    """Draw what `Audit.to_dict` shows: how decisions were made, the references, the tables, what was found."""
-    sentences = [f"<p>{escape(sentence)}</p>" for sentence in shown["sentences"]]
-    said = len(sentences) - len(shown["found"])
-    tables = [_table(name, columns) for name, columns in shown["tables"].items()]
-    named = [f"<p>{escape(sentence)}</p>" for sentence in references]
-    return f"<div>{''.join([*sentences[:said], *named, *tables, *sentences[said:]])}</div>"
-
-
-def _table(name: str, columns: Mapping[str, list[Any]]) -> str:
-    """Draw one attribute: a line per group, each figure with its interval."""
-    figures = [figure for figure in FIGURES if figure in columns]
-    headings = ["n", *(figure_of(figure).heading for figure in figures)]
-    heads = "".join(f'<th scope="col" style="{CELL}">{escape(heading)}</th>' for heading in headings)
-    lines = [_line(columns, figures, i) for i in range(len(columns["group"]))]
-    head = f'<thead><tr><th scope="col" style="text-align:left">{escape(name)}</th>{heads}</tr></thead>'
-    return f"<table>{head}<tbody>{''.join(lines)}</tbody></table>"
-
-
-def _line(columns: Mapping[str, list[Any]], figures: list[str], i: int) -> str:
-    status = str(columns["status"][i])
-    group = str(columns["group"][i]) + (f" ({status})" if status in ("reference", "too few") else "")
-    cells = [_number(columns["n"][i]), *(_figure(columns, figure, i) for figure in figures)]
-    body = "".join(f'<td style="{CELL}">{escape(cell)}</td>' for cell in cells)
-    return f'<tr><th scope="row" style="text-align:left">{escape(group)}</th>{body}</tr>'
-
-
-def _figure(columns: Mapping[str, list[Any]], figure: str, i: int) -> str:
-    """Return a figure with its interval, or the reason why it has no value."""
-    value, low, high = (columns[figure + end][i] for end in ("", "_lower", "_upper"))
-    if isinstance(value, str) or isinstance(low, str) or isinstance(high, str):
-        return _number(value)
-    return f"{_number(value)} ({_number(low)} to {_number(high)})"
-
-
-def _number(value: Any) -> str:
-    """Return a number, nothing where no comparison was meant, or a reason."""
-    if isinstance(value, str):
-        return "" if value.startswith(("reference group", "all rows", "not compared")) else value
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

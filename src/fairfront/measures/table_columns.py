@@ -6,18 +6,19 @@ reference), ``f_gap_lower`` and ``f_gap_upper``; NaN where there is no value, wi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..objectives import Array
 from .counts import ratio
-from .disclosure import in_units, publish_weights
-from .figures import figure_of
+from .disclosure import Cell, in_units, publish_weights
+from .figures import Column, figure_of
 from .intervals import Interval, katz, newcombe, normal_quantile, wilson
 from .lines import COMPARED, Lines, Share
-from .significance import percentiles, smallest_detectable_gap, two_by_two
+from .significance import mantel_haenszel_gap, mantel_haenszel_ratio, percentiles, smallest_detectable_gap, two_by_two
 from .worst import Worst, worst_means
 
 BEHIND = {
@@ -28,6 +29,7 @@ BEHIND = {
     "smd": "mean_score",
 }
 """The figure behind each contrast that is not a plain gap."""
+DETECTABLE = Column("detectable", gap=True)
 
 
 @dataclass(frozen=True)
@@ -111,31 +113,24 @@ def normal_columns(name: str, value: Array, error: Array, lines: Lines, sure: Su
     return with_gaps(name, value, (value - half, value + half), (gap - wide, gap + wide), lines)
 
 
-def why(column: str, line: int, lines: Lines, columns: dict[str, Any]) -> str:
-    """Say why a column has no value in a line."""
-    kind = lines.status[line]
-    name = column.removesuffix("_lower").removesuffix("_upper")
-    plain, bracket, label = name.partition("[")
-    of_class = bracket + label.removesuffix("_gap")
-    contrast = name.endswith("_gap") or plain in BEHIND
-    if contrast and kind != COMPARED:
+def why(name: str, line: int, lines: Lines, columns: dict[str, Any]) -> Cell:
+    """Return the entry of a column without a value in a line."""
+    kind, column = lines.status[line], replace(Column.of(name), end="")
+    if (column.gap or column.figure in BEHIND) and kind != COMPARED:
         few = f"not compared: fewer than {lines.min_size} rows in the group or in the reference"
-        return {"reference": "reference group", "too few": few, "all": "all rows"}.get(kind, "not compared: no group")
-    if name == "detectable_gap":
-        return "not defined: no gap is large enough to be found with these rows"
-    base = BEHIND.get(plain, plain.removesuffix("_gap")) + of_class
-    here = _unknown(columns, base, line)
-    if name == "selection_over_reference" and not here:
-        return f"not defined: {figure_of(name).missing}"
-    if plain == "smd" and not _unknown(columns, f"{base}_gap", line):
-        return "not defined: all scores are equal"
-    if not here and (base == name or not _unknown(columns, f"{base}_gap", line)):
-        return "not defined: too few rows for an interval"
-    return f"not defined: {figure_of(base).missing}" + ("" if here else " in the reference group")
-
-
-def _unknown(columns: dict[str, Any], name: str, line: int) -> bool:
-    return bool(np.isnan(columns[name][line]))
+        said = {"reference": "reference group", "too few": few, "all": "all rows"}
+        return Cell(reason=said.get(kind, "not compared: no group"), meant=False)
+    if column == DETECTABLE:
+        return Cell(reason="no gap is large enough to be found with these rows")
+    base = Column(BEHIND.get(column.figure, column.figure), label=column.label)
+    unknown, gap_unknown = (bool(np.isnan(columns[str(each)][line])) for each in (base, replace(base, gap=True)))
+    if column.figure == "selection_over_reference" and not unknown:
+        return Cell(reason=figure_of("selection_over_reference").missing)
+    if column.figure == "smd" and not gap_unknown:
+        return Cell(reason="all scores are equal")
+    if not unknown and (base == column or not gap_unknown):
+        return Cell(reason="too few rows for an interval")
+    return Cell(reason=figure_of(str(base)).missing + ("" if unknown else " in the reference group"))
 
 
 def value_columns(
@@ -190,3 +185,38 @@ def _sums(lines: Lines, values: Array, row_weight: Array | None) -> Array:
     assert lines.codes is not None
     total = np.bincount(lines.codes, weighted, minlength=len(lines.names) - 1)
     return np.append(total, weighted.sum())
+
+
+NO_LEVEL = Cell(reason="no level has both groups")
+WITHIN = ("selection", "tpr", "fpr", "error")
+
+
+def pooled_columns(levels: Sequence[Mapping[str, Share]], lines: Lines, confidence: float) -> dict[str, list[Any]]:
+    """Return gaps and the ratio to the reference group of every other group, pooled over levels of control features.
+
+    A gap between all rows of two groups can come from different shares of levels (departments, products). Mantel and
+    Haenszel's pooled gap compares within levels only, weighting each by n1 n0 / (n1 + n0).
+    """
+    columns: dict[str, list[Any]] = {"group": list(lines.names[: lines.reference])}
+    for name in WITHIN:
+        strata = [shares[name] for shares in levels if name in shares]
+        if strata:
+            columns |= _named(f"{name}_gap", *mantel_haenszel_gap(*_counts(strata, lines.reference), confidence))
+        if strata and name == "selection":
+            found = mantel_haenszel_ratio(*_counts(strata, lines.reference), confidence)
+            columns |= _named("selection_over_reference", *found)
+    return columns
+
+
+def _named(name: str, value: Array, interval: Interval) -> dict[str, list[Any]]:
+    def worded(values: Array) -> list[Any]:
+        return [NO_LEVEL.plain if v != v else float(v) for v in values]
+
+    return {name: worded(value), f"{name}_lower": worded(interval[0]), f"{name}_upper": worded(interval[1])}
+
+
+def _counts(strata: list[Share], r: int) -> tuple[Array, Array, Array, Array]:
+    """Return successes and sizes (levels, groups) of the groups and (levels, 1) of the reference."""
+    value, size = (np.stack([getattr(share, part) for share in strata]) for part in ("value", "size"))
+    chosen = np.nan_to_num(value) * size
+    return chosen[:, :r], size[:, :r], chosen[:, [r]], size[:, [r]]

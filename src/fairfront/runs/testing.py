@@ -10,7 +10,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from ..exceptions import GroupWarning
@@ -18,12 +17,13 @@ from ..frontier import Frontier
 from ..frontier.cutoffs import responses_at
 from ..frontier.matching import encode_labels, resolve_attributes
 from ..frontier.selection import plain_place
-from ..measures import audit
-from ..measures.changes import OVERALL, changed_sides, published_moves
+from ..measures.audit import audits
+from ..measures.changes import moves_by_group
 from ..measures.disclosure import LIMIT
 from ..measures.evaluation import decide
-from ..measures.published import pool_of
-from ..objectives import Array, Attribute, Groups
+from ..measures.operating_points import Operating
+from ..measures.rows import Judged, read_judged
+from ..objectives import Array, Groups
 from ..progress import progress_bar
 from .model import PROBABLE
 from .preparing import Part
@@ -40,48 +40,34 @@ def judged_on_test(
     scores, responses = responses_at(front, test.X)
     places = [int(i) for i in front.solved]
     changes = _changes(front, scores, responses, test, small)
-    least = _least(front, test, settings)
+    options = Groups(
+        reference={name: levels[-1] for name, levels in front.facts.sensitive},
+        cross=settings.cross,
+        min_size=_least(front, test, settings),
+    )
+    models = [_judged(front, place, scores, responses, test) for place in places]
     found: dict[str, Any] = {}
     with progress_bar(progress, "judging on test", len(places)) as bar:
-        for done, place in enumerate(places, start=1):
+        judged = audits(models, test.groups, options, n_resamples=RESAMPLES, random_state=settings.seed)
+        for done, (place, audit) in enumerate(zip(places, judged, strict=True), start=1):
             id = str(int(front.ids[place]))
-            found[id] = {
-                "audit": _audited(front, place, scores, responses, test, settings, least, small),
-                "moves": changes.get(id, {}),
-            }
+            found[id] = {"audit": audit.to_dict(small=small), "moves": changes.get(id, {})}
             bar.update(done, f"{done} of {len(places)} points")
     return found
 
 
-def _audited(
-    front: Frontier,
-    place: int,
-    scores: Array,
-    responses: Array | None,
-    test: Part,
-    settings: Settings,
-    least: int,
-    small: int,
-) -> dict[str, Any]:
+def _judged(front: Frontier, place: int, scores: Array, responses: Array | None, test: Part) -> Judged:
+    """Return the labels and decisions of one point."""
     task = front.facts.task
-    given, options = _judged(front, scores[place])
-    if responses is not None:
-        given, options = _at_cutoff(front, responses, place)
-    options["task"] = "regression" if task.kind == "regression" else "classification"
-    options["groups"] = Groups(
-        reference={name: levels[-1] for name, levels in front.facts.sensitive}, cross=settings.cross, min_size=least
-    )
-    found = audit(
+    given, operating = _given(front, scores[place]) if responses is None else _at_cutoff(front, responses, place)
+    return read_judged(
         test.y,
         given,
-        sensitive_features=test.groups,
         favourable=task.favourable_label,
+        operating=operating,
+        task="regression" if task.kind == "regression" else "classification",
         sample_weight=test.weight,
-        n_resamples=RESAMPLES,
-        random_state=settings.seed,
-        **options,
     )
-    return found.to_dict(small=small)
 
 
 def _least(front: Frontier, test: Part, settings: Settings) -> int:
@@ -97,30 +83,30 @@ def _least(front: Frontier, test: Part, settings: Settings) -> int:
     return max(1, min(settings.min_size, int(min(second))))
 
 
-def _judged(front: Frontier, scores: Array) -> tuple[Any, dict[str, Any]]:
+def _given(front: Frontier, scores: Array) -> tuple[Any, Operating]:
     """Return what an audit reads: predictions, probabilities, scores with the cut-off 0, or decisions all alike."""
     task, probable = front.facts.task, front.facts.loss in PROBABLE
     if task.kind == "regression":
-        return scores[0], {}
+        return scores[0], Operating()
     if task.kind == "multiclass":
-        return (softmax(scores, axis=0).T if probable else scores.T), {}
+        return (softmax(scores, axis=0).T if probable else scores.T), Operating()
     second = scores[0] > 0
     if second.all() or not second.any():  # no cut-off lies within such scores: the decisions are judged
-        return np.asarray(task.classes)[second.astype(np.intp)], {}
+        return np.asarray(task.classes)[second.astype(np.intp)], Operating()
     if probable:
-        return expit(scores[0]), {}
-    return scores[0], {"cutoff": 0.0, "favourable_side": "above" if task.favourable == 1 else "below"}
+        return expit(scores[0]), Operating()
+    return scores[0], Operating(cutoff=0.0, side="above" if task.favourable == 1 else "below")
 
 
-def _at_cutoff(front: Frontier, responses: Array, place: int) -> tuple[Any, dict[str, Any]]:
+def _at_cutoff(front: Frontier, responses: Array, place: int) -> tuple[Any, Operating]:
     """Return what an audit reads at the cut-off that was placed on validation: responses, or decisions all alike."""
     point, task = front.operating(), front.facts.task
     assert point is not None
     given, cutoff = responses[place], float(point.cutoffs[place])
     if given.min() < cutoff <= given.max():
-        return given, {"cutoff": cutoff, "favourable_side": "above"}
+        return given, Operating(cutoff=cutoff, side="above")
     favoured = given >= cutoff
-    return np.asarray(task.classes)[np.where(favoured, task.favourable, 1 - task.favourable)], {}
+    return np.asarray(task.classes)[np.where(favoured, task.favourable, 1 - task.favourable)], Operating()
 
 
 def _changes(front: Frontier, scores: Array, responses: Array | None, test: Part, small: int) -> dict[str, Any]:
@@ -138,25 +124,8 @@ def _changes(front: Frontier, scores: Array, responses: Array | None, test: Part
     found: dict[str, Any] = {str(int(id)): {} for id in front.ids}
     good = labels == task.favourable
     for each in resolve_attributes(front.facts, test.groups, test.n):
-        levels, gained, lost = _moved(each, decided, plain, good, small)
+        levels, gained, lost = moves_by_group(each, decided, plain, good, small)
         for place, id in enumerate(front.ids.tolist()):
             sides = {"gained": gained[place].tolist(), "lost": lost[place].tolist()}
             found[str(id)][each.name] = {"group": list(levels), **sides}
     return found
-
-
-def _moved(
-    attribute: Attribute, decided: NDArray[np.bool_], plain: int, good: NDArray[np.bool_], small: int
-) -> tuple[tuple[str, ...], Array, Array]:
-    """Return groups and everyone, and how many rows of each gained and lost, (N, c + 1)."""
-    member = attribute.membership()
-    if not small:
-        rows = np.column_stack([member, np.ones(len(good))])
-        gained, lost = changed_sides(decided, decided[plain], rows)
-        return (*attribute.levels, OVERALL), gained, lost
-    pool = pool_of(attribute.levels, member.sum(axis=0))
-    joined = np.column_stack([member[:, list(some)].sum(axis=1) for some in pool.members])
-    of_good, of_others = published_moves(decided, plain, good, joined)
-    gained, lost = (one + other for one, other in zip(of_good, of_others, strict=True))
-    last = [np.column_stack([side[:, :-1], side.sum(axis=1)]) for side in (gained, lost)]
-    return (*pool.levels, OVERALL), last[0], last[1]
