@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from .frontier import Archive, Frontier, assemble, assemble_knots
-from .frontier.fitting_estimators import trace_estimator
+from .frontier.estimator_frontier import trace_estimator
 from .objectives import Array, Gap, Groups, Loss, Notion, warn_of_proxies
 from .objectives.notions import Surrogate
 from .problems import LinearProblem, blas_threads, estimator_problem, linear_problem

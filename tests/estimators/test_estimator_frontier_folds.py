@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from test_estimators import SMALL, Shell
 
 import fairfront as ff
-from fairfront.frontier import fitting_estimators
+from fairfront.frontier import estimator_frontier
 from fairfront.problems import estimator_problem
 from fairfront.problems.fits.crossfit import find_folds
 
@@ -82,7 +82,7 @@ def test_every_fit_moves_the_bar(data, monkeypatch) -> None:
         assert total == 4 * (3 + 1)
         yield Recorder()
 
-    monkeypatch.setattr(fitting_estimators, "progress_bar", bar)
+    monkeypatch.setattr(estimator_frontier, "progress_bar", bar)
     X, y, group = data
     ff.trace(X, y, sensitive_features=group, estimator=tree(), max_fits=4)
     assert seen == list(range(1, 17))

@@ -109,7 +109,7 @@ def test_all_statuses_are_known_and_others_are_told(saved) -> None:
         ({"models": {"kind": "candidates", "files": ["/a.skops"], "content": {}}}, "expected one in its own folder"),
         ({"models": {"kind": "candidates", "files": [3], "content": {}}}, "expected one in its own folder"),
         ({"status": ["EFFICIENT"]}, "status has 1 point, expected 3"),
-        ({"facts": {"kind": "x"}}, "facts are of the kind 'x'"),
+        ({"facts": {"kind": "x"}}, "does not have the parts of a frontier"),
         ({"evaluations": [{"groups": [{"kind": "x"}]}]}, "figures are of the kind 'x'"),
     ],
 )

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..exceptions import FairfrontWarning, InputError
 from ..frontier import Frontier
 from ..frontier.cutoffs import for_favourable
-from ..frontier.fitting_estimators import trace_estimator
+from ..frontier.estimator_frontier import trace_estimator
 from ..frontier.models import LinearModels
 from ..measures.operating_points import Operating
 from ..objectives import Array, GroupProbabilities, Groups, take_groups

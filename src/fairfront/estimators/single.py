@@ -8,8 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ..exceptions import InputError
-from ..frontier.assembling_estimators import status_of
-from ..frontier.fitting_estimators import fit_capped
+from ..frontier.estimator_frontier import fit_capped, status_of
 from ..frontier.models import centred
 from ..objectives import Array
 from ..problems import LinearProblem

@@ -1,6 +1,6 @@
 """The models of a frontier, what is known of them, how they are kept, and how one is chosen."""
 
-from .assembling import assemble, assemble_knots, facts_of
+from .assembling import assemble, assemble_knots
 from .facts import Facts
 from .frontier import Frontier
 from .models import LinearModels, Models
@@ -15,5 +15,4 @@ __all__ = [
     "Points",
     "assemble",
     "assemble_knots",
-    "facts_of",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import FairfrontWarning
-from ..objectives import Algebra, Array, Objectives
+from ..objectives import Algebra, Array
 from ..objectives.losses import Squared
 from ..pareto import nondominated
 from ..problems import LinearProblem
@@ -42,7 +42,7 @@ def assemble(
     status = [outcome.status[i] if ended[i] else Status.VISITED for i in kept]
     pi = np.concatenate([target.pi, np.full((len(seen), algebra.m), np.nan)])[kept]
     points = Points.from_values(algebra, L[kept], tuple(status), preferences=pi)
-    return _frontier(problem, W[kept], L[kept], points, facts_of(problem.objectives, solver))
+    return _frontier(problem, W[kept], L[kept], points, Facts.of(problem.objectives, solver))
 
 
 def assemble_knots(problem: LinearProblem, solver: Newton, knots: list[Knot], path: Path = "worst_gap") -> Frontier:
@@ -71,7 +71,7 @@ def assemble_knots(problem: LinearProblem, solver: Newton, knots: list[Knot], pa
         multipliers=multipliers,
         multiplier_names=names,
     )
-    return _frontier(problem, W[kept], L[kept], points, facts_of(problem.objectives, solver, path))
+    return _frontier(problem, W[kept], L[kept], points, Facts.of(problem.objectives, solver, path))
 
 
 def _status(found: Status, stated: bool) -> Status:
@@ -155,28 +155,3 @@ def _distinct(
             kept.append(place)
         seen.update((fine.tobytes(), rough.tobytes()))
     return np.array(kept, dtype=np.intp)
-
-
-def facts_of(objectives: Objectives, solver: Any, path: Path = "worst_gap") -> Facts:
-    """Say in names and words what a frontier was made from."""
-    question, attributes = objectives.question, objectives.attributes
-    assert question.ridge is not None
-    return Facts(
-        task=objectives.task,
-        notions=objectives.algebra.notions,
-        sentences=objectives.sentences(),
-        surrogate=question.surrogate,
-        loss=question.loss.name,
-        gap=objectives.algebra.gap.name,
-        ridge=question.ridge,
-        sensitive=tuple((a.name, a.levels) for a in attributes),
-        **Facts.without(attributes),
-        solver=repr(solver),
-        missing=tuple(a.name for a in attributes if a.n_missing),
-        favourable_was_given=objectives.favourable_was_given,
-        largest=tuple(a.name for a in attributes if a.largest),
-        question=question,
-        newton=solver if isinstance(solver, Newton) else Newton(),
-        path=path,
-        proxies=objectives.proxies,
-    )

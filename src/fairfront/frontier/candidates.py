@@ -46,7 +46,7 @@ from ..validation import (
 )
 from .candidate_models import CandidateModels, given_scores, named_scores
 from .cutoffs import asked_of, placed, responses_of, second_class
-from .facts import CandidateFacts
+from .facts import DECISION, UNITS, Facts
 from .frontier import Frontier
 from .models import Models
 from .points import Points
@@ -197,8 +197,21 @@ def judged_frontier(
     models: Models, record: Evaluation, attributes: tuple[Attribute, ...], notions: tuple[str, ...], **known: Any
 ) -> Frontier:
     """Return models that an evaluation judged as a frontier; ``known`` are further fields of its facts."""
-    points = judged_points(record, models.task, notions)
-    facts = _facts(models.task, notions, attributes, measured_on=record.name, **known)
+    task, points = models.task, judged_points(record, models.task, notions)
+    groups = Facts.of_groups(attributes)
+    facts = Facts(
+        task=task,
+        notions=notions,
+        sentences=(*(NOTIONS[notion]().sentence(task) for notion in notions), *proxy_sentences(groups["proxies"])),
+        surrogate=DECISION,
+        loss=points.objective_names[0],
+        gap="absolute",
+        ridge=0.0,
+        unit="value gap" if task.kind == "regression" else UNITS[DECISION],
+        measured_on=record.name,
+        **groups,
+        **{"solver": "given by the user", "used_for": "evaluation; nothing was trained here", **known},
+    )
     return Frontier(models, points, facts, {record.name: record})
 
 
@@ -220,28 +233,3 @@ def notion_gap(record: Evaluation, task: Task, notion: str) -> Array:
     gaps = [f"{rate}_gap" for rate in rates_of((notion,), task)]
     found = [values for name, values in record.columns.items() if name.split(".")[-1] in gaps]
     return np.asarray(np.fmax.reduce(np.stack(found), axis=0))
-
-
-def _facts(
-    task: Task,
-    notions: tuple[str, ...],
-    attributes: tuple[Attribute, ...],
-    solver: str = "given by the user",
-    **known: Any,
-) -> CandidateFacts:
-    proxies = tuple(attribute.name for attribute in attributes if attribute.is_proxy)
-    return CandidateFacts(
-        task=task,
-        notions=notions,
-        sentences=(*(NOTIONS[notion]().sentence(task) for notion in notions), *proxy_sentences(proxies)),
-        surrogate="decision",
-        loss="mse" if task.kind == "regression" else "error",
-        gap="absolute",
-        ridge=0.0,
-        sensitive=tuple((a.name, a.levels) for a in attributes),
-        **CandidateFacts.without(attributes),
-        solver=solver,
-        largest=tuple(a.name for a in attributes if a.largest),
-        proxies=proxies,
-        **known,
-    )

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..objectives import Attribute, Question, Task
+from ..objectives import Attribute, Objectives, Question, Task
 from ..objectives.small_counts import FEWEST
 from ..solvers import Newton
 from ..solvers.aiming import Path
 
 UNNAMED = f"(a group of fewer than {FEWEST} rows)"
+DECISION = "decision"
+"""The surrogate of models that were judged and not trained here: their gaps are those of decisions."""
+UNITS = {"loss": "loss gap", "rate": "smooth rate gap", DECISION: "rate gap"}
 
 
 @dataclass(frozen=True)
@@ -22,9 +25,10 @@ class Facts:
     were too small for the gaps, ``unnamed`` those of them with so few rows that no output names them,
     ``missing`` the attributes that some rows lack (those count in the loss alone);
     ``largest`` names the attributes whose reference is their largest group because none was named;
+    ``unit`` is that of ``Frontier.gaps``, and ``measured_on`` says which rows losses and gaps are of;
     ``question``, ``newton`` and ``path`` are the settings that lay out the same problem and solve it again;
-    ``measured_on`` says which rows losses and gaps are of; ``proxies`` are the attributes whose groups were given as
-    probabilities.
+    ``heuristic`` says that weights of some fits were negative; ``proxies`` are the attributes whose groups were given
+    as probabilities.
     """
 
     task: Task
@@ -37,6 +41,7 @@ class Facts:
     sensitive: tuple[tuple[str, tuple[str, ...]], ...]
     left_out: tuple[tuple[str, tuple[str, ...]], ...]
     solver: str
+    unit: str
     missing: tuple[str, ...] = ()
     favourable_was_given: bool = True
     largest: tuple[str, ...] = ()
@@ -45,18 +50,50 @@ class Facts:
     path: Path = "worst_gap"
     used_for: str = "training weights and evaluation; predictions need no sensitive feature"
     measured_on: str = "training"
+    heuristic: bool = False
     proxies: tuple[str, ...] = ()
     unnamed: tuple[tuple[str, tuple[str, ...]], ...] = field(default=(), repr=False)
 
     @classmethod
-    def without(cls, attributes: Iterable[Attribute]) -> dict[str, Any]:
-        """Return what training left out, and what of it is not named, as fields of this record."""
+    def of(cls, objectives: Objectives, solver: Any, path: Path = "worst_gap") -> Facts:
+        """Return the facts of objectives that a solver was given."""
+        question, attributes = objectives.question, objectives.attributes
+        assert question.ridge is not None
+        return cls(
+            task=objectives.task,
+            notions=objectives.algebra.notions,
+            sentences=objectives.sentences(),
+            surrogate=question.surrogate,
+            loss=question.loss.name,
+            gap=objectives.algebra.gap.name,
+            ridge=question.ridge,
+            solver=repr(solver),
+            unit=UNITS[question.surrogate],
+            missing=tuple(a.name for a in attributes if a.n_missing),
+            favourable_was_given=objectives.favourable_was_given,
+            question=question,
+            newton=solver if isinstance(solver, Newton) else Newton(),
+            path=path,
+            **cls.of_groups(attributes),
+        )
+
+    @classmethod
+    def of_groups(cls, attributes: Sequence[Attribute]) -> dict[str, Any]:
+        """Return the fields that name attributes and groups."""
         out = [(a.name, a.left_out) for a in attributes if a.left_out]
         few = [(name, tuple(level for level, n in levels if n < FEWEST)) for name, levels in out]
         return {
+            "sensitive": tuple((a.name, a.levels) for a in attributes),
             "left_out": tuple((name, tuple(level for level, _ in levels)) for name, levels in out),
             "unnamed": tuple((name, levels) for name, levels in few if levels),
+            "largest": tuple(a.name for a in attributes if a.largest),
+            "proxies": tuple(a.name for a in attributes if a.is_proxy),
         }
+
+    @property
+    def trained(self) -> bool:
+        """Tell whether the models were trained here; others were judged only."""
+        return self.surrogate != DECISION
 
     @property
     def told_left_out(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -69,13 +106,8 @@ class Facts:
 
     @property
     def loss_name(self) -> str:
-        """Name what ``Frontier.loss`` is."""
-        return "loss"
-
-    @property
-    def unit(self) -> str:
-        """Name the unit of ``Frontier.gaps``."""
-        return "loss gap" if self.surrogate == "loss" else "smooth rate gap"
+        """Name what ``Frontier.loss`` is: of candidates the error or the mean squared error of their evaluation."""
+        return "loss" if self.trained else self.loss
 
     @property
     def gap_column(self) -> str:
@@ -87,34 +119,3 @@ class Facts:
         """Name the columns of training gaps: ``loss_gap`` or ``smooth_rate_gap``, one per notion."""
         name = self.gap_column
         return (name,) if len(self.notions) == 1 else tuple(f"{notion}.{name}" for notion in self.notions)
-
-
-@dataclass(frozen=True)
-class EstimatorFacts(Facts):
-    """Facts of weighted fits: which gap was driven, and on which rows it was measured."""
-
-    drive: str = "loss_gap"
-    estimator: str = ""
-    heuristic: bool = False
-
-    @property
-    def unit(self) -> str:
-        """Name the unit of ``Frontier.gaps``."""
-        return self.drive.replace("_", " ")
-
-
-@dataclass(frozen=True)
-class CandidateFacts(Facts):
-    """Facts of candidates: nothing was trained, and gaps are those of decisions."""
-
-    used_for: str = "evaluation; nothing was trained here"
-
-    @property
-    def loss_name(self) -> str:
-        """Name what ``Frontier.loss`` is: the error or the mean squared error, as in the evaluation."""
-        return self.loss
-
-    @property
-    def unit(self) -> str:
-        """Name the unit of ``Frontier.gaps``."""
-        return "value gap" if self.task.kind == "regression" else "rate gap"

@@ -31,7 +31,7 @@ from ..storage.snapshots import read_folder
 from ..validation import counted
 from .candidates import judged_points
 from .evaluation_store import evaluation_content, evaluation_of
-from .facts import CandidateFacts, EstimatorFacts, Facts
+from .facts import Facts
 from .frontier import Frontier
 from .models import MODELS, Models, Stored, task_content, task_of
 from .points import ARRAYS, Points
@@ -43,7 +43,6 @@ ROOMS = {"torch": "torch"}
 """Kinds of models that rooms above this one add when they are imported."""
 REGISTRIES: dict[str, Registry[Any]] = {"notion": NOTIONS, "loss": LOSSES, "gap": GAPS}
 SETTINGS: dict[str, type] = {"groups": Groups, "newton": Newton}
-FACTS: dict[str, type[Facts]] = {"traced": Facts, "candidates": CandidateFacts, "estimators": EstimatorFacts}
 SPECIAL = ("task", "left_out", "unnamed", "question", "newton")
 
 
@@ -164,7 +163,7 @@ def published_frontier(front: Frontier) -> Frontier:
         )
     evaluations = {name: published(record, front.facts.task) for name, record in front.evaluations.items()}
     front = replace(front, evaluations=evaluations)
-    return _candidates(front) if isinstance(front.facts, CandidateFacts) else front
+    return front if front.facts.trained else _candidates(front)
 
 
 def _candidates(front: Frontier) -> Frontier:
@@ -214,12 +213,8 @@ class _NamelessError(Exception):
 
 def facts_content(facts: Facts) -> dict[str, Any]:
     """Return facts for JSON; warn where settings of a user's own keep the question out."""
-    kind = next((name for name, known in FACTS.items() if known is type(facts)), None)
-    if kind is None:
-        raise InputError(f"facts of type {type(facts).__name__} cannot be saved, expected those of a frontier.")
     plain = {each.name: getattr(facts, each.name) for each in fields(facts) if each.name not in SPECIAL}
     return {
-        "kind": kind,
         "task": task_content(facts.task),
         "left_out": facts.told_left_out,
         **_settings(facts),
@@ -266,15 +261,12 @@ def _parameters(value: Any) -> dict[str, Any]:
 
 def facts_of_content(content: Mapping[str, Any]) -> Facts:
     """Return the facts that `facts_content` was given, without the names of groups of very few rows."""
-    if content["kind"] not in FACTS:
-        raise InputError(f"facts are of the kind {content['kind']!r}, which this version does not know; upgrade.")
-    known = FACTS[content["kind"]]
     plain = {name: _tuples(value) for name, value in content["plain"].items()}
-    unknown = set(plain) - {each.name for each in fields(known)}
+    unknown = set(plain) - {each.name for each in fields(Facts)}
     if unknown:
         raise InputError(f"facts have {min(unknown)!r}, which this version does not know; upgrade fairfront.")
     asked = {name: _of_setting(value) for name, value in content["question"].items()}
-    return known(
+    return Facts(
         task=task_of(content["task"]),
         left_out=_tuples(content["left_out"]),
         question=Question(**asked) if asked else None,

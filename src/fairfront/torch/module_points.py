@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import InputError
-from ..frontier import Frontier, Points, facts_of
+from ..frontier import Facts, Frontier, Points
 from ..frontier.models import FOLDER, MODELS, Models, Places, Stored, task_content, task_of
 from ..frontier.store import load_frontier
 from ..objectives import Array, Task
@@ -144,7 +144,7 @@ def assemble_modules(problem: TorchProblem, W: Array, status: tuple[Status, ...]
         tasks=tuple(each.task for each in labels) if len(labels) > 1 else (),
     )
     points = Points.from_values(algebra, L[places], tuple(status[i] for i in places), preferences=pi[places])
-    return Frontier(models, points, replace(facts_of(labels[0], solver), notions=algebra.notions))
+    return Frontier(models, points, replace(Facts.of(labels[0], solver), notions=algebra.notions))
 
 
 def of_label(front: Frontier, label: int) -> Frontier:
