@@ -58,6 +58,18 @@ def rates(approve: np.ndarray, rows: Rows, groups: int | None = None) -> np.ndar
     return found
 
 
+def deo(found: np.ndarray, counted: np.ndarray | None = None) -> np.ndarray:
+    """Return the difference in true positive rates of `rates`, (N,): signed (first minus last) for two groups.
+
+    For more groups it is the largest difference of any two; ``counted`` (groups,) says which groups take part.
+    """
+    tpr = found[:, 1, :-1]
+    if tpr.shape[1] == 2:
+        return tpr[:, 0] - tpr[:, 1]
+    tpr = tpr if counted is None else tpr[:, counted]
+    return np.nanmax(tpr, axis=1) - np.nanmin(tpr, axis=1)
+
+
 def figures(approve: np.ndarray, rows: Rows, labels: np.ndarray | None = None) -> Figures:
     """Judge probabilities of a favourable decision, (N, n), or predictions of a regression.
 
@@ -68,9 +80,8 @@ def figures(approve: np.ndarray, rows: Rows, labels: np.ndarray | None = None) -
         each = np.stack([wrong[:, rows.groups == g].mean(axis=1) for g in np.unique(rows.groups)], axis=1)
         return Figures(wrong.mean(axis=1), np.ptp(each, axis=1), approve.mean(axis=1))
     found = rates(approve, rows)
-    tpr = found[:, 1, :-1]
     error = 1.0 - found[:, 0, -1] if labels is None else (labels != rows.y).mean(axis=1)
-    return Figures(error, np.nanmax(tpr, axis=1) - np.nanmin(tpr, axis=1), approve.mean(axis=1))
+    return Figures(error, np.abs(deo(found)), approve.mean(axis=1))
 
 
 def judged(candidates: Candidates, rows: Rows) -> Figures:

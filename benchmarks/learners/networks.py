@@ -68,7 +68,7 @@ def candidates(scores: Callable[[np.ndarray], np.ndarray], rows: Rows, models: i
 
 
 def from_frontier(front: ff.Frontier, rows: Rows) -> Candidates:
-    return candidates(front.points.scores, rows, len(front))
+    return candidates(front.models.scores, rows, len(front))
 
 
 def traced(fitting: Fitting) -> Candidates:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import argparse
 import time
-from pathlib import Path
 
+from .. import report
 from . import bars, convergence, example, frontiers, named_methods, race, splits, table1
-from .experiment import Experiment, Store, run_all
-from .pages import machine, write_index, write_page
+from .experiment import Experiment, Store, run_all, write_index, write_page
 
 EXPERIMENTS: tuple[Experiment, ...] = tuple(
     part.EXPERIMENT for part in (bars, race, table1, splits, frontiers, example, convergence, named_methods)
 )
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def arguments() -> argparse.Namespace:
@@ -29,17 +27,17 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     """Run what is missing, then write the pages and the index."""
     given = arguments()
-    results = ROOT / "build" / "paper-quick" / "results" if given.quick else ROOT / "benchmarks" / "results" / "paper"
-    pages = ROOT / "build" / "paper-quick" if given.quick else ROOT / "docs" / "paper"
+    results = report.ROOT / "build" / "paper-quick" / "results" if given.quick else report.RESULTS / "paper"
+    pages = report.ROOT / "build" / "paper-quick" if given.quick else report.DOCS / "paper"
     begun, made = time.perf_counter(), []
     for experiment in EXPERIMENTS:
         tasks = experiment.tasks(given.quick)
-        store = Store(results / f"{experiment.name}.json", machine())
+        store = Store(results / f"{experiment.name}.json")
         if not given.draw and (given.only is None or experiment.name in given.only):
             run_all(tasks, store, given.jobs, lambda words, name=experiment.name: _say(begun, name, words))
         found = store.results(tasks)
         if len(found) == len(tasks):
-            write_page(experiment, experiment.page(found, pages), store.seconds(tasks), store.made_on, pages)
+            write_page(experiment, experiment.page(found, pages), store.seconds(tasks), store.made, pages)
             made.append((experiment, store.seconds(tasks), len(tasks)))
     write_index(made, pages)
 

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..report import Table
-from .charts import draw_bars
 from .data import Spec
 from .experiment import Experiment, Task
-from .figures import picture
+from .figures import draw_bars, picture
 from .trial import trial
 
 ROWS = (

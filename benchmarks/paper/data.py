@@ -10,7 +10,7 @@ import numpy as np
 from fairfront.datasets import Dataset, encode, load_adult, load_compas, paper_matrix
 from fairfront.datasets.adult import PAPER_COLUMNS
 
-from ..cases import folder
+from ..cases import Rows, Split, folder
 
 ZAFAR = ("age_cat", "race", "sex", "priors_count", "c_charge_degree")
 REFERENCE = {"sex": "Male", "race": "Caucasian"}
@@ -38,29 +38,6 @@ class Spec:
         return f"{name} ({attribute})"
 
 
-@dataclass(frozen=True)
-class Part:
-    """Some rows: features, whether the label is the favourable one, group codes."""
-
-    X: np.ndarray
-    y: np.ndarray
-    codes: np.ndarray
-
-
-@dataclass(frozen=True)
-class Parts:
-    """Rows to fit on, to choose on and to judge on; names of the groups, the reference last."""
-
-    fit: Part
-    validation: Part
-    test: Part
-    levels: tuple[str, ...]
-
-    def names(self, part: Part) -> np.ndarray:
-        """Return the group of every row as text."""
-        return np.array(self.levels)[part.codes]
-
-
 @cache
 def dataset(name: str) -> Dataset:
     """Read one data set once per process."""
@@ -69,7 +46,7 @@ def dataset(name: str) -> Dataset:
     return load_compas(folder(), target="two_year_recid" if name == "compas" else "charge_degree")
 
 
-def parts(spec: Spec, seed: int) -> Parts:
+def parts(spec: Spec, seed: int) -> Split:
     """Split and encode: scaling is fitted on training rows only; a fifth of them is kept to choose on."""
     data = dataset(spec.data)
     rng = np.random.default_rng(seed)
@@ -84,9 +61,8 @@ def parts(spec: Spec, seed: int) -> Parts:
     cut = len(train) // (4 if spec.split == "random" else 5)
     levels = _levels(data, spec.attribute)
     codes = np.array([levels.index(value) for value in data.columns[spec.attribute]])
-    y = np.asarray(data.y == data.favourable)
-    fit, validation, judged = (Part(X[r], y[r], codes[r]) for r in (train[cut:], train[:cut], test))
-    return Parts(fit, validation, judged, levels)
+    whole = Rows(X, (data.y == data.favourable).astype(int), codes)
+    return Split(*(whole.take(part) for part in (train[cut:], train[:cut], test)), levels=levels)
 
 
 def _levels(data: Dataset, attribute: str) -> tuple[str, ...]:

@@ -14,9 +14,8 @@ from fairfront.solvers import Target, run
 
 from ..report import Table
 from .comparators import epo
-from .example_figures import draw_cases, draw_trajectories
 from .experiment import Experiment, Task
-from .figures import picture
+from .figures import draw_cases, draw_trajectories, picture
 
 D, S = 20, 1.5
 NU = np.full(D, np.sqrt(2.0 / D))

@@ -1,4 +1,4 @@
-"""What an experiment is, and how its results are kept so that a broken run resumes and pages can be drawn again."""
+"""What an experiment is, how its results are kept so that a broken run resumes, and the pages drawn from them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
+
+from .. import report
 
 Function = Callable[..., dict[str, Any]]
 
@@ -48,13 +51,13 @@ def run_one(task: Task) -> tuple[dict[str, Any], float]:
 
 
 class Store:
-    """Results of one experiment in one JSON file, written after every task; ``machine`` says in words where we run."""
+    """Results of one experiment in one JSON file, written after every task; ``made`` says when and on what."""
 
-    def __init__(self, path: Path, machine: str = "") -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
         self.kept: dict[str, Any] = found.get("tasks", {})
-        self.made_on, self.machine = found.get("machine", machine), machine
+        self.made: str = found.get("made", "")
 
     def has(self, key: str, task: Task) -> bool:
         """Tell whether the result of exactly this task is there."""
@@ -64,8 +67,8 @@ class Store:
         """Keep a result, rounded to seven digits."""
         self.kept[key] = {"mark": task.mark, "seconds": round(seconds, 2), "result": rounded(result)}
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.made_on = self.machine
-        whole = {"machine": self.made_on, "tasks": self.kept}
+        self.made = f"commit {report.commit()}, {datetime.now(UTC):%Y-%m-%d}, {report.machine()}"
+        whole = {"made": self.made, "tasks": self.kept}
         self.path.write_text(json.dumps(whole, separators=(",", ":")) + "\n")
 
     def results(self, tasks: dict[str, Task]) -> dict[str, Any]:
@@ -110,3 +113,47 @@ def run_all(tasks: dict[str, Task], store: Store, jobs: int, say: Callable[[str]
         waiting = {pool.submit(run_one, task): key for key, task in missing.items()}
         for future in as_completed(waiting):
             keep(waiting[future], *future.result())
+
+
+def write_page(experiment: Experiment, body: str, seconds: float, made: str, folder: Path) -> None:
+    """Write one experiment's page."""
+    command = f"python -m benchmarks.paper --only {experiment.name}"
+    stamp = f"`{command}`, {seconds / 60:.1f} minutes of one core; {made}. Seeds are 0, 1, 2, ..., one per split."
+    text = f"# {experiment.title}\n\n{stamp}\n\n{body.strip()}\n\n[All experiments](README.md)\n"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{experiment.name}.md").write_text(text)
+
+
+def write_index(made: list[tuple[Experiment, float, int]], folder: Path) -> None:
+    """Write the index of all pages with their cost."""
+    rows: list[list[object]] = [
+        [f"[{e.title}]({e.name}.md)", tasks, f"{seconds / 60:.1f} min"] for e, seconds, tasks in made
+    ]
+    total = sum(seconds for _, seconds, _ in made) / 60
+    text = INDEX.format(table=report.Table(["experiment", "tasks", "time on one core"], rows), total=total)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "README.md").write_text(text)
+
+
+INDEX = """# The paper's experiments
+
+`make paper`, which is `python -m benchmarks.paper`, makes every page here from the raw data (folder `FAIRFRONT_DATA`, or
+`../shared/data` beside the repository). Results are kept in `benchmarks/results/paper/` as JSON, so that a broken run
+resumes where it stopped and pages can be drawn again without running anything (`--draw`). `--only NAME` makes one page,
+`--quick` a small version in `build/paper-quick/`.
+
+{table}
+
+{total:.0f} minutes of one core in total. Each page says the versions and the machine it was made with.
+
+## What all pages share
+
+- Models are chosen on validation rows, never on test. Where the test rows were looked at on purpose, the column says so.
+- DEO is the difference in true positive rates, group minus reference, in shares of people with the favourable label.
+  A *loss gap* is another unit: a difference of mean training losses.
+- "As printed" are Algorithms 1 and 2 of the paper. *Raw gradients* is what the algorithms show, *normalised gradients* what
+  the text below equation (5) says. "fairfront" marks this package's default solvers.
+- Reducing a gap on one data set says nothing about other data or other notions, and a small gap on few rows may be chance:
+  counts and standard errors stand beside the rates.
+- Each page ends with how to read it, or with where it differs from the paper and why, as far as we know.
+"""

@@ -1,4 +1,4 @@
-"""How the figures look: colours of Okabe and Ito, small files, readable labels."""
+"""The figures of all experiments: colours of Okabe and Ito, small files, readable labels."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
+import numpy as np
 from PIL import Image
 
 matplotlib.use("Agg")
@@ -61,3 +62,185 @@ def legend(figure: Any, axes: Any, columns: int) -> None:
 def picture(name: str, words: str) -> str:
     """Return the Markdown of a figure."""
     return f"![{words}]({name})"
+
+
+COLOURS = {
+    "Normal": GREY,
+    "PDO as printed, raw gradients": ORANGE,
+    "PDO as printed, normalised gradients": VERMILLION,
+    "PB-PDO (fairfront)": SKY,
+    "Newton (fairfront)": BLUE,
+    "Newton, rate surrogate (fairfront)": GREEN,
+}
+SHORT = {
+    "Amer-Indian-Eskimo": "AIE",
+    "Asian-Pac-Islander": "API",
+    "African-American": "Afr.-Am.",
+}
+
+
+def draw_bars(panels: dict[str, list[dict[str, Any]]], methods: tuple[str, ...], path: Path) -> None:
+    """Draw one row of three panels (accuracy, TPR, FPR) per setting."""
+    figure, axes = canvas(len(panels), 3, 9.6, 2.2 * len(panels) + 0.2)
+    for row, (title, trials) in zip(axes, panels.items(), strict=True):
+        names = [SHORT.get(level, level) for level in trials[0]["levels"]] + ["total"]
+        for k, (ax, words) in enumerate(
+            zip(row, ("accuracy", "true positive rate", "false positive rate"), strict=True)
+        ):
+            _panel(ax, trials, methods, k)
+            ax.set_xticks(np.arange(len(names)), names)
+            ax.set_ylabel(words)
+            ax.set_ylim(0.0, 1.0)
+        row[1].set_title(title, fontsize=10)
+    legend(figure, axes[0, 0], 2)
+    figure.tight_layout()
+    save(figure, path)
+
+
+def _panel(ax: Any, trials: list[dict[str, Any]], methods: tuple[str, ...], k: int) -> None:
+    sizes = _sizes(trials[0], k)
+    width = 0.8 / len(methods)
+    for i, name in enumerate(methods):
+        mean = np.mean([t["methods"][name]["chosen"] for t in trials], axis=0)[k]
+        wide = np.sqrt(np.maximum(mean * (1.0 - mean), 0.0) / sizes)
+        across = np.arange(len(mean)) + (i - (len(methods) - 1) / 2) * width
+        ax.bar(across, mean, width, yerr=wide, color=COLOURS[name], label=name, error_kw={"lw": 0.8, "alpha": 0.7})
+    ax.grid(axis="x", visible=False)
+
+
+def _sizes(found: dict[str, Any], k: int) -> np.ndarray:
+    """Return the test rows that a rate of each group, and of all, rests on."""
+    good, bad = np.array(found["positives"]), np.array(found["negatives"])
+    counts = (good + bad, good, bad)[k]
+    return np.append(counts, counts.sum())
+
+
+MARKS: dict[str, dict[str, Any]] = {
+    "Minimax reduction: GridSearch": {"color": GREY, "marker": "s", "s": 16},
+    "PB-PDO as printed, raw gradients": {"color": ORANGE, "marker": "^", "s": 14},
+    "PB-PDO as printed, normalised gradients": {"color": VERMILLION, "marker": "v", "s": 14},
+    "PB-PDO (fairfront)": {"color": SKY, "marker": "o", "s": 16},
+    "Newton (fairfront)": {"color": BLUE, "marker": ".", "s": 22},
+}
+PLANES = (
+    ("loss", "loss", "fairness loss"),
+    ("train", "error, train", "|DEO|, train"),
+    ("test", "error, test", "|DEO|, test"),
+)
+
+
+def draw_frontiers(rows: dict[str, Any], path: Path) -> None:
+    """Draw three planes per data set."""
+    figure, axes = canvas(len(rows), 3, 10.2, 2.9 * len(rows))
+    for line, (title, found) in zip(axes, rows.items(), strict=True):
+        for ax, (plane, across, up) in zip(line, PLANES, strict=True):
+            for name, look in MARKS.items():
+                points = np.array(found["fronts"][name][plane]).reshape(-1, 2)
+                ax.scatter(points[:, 0], points[:, 1], label=name, linewidths=0, alpha=0.85, **look)
+            _near_exact(ax, found, plane)
+            ax.set_xlabel(across)
+            ax.set_ylabel(up)
+        line[1].set_title(title, fontsize=10)
+    legend(figure, axes[0, 0], 3)
+    figure.tight_layout()
+    save(figure, path)
+
+
+def _near_exact(ax: Any, found: dict[str, Any], plane: str) -> None:
+    """Show the range of the default solvers' points, and the reduction's near them; points far off are outside."""
+    points = {name: np.array(front[plane]).reshape(-1, 2) for name, front in found["fronts"].items()}
+    exact = np.concatenate([points["Newton (fairfront)"], points["PB-PDO (fairfront)"]])
+    room = np.maximum(np.ptp(exact, axis=0), 0.004)
+    shown = exact
+    if plane != "loss":
+        others = np.concatenate(list(points.values()))
+        near = (others <= exact.max(axis=0) + room).all(axis=1) & (others[:, 0] >= exact[:, 0].min() - 2 * room[0])
+        shown = np.concatenate([exact, others[near]])
+    low, high = shown.min(axis=0), shown.max(axis=0)
+    right = 0.8 if plane == "loss" else 0.1
+    ax.set_xlim(low[0] - 0.1 * room[0], high[0] + right * room[0])
+    ax.set_ylim(-0.05 * high[1], 1.1 * high[1] + 1e-9)
+
+
+PATHS = {
+    "PDO": GREEN,
+    "EPO": PURPLE,
+    "h_PB only": ORANGE,
+    "PB-PDO as printed": VERMILLION,
+    "PB-PDO (fairfront)": BLUE,
+}
+
+
+def _ground(ax: Any, front: np.ndarray, aim: np.ndarray, pi: np.ndarray) -> None:
+    ax.plot(front[:, 0], front[:, 1], color=BLACK, lw=1.5, label="front")
+    reach = np.array([0.0, 1.05])
+    ax.plot(reach, reach * pi[0] / pi[1], color=GREY, lw=1.0, ls="--", label="preference line")
+    ax.scatter(*aim, marker="*", s=110, color=BLACK, zorder=6, label="desired point")
+    ax.set_xlim(-0.03, 1.05)
+    ax.set_ylim(-0.03, 1.05)
+    ax.set_xlabel("h_1")
+    ax.set_ylabel("h_2")
+
+
+def _path(ax: Any, found: dict[str, Any], **look: Any) -> None:
+    path = np.array(found["path"])
+    ax.plot(path[:, 0], path[:, 1], color=PATHS[found["name"]], **look)
+    ax.scatter(*path[0], marker="o", s=24, color=BLACK, zorder=5)
+    ax.scatter(*path[-1], marker="X", s=46, color=PATHS[found["name"]], zorder=7, edgecolors="white", linewidths=0.6)
+
+
+def draw_cases(results: dict[str, Any], front: np.ndarray, aim: np.ndarray, pi: np.ndarray, path: Path) -> None:
+    """Left: h_PB only stops short in both cases. Right: what PB-PDO does instead."""
+    figure, axes = canvas(1, 2, 9.4, 4.2)
+    for ax, names in zip(axes[0], (("h_PB only",), ("PB-PDO as printed", "PB-PDO (fairfront)")), strict=True):
+        _ground(ax, front, aim, pi)
+        for name in names:
+            for start, style in (("case I", "-"), ("case II", "-.")):
+                if f"{name}, {start}" in results:
+                    _path(ax, results[f"{name}, {start}"], lw=1.6, ls=style, label=f"{name}, {start}")
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncol=2, fontsize=8)
+    axes[0, 0].set_title("(a) h_PB as the only objective", fontsize=10)
+    axes[0, 1].set_title("(b) objectives chosen adaptively", fontsize=10)
+    figure.tight_layout()
+    save(figure, path)
+
+
+def draw_trajectories(results: dict[str, Any], front: np.ndarray, aim: np.ndarray, pi: np.ndarray, path: Path) -> None:
+    """Draw one panel per algorithm, all from the start of case II."""
+    names = ("PDO", "EPO", "PB-PDO as printed", "PB-PDO (fairfront)")
+    figure, axes = canvas(1, 4, 12.4, 3.3)
+    for ax, name in zip(axes[0], names, strict=True):
+        _ground(ax, front, aim, pi)
+        if f"{name}, case II" in results:
+            _path(ax, results[f"{name}, case II"], lw=1.8)
+        ax.set_title(name, fontsize=10)
+    legend(figure, axes[0, 0], 3)
+    figure.tight_layout()
+    save(figure, path)
+
+
+def draw_points(fronts: dict[str, Any], path: Path) -> None:
+    """Draw rows of problems and columns of methods."""
+    names = list(next(iter(fronts.values()))["methods"])
+    figure, axes = canvas(len(fronts), len(names), 1.75 * len(names), 2.0 * len(fronts))
+    for line, found in zip(axes, fronts.values(), strict=True):
+        curve = np.array(found["front"])
+        for ax, name in zip(line, names, strict=True):
+            _points(ax, curve, np.array(found["methods"][name]["h"]))
+        line[0].set_ylabel(found["title"], fontsize=8)
+    for ax, name in zip(axes[0], names, strict=True):
+        ax.set_title(name.replace(" (", "\n(").replace(", ", ",\n"), fontsize=7.5)
+    figure.tight_layout(pad=0.4)
+    save(figure, path)
+
+
+def _points(ax: Any, curve: np.ndarray, points: np.ndarray) -> None:
+    ax.plot(curve[:, 0], curve[:, 1], color=GREY, lw=2.0)
+    low, high = curve.min(axis=0), curve.max(axis=0)
+    room = 0.12 * (high - low)
+    shown = np.clip(points, low - room, high + room)  # far points sit on the rim
+    ax.scatter(shown[:, 0], shown[:, 1], s=16, color=VERMILLION, zorder=3)
+    ax.set_xlim(low[0] - 1.5 * room[0], high[0] + 1.5 * room[0])
+    ax.set_ylim(low[1] - 1.5 * room[1], high[1] + 1.5 * room[1])
+    ax.tick_params(labelsize=6)
+    ax.locator_params(nbins=3)

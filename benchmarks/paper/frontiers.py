@@ -2,22 +2,139 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import time
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import fairfront as ff
+from fairfront.pareto import nondominated
+
+from .. import judge
+from ..cases import Rows, Split
+from ..peers.base import frontier_weights, linear_candidates
 from ..report import Table
-from .data import Spec
+from .data import Spec, parts
 from .experiment import Experiment, Task
-from .figures import picture
-from .frontier_figures import draw, title_of
-from .frontier_task import PRINTED, frontier
+from .figures import draw_frontiers, picture
+from .methods import Budget, candidates, problem
 
 SETTINGS = (("adult", "sex"), ("compas", "sex"), ("compas", "race"))
 LOSSES = {"hinge": "linear SVM", "logistic": "logistic regression"}
 GRID = "Minimax reduction: GridSearch"
+STEP_SIZES = (0.1, 0.5)
+PRINTED = ("PB-PDO as printed, raw gradients", "PB-PDO as printed, normalised gradients")
+DRAWN = 120
+
+
+def frontier(spec: dict[str, str], loss: str, grid: int, steps: int, points: int) -> dict[str, Any]:
+    """Return every method's points in the three planes; fit and validation rows together are the training rows."""
+    made = _joined(parts(Spec(**spec), 0))
+    linear = ff.linear_problem(**problem(made, loss))
+    exact, exact_seconds = _timed(lambda: _traced(made, loss, n_points=points))
+    pi = preferences(linear, exact[0])
+    found: dict[str, tuple[np.ndarray, float, float | None]] = {"Newton (fairfront)": (exact, exact_seconds, None)}
+    W, seconds = _timed(lambda: _traced(made, loss, solver="pb_pdo", preferences=pi))
+    found["PB-PDO (fairfront)"] = (W, seconds, None)
+    for name, gradients in zip(PRINTED, ("raw", "normalised"), strict=True):
+        begun = time.process_time()
+        W, eta = printed_runs(linear, gradients, pi, steps)
+        found[name] = (W, time.process_time() - begun, eta)
+    search, seconds = _timed(lambda: candidates("Minimax reduction: GridSearch", made, loss, 0, Budget(grid=grid)))
+    found["Minimax reduction: GridSearch"] = (search.weights, seconds, None)
+    curve = _curve(linear, exact)
+    fronts = {
+        name: {"seconds": s, "eta": eta, "models": len(W), **_planes(linear, W, made, curve)}
+        for name, (W, s, eta) in found.items()
+    }
+    return {"spec": spec, "levels": list(made.levels), "fronts": fronts, "preferences": pi[:, 1]}
+
+
+def _timed(job: Callable[[], Any]) -> tuple[Any, float]:
+    begun = time.process_time()
+    return job(), time.process_time() - begun
+
+
+def _joined(made: Split) -> Split:
+    both = (made.train, made.validation)
+    fit = Rows(*(np.concatenate([getattr(rows, name) for rows in both]) for name in ("X", "y", "groups")))
+    return replace(made, train=fit)
+
+
+def preferences(linear: Any, plain: np.ndarray, count: int = 10) -> np.ndarray:
+    """Return pi = (1, r) with r from just above loss / gap objective of plain training to 1000 times that."""
+    h = linear.algebra.objectives(linear.values(plain[None, None]))[0]
+    return np.column_stack([np.ones(count), h[0] / h[1] * np.geomspace(1.1, 1000.0, count)])
+
+
+def _traced(made: Split, loss: str, **options: Any) -> np.ndarray:
+    """Return the weights of one of fairfront's default tracers."""
+    return frontier_weights(ff.trace(**problem(made, loss), progress=False, **options))
+
+
+def printed_runs(linear: Any, gradients: Any, pi: np.ndarray, steps: int) -> tuple[np.ndarray, float]:
+    """Return all iterates of Algorithm 2 at the better of two step sizes, and that step size."""
+    best: tuple[float, np.ndarray, float] | None = None
+    for eta in STEP_SIZES:
+        seen: list[np.ndarray] = []
+        solver = ff.PaperPBPDO(gradients=gradients, eta=eta, T=steps, epsilon_1=1e-2, epsilon_2=1e-2)
+        ended = ff.solve(
+            linear,
+            solver,
+            preferences=pi,
+            random_state=0,
+            on_iterate=lambda t, ids, point, seen=seen: seen.append(point.W[:, 0]),
+        )
+        score = float(np.median((ended.objectives * pi).max(axis=1)))
+        if best is None or score < best[0]:
+            best = (score, np.concatenate(seen), eta)
+    assert best is not None
+    return best[1], best[2]
+
+
+def _curve(linear: Any, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return Newton's gaps in rising order and the losses there."""
+    L = linear.values(W[:, None])
+    gap, loss = linear.algebra.worst(L)[:, 0], linear.algebra.loss(L)
+    order = np.argsort(gap)
+    return gap[order], loss[order]
+
+
+def _planes(linear: Any, W: np.ndarray, made: Split, curve: tuple[np.ndarray, np.ndarray]) -> dict[str, Any]:
+    """Return a method's points in the planes, and the median loss excess of those that can be compared."""
+    h = np.concatenate([linear.algebra.objectives(linear.values(W[i : i + 200, None])) for i in range(0, len(W), 200)])
+    usable = np.isfinite(h).all(axis=1)
+    W, h = W[usable], h[usable]
+    kept = nondominated(h)
+    gap = np.sqrt(2.0 * h[kept, 1])
+    inside = gap <= curve[0].max()
+    span = curve[1].max() - curve[1].min()
+    excess = (h[kept, 0] - np.interp(gap, *curve))[inside] / span
+    train = _error_deo(W[kept], made.train)
+    front = nondominated(train)
+    return {
+        "loss": thinned(h[kept]).tolist(),
+        "train": train[front].tolist(),
+        "test": _error_deo(W[kept][front], made.test).tolist(),
+        "kept": int(kept.sum()),
+        "excess": float(np.median(excess)) if len(excess) else None,
+    }
+
+
+def _error_deo(W: np.ndarray, rows: Rows, chunk: int = 200) -> np.ndarray:
+    """Return error and |DEO| of linear models, (N, 2)."""
+    parts_ = [linear_candidates(W[i : i + chunk]).approve(rows.X, rows.groups) for i in range(0, len(W), chunk)]
+    found = [judge.figures(approve, rows) for approve in parts_]
+    return np.concatenate([np.column_stack([each.error, each.gap]) for each in found])
+
+
+def thinned(points: np.ndarray, most: int = DRAWN) -> np.ndarray:
+    """Return at most that many points, evenly along the first axis, ends included."""
+    ordered = points[np.argsort(points[:, 0])]
+    return ordered[np.unique(np.linspace(0, len(ordered) - 1, min(most, len(ordered))).round().astype(int))]
 
 
 def tasks(quick: bool) -> dict[str, Task]:
@@ -43,9 +160,9 @@ def page(results: dict[str, Any], folder: Path) -> str:
     """Draw both figures and write the page."""
     body = [INTRODUCTION]
     for loss, words in LOSSES.items():
-        rows = {title_of(key): results[key] for key in results if key.startswith(loss)}
+        rows = {Spec(*key.split(" ")[1:]).title: results[key] for key in results if key.startswith(loss)}
         name = f"frontiers-{loss}.png"
-        draw(rows, folder / name)
+        draw_frontiers(rows, folder / name)
         body.append(f"## {words[0].upper()}{words[1:]}\n\n" + picture(name, f"Frontiers, {words}"))
         body.append(_dominance(rows))
         body.append(_costs(rows))

@@ -14,25 +14,14 @@ from sklearn.svm import LinearSVC
 
 import fairfront as ff
 
+from ..cases import Split
+from ..peers.base import Candidates, frontier_weights, linear_candidates
 from .comparators import ferm
-from .data import Parts
 
 C = 0.1
 """Strength of all learners in scikit-learn's sense; the ridge is 1 / (C n)."""
 STEPS, STARTS = (0.1, 0.5), (0.1, 1.0, 3.0)
 """Printed algorithms: step sizes, and lengths of random starts, all tried and chosen among on validation."""
-
-
-@dataclass(frozen=True)
-class Candidates:
-    """Weights (N, d + 1) with the intercept last, and mixtures (M, N) of them; None: each model by itself."""
-
-    W: np.ndarray
-    mixture: np.ndarray | None = None
-
-    def mix(self, found: np.ndarray) -> np.ndarray:
-        """Return figures of the candidates from figures (N, ...) of the models; rates of a mixture are mixtures."""
-        return found if self.mixture is None else np.tensordot(self.mixture, found, axes=1)
 
 
 @dataclass(frozen=True)
@@ -45,7 +34,7 @@ class Budget:
     rounds: int = 20
 
 
-Method = Callable[[Parts, str, int, Budget], Candidates]
+Method = Callable[[Split, str, int, Budget], Candidates]
 
 
 def learner(loss: str, strength: float = C) -> Any:
@@ -55,61 +44,64 @@ def learner(loss: str, strength: float = C) -> Any:
     return LogisticRegression(C=strength, solver="newton-cholesky")
 
 
-def weights_of(model: Any, d: int) -> np.ndarray:
+def weights_or_constant(model: Any, d: int) -> np.ndarray:
     """Return (d + 1,) weights; a model without coefficients answers the same for everybody."""
     if hasattr(model, "coef_"):
         return np.append(np.asarray(model.coef_).reshape(-1), model.intercept_)
     return np.append(np.zeros(d), 1.0 if model.predict(np.zeros((1, d)))[0] == 1 else -1.0)
 
 
-def normal(parts: Parts, loss: str, seed: int, budget: Budget) -> Candidates:
+def normal(parts: Split, loss: str, seed: int, budget: Budget) -> Candidates:
     """Plain training."""
-    fitted = learner(loss).fit(parts.fit.X, parts.fit.y.astype(int))
-    return Candidates(weights_of(fitted, parts.fit.X.shape[1])[None])
+    fitted = learner(loss).fit(parts.train.X, parts.train.y)
+    return linear_candidates(weights_or_constant(fitted, parts.train.X.shape[1])[None])
 
 
-def linear_ferm(parts: Parts, loss: str, seed: int, budget: Budget) -> Candidates:
+def linear_ferm(parts: Split, loss: str, seed: int, budget: Budget) -> Candidates:
     """Linear FERM with three strengths."""
-    fit = parts.fit
-    found = [ferm(fit.X, fit.y, fit.codes, lambda s=s: learner(loss, s)) for s in (0.01, 0.1, 1.0)]
-    return Candidates(np.array(found))
+    fit = parts.train
+    found = [ferm(fit.X, fit.good, fit.groups, lambda s=s: learner(loss, s)) for s in (0.01, 0.1, 1.0)]
+    return linear_candidates(np.array(found))
 
 
-def grid_search(parts: Parts, loss: str, seed: int, budget: Budget) -> Candidates:
+def grid_search(parts: Split, loss: str, seed: int, budget: Budget) -> Candidates:
     """Minimax reduction: fairlearn's GridSearch, one weighted fit per grid point."""
     search = GridSearch(learner(loss), TruePositiveRateParity(), grid_size=budget.grid)
-    search.fit(parts.fit.X, parts.fit.y.astype(int), sensitive_features=parts.fit.codes)
-    return Candidates(np.array([weights_of(model, parts.fit.X.shape[1]) for model in search.predictors_]))
+    search.fit(parts.train.X, parts.train.y, sensitive_features=parts.train.groups)
+    return linear_candidates(
+        np.array([weights_or_constant(model, parts.train.X.shape[1]) for model in search.predictors_])
+    )
 
 
-def exponentiated_gradient(parts: Parts, loss: str, seed: int, budget: Budget) -> Candidates:
+def exponentiated_gradient(parts: Split, loss: str, seed: int, budget: Budget) -> Candidates:
     """Minimax reduction: fairlearn's ExponentiatedGradient, a random choice among models at every decision."""
     models, mixtures = [], []
     for bound in (0.01, 0.05):
         reduction = ExponentiatedGradient(
             learner(loss), TruePositiveRateParity(difference_bound=bound), max_iter=budget.rounds
         )
-        reduction.fit(parts.fit.X, parts.fit.y.astype(int), sensitive_features=parts.fit.codes)
+        reduction.fit(parts.train.X, parts.train.y, sensitive_features=parts.train.groups)
         mixtures.append((len(models), np.asarray(reduction.weights_, dtype=np.float64)))
-        models += [weights_of(model, parts.fit.X.shape[1]) for model in reduction.predictors_]
+        models += [weights_or_constant(model, parts.train.X.shape[1]) for model in reduction.predictors_]
     shares = np.zeros((len(mixtures), len(models)))
     for row, (first, weight) in zip(shares, mixtures, strict=True):
         row[first : first + len(weight)] = weight / weight.sum()
-    return Candidates(np.array(models), shares)
+    single = linear_candidates(np.array(models))
+    return Candidates(lambda X, groups: shares @ single.approve(X, groups), solved=len(models))
 
 
-def problem(parts: Parts, loss: str, **options: Any) -> dict[str, Any]:
+def problem(parts: Split, loss: str, **options: Any) -> dict[str, Any]:
     """Return the arguments of fairfront's problem."""
-    fit = parts.fit
+    fit = parts.train
     groups = ff.Groups(reference=parts.levels[-1], min_size=1)
     common = {"sensitive_features": parts.names(fit), "favourable": 1, "groups": groups}
-    return {"X": fit.X, "y": fit.y.astype(int), "loss": loss, "ridge": 1.0 / (C * len(fit.y)), **common, **options}
+    return {"X": fit.X, "y": fit.y, "loss": loss, "ridge": 1.0 / (C * len(fit.y)), **common, **options}
 
 
 def printed_pdo(gradients: Any) -> Method:
     """Return Algorithm 1 as printed, in one reading, from random starts of several lengths."""
 
-    def run(parts: Parts, loss: str, seed: int, budget: Budget) -> Candidates:
+    def run(parts: Split, loss: str, seed: int, budget: Budget) -> Candidates:
         linear = ff.linear_problem(**problem(parts, loss))
         rng, d = np.random.default_rng(seed), linear.d
         starts = np.concatenate([rng.normal(scale=s / np.sqrt(d), size=(1, 1, d)) for s in STARTS])
@@ -117,7 +109,7 @@ def printed_pdo(gradients: Any) -> Method:
             ff.solve(linear, ff.PaperPDO(gradients=gradients, eta=eta, T=budget.steps), start=starts).W[:, 0]
             for eta in STEPS
         ]
-        return Candidates(np.concatenate(found))
+        return linear_candidates(np.concatenate(found))
 
     return run
 
@@ -125,10 +117,10 @@ def printed_pdo(gradients: Any) -> Method:
 def traced(solver: Any, **options: Any) -> Method:
     """Return one of fairfront's default tracers."""
 
-    def run(parts: Parts, loss: str, seed: int, budget: Budget) -> Candidates:
+    def run(parts: Split, loss: str, seed: int, budget: Budget) -> Candidates:
         count = {"n_points": budget.points} if solver != "pb_pdo" else {"preferences": 10}
         front = ff.trace(**problem(parts, loss, **options), solver=solver, progress=False, **count)
-        return Candidates(np.column_stack([front.models.coef[:, 0], front.models.intercept[:, 0]]))
+        return linear_candidates(frontier_weights(front))
 
     return run
 
@@ -147,7 +139,7 @@ METHODS: dict[str, Method] = {
 PAIRS_ONLY = tuple(name for name in METHODS if "FERM" in name or "reduction" in name)
 
 
-def candidates(name: str, parts: Parts, loss: str, seed: int, budget: Budget) -> Candidates:
+def candidates(name: str, parts: Split, loss: str, seed: int, budget: Budget) -> Candidates:
     """Run one method; what its learners warn about is not what is compared here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -11,8 +11,7 @@ import numpy as np
 from ..report import Table
 from .data import Spec
 from .experiment import Experiment, Task
-from .figures import picture
-from .named_figures import draw
+from .figures import draw_points, picture
 from .named_tasks import fair_front, minimax_points, toy_front
 
 FAIR = (("adult", "sex"), ("compas", "sex"))
@@ -39,7 +38,7 @@ def tasks(quick: bool) -> dict[str, Task]:
 def page(results: dict[str, Any], folder: Path) -> str:
     """Draw the fronts and write the page."""
     fronts = {key: results[key] for key in results if not key.startswith("minimax")}
-    draw(fronts, folder / "named-methods.png")
+    draw_points(fronts, folder / "named-methods.png")
     body = [INTRODUCTION, picture("named-methods.png", "Points of every method")]
     for found in fronts.values():
         body.append(f"## {found['title']}\n\n{_fronts(found)}")

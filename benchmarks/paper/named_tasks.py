@@ -10,12 +10,15 @@ import numpy as np
 import fairfront as ff
 from fairfront.objectives.covariance import ScoreCovariance
 
+from .. import judge
+from ..cases import Split
+from ..optimum import whitening
+from ..peers.base import frontier_weights, linear_candidates
 from . import comparators as by
-from .data import Parts, Spec, parts
+from .data import Spec, parts
 from .example import NU, D, example, on_front
-from .fronts_by import Question, answers
 from .methods import problem
-from .rates import deo, rates
+from .named_fronts import Question, answers
 
 
 def toy_front(points: int, steps: int) -> dict[str, Any]:
@@ -47,8 +50,7 @@ def hole(places: np.ndarray) -> float:
 
 def scaled(linear: Any, plain: np.ndarray) -> tuple[Any, np.ndarray]:
     """Return v -> (h, J) at w = plain + C v with C from the loss's Hessian at the plain fit, and C."""
-    H = linear.metric(plain[None])
-    C = np.linalg.inv(np.linalg.cholesky(H + 1e-9 * np.trace(H) / len(H) * np.eye(len(H)))).T
+    C = whitening(linear.metric(plain[None]))
 
     def f(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         at = linear.cells((plain + C @ v)[None, None])
@@ -62,7 +64,7 @@ def fair_front(spec: dict[str, str], points: int, steps: int) -> dict[str, Any]:
     made = parts(Spec(**spec), 0)
     linear = ff.linear_problem(**problem(made, "logistic"))
     front = ff.trace(**problem(made, "logistic"), n_points=60, progress=False)
-    W = np.column_stack([front.models.coef[:, 0], front.models.intercept[:, 0]])
+    W = frontier_weights(front)
     gap, loss = front.gaps[:, 0], front.loss
     f, C = scaled(linear, W[0])
     ends = (np.zeros(len(C)), np.linalg.solve(C, W[int(np.argmin(gap))] - W[0]))
@@ -86,7 +88,7 @@ def fair_front(spec: dict[str, str], points: int, steps: int) -> dict[str, Any]:
             "measure": "loss excess (share of the loss range)"}  # fmt: skip
 
 
-def _newton(made: Parts, points: int, excess: Any) -> dict[str, Any]:
+def _newton(made: Split, points: int, excess: Any) -> dict[str, Any]:
     """Return Newton's points; its passes over the data are of another kind and not counted."""
     begun = time.process_time()
     front = ff.trace(**problem(made, "logistic"), n_points=max(points, 2), progress=False)
@@ -125,8 +127,7 @@ def minimax_points(spec: dict[str, str], rounds: int, steps: int) -> dict[str, A
 
 def _group_losses(made: Any, plain: np.ndarray) -> tuple[Any, np.ndarray]:
     """Return v -> (group losses with the penalty, Jacobian) in scaled variables, and the scaling."""
-    H = made.metric(plain[None])
-    C = np.linalg.inv(np.linalg.cholesky(H + 1e-9 * np.trace(H) / len(H) * np.eye(len(H)))).T
+    C = whitening(made.metric(plain[None]))
     rows = made.algebra.B.copy()
     rows[:, -1] = made.algebra.p[-1]
 
@@ -141,15 +142,16 @@ def _last(linear: Any) -> np.ndarray:
     """Return the weights at the end of Newton's path: the smallest worst gap that can be reached."""
     front = ff.tracing.trace_problem(linear, "newton", n_points=12, progress=False)
     end = int(np.argmin(front.gaps[:, 0]))
-    return np.append(front.models.coef[end, 0], front.models.intercept[end, 0])
+    return frontier_weights(front)[end]
 
 
-def _facts(w: np.ndarray, made: Any, best: np.ndarray, data: Parts) -> dict[str, Any]:
+def _facts(w: np.ndarray, made: Any, best: np.ndarray, data: Split) -> dict[str, Any]:
     losses = made.algebra.B @ made.values(w[None, None])[0]
-    test = rates(w[None], data.test, len(data.levels))
+    approve = linear_candidates(w[None]).approve(data.test.X, data.test.groups)
+    test = judge.rates(approve, data.test, len(data.levels))
     return {
         "losses": losses.tolist(),
         "regret": float((losses - best).max()),
         "accuracy": float(test[0, 0, -1]),
-        "deo": float(deo(test)[0]),
+        "deo": float(judge.deo(test)[0]),
     }

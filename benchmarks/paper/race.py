@@ -10,10 +10,9 @@ import numpy as np
 
 from ..report import Table
 from .bars import ENCODINGS, ROWS, gather, spread
-from .charts import draw_bars
 from .data import Spec
 from .experiment import Experiment, Task
-from .figures import picture
+from .figures import draw_bars, picture
 from .trial import LEAST, trial
 
 METHODS = (*ROWS[:3], "PB-PDO (fairfront)", ROWS[3])

@@ -8,22 +8,36 @@ from typing import Any
 
 import numpy as np
 
-from .choosing import least_error, least_gap
-from .data import Parts, Spec, parts
-from .methods import Budget, Candidates, candidates
-from .rates import deo, error, rates
+from .. import judge
+from ..cases import Split
+from ..judge import Figures
+from ..peers.base import Candidates
+from .data import Spec, parts
+from .methods import Budget, candidates
 
 CAPS = (0.02, 0.05)
 LEAST = 30
 """Groups with fewer positives in the validation rows do not take part in choosing among models of several groups."""
+KEEP = 0.97
+"""Candidates must keep this share of plain training's accuracy to be chosen for their small gap."""
+
+
+def least_gap(found: Figures, plain_error: float) -> int:
+    """Return the candidate with the smallest |gap| among those that keep enough of plain training's accuracy.
+
+    If none does, the most accurate one.
+    """
+    allowed = np.flatnonzero(1.0 - found.error >= KEEP * (1.0 - plain_error))
+    return int(allowed[np.argmin(np.abs(found.gap[allowed]))]) if len(allowed) else int(np.argmin(found.error))
 
 
 def trial(spec: dict[str, str], seed: int, loss: str, methods: list[str], budget: dict[str, int]) -> dict[str, Any]:
     """Return, per method, the figures of the chosen models on the test rows; times are of one core."""
     made = parts(Spec(**spec), seed)
     groups = len(made.levels)
-    positives = [[int((p.y & (p.codes == g)).sum()) for g in range(groups)] for p in (made.validation, made.test)]
-    counted = np.array(positives[0]) >= LEAST
+    counts = [[np.bincount(p.groups[which], minlength=groups).tolist() for which in (p.good, ~p.good)]
+              for p in (made.validation, made.test)]  # fmt: skip
+    counted = np.array(counts[0][0]) >= LEAST
     judged: dict[str, Any] = {}
     plain = None
     for name in methods:
@@ -37,29 +51,30 @@ def trial(spec: dict[str, str], seed: int, loss: str, methods: list[str], budget
         "budget": asdict(Budget(**budget)),
         "levels": list(made.levels),
         "large": counted.tolist(),
-        "negatives": [int((~made.test.y & (made.test.codes == g)).sum()) for g in range(groups)],
-        "positives": positives[1],
-        "rows": [len(p.y) for p in (made.fit, made.validation, made.test)],
+        "negatives": counts[1][1],
+        "positives": counts[1][0],
+        "rows": [len(p.y) for p in (made.train, made.validation, made.test)],
         "methods": judged,
     }
 
 
-def _judge(found: Candidates, plain: Candidates, made: Parts, counted: np.ndarray) -> dict[str, Any]:
-    groups = len(made.levels)
-    held, judged = (found.mix(rates(found.W, part, groups)) for part in (made.validation, made.test))
-    floors = [float(error(rates(plain.W, part, groups))[0]) for part in (made.validation, made.test)]
-    gap, test_gap = deo(held, counted), deo(judged)
-    chosen = least_gap(error(held), gap, floors[0])
-    lucky = least_gap(error(judged), test_gap, floors[1])
-    capped = {f"{cap:g}": least_error(error(held), gap, cap) for cap in CAPS}
+def _judge(found: Candidates, plain: Candidates, made: Split, counted: np.ndarray) -> dict[str, Any]:
+    groups, parts_ = len(made.levels), (made.validation, made.test)
+    held, judged = (judge.rates(found.approve(part.X, part.groups), part, groups) for part in parts_)
+    floors = [float(judge.figures(plain.approve(part.X, part.groups), part).error[0]) for part in parts_]
+    on_held = Figures(1.0 - held[:, 0, -1], judge.deo(held, counted), held[:, 1, -1])
+    on_test = Figures(1.0 - judged[:, 0, -1], judge.deo(judged), judged[:, 1, -1])
+    chosen, lucky = least_gap(on_held, floors[0]), least_gap(on_test, floors[1])
+    capped = {f"{cap:g}": judge.chosen(on_held, cap) for cap in CAPS}
     return {
         "candidates": len(held),
         "chosen": judged[chosen].tolist(),
-        "deo": float(test_gap[chosen]),
-        "deo_large": float(deo(judged, counted)[chosen]),
-        "validation_deo": float(gap[chosen]),
-        "best_on_test": {"accuracy": float(judged[lucky, 0, -1]), "deo": float(test_gap[lucky])},
+        "deo": float(on_test.gap[chosen]),
+        "deo_large": float(judge.deo(judged, counted)[chosen]),
+        "validation_deo": float(on_held.gap[chosen]),
+        "best_on_test": {"accuracy": float(judged[lucky, 0, -1]), "deo": float(on_test.gap[lucky])},
         "at_gap": {
-            cap: {"error": float(error(judged)[place]), "deo": float(test_gap[place])} for cap, place in capped.items()
+            cap: {"error": float(on_test.error[place]), "deo": float(on_test.gap[place])}
+            for cap, place in capped.items()
         },
     }

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 import fairfront as ff
 from benchmarks.paper import comparators
-from benchmarks.paper.comparators.epo import balance
+from benchmarks.paper.comparators.gradient import balance
 from fairfront.exceptions import InputError
 from fairfront.objectives.covariance import ScoreCovariance
 from tests.support.twins import cohort

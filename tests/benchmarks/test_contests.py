@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from benchmarks.comparison import Comparison
 from benchmarks.contests import CONTESTS
 from benchmarks.optimum import Logistic
 from benchmarks.peers import PEERS
+from tests.support.places import ROOT
 
 
 def split(seed: int) -> cases.Split:
@@ -66,3 +68,16 @@ def test_several_labels_and_amounts_are_judged_too() -> None:
     amounts = cases.Rows(np.zeros((4, 1)), np.array([0.0, 1.0, 2.0, 3.0]), np.array([0, 0, 1, 1]))
     squared = judge.figures(np.array([[0.0, 0.0, 2.0, 3.0]]), amounts)
     assert (squared.error[0], squared.gap[0]) == (0.25, 0.5)
+
+
+MODULES = [path.relative_to(ROOT).with_suffix("") for path in sorted(ROOT.glob("benchmarks/**/*.py"))]
+
+
+@pytest.mark.parametrize("name", [".".join(path.parts) for path in MODULES if path.name != "__main__"])
+def test_every_module_can_be_imported(name: str) -> None:
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as missing:
+        if str(missing.name).startswith(("benchmarks", "fairfront")):
+            raise
+        pytest.skip(f"{missing.name} is not installed")

@@ -11,66 +11,69 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed: nothing can be drawn")
 
-from benchmarks.cases import folder
+from benchmarks import judge
+from benchmarks.cases import Rows, folder
 from benchmarks.paper import convergence, example, frontiers, table1
 from benchmarks.paper.__main__ import EXPERIMENTS
-from benchmarks.paper.choosing import least_error, least_gap
-from benchmarks.paper.data import Part, Spec, parts
+from benchmarks.paper.data import Spec, parts
 from benchmarks.paper.experiment import Experiment, Store, Task, rounded, run_all
-from benchmarks.paper.frontier_task import thinned
-from benchmarks.paper.methods import METHODS, Candidates, weights_of
+from benchmarks.paper.frontiers import thinned
+from benchmarks.paper.methods import METHODS, weights_or_constant
 from benchmarks.paper.named_tasks import hole
-from benchmarks.paper.rates import deo, error, rates
+from benchmarks.paper.trial import least_gap
+from benchmarks.peers.base import linear_candidates
 
 RNG = np.random.default_rng(0)
 
 
+def figures(error: list[float], gap: list[float]) -> judge.Figures:
+    return judge.Figures(np.array(error), np.array(gap), np.zeros(len(gap)))
+
+
 class TestChoosing:
     def test_least_gap_keeps_enough_accuracy(self) -> None:
-        error_, gap = np.array([0.20, 0.21, 0.30]), np.array([0.10, -0.03, 0.0])
-        assert least_gap(error_, gap, plain_error=0.20) == 1
+        assert least_gap(figures([0.20, 0.21, 0.30], [0.10, -0.03, 0.0]), plain_error=0.20) == 1
 
     def test_least_gap_falls_back_to_the_most_accurate(self) -> None:
-        assert least_gap(np.array([0.5, 0.4]), np.array([0.0, 0.3]), plain_error=0.1) == 1
+        assert least_gap(figures([0.5, 0.4], [0.0, 0.3]), plain_error=0.1) == 1
 
     def test_least_error_within_the_cap_or_at_the_smallest_gap(self) -> None:
-        error_, gap = np.array([0.20, 0.21, 0.22]), np.array([0.10, -0.03, 0.01])
-        assert least_error(error_, gap, 0.05) == 1
-        assert least_error(error_, gap, 0.001) == 2
+        found = figures([0.20, 0.21, 0.22], [0.10, -0.03, 0.01])
+        assert judge.chosen(found, 0.05) == 1
+        assert judge.chosen(found, 0.001) == 2
 
 
 class TestRates:
-    part = Part(RNG.normal(size=(300, 3)), RNG.random(300) < 0.4, RNG.integers(0, 3, 300))
+    rows = Rows(RNG.normal(size=(300, 3)), (RNG.random(300) < 0.4).astype(int), RNG.integers(0, 3, 300))
     W = RNG.normal(size=(5, 4))
 
     def test_rates_are_plain_shares(self) -> None:
-        found = rates(self.W, self.part, 3, chunk=2)
-        for w, figures in zip(self.W, found, strict=True):
-            decided = self.part.X @ w[:-1] + w[-1] > 0
+        found = judge.rates(linear_candidates(self.W).approve(self.rows.X, self.rows.groups), self.rows, 3)
+        for w, shares in zip(self.W, found, strict=True):
+            decided = self.rows.X @ w[:-1] + w[-1] > 0
             for g in range(4):
-                rows = np.ones(300, dtype=bool) if g == 3 else self.part.codes == g
-                y, d = self.part.y[rows], decided[rows]
-                np.testing.assert_allclose(figures[:, g], [(d == y).mean(), d[y].mean(), d[~y].mean()])
-        np.testing.assert_allclose(error(found), 1.0 - found[:, 0, 3])
+                rows = np.ones(300, dtype=bool) if g == 3 else self.rows.groups == g
+                y, d = self.rows.good[rows], decided[rows]
+                np.testing.assert_allclose(shares[:, g], [(d == y).mean(), d[y].mean(), d[~y].mean()])
 
     def test_deo_is_signed_for_two_groups_and_a_range_for_more(self) -> None:
         found = np.zeros((1, 3, 4))
         found[0, 1] = [0.2, 0.9, 0.5, 0.0]
-        assert deo(found)[0] == pytest.approx(0.7)
-        assert deo(found, np.array([True, False, True]))[0] == pytest.approx(0.3)
-        assert deo(found[:, :, [0, 1, 3]])[0] == pytest.approx(-0.7)
+        assert judge.deo(found)[0] == pytest.approx(0.7)
+        assert judge.deo(found, np.array([True, False, True]))[0] == pytest.approx(0.3)
+        assert judge.deo(found[:, :, [0, 1, 3]])[0] == pytest.approx(-0.7)
 
     def test_mixtures_mix_rates(self) -> None:
-        found = rates(self.W, self.part, 3)
-        mixed = Candidates(self.W, np.array([[0.5, 0.5, 0, 0, 0]])).mix(found)
-        np.testing.assert_allclose(mixed[0], found[:2].mean(axis=0))
+        approve = linear_candidates(self.W).approve(self.rows.X, self.rows.groups)
+        mixed = judge.rates(np.array([[0.5, 0.5, 0, 0, 0]]) @ approve, self.rows, 3)
+        np.testing.assert_allclose(mixed[0], judge.rates(approve, self.rows, 3)[:2].mean(axis=0))
 
     def test_a_model_without_coefficients_is_constant(self) -> None:
         class Same:
             def predict(self, X: np.ndarray) -> np.ndarray:
                 return np.ones(len(X))
 
-        np.testing.assert_array_equal(weights_of(Same(), 2), [0.0, 0.0, 1.0])
+        np.testing.assert_array_equal(weights_or_constant(Same(), 2), [0.0, 0.0, 1.0])
 
 
 def double(x: float) -> dict[str, Any]:
@@ -90,10 +93,11 @@ class TestStore:
         assert kept.seconds(tasks) >= 0.0
 
     def test_other_arguments_are_another_task(self, tmp_path: Path) -> None:
-        store = Store(tmp_path / "a.json", "a machine")
+        store = Store(tmp_path / "a.json")
         store.put("t", Task(double, {"x": 1}), {"twice": 2}, 0.1)
         assert not store.has("t", Task(double, {"x": 2}))
-        assert Store(tmp_path / "a.json", "another").made_on == "a machine"
+        assert Store(tmp_path / "a.json").made == store.made
+        assert "commit " in store.made
 
     def test_numbers_are_rounded(self) -> None:
         assert rounded({"a": [1 / 3, np.float64(2 / 3)], "b": (1,)}) == {"a": [0.3333333, 0.6666667], "b": [1]}
@@ -166,20 +170,20 @@ class TestData:
     def test_adult_is_the_papers_split(self, encoding: str, width: int) -> None:
         made = parts(Spec("adult", "sex", encoding), 0)
         assert made.levels == ("Female", "Male")
-        assert made.fit.X.shape[1] == width
-        assert len(made.fit.y) + len(made.validation.y) == 32_561
-        assert int((made.test.y & (made.test.codes == 0)).sum()) == 473
+        assert made.train.X.shape[1] == width
+        assert len(made.train.y) + len(made.validation.y) == 32_561
+        assert int((made.test.good & (made.test.groups == 0)).sum()) == 473
 
     def test_compas_targets_have_the_counts_of_both_labels(self) -> None:
         for name, expected in (("compas", 2795), ("compas_charge", 1838)):
             made = parts(Spec(name, "race"), 1)
-            assert sum(int(p.y.sum()) for p in (made.fit, made.validation, made.test)) == expected
+            assert sum(int(p.y.sum()) for p in (made.train, made.validation, made.test)) == expected
             assert made.levels[-1] == "Caucasian"
 
     def test_random_splits_differ_and_are_scaled_on_training_rows(self) -> None:
         first, second = (parts(Spec("adult", "sex", "paper", "random"), seed) for seed in (0, 1))
         assert not np.array_equal(first.test.y, second.test.y)
-        train = np.vstack([first.fit.X, first.validation.X])
+        train = np.vstack([first.train.X, first.validation.X])
         np.testing.assert_allclose(train.mean(axis=0), 0.0, atol=1e-9)
         assert abs(first.test.X.mean(axis=0)).max() > 1e-6
 

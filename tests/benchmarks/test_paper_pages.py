@@ -16,8 +16,7 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed: nothing c
 from benchmarks.paper import bars, frontiers, named_methods, race, splits, table1
 from benchmarks.paper.__main__ import EXPERIMENTS
 from benchmarks.paper.data import Spec
-from benchmarks.paper.experiment import Experiment
-from benchmarks.paper.pages import write_index, write_page
+from benchmarks.paper.experiment import Experiment, write_index, write_page
 from benchmarks.paper.trial import CAPS
 from tests.support.places import ROOT
 
@@ -82,16 +81,17 @@ def test_table_has_the_mean_of_its_splits(tmp_path: Path) -> None:
     assert f"{mean:.4f} ±" in line
 
 
-def test_paired_intervals_are_students() -> None:
+def test_paired_intervals_are_those_of_the_judge() -> None:
     results = results_of(splits.EXPERIMENT)
     cap = f"{CAPS[0]:g}"
-    mean, half = splits.paired(results, cap, "Normal")
+    mean, low, high = splits.paired(results, cap, "Normal")
     given = [
         t["methods"][splits.OURS]["at_gap"][cap]["error"] - t["methods"]["Normal"]["at_gap"][cap]["error"]
         for t in results.values()
     ]
     between = ttest_1samp(given, 0.0).confidence_interval(0.95)
-    np.testing.assert_allclose([mean - half, mean + half], between, atol=1e-12)
+    wider = np.sqrt(1.0 + len(given) / 3.0)
+    np.testing.assert_allclose([low, high], mean + wider * (np.array(between) - mean), atol=1e-12)
 
 
 def test_page_of_frontiers_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,20 +1,14 @@
-"""The methods that the paper names, each in one small file, for comparison only.
+"""The methods that the paper names, for comparison only.
 
-All but `ferm` and `balashankar` take a function w -> (h (m,), J (m, d)) and answer with a `Found`.
+All but `ferm` and `against_own_best` take a function w -> (h (m,), J (m, d)) and answer with a `Found`.
 """
 
-from .almo import almo
-from .balashankar import against_own_best
 from .base import Found, Function
-from .chebyshev import smooth_chebyshev
-from .epo import epo
-from .epsilon_constraint import epsilon_constraint
+from .constrained import epsilon_constraint, nbi
 from .ferm import ferm
-from .minimax_pareto import minimax_pareto
-from .nbi import nbi
-from .pareto_mtl import pareto_mtl, sectors
-from .weight_perturbation import weight_perturbation
-from .weighted_sum import weighted_sum
+from .gradient import epo, pareto_mtl, sectors
+from .minimax import against_own_best, almo, minimax_pareto
+from .scalar import smooth_chebyshev, weight_perturbation, weighted_sum
 
 __all__ = [
     "Found",

@@ -1,14 +1,23 @@
-"""Exact Pareto optimal search, EPO (Mahapatra and Rajan 2020), its linear program solved by SciPy's HiGHS.
+"""Methods that combine gradients at every step: EPO and Pareto MTL.
+
+Exact Pareto optimal search, EPO (Mahapatra and Rajan 2020), its linear program solved by SciPy's HiGHS.
 
 With rl = pi h / sum(pi h), mu = KL(rl || uniform) and a_i = pi_i (log(m rl_i) - mu), a step is -eta J^T beta. Off the
 preference line beta on the simplex maximises beta.C a (C = J J^T): the way that lowers mu most, objectives that mu
 wants smaller may not rise, others may. On the line beta maximises the common descent without leaving it.
+
+Pareto MTL (Lin et al. 2019): one run per sector of the objective space, by gradients of smallest norm.
+
+Directions u_1 ... u_K cut the space into sectors {h : u_j.h <= u_k.h for all j}. A run first steps into its sector,
+then goes down all objectives and all active sector limits (u_j - u_k).h <= 0 at once.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from scipy.optimize import linprog
+
+from fairfront.solvers.simplex import min_norm
 
 from .base import Array, Counted, Found, Function
 
@@ -60,3 +69,34 @@ def _program(gain: Array, rows: Array, ends: Array) -> Array:
     if found.x is None:
         found = linprog(-gain / scale, A_eq=total, b_eq=[1.0], bounds=(0.0, 1.0), method="highs")
     return np.asarray(found.x)
+
+
+def sectors(count: int) -> Array:
+    """Return ``count`` evenly turned unit directions of two objectives, (count, 2)."""
+    angle = (np.arange(count) + 0.5) * np.pi / (2 * count)
+    return np.column_stack([np.cos(angle), np.sin(angle)])
+
+
+def pareto_mtl(
+    f: Function,
+    directions: Array,
+    sector: int,
+    start: Array,
+    eta: float = 0.1,
+    steps: int = 500,
+    scale: Array | None = None,
+) -> Found:
+    """Run one sector; ``scale`` (m,) measures the objectives for the sectors only."""
+    counted, w = Counted(f), np.array(start, dtype=np.float64)
+    limits = np.delete(directions - directions[sector], sector, axis=0) / (1.0 if scale is None else scale)
+    inside = False
+    for _ in range(steps):
+        h, J = counted(w)
+        active = limits @ h >= 0.0
+        inside = inside or not active.any()
+        rows = limits[active] @ J if not inside else np.vstack([J, limits[active] @ J])
+        direction = min_norm(rows[None])[0] @ rows
+        if np.linalg.norm(direction) <= 1e-9:
+            break
+        w = w - eta * direction
+    return counted.found(w)

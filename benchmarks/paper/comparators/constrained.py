@@ -1,4 +1,8 @@
-"""Normal boundary intersection (Das and Dennis 1998), by SciPy's SLSQP.
+"""Methods that solve a constrained problem per point, by SciPy's SLSQP: epsilon-constraint and NBI.
+
+Epsilon-constraint: minimise one objective with caps on the others, by SciPy's SLSQP.
+
+Normal boundary intersection (Das and Dennis 1998), by SciPy's SLSQP.
 
 From a point of the hull of individual minima, go along the quasi-normal as far as the objectives allow:
 
@@ -13,6 +17,21 @@ import numpy as np
 
 from ...optimum import slsqp
 from .base import Array, Counted, Found, Function
+
+
+def epsilon_constraint(f: Function, caps: Array, start: Array, max_iter: int = 500) -> Found:
+    """Minimise h_1 subject to h_j <= caps_j for the other objectives, in order."""
+    counted = Counted(f)
+
+    def room(w: Array) -> tuple[Array, Array]:
+        h, J = counted(w)
+        return caps - h[1:], -J[1:]
+
+    def first(w: Array) -> tuple[float, Array]:
+        h, J = counted(w)
+        return float(h[0]), J[0]
+
+    return counted.found(slsqp(first, room, np.array(start), max_iter=max_iter).x)
 
 
 def nbi(f: Function, minima: Sequence[Array], beta: Array, start: Array, max_iter: int = 500) -> Found:
