@@ -152,7 +152,7 @@ class Ridgeless:
 class TestFERM:
     def data(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         plain = cohort(1)
-        return plain.X, plain.sign > 0, plain.group
+        return plain.X, plain.y > 0, plain.group
 
     def test_mean_scores_of_positives_are_equal(self) -> None:
         X, positive, group = self.data()
@@ -184,18 +184,18 @@ class TestFERM:
 def test_against_own_best_is_each_groups_loss_minus_its_own_optimum() -> None:
     plain = cohort(2)
     problem, best = comparators.against_own_best(
-        plain.X, plain.sign, sensitive_features=plain.group.astype(str), ridge=plain.ridge
+        plain.X, plain.y, sensitive_features=plain.group.astype(str), ridge=plain.ridge
     )
     levels = [int(name) for name in problem.algebra.mean_names]
     for g, found in zip(levels, best, strict=True):
         rows = plain.group == g
-        own = type(plain)(plain.X[rows], plain.sign[rows], plain.group[rows], plain.ridge)
+        own = type(plain)(plain.X[rows], plain.y[rows], plain.group[rows])
         w = own.plain_fit
-        np.testing.assert_allclose(found, own.losses(w)[0].mean(), atol=1e-6)
+        np.testing.assert_allclose(found, own.losses(w, own.y)[0].mean(), atol=1e-6)
     front = ff.tracing.trace_problem(problem, "newton", n_points=5, progress=False)
     assert (front.gaps[:, 0] > 0).all()  # nobody does better than alone, up to the penalty
     w = np.append(front.models.coef[0, 0], front.models.intercept[0])
-    losses = np.array([plain.losses(w)[0][plain.group == g].mean() for g in levels])
+    losses = np.array([plain.losses(w, plain.y)[0][plain.group == g].mean() for g in levels])
     np.testing.assert_allclose(front.gaps[0, 0], (losses - best).max(), atol=1e-8)
 
 
@@ -203,7 +203,7 @@ class TestScoreCovariance:
     def test_gap_is_zafars_covariance(self) -> None:
         plain = cohort(3)
         problem = ff.linear_problem(
-            plain.X, plain.sign, sensitive_features=plain.group.astype(str), notion=ScoreCovariance(), ridge=plain.ridge
+            plain.X, plain.y, sensitive_features=plain.group.astype(str), notion=ScoreCovariance(), ridge=plain.ridge
         )
         w = np.random.default_rng(0).normal(size=plain.d)
         z = problem.algebra.gaps(problem.values(w[None, None]))[0, 0]
@@ -214,7 +214,7 @@ class TestScoreCovariance:
     def test_zero_covariance_costs_what_slsqp_says(self) -> None:
         plain = cohort(3)
         problem = ff.linear_problem(
-            plain.X, plain.sign, sensitive_features=plain.group.astype(str), notion=ScoreCovariance(), ridge=plain.ridge
+            plain.X, plain.y, sensitive_features=plain.group.astype(str), notion=ScoreCovariance(), ridge=plain.ridge
         )
         ours = ff.solve(problem, "newton", max_gap=0.0).objectives[0, 0]
         means = [plain.design[plain.group == g].mean(axis=0) for g in (0, 1)]
@@ -234,7 +234,7 @@ class TestScoreCovariance:
         with pytest.raises(InputError, match="compares mean scores, found surrogate='rate'"):
             ff.linear_problem(
                 plain.X,
-                plain.sign,
+                plain.y,
                 sensitive_features=plain.group.astype(str),
                 notion=ScoreCovariance(),
                 surrogate="rate",

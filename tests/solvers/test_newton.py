@@ -2,99 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import combinations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
-from scipy.special import expit
 
 import fairfront as ff
-from fairfront.problems import LinearProblem
-from fairfront.solvers import Knot
 from fairfront.solvers.newton import solve_knot
 from fairfront.solvers.path import newton_path
 from fairfront.solvers.preferences import Target
 from fairfront.tracing import trace_problem
-from tests.support.twins import cohort, laid_out, slsqp
+from tests.support.twins import cohort, drawn, flat
 
 NOTIONS = ("equal_opportunity", "equalized_odds", "demographic_parity", "group_loss")
-
-
-@dataclass(frozen=True, eq=False)
-class Twin:
-    """Logistic regression with group averages of losses, written out a second time in plain numpy."""
-
-    X: np.ndarray
-    y: np.ndarray
-    group: np.ndarray
-    notion: str
-    ridge: float = 1e-2
-
-    @property
-    def two_sided(self) -> bool:
-        return self.notion != "group_loss"
-
-    def losses(self, w: np.ndarray, target: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
-        A = np.column_stack([self.X, np.ones(len(self.X))])
-        return np.logaddexp(0.0, -target * (A @ w)), (-target * expit(-target * (A @ w)))[:, None] * A
-
-    def loss(self, w: np.ndarray) -> tuple[float, np.ndarray]:
-        values, slopes = self.losses(w, self.y)
-        kept = np.append(w[:-1], 0.0)
-        return values.mean() + 0.5 * self.ridge * kept @ kept, slopes.mean(axis=0) + self.ridge * kept
-
-    def gaps(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the signed gaps of all pairs (or the groups' losses) and their gradients."""
-        values, slopes = self.losses(w, 1.0 if self.notion == "demographic_parity" else self.y)
-        labels = {"equal_opportunity": [1], "equalized_odds": [1, -1]}.get(self.notion, [0])
-        z, J = [], []
-        for label in labels:
-            rows = [(self.group == g) & ((self.y == label) | (label == 0)) for g in np.unique(self.group)]
-            means = [(values[r].mean(), slopes[r].mean(axis=0)) for r in rows]
-            pairs = combinations(means, 2) if self.two_sided else [(m, (0.0, 0.0)) for m in means]
-            for (a, da), (b, db) in pairs:
-                z.append(a - b)
-                J.append(da - db)
-        return np.array(z), np.array(J)
-
-    def room(self, caps: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        z, J = self.gaps(w)
-        sides = 2 if self.two_sided else 1
-        return np.concatenate([caps - z, caps + z][:sides]), np.vstack([-J, J][:sides])
-
-    def best(self, caps: np.ndarray, *starts: np.ndarray) -> float:
-        """Return SLSQP's smallest loss within the caps."""
-        return self.loss(slsqp(self.loss, lambda w: self.room(caps, w), starts))[0]
-
-    def residual(self, w: np.ndarray, caps: np.ndarray, x: np.ndarray) -> float:
-        """Return the KKT residual: stationarity, violation, complementarity and signs of the multipliers."""
-        (_, g), (z, J) = self.loss(w), self.gaps(w)
-        size, side = (np.abs(z), np.sign(x) * z) if self.two_sided else (z, z)
-        wrong = 0.0 if self.two_sided else -x.min()
-        return max(np.abs(g + x @ J).max(), (size - caps).max(), (np.abs(x) * (caps - side)).max(), wrong)
-
-    def problem(self, **options: object) -> LinearProblem:
-        groups = ff.Groups(reference=str(self.group.max()), min_size=1)
-        given = {"notion": self.notion, "ridge": self.ridge, "groups": groups, **options}
-        return ff.linear_problem(self.X, self.y, sensitive_features=self.group.astype(str), **given)
-
-
-def drawn(seed: int, groups: int, notion: str, n: int = 240, d: int = 4) -> Twin:
-    """Draw data whose labels depend on the features in other ways in each group."""
-    rng = np.random.default_rng(seed)
-    group = rng.permutation(np.arange(n) % groups)
-    X = rng.normal(size=(n, d)) + 0.4 * rng.normal(size=(groups, d))[group]
-    slopes = rng.normal(size=d) + 0.8 * rng.normal(size=(groups, d))
-    score = (X * slopes[group]).sum(axis=1) + 0.7 * rng.normal(size=groups)[group]
-    return Twin(X, np.where(score + rng.logistic(size=n) > 0, 1.0, -1.0), group, notion)
-
-
-def flat(knot: Knot) -> np.ndarray:
-    return knot.at.W.reshape(-1)
 
 
 def test_one_parameter_in_closed_form() -> None:
@@ -160,7 +81,7 @@ def test_points_are_those_of_slsqp_and_multipliers_their_slopes(seed: int, group
     for knot, loss in zip(knots[1:], losses[1:], strict=True):
         assert knot.status.solved
         assert twin.residual(flat(knot), knot.caps, knot.at.multipliers) <= 1e-8
-        best = twin.best(knot.caps, flat(knots[0]), flat(knot))
+        best = twin.loss(twin.best(knot.caps, flat(knots[0]), flat(knot)))[0]
         if loss > best + 1e-6 * span:  # zero gaps in few dimensions fall into pieces: then no point claims to be global
             assert knot is knots[-1]
             assert not knot.certified
@@ -189,7 +110,8 @@ def test_certified_points_beat_feasible_perturbations_and_restarts(notion: str) 
     assert within.sum() >= 1000
     best = twin.loss(flat(knot))[0]
     assert problem.algebra.loss(L[within]).min() >= best - 1e-12
-    others = [twin.best(knot.caps, w.reshape(-1), np.zeros(5)) for w in rng.normal(size=(5, *knot.at.W.shape))]
+    starts = rng.normal(size=(5, *knot.at.W.shape))
+    others = [twin.loss(twin.best(knot.caps, w.reshape(-1), np.zeros(5)))[0] for w in starts]
     assert min(others) >= best - 1e-9
 
 
@@ -219,7 +141,7 @@ def test_preferences_of_three_groups_are_chebyshev_points() -> None:
     plain = cohort(7, groups=3)
     for ratio in (50.0, 500.0):
         pi = np.array([1.0, ratio, 2 * ratio, ratio])
-        outcome = ff.solve(laid_out(plain), preferences=pi[None])
+        outcome = ff.solve(plain.problem(), preferences=pi[None])
         assert outcome.status == (ff.Status.CHEBYSHEV,)
         worst = (pi * outcome.objectives[0]).max()
         assert worst == pytest.approx(plain.chebyshev(pi, plain.plain_fit, outcome.W.reshape(-1)), rel=1e-6)

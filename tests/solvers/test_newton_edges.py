@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_newton import Twin, drawn, flat
 
 import fairfront as ff
 from fairfront.problems import LinearProblem, linear
 from fairfront.solvers import Knot, sqp
 from fairfront.solvers.path import newton_path
-from tests.support.twins import slsqp
+from tests.support.twins import Twin, drawn, flat, slsqp
 
 LOSS_OF = {"classes": "logistic", "values": "squared"}
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import fairfront as ff
 from fairfront.problems import FunctionProblem
-from tests.support.twins import Function, assert_common_descent, cohort, laid_out, smallest_in_hull
+from tests.support.twins import Function, assert_common_descent, cohort, smallest_in_hull
 
 Status = ff.Status
 READINGS = [(gradients, inner) for gradients in ("raw", "normalised") for inner in ("projected_gradient", "exact")]
@@ -90,7 +90,7 @@ def test_one_step_of_algorithm_1_on_functions(gradients: str, inner: str, seed: 
 def test_one_step_of_algorithm_1_on_cells(gradients: str, inner: str, groups: int) -> None:
     """From cell coordinates the same step comes out as from explicit gradients of the objectives."""
     plain = cohort(0, groups)
-    problem = laid_out(plain)
+    problem = plain.problem()
     solver = ff.PaperPDO(T=1, eta=0.3, K=7, rho=0.05, inner=inner, gradients=gradients)
     for seed in range(6):
         w = np.random.default_rng(seed).normal(size=plain.d)
@@ -118,7 +118,7 @@ def test_one_step_of_algorithm_2_in_all_its_cases(gradients: str, inner: str) ->
 @pytest.mark.parametrize(("gradients", "inner"), READINGS)
 def test_one_step_of_algorithm_2_on_cells(gradients: str, inner: str, groups: int) -> None:
     plain = cohort(3, groups)
-    problem, seen = laid_out(plain), set()
+    problem, seen = plain.problem(), set()
     solver = ff.PaperPBPDO(T=1, eta=0.3, K=30, rho=0.1, inner=inner, gradients=gradients, epsilon_1=0.02, epsilon_2=0.2)
     for seed in range(10):
         rng = np.random.default_rng(seed)
@@ -138,7 +138,7 @@ def test_exact_directions_are_common_descent(seed: int, groups: int) -> None:
     w = np.random.default_rng(seed).normal(size=plain.d)
     for gradients in ("raw", "normalised"):
         solver = ff.PaperPDO(T=1, eta=1.0, inner="exact", gradients=gradients)
-        moved = ff.solve(laid_out(plain), solver, w[None, None]).W[0, 0]
+        moved = ff.solve(plain.problem(), solver, w[None, None]).W[0, 0]
         assert_common_descent(plain.objectives(w)[1], w - moved)
 
 
@@ -156,17 +156,17 @@ def test_the_uneven_gap_exists_in_paper_mode_only() -> None:
     plain = cohort(0)
     data = {"sensitive_features": plain.group, "gap": "paper_exponential", "progress": False, "random_state": 0}
     for solver in (ff.PaperPDO(T=20), ff.PaperPBPDO(T=20)):
-        front = ff.trace(plain.X, plain.sign, solver=solver, preferences=2, **data)
+        front = ff.trace(plain.X, plain.y, solver=solver, preferences=2, **data)
         assert front.objectives.shape[1] == 3  # both orders of the pair
         assert np.isfinite(front.objectives).all()
     for solver in ("pdo", "pb_pdo"):
         with pytest.raises(ff.InputError, match="exists in paper mode only, found solver"):
-            ff.trace(plain.X, plain.sign, solver=solver, **data)
+            ff.trace(plain.X, plain.y, solver=solver, **data)
 
 
 def test_printed_runs_take_every_step_and_tell_the_limit() -> None:
     plain = cohort(0)
-    outcome = ff.solve(laid_out(plain), ff.PaperPDO(T=25, eta=0.1), random_state=0)
+    outcome = ff.solve(plain.problem(), ff.PaperPDO(T=25, eta=0.1), random_state=0)
     assert outcome.status == (Status.LIMIT,)
     assert len(outcome.history[0]) == 26
     assert outcome.passes == 26

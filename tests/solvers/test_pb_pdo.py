@@ -8,21 +8,21 @@ import pytest
 import fairfront as ff
 from fairfront.solvers import Outcome, Target, run
 from fairfront.solvers.loop import State
-from tests.support.twins import Plain, assert_kkt, assert_on_line, cohort, laid_out
+from tests.support.twins import Twin, assert_kkt, assert_on_line, cohort
 
 Status = ff.Status
 
 
-def at_fit(plain: Plain) -> np.ndarray:
+def at_fit(plain: Twin) -> np.ndarray:
     """Return the objectives of plain training."""
     return plain.objectives(plain.plain_fit)[0]
 
 
-def to_caps(plain: Plain, caps: np.ndarray, gap: str = "squared", **settings: float) -> Outcome:
-    return run(laid_out(plain, gap), ff.PBPDO(**settings), target=Target.from_caps(np.atleast_2d(caps)))
+def to_caps(plain: Twin, caps: np.ndarray, gap: str = "squared", **settings: float) -> Outcome:
+    return run(plain.problem(gap=gap), ff.PBPDO(**settings), target=Target.from_caps(np.atleast_2d(caps)))
 
 
-def assert_least_loss(plain: Plain, w: np.ndarray, caps: np.ndarray) -> None:
+def assert_least_loss(plain: Twin, w: np.ndarray, caps: np.ndarray) -> None:
     """Within the caps, balanced by multipliers, and no better than SLSQP from there nor from plain training."""
     assert_kkt(plain, w, caps)
     best = plain.best(caps, w, plain.plain_fit)
@@ -35,7 +35,7 @@ def test_reachable_preferences_end_on_their_line(seed: int) -> None:
     plain = cohort(seed)
     h = at_fit(plain)
     pi = np.column_stack([np.ones(5), np.array([1.2, 2.0, 8.0, 60.0, 1e4]) * h[0] / h[1]])
-    outcome = ff.solve(laid_out(plain), "pb_pdo", preferences=pi)
+    outcome = ff.solve(plain.problem(), "pb_pdo", preferences=pi)
     assert outcome.status == (Status.LINE,) * 5
     for W, p, found in zip(outcome.W, pi, outcome.objectives, strict=True):
         assert_on_line(p, found)
@@ -47,7 +47,7 @@ def test_preferences_beyond_plain_training_stay_there(seed: int) -> None:
     plain = cohort(seed)
     h = at_fit(plain)
     pi = np.column_stack([np.ones(2), np.array([0.01, 0.9]) * h[0] / h[1]])
-    outcome = ff.solve(laid_out(plain), "pb_pdo", preferences=pi)
+    outcome = ff.solve(plain.problem(), "pb_pdo", preferences=pi)
     assert outcome.status == (Status.NEAREST, Status.NEAREST)
     assert all(status.solved for status in outcome.status)
     np.testing.assert_allclose(outcome.W[:, 0], np.tile(plain.plain_fit, (2, 1)), atol=1e-5)
@@ -59,7 +59,7 @@ def test_three_groups_end_at_the_chebyshev_point(seed: int) -> None:
     plain = cohort(seed, 3)
     h, rng = at_fit(plain), np.random.default_rng(seed)
     pi = np.column_stack([np.ones(3), 10.0 ** rng.uniform(-0.3, 1.5, (3, 3)) * h[0] / h[1:].max()])
-    outcome = ff.solve(laid_out(plain), "pb_pdo", preferences=pi)
+    outcome = ff.solve(plain.problem(), "pb_pdo", preferences=pi)
     for W, p, found, status in zip(outcome.W, pi, outcome.objectives, outcome.status, strict=True):
         assert status in (Status.CHEBYSHEV, Status.NEAREST)
         assert (status is Status.NEAREST) == (p[0] * h[0] >= (p * h)[1:].max())
@@ -70,7 +70,7 @@ def test_three_groups_on_a_line_that_meets_the_front() -> None:
     plain = cohort(3, 3)
     caps = 0.5 * np.abs(plain.gaps(plain.plain_fit)[0])
     there = plain.objectives(to_caps(plain, caps).W[0, 0])[0]
-    outcome = ff.solve(laid_out(plain), "pb_pdo", preferences=there[0] / there)
+    outcome = ff.solve(plain.problem(), "pb_pdo", preferences=there[0] / there)
     assert outcome.status == (Status.LINE,)
     np.testing.assert_allclose(outcome.objectives[0], there, rtol=5e-3)
 
@@ -83,7 +83,7 @@ def test_group_losses_that_no_weights_reach(seed: int, groups: int) -> None:
     h, rng = at_fit(plain), np.random.default_rng(seed)
     for factor in (1.5, 30.0):
         pi = np.append(1.0, factor * h[0] / h[1:].max() * np.exp(0.5 * rng.normal(size=groups)))
-        outcome = ff.solve(laid_out(plain), "pb_pdo", preferences=pi)
+        outcome = ff.solve(plain.problem(), "pb_pdo", preferences=pi)
         found = (pi * outcome.objectives[0]).max()
         np.testing.assert_allclose(found, plain.chebyshev(pi, plain.plain_fit, outcome.W[0, 0]), rtol=1e-3)
         assert outcome.status[0] in (Status.OUT_OF_REACH, Status.CHEBYSHEV, Status.LINE)
@@ -127,7 +127,7 @@ def test_gap_functions_change_the_path_and_not_the_points(seed: int, groups: int
     np.testing.assert_allclose(ends[2], ends[0], atol=1e-5)
 
 
-def mixed(plain: Plain) -> Target:
+def mixed(plain: Twin) -> Target:
     """Return six targets: three caps, three preferences."""
     h = at_fit(plain)
     size = np.abs(plain.gaps(plain.plain_fit)[0])
@@ -143,7 +143,7 @@ def only(r: int, runs: int = 6) -> np.ndarray:
 @pytest.mark.parametrize("groups", [2, 3])
 def test_one_step_of_a_batch_equals_single_steps(groups: int) -> None:
     plain = cohort(5, groups)
-    problem, solver, target = laid_out(plain), ff.PBPDO(), mixed(plain)
+    problem, solver, target = plain.problem(), ff.PBPDO(), mixed(plain)
     work, W, state = solver.prepare(problem, None, target, None)
     point = work.cells(W + 0.1 * np.random.default_rng(0).normal(size=W.shape))
     together, after = solver.plan(work.algebra, point, state)
@@ -158,7 +158,7 @@ def test_one_step_of_a_batch_equals_single_steps(groups: int) -> None:
 @pytest.mark.parametrize("groups", [2, 3])
 def test_a_batch_of_runs_equals_single_runs(groups: int) -> None:
     plain = cohort(3, groups)
-    problem, target = laid_out(plain), mixed(plain)
+    problem, target = plain.problem(), mixed(plain)
     together = run(problem, ff.PBPDO(), target=target)
     for r in range(6):
         alone = run(problem, ff.PBPDO(), target=target.take(only(r)))

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 import fairfront as ff
 from fairfront.solvers.pdo import common_direction
 from fairfront.solvers.simplex import factor
-from tests.support.twins import Plain, assert_common_descent, assert_never_rises, cohort, laid_out
+from tests.support.twins import Twin, assert_common_descent, assert_never_rises, cohort
 
 Status = ff.Status
 
 
-def excess(plain: Plain, w: np.ndarray) -> float:
+def excess(plain: Twin, w: np.ndarray) -> float:
     """How much lower SLSQP finds the loss nearby, with gaps as small as those of w, per loss range of the front."""
     best = plain.best(np.abs(plain.gaps(w)[0]), w)
     return (plain.loss(w)[0] - plain.loss(best)[0]) / plain.span
@@ -26,7 +26,7 @@ def excess(plain: Plain, w: np.ndarray) -> float:
 def test_directions_descend_and_keep_what_is_held(seed: int, groups: int, d: int, near_zero: int) -> None:
     """Lemma 1 outside the band; inside, gaps stay to first order and the way back takes them to zero."""
     rng = np.random.default_rng(seed)
-    algebra = laid_out(cohort(0, groups)).algebra
+    algebra = cohort(0, groups).problem().algebra
     L = rng.uniform(0.1, 1.0, (1, len(algebra.p)))
     G = rng.normal(size=(len(algebra.p), d + groups))
     held = np.zeros(len(algebra.b), dtype=bool)
@@ -42,7 +42,7 @@ def test_directions_descend_and_keep_what_is_held(seed: int, groups: int, d: int
 
 def test_a_stationary_loss_ends_the_descent() -> None:
     plain = cohort(0)
-    outcome = ff.solve(laid_out(plain), "pdo", plain.plain_fit[None, None])
+    outcome = ff.solve(plain.problem(), "pdo", plain.plain_fit[None, None])
     assert outcome.status[0] is Status.EFFICIENT
     np.testing.assert_allclose(outcome.W[0, 0], plain.plain_fit, atol=1e-3)
 
@@ -52,7 +52,7 @@ def test_a_stationary_loss_ends_the_descent() -> None:
 @pytest.mark.parametrize("seed", [0, 2, 3, 5, 7])
 def test_runs_descend_to_the_front(groups: int, scale: float, seed: int) -> None:
     plain = cohort(seed, groups)
-    outcome = ff.solve(laid_out(plain), ff.PDO(start_scale=scale), random_state=seed)
+    outcome = ff.solve(plain.problem(), ff.PDO(start_scale=scale), random_state=seed)
     history, w = outcome.history[0], outcome.W[0, 0]
     np.testing.assert_allclose(history[-1], plain.objectives(w)[0], atol=1e-12)
     assert_never_rises(history, band=1e-4 * history[0, 0])
@@ -64,7 +64,7 @@ def test_runs_descend_to_the_front(groups: int, scale: float, seed: int) -> None
 def test_four_groups_with_some_gaps_held(seed: int, start: int) -> None:
     """The way back to zero of a held gap may raise another gap; steps without it go on."""
     plain = cohort(seed, 4)
-    outcome = ff.solve(laid_out(plain), ff.PDO(start_scale=6.0), random_state=start)
+    outcome = ff.solve(plain.problem(), ff.PDO(start_scale=6.0), random_state=start)
     assert outcome.status[0] is Status.EFFICIENT
     assert_never_rises(outcome.history[0], band=1e-4 * outcome.history[0][0, 0])
     assert excess(plain, outcome.W[0, 0]) <= 1e-3
@@ -73,7 +73,7 @@ def test_four_groups_with_some_gaps_held(seed: int, start: int) -> None:
 @pytest.mark.parametrize("gap", ["absolute", "exponential"])
 def test_other_gap_functions_end_on_the_same_front(gap: str) -> None:
     plain = cohort(3, 3)
-    outcome = ff.solve(laid_out(plain, gap), ff.PDO(start_scale=3.0), random_state=1)
+    outcome = ff.solve(plain.problem(gap=gap), ff.PDO(start_scale=3.0), random_state=1)
     assert outcome.status[0] is Status.EFFICIENT
     assert excess(plain, outcome.W[0, 0]) <= 1e-4
 
@@ -82,7 +82,7 @@ def test_other_gap_functions_end_on_the_same_front(gap: str) -> None:
 def test_group_losses_fall_together(seed: int) -> None:
     """Without a band all objectives fall at every step, and no group is better off at the end with less loss."""
     plain = cohort(seed, 3, "group_loss")
-    outcome = ff.solve(laid_out(plain), ff.PDO(start_scale=2.0), random_state=0)
+    outcome = ff.solve(plain.problem(), ff.PDO(start_scale=2.0), random_state=0)
     assert_never_rises(outcome.history[0])
     assert outcome.status[0] is Status.EFFICIENT
     assert ff.pareto.is_efficient(plain.objectives, outcome.W[0, 0], jac=True, tol=2e-3)
@@ -94,7 +94,7 @@ def test_equal_losses_are_a_trap_for_the_printed_algorithm(groups: int, gradient
     """At w = 0 all losses are equal: the gaps' gradients are 0 and take all the weight (design, item 5)."""
     plain = cohort(0, groups)
     zero = np.zeros((1, 1, plain.d))
-    outcome = ff.solve(laid_out(plain), ff.PaperPDO(inner="exact", gradients=gradients), zero)
+    outcome = ff.solve(plain.problem(), ff.PaperPDO(inner="exact", gradients=gradients), zero)
     assert outcome.status[0] is Status.WEAK
     assert not outcome.status[0].solved
     np.testing.assert_array_equal(outcome.W, zero)
@@ -102,14 +102,14 @@ def test_equal_losses_are_a_trap_for_the_printed_algorithm(groups: int, gradient
 
 def test_raw_gradients_stop_at_equal_losses_far_from_the_front() -> None:
     plain = cohort(0)
-    outcome = ff.solve(laid_out(plain), ff.PaperPDO(T=2000, eta=0.5, inner="exact"), random_state=0)
+    outcome = ff.solve(plain.problem(), ff.PaperPDO(T=2000, eta=0.5, inner="exact"), random_state=0)
     assert outcome.status[0] is Status.WEAK
     assert outcome.objectives[0, 1] <= 1e-12
     assert excess(plain, outcome.W[0, 0]) > 1.0
 
 
 def test_default_runs_never_start_in_the_trap() -> None:
-    problem = laid_out(cohort(0))
+    problem = cohort(0).problem()
     starts = [ff.PDO().prepare(problem, None, None, np.random.default_rng(seed))[1] for seed in range(3)]
     assert all(np.abs(start).min() > 0.0 for start in starts)
     assert not np.array_equal(starts[0], starts[1])
@@ -122,7 +122,7 @@ def test_default_runs_never_start_in_the_trap() -> None:
 def test_from_zero_weights_both_defaults_reach_the_zero_gap_end(solver: str, groups: int) -> None:
     """Told to start at w = 0, they hold the gaps at 0 and go down the loss along that surface."""
     plain = cohort(0, groups)
-    outcome = ff.solve(laid_out(plain), solver, np.zeros((1, 1, plain.d)))
+    outcome = ff.solve(plain.problem(), solver, np.zeros((1, 1, plain.d)))
     w = outcome.W[0, 0]
     assert outcome.status[0] is Status.EFFICIENT
     assert np.abs(plain.gaps(w)[0]).max() <= 1e-4

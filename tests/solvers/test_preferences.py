@@ -11,7 +11,7 @@ from fairfront.objectives import GAPS
 from fairfront.solvers import Target
 from fairfront.solvers.preferences import imbalance
 from tests.support.cases import central
-from tests.support.twins import assert_on_line, cohort, laid_out
+from tests.support.twins import assert_on_line, cohort
 
 BALANCES = ("softmax", "ratio")
 few = settings(max_examples=40, deadline=None)
@@ -94,7 +94,7 @@ def test_extremes_stay_finite(balance: str) -> None:
 
 @pytest.mark.parametrize("name", ["squared", "absolute", "exponential"])
 def test_caps_of_a_preference_lie_on_its_line(name: str) -> None:
-    algebra = laid_out(cohort(0, 3), name).algebra
+    algebra = cohort(0, 3).problem(gap=name).algebra
     pi = np.array([[1.0, 4.0, 0.5, 20.0], [2.0, 1.0, 1.0, 1.0]])
     level = np.array([0.4, 1.1])
     caps = Target.from_preferences(pi).caps_at(algebra, level)
@@ -103,7 +103,7 @@ def test_caps_of_a_preference_lie_on_its_line(name: str) -> None:
 
 def test_the_next_level_is_a_newton_step() -> None:
     """On a frontier that is a line, loss = a - price * cap, one step finds pi_1 loss = level exactly."""
-    algebra = laid_out(cohort(0, 2), "absolute").algebra
+    algebra = cohort(0, 2).problem(gap="absolute").algebra
     pi, price, level = np.array([[1.5, 4.0]]), np.array([[0.7]]), np.array([0.9])
     target = Target.from_preferences(pi)
 
@@ -115,7 +115,7 @@ def test_the_next_level_is_a_newton_step() -> None:
 
 
 def test_preferences_and_caps_live_in_one_batch() -> None:
-    algebra = laid_out(cohort(0, 2)).algebra
+    algebra = cohort(0, 2).problem().algebra
     caps, pi = Target.from_caps(np.array([[0.1], [0.2]])), Target.from_preferences(np.array([[1.0, 8.0]]))
     both = Target(np.concatenate([caps.pi, pi.pi]), np.concatenate([caps.caps, pi.caps]))
     np.testing.assert_array_equal(both.by_preference, [False, False, True])

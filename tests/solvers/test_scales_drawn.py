@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_newton import Twin, drawn
 from test_scales import traced_as
 
 import fairfront as ff
 from fairfront.exceptions import FairfrontWarning
+from tests.support.twins import Twin, drawn
 
 POWERS = st.floats(-12.0, 12.0)
 OFFSETS = st.lists(st.floats(-9.0, 9.0).map(lambda power: np.sign(power) * 10.0 ** abs(power)), min_size=4, max_size=4)
@@ -65,7 +66,7 @@ def assert_best(twin: Twin, front: ff.Frontier, unit: float = 1.0, near: float =
     starts += [rng.normal(size=5) for _ in range(2)]
     for i in np.flatnonzero(front.certified):
         caps = np.full(len(front.signed_gaps[i]), front.gaps[i, 0])
-        assert front.loss[i] <= twin.best(caps, *starts) + near * one.loss[0]
+        assert front.loss[i] <= twin.loss(twin.best(caps, *starts))[0] + near * one.loss[0]
 
 
 @settings(max_examples=12 * MORE)
@@ -79,7 +80,7 @@ def assert_best(twin: Twin, front: ff.Frontier, unit: float = 1.0, near: float =
 def test_a_common_scale_with_the_ridge_by_its_square(
     seed: int, notion: str, power: float, ridge: float, kind: str
 ) -> None:
-    twin = Twin(**{**vars(drawn(seed, 2 + seed % 2, notion)), "ridge": ridge})
+    twin = replace(drawn(seed, 2 + seed % 2, notion), ridge=ridge)
     scale = 10.0**power
     one, other = twin_front(twin, twin.X), twin_front(twin, scale * twin.X, kind, ridge=ridge * scale**2)
     assert_same(one, other, twin.X, scale * twin.X)
@@ -94,7 +95,7 @@ def test_a_common_scale_with_the_ridge_by_its_square(
     kind=KINDS,
 )
 def test_a_scale_per_column_without_a_ridge(seed: int, notion: str, powers: list[float], kind: str) -> None:
-    twin = Twin(**{**vars(drawn(seed, 2 + seed % 2, notion)), "ridge": 0.0})
+    twin = replace(drawn(seed, 2 + seed % 2, notion), ridge=0.0)
     Z = twin.X * 10.0 ** np.array(powers)
     assert_same(twin_front(twin, twin.X), twin_front(twin, Z, kind), twin.X, Z)
 
@@ -108,7 +109,7 @@ def test_a_scale_per_column_without_a_ridge(seed: int, notion: str, powers: list
     kind=KINDS,
 )
 def test_offsets(seed: int, notion: str, offsets: list[float], ridge: float, kind: str) -> None:
-    twin = Twin(**{**vars(drawn(seed, 2 + seed % 2, notion)), "ridge": ridge})
+    twin = replace(drawn(seed, 2 + seed % 2, notion), ridge=ridge)
     Z = twin.X + offsets
     known = Z - offsets  # what is left of the digits
     near = max(1e-6, 1e-15 * np.abs(offsets).max())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import combinations
 
 import numpy as np
@@ -14,6 +14,7 @@ from scipy.special import expit
 
 import fairfront as ff
 from fairfront.problems import LinearProblem
+from fairfront.solvers import Knot
 
 Function = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 PHI = {
@@ -24,45 +25,55 @@ PHI = {
 
 
 @dataclass(frozen=True, eq=False)
-class Plain:
+class Twin:
     """Logistic regression on groups, in plain numpy: the loss, its signed gaps (or group losses), their gradients."""
 
     X: np.ndarray
-    sign: np.ndarray
+    y: np.ndarray
     group: np.ndarray
-    ridge: float
     notion: str = "equal_opportunity"
     surrogate: str = "loss"
+    ridge: float = 1e-2
 
     @property
     def d(self) -> int:
         return self.X.shape[1] + 1
 
+    @property
+    def two_sided(self) -> bool:
+        return self.notion != "group_loss"
+
     @cached_property
     def design(self) -> np.ndarray:
         return np.column_stack([self.X, np.ones(len(self.X))])
 
-    def losses(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        u = self.sign * (self.design @ w)
-        return np.logaddexp(0.0, -u), (-self.sign * expit(-u))[:, None] * self.design
+    def losses(self, w: np.ndarray, target: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
+        u = target * (self.design @ w)
+        return np.logaddexp(0.0, -u), (-target * expit(-u))[:, None] * self.design
 
     def rates(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         share = expit(self.design @ w)
         return share, (share * (1.0 - share))[:, None] * self.design
 
     def loss(self, w: np.ndarray) -> tuple[float, np.ndarray]:
-        values, slopes = self.losses(w)
+        values, slopes = self.losses(w, self.y)
         kept = np.append(w[:-1], 0.0)
         return values.mean() + 0.5 * self.ridge * kept @ kept, slopes.mean(axis=0) + self.ridge * kept
 
     def gaps(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        values, slopes = self.rates(w) if self.surrogate == "rate" else self.losses(w)
-        masks = [self.group == g for g in np.unique(self.group)]
-        if self.notion == "group_loss":
-            return np.array([values[m].mean() for m in masks]), np.array([slopes[m].mean(axis=0) for m in masks])
-        pairs = list(combinations([m & (self.sign > 0) for m in masks], 2))
-        z = np.array([values[a].mean() - values[b].mean() for a, b in pairs])
-        return z, np.array([slopes[a].mean(axis=0) - slopes[b].mean(axis=0) for a, b in pairs])
+        """Return the signed gaps of all pairs (or the groups' losses) and their gradients."""
+        target = 1.0 if self.notion == "demographic_parity" else self.y
+        values, slopes = self.rates(w) if self.surrogate == "rate" else self.losses(w, target)
+        labels = {"equal_opportunity": [1], "equalized_odds": [1, -1]}.get(self.notion, [0])
+        z, J = [], []
+        for label in labels:
+            rows = [(self.group == g) & ((self.y == label) | (label == 0)) for g in np.unique(self.group)]
+            means = [(values[r].mean(), slopes[r].mean(axis=0)) for r in rows]
+            pairs = combinations(means, 2) if self.two_sided else [(m, (0.0, 0.0)) for m in means]
+            for (one, its_slope), (other, other_slope) in pairs:
+                z.append(one - other)
+                J.append(its_slope - other_slope)
+        return np.array(z), np.array(J)
 
     def objectives(self, w: np.ndarray, gap: str = "squared") -> tuple[np.ndarray, np.ndarray]:
         (loss, g), (z, J) = self.loss(w), self.gaps(w)
@@ -71,12 +82,11 @@ class Plain:
 
     def capped(self, caps: np.ndarray) -> Function:
         """Return w -> caps minus gaps, on both sides unless the gaps are group losses, with its Jacobian."""
+        sides = 2 if self.two_sided else 1
 
         def room(w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             z, J = self.gaps(w)
-            if self.notion == "group_loss":
-                return caps - z, -J
-            return np.concatenate([caps - z, caps + z]), np.vstack([-J, J])
+            return np.concatenate([caps - z, caps + z][:sides]), np.vstack([-J, J][:sides])
 
         return room
 
@@ -95,6 +105,13 @@ class Plain:
         lifted = [np.append(w, (pi * self.objectives(w)[0]).max()) for w in starts or (self.plain_fit,)]
         return float(slsqp(lambda v: (v[-1], last), room, lifted)[-1])
 
+    def residual(self, w: np.ndarray, caps: np.ndarray, x: np.ndarray) -> float:
+        """Return the KKT residual: stationarity, violation, complementarity and signs of the multipliers."""
+        (_, g), (z, J) = self.loss(w), self.gaps(w)
+        size, side = (np.abs(z), np.sign(x) * z) if self.two_sided else (z, z)
+        wrong = 0.0 if self.two_sided else -x.min()
+        return max(np.abs(g + x @ J).max(), (size - caps).max(), (np.abs(x) * (caps - side)).max(), wrong)
+
     @cached_property
     def plain_fit(self) -> np.ndarray:
         return scipy_minimize(self.loss, np.zeros(self.d), jac=True, options={"gtol": 1e-8}).x
@@ -104,6 +121,11 @@ class Plain:
         """Return the loss range of the front: least loss with all gaps zero, minus least loss."""
         none = np.zeros(len(self.gaps(self.plain_fit)[0]))
         return self.loss(self.best(none))[0] - self.loss(self.plain_fit)[0]
+
+    def problem(self, **options: object) -> LinearProblem:
+        groups = ff.Groups(reference=str(self.group.max()), min_size=1)
+        given = {"notion": self.notion, "surrogate": self.surrogate, "ridge": self.ridge, "groups": groups, **options}
+        return ff.linear_problem(self.X, self.y, sensitive_features=self.group.astype(str), **given)
 
 
 def slsqp(function: Function, room: Function, starts: tuple[np.ndarray, ...] | list[np.ndarray]) -> np.ndarray:
@@ -115,28 +137,31 @@ def slsqp(function: Function, room: Function, starts: tuple[np.ndarray, ...] | l
 
 
 @cache
-def cohort(seed: int, groups: int = 2, notion: str = "equal_opportunity", surrogate: str = "loss") -> Plain:
+def cohort(
+    seed: int,
+    groups: int = 2,
+    notion: str = "equal_opportunity",
+    surrogate: str = "loss",
+    n: int = 240,
+    d: int = 4,
+    apart: float = 0.3,
+) -> Twin:
     """Draw features, labels and groups; the groups' labels depend on the features in different ways."""
-    rng, n, d = np.random.default_rng(seed), 240, 4
+    rng = np.random.default_rng(seed)
     group = rng.permutation(np.arange(n) % groups)
-    X = rng.normal(size=(n, d)) + 0.3 * rng.normal(size=(groups, d))[group]
+    X = rng.normal(size=(n, d)) + apart * rng.normal(size=(groups, d))[group]
     slopes = rng.normal(size=d) + 0.8 * rng.normal(size=(groups, d))
     score = (X * slopes[group]).sum(axis=1) + 0.7 * rng.normal(size=groups)[group]
-    return Plain(X, np.where(score + rng.logistic(size=n) > 0, 1.0, -1.0), group, 1e-2, notion, surrogate)
+    return Twin(X, np.where(score + rng.logistic(size=n) > 0, 1.0, -1.0), group, notion, surrogate)
 
 
-def laid_out(plain: Plain, gap: str = "squared") -> LinearProblem:
-    """Return fairfront's layout of the same problem."""
-    return ff.linear_problem(
-        plain.X,
-        plain.sign,
-        sensitive_features=plain.group.astype(str),
-        notion=plain.notion,
-        surrogate=plain.surrogate,
-        gap=gap,
-        ridge=plain.ridge,
-        groups=ff.Groups(reference=str(plain.group.max()), min_size=10),
-    )
+drawn = partial(cohort, apart=0.4)
+"""Draw groups that lie further apart, for the Newton tracer."""
+
+
+def flat(knot: Knot) -> np.ndarray:
+    """Return the weights of a point of a path as one vector."""
+    return knot.at.W.reshape(-1)
 
 
 def fair_rows(rng: np.random.Generator, groups: int, d: int) -> np.ndarray:
@@ -179,7 +204,7 @@ def assert_smallest(J: np.ndarray, alpha: np.ndarray) -> None:
     assert (d @ d - J @ d <= 1e-13 * norms * norms.min()).all()
 
 
-def assert_kkt(plain: Plain, w: np.ndarray, caps: np.ndarray, tol: float = 2e-5) -> None:
+def assert_kkt(plain: Twin, w: np.ndarray, caps: np.ndarray, tol: float = 2e-5) -> None:
     """w minimises the loss within caps to first order: multipliers >= 0 on active caps balance its gradient."""
     room, slopes = plain.capped(caps)(w)
     assert room.min() >= -tol
