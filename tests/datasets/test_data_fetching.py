@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from fairfront.datasets import DATASETS, ORIGINS, Origin, Patience, fetch, load
 from fairfront.datasets.cache import as_csv, csv_path, unpack
 from fairfront.datasets.origin import CACHE, ENVIRONMENT, PublicFile, cache_folder
-from fairfront.datasets.transfer import RefusedError, Wanted, transfer
+from fairfront.datasets.transfer import RefusedError, transfer
 from fairfront.exceptions import InputError
 from fairfront.registry import Registry
 from tests.support.loopback import HONEST, Answer, Loopback, loopback
@@ -206,7 +206,7 @@ def test_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("url", ["http://example.org/x", "ftp://127.0.0.1/x", "file:///etc/passwd", "x"])
 def test_only_https(url: str, tmp_path: Path) -> None:
     with pytest.raises(RefusedError, match="not https"):
-        transfer(url, tmp_path / "part", Wanted(1, 1, Path.is_file), QUICK)
+        transfer(url, tmp_path / "part", PublicFile("part", 1, digest(b"x")), QUICK)
 
 
 def test_two_fetches_do_not_mix(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..validation import check_flag, check_instance, check_names
 from .base import Dataset, encode, register
-from .origin import Folder, Origin, PublicFile, number_column, table, text_column
+from .origin import Folder, Origin, number_column, published, table, text_column
 
-UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/adult"
 ORIGIN = Origin(
     name="adult",
     page="https://archive.ics.uci.edu/dataset/2/adult",
@@ -21,19 +20,10 @@ ORIGIN = Origin(
     terms="CC BY 4.0",
     target="income",
     groups=("sex", "race"),
-    files=(
-        PublicFile(
-            "adult.data",
-            3974305,
-            "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
-            (f"{UCI}/adult.data",),
-        ),
-        PublicFile(
-            "adult.test",
-            2003153,
-            "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
-            (f"{UCI}/adult.test",),
-        ),
+    files=published(
+        "https://archive.ics.uci.edu/ml/machine-learning-databases/adult",
+        ("adult.data", 3974305, "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d"),
+        ("adult.test", 2003153, "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05"),
     ),
 )
 NUMBERS = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")
@@ -42,8 +32,7 @@ NAMES = (
     *("relationship", "race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country"),
     "income",
 )
-SENSITIVE = ("sex", "race")
-FEATURES = tuple(name for name in NAMES[:-1] if name not in SENSITIVE)
+FEATURES = tuple(name for name in NAMES[:-1] if name not in ORIGIN.groups)
 PAPER_COLUMNS = NAMES[:13]
 N_TRAIN = 32561
 CARD = (
@@ -87,17 +76,8 @@ def load_adult(folder: Folder = None, paper_split: bool = True) -> Dataset:
     if paper_split:
         rows = [row for row in rows if "?" not in row]
     order = np.arange(len(rows))
-    return Dataset(
-        name="adult",
-        columns=_columns(rows),
-        target="income",
-        favourable=">50K",
-        sensitive=SENSITIVE,
-        features=FEATURES,
-        task="binary",
-        card=CARD,
-        split=(order[:N_TRAIN], order[N_TRAIN:]),
-    )
+    columns, split = _columns(rows), (order[:N_TRAIN], order[N_TRAIN:])
+    return Dataset.of(ORIGIN, columns, favourable=">50K", features=FEATURES, task="binary", card=CARD, split=split)
 
 
 def paper_matrix(dataset: Dataset, drop: Sequence[str] = ()) -> tuple[NDArray[np.float64], list[str]]:

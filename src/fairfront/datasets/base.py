@@ -71,8 +71,27 @@ class Dataset:
     split_ids: NDArray[np.int64] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        _check_names(self)
-        _check_lengths(self)
+        named = (self.target, *self.sensitive, *self.features)
+        _require_known(named, tuple(self.columns), f"column named by the data set {self.name}")
+        if not self.sensitive:
+            raise InputError(f"{self.name} has no sensitive column, expected at least 1: name who is compared.")
+        barred = [name for name in self.features if name in self.sensitive or name == self.target]
+        if barred:
+            raise InputError(
+                f"features of {self.name} contain {', '.join(barred)}, expected neither the target nor a "
+                "sensitive column: leave it out here and ask for it with matrix(include=...)."
+            )
+        for name, values in self.columns.items():
+            if values.shape != (len(self),):
+                raise InputError(
+                    f"column {name} of {self.name} has shape {values.shape}, expected ({len(self)},) as the "
+                    f"target {self.target}: give one value per row."
+                )
+
+    @classmethod
+    def of(cls, origin: Origin, columns: dict[str, Column], *, target: str | None = None, **facts: Any) -> Dataset:
+        """Make the data set of an origin, which names it, its groups and by default its target."""
+        return cls(origin.name, columns, target or origin.target, sensitive=origin.groups, **facts)
 
     def __len__(self) -> int:
         return len(self.columns[self.target])
@@ -92,7 +111,7 @@ class Dataset:
         """Return all columns as a data frame of the ``backend``, "pandas" or "polars"."""
         _require_known((backend,), ("pandas", "polars"), "backend")
         require(backend, backend, f"a data frame of {self.name}")
-        data = {name: _plain(values) for name, values in self.columns.items()}
+        data = {name: v.tolist() if v.dtype.kind in "OU" else v for name, v in self.columns.items()}
         return nw.from_dict(data, backend=backend).to_native()
 
     def matrix(
@@ -127,11 +146,10 @@ class Dataset:
         index = row_index(rows, len(self))
         columns = {name: values[index] for name, values in self.columns.items()}
         ids = None if self.split_ids is None else self.split_ids[index]
-        split = None
-        if self.split is not None:
-            train, test = (np.flatnonzero(np.isin(index, part)) for part in self.split)
-            split = (train, test)
-        return replace(self, columns=columns, split=split, split_ids=ids)
+        if self.split is None:
+            return replace(self, columns=columns, split_ids=ids)
+        train, test = (np.flatnonzero(np.isin(index, part)) for part in self.split)
+        return replace(self, columns=columns, split=(train, test), split_ids=ids)
 
 
 DATASETS: Registry[Callable[..., Dataset]] = Registry("data set")
@@ -143,37 +161,10 @@ def register(origin: Origin, loader: Callable[..., Dataset]) -> None:
     ORIGINS.add(origin.name, origin)
 
 
-def _plain(values: Column) -> Any:
-    return values.tolist() if values.dtype.kind in "OU" else values
-
-
 def _require_known(names: Sequence[str], known: Sequence[str], what: str) -> None:
     for name in names:
         if not isinstance(name, str) or name not in known:
             raise InputError(f"unknown {what} {shown(name)}, expected one of: {', '.join(known)}.")
-
-
-def _check_names(data: Dataset) -> None:
-    named = (data.target, *data.sensitive, *data.features)
-    _require_known(named, tuple(data.columns), f"column named by the data set {data.name}")
-    if not data.sensitive:
-        raise InputError(f"{data.name} has no sensitive column, expected at least 1: name who is compared.")
-    barred = [name for name in data.features if name in data.sensitive or name == data.target]
-    if barred:
-        raise InputError(
-            f"features of {data.name} contain {', '.join(barred)}, expected neither the target nor a "
-            "sensitive column: leave it out here and ask for it with matrix(include=...)."
-        )
-
-
-def _check_lengths(data: Dataset) -> None:
-    expected = len(data)
-    for name, values in data.columns.items():
-        if values.shape != (expected,):
-            raise InputError(
-                f"column {name} of {data.name} has shape {values.shape}, expected ({expected},) as the "
-                f"target {data.target}: give one value per row."
-            )
 
 
 def encode(
@@ -215,7 +206,9 @@ def encode(
     for name in check_names(names, "names"):
         check_choice(name, "names", columns)
     n = len(np.atleast_1d(next(iter(columns.values()))))
-    rows = _fit_rows(fit_on, n)
+    rows = np.arange(n) if fit_on is None else row_index(fit_on, n)
+    if rows.size == 0:
+        raise InputError("fit_on selects 0 rows, expected at least 1: give the training rows, or None for all.")
     arrays: list[NDArray[np.float64]] = []
     feature_names: list[str] = []
     for name in names:
@@ -239,13 +232,6 @@ def row_index(rows: ArrayLike, n: int) -> NDArray[np.intp]:
         )
     index: NDArray[np.intp] = np.flatnonzero(array) if mask else array.astype(np.intp) % max(n, 1)
     return index
-
-
-def _fit_rows(fit_on: ArrayLike | None, n: int) -> NDArray[np.intp]:
-    rows = np.arange(n) if fit_on is None else row_index(fit_on, n)
-    if rows.size == 0:
-        raise InputError("fit_on selects 0 rows, expected at least 1: give the training rows, or None for all.")
-    return rows
 
 
 def _block(name: str, values: NDArray[Any], encoding: Encoding, rows: NDArray[np.intp]) -> Block:

@@ -19,7 +19,7 @@ from ..storage.folders import write_file
 from ..validation import check_instance, check_progress
 from .base import DATASETS, Dataset
 from .origin import CACHE, ENVIRONMENT, ORIGINS, Origin, PublicFile, cache_folder
-from .transfer import CHUNK, BrokenOffError, Patience, RefusedError, Wanted, WrongContentError, transfer
+from .transfer import CHUNK, BrokenOffError, Patience, RefusedError, WrongContentError, transfer
 
 PARTIAL = ".partial"
 DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError, RuntimeError)
@@ -100,13 +100,11 @@ def _bring(
 ) -> Path:
     """Return the partial file once it is whole and right; its addresses are tried in turn."""
     part = folder / (file.name + PARTIAL)
-    # Line ends may differ from those of the checksum, so a text may be longer than its size, though never twice.
-    wanted = Wanted(file.size, 2 * file.size, file.is_at)
     reasons, size = [], megabytes(file.size)
     with progress_bar(progress, file.name, file.size) as bar:
         for url in file.urls:
             try:
-                transfer(url, part, wanted, patience, lambda done: bar.update(done, f"{done / 1e6:.1f} of {size}"))
+                transfer(url, part, file, patience, lambda done: bar.update(done, f"{done / 1e6:.1f} of {size}"))
                 return part
             except (BrokenOffError, RefusedError) as error:
                 reasons.append(f"{url}: {error}")

@@ -8,35 +8,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .base import Dataset, register
-from .origin import Folder, Origin, PublicFile, number_column, table
+from .origin import Folder, Origin, number_column, published, table
 
 DATA, NAMES = "communities.data", "communities.names"
-UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/communities"
+TARGET, GROUP = "ViolentCrimesPerPop", "black_share"
 ORIGIN = Origin(
     name="communities_crime",
     page="https://archive.ics.uci.edu/dataset/183/communities+and+crime",
     rows=1994,
     terms="CC BY 4.0",
-    target="ViolentCrimesPerPop",
-    groups=("black_share",),
-    files=(
-        PublicFile(
-            DATA,
-            1102815,
-            "09e0b5c07eae24c1efab19b2edee05e160e7f5743b6f31e31eec3d73624da2ea",
-            (f"{UCI}/{DATA}",),
-        ),
-        PublicFile(
-            NAMES,
-            27701,
-            "f71e9049d2a8efe566e41be59cae27c84282a8d9d5c4bce4861490227f42c429",
-            (f"{UCI}/{NAMES}",),
-        ),
+    target=TARGET,
+    groups=(GROUP,),
+    files=published(
+        "https://archive.ics.uci.edu/ml/machine-learning-databases/communities",
+        (DATA, 1102815, "09e0b5c07eae24c1efab19b2edee05e160e7f5743b6f31e31eec3d73624da2ea"),
+        (NAMES, 27701, "f71e9049d2a8efe566e41be59cae27c84282a8d9d5c4bce4861490227f42c429"),
     ),
 )
 IDENTIFIERS = ("state", "county", "community", "communityname", "fold")
-TARGET = "ViolentCrimesPerPop"
-GROUP = "black_share"
 RACE_SHARES = ("racepctblack", "racePctWhite", "racePctAsian", "racePctHisp")
 CUT, ABOVE, BELOW = 0.06, "above 0.06", "at most 0.06"
 CARD = (
@@ -72,16 +61,8 @@ def load_communities_crime(folder: Folder = None) -> Dataset:
         predictors with missing values are columns too, with NaN.
     """
     columns = _columns(ORIGIN.read(folder))
-    return Dataset(
-        name="communities_crime",
-        columns=columns,
-        target=TARGET,
-        favourable=None,
-        sensitive=(GROUP,),
-        features=tuple(name for name, values in columns.items() if _is_feature(name, values)),
-        task="regression",
-        card=CARD,
-    )
+    features = tuple(name for name, values in columns.items() if _is_feature(name, values))
+    return Dataset.of(ORIGIN, columns, favourable=None, features=features, task="regression", card=CARD)
 
 
 def _columns(texts: dict[str, str]) -> dict[str, NDArray[Any]]:

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from ..validation import check_choice
 from .base import Dataset, register
-from .origin import Folder, Origin, PublicFile, number_column, table, text_column
+from .origin import Folder, Origin, number_column, published, table, text_column
 
 FILE = "compas-scores-two-years.csv"
-COMMIT = "bafff5da3f2e45eca6c2d5055faad269defd135a"
 ORIGIN = Origin(
     name="compas",
     page="https://github.com/propublica/compas-analysis",
@@ -20,13 +19,9 @@ ORIGIN = Origin(
     terms="no licence: research, with attribution",
     target="two_year_recid",
     groups=("race", "sex"),
-    files=(
-        PublicFile(
-            FILE,
-            2546489,
-            "c451db85908b2f7fef1d83203bedf6b71ecda0d5af468d82ae62178f91d0cc7d",
-            (f"https://raw.githubusercontent.com/propublica/compas-analysis/{COMMIT}/{FILE}",),
-        ),
+    files=published(
+        "https://raw.githubusercontent.com/propublica/compas-analysis/bafff5da3f2e45eca6c2d5055faad269defd135a",
+        (FILE, 2546489, "c451db85908b2f7fef1d83203bedf6b71ecda0d5af468d82ae62178f91d0cc7d"),
     ),
 )
 RACES = ("African-American", "Caucasian")
@@ -81,16 +76,9 @@ def load_compas(
     """
     check_choice(target, "target", TARGETS)
     label, favourable = TARGETS[target]
-    return Dataset(
-        name="compas",
-        columns=_columns(table(ORIGIN.read(folder)[FILE])),
-        target=label,
-        favourable=favourable,
-        sensitive=("race", "sex"),
-        features=tuple(name for name in FEATURES if name != label),
-        task="binary",
-        card=CARD,
-    )
+    columns = _columns(table(ORIGIN.read(folder)[FILE]))
+    features = tuple(name for name in FEATURES if name != label)
+    return Dataset.of(ORIGIN, columns, target=label, favourable=favourable, features=features, task="binary", card=CARD)
 
 
 def _columns(rows: list[list[str]]) -> dict[str, NDArray[Any]]:

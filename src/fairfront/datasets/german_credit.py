@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .base import Dataset, register
-from .origin import Folder, Origin, PublicFile, number_column, table, text_column
+from .origin import Folder, Origin, number_column, published, table, text_column
 
 FILE = "german.data"
 ORIGIN = Origin(
@@ -18,13 +18,9 @@ ORIGIN = Origin(
     terms="CC BY 4.0",
     target="credit_risk",
     groups=("age_group", "sex", "foreign_worker"),
-    files=(
-        PublicFile(
-            FILE,
-            79793,
-            "b21f3d81db8071257d5ff1deaeba1fd4303b62712e6fcc9715c7a86202cb5871",
-            ("https://archive.ics.uci.edu/ml/machine-learning-databases/statlog/german/german.data",),
-        ),
+    files=published(
+        "https://archive.ics.uci.edu/ml/machine-learning-databases/statlog/german",
+        (FILE, 79793, "b21f3d81db8071257d5ff1deaeba1fd4303b62712e6fcc9715c7a86202cb5871"),
     ),
 )
 NUMBERS = (
@@ -37,7 +33,6 @@ NAMES = (
     *("property", "age", "other_instalment_plans", "housing", "existing_credits", "job", "dependants"),
     *("telephone", "foreign_worker", "credit_risk"),
 )
-SENSITIVE = ("age_group", "sex", "foreign_worker")
 FEATURES = tuple(name for name in NAMES[:-1] if name not in ("personal_status_sex", "age", "foreign_worker"))
 FEMALE_CODES = ("A92", "A95")
 CARD = (
@@ -68,17 +63,8 @@ def load_german_credit(folder: Folder = None) -> Dataset:
         ("F", "M"; unreliable, see the card) and ``foreign_worker``. ``age`` and ``personal_status_sex``, of
         which the groups are made, are columns and not features.
     """
-    rows = table(ORIGIN.read(folder)[FILE], delimiter=" ")
-    return Dataset(
-        name="german_credit",
-        columns=_columns(rows),
-        target="credit_risk",
-        favourable="good",
-        sensitive=SENSITIVE,
-        features=FEATURES,
-        task="binary",
-        card=CARD,
-    )
+    columns = _columns(table(ORIGIN.read(folder)[FILE], delimiter=" "))
+    return Dataset.of(ORIGIN, columns, favourable="good", features=FEATURES, task="binary", card=CARD)
 
 
 def _columns(rows: list[list[str]]) -> dict[str, NDArray[Any]]:

@@ -92,16 +92,7 @@ def load_loans(n: int = 6000, seed: int = 0, bias: float = 1.0) -> Dataset:
     repaid = rng.random(n) < 1 / (1 + np.exp(-_log_odds(truth, people)))
     columns = _records(rng, people, truth, bias)
     columns["outcome"] = np.where(repaid, "repaid", "defaulted")
-    return Dataset(
-        name="loans",
-        columns=columns,
-        target="outcome",
-        favourable="repaid",
-        sensitive=("group", "sex"),
-        features=FEATURES,
-        task="binary",
-        card=CARD,
-    )
+    return Dataset.of(ORIGIN, columns, favourable="repaid", features=FEATURES, task="binary", card=CARD)
 
 
 def _people(rng: np.random.Generator, n: int) -> Columns:

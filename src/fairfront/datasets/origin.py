@@ -175,6 +175,11 @@ class Origin:
 ORIGINS: Registry[Origin] = Registry("data set")
 
 
+def published(address: str, *files: tuple[str, int, str]) -> tuple[PublicFile, ...]:
+    """Describe files (name, size, sha256) that are published one by one below an address."""
+    return tuple(PublicFile(name, size, sha256, (f"{address}/{name}",)) for name, size, sha256 in files)
+
+
 def cache_folder() -> Path:
     """Return the folder that fairfront may fill: ``FAIRFRONT_CACHE``, or ``fairfront`` in the user's cache."""
     given = os.environ.get(CACHE)

@@ -32,7 +32,6 @@ ORIGIN = Origin(
     ),
 )
 NUMBERS = ("num_of_prev_attempts", "studied_credits")
-SENSITIVE = ("gender", "disability")
 FEATURES = (
     *("code_module", "code_presentation", "region", "highest_education", "imd_band", "age_band"),
     *NUMBERS,
@@ -74,12 +73,11 @@ def load_oulad(folder: Folder = None, binary: bool = False) -> Dataset:
     header, *rows = table(ORIGIN.read(folder)[FILE])
     values = dict(zip(header, zip(*rows, strict=True), strict=True))
     _, codes = np.unique(values["id_student"], return_inverse=True)
-    return Dataset(
-        name="oulad",
-        columns=_columns(values),
+    return Dataset.of(
+        ORIGIN,
+        _columns(values),
         target="passed" if binary else "final_result",
         favourable=PASSED if binary else "Pass",
-        sensitive=SENSITIVE,
         features=FEATURES,
         task="binary" if binary else "multiclass",
         card=CARD,
@@ -89,7 +87,7 @@ def load_oulad(folder: Folder = None, binary: bool = False) -> Dataset:
 
 def _columns(values: dict[str, tuple[str, ...]]) -> dict[str, NDArray[Any]]:
     columns = {name: number_column(values[name]) for name in NUMBERS}
-    texts = [name for name in (*FEATURES, *SENSITIVE, "final_result") if name not in NUMBERS]
+    texts = [name for name in (*FEATURES, *ORIGIN.groups, "final_result") if name not in NUMBERS]
     columns |= {name: text_column(values[name]) for name in texts}
     columns["imd_band"][columns["imd_band"] == "10-20"] = "10-20%"
     passed = np.isin(columns["final_result"], ("Pass", "Distinction"))

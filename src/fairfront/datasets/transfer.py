@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
 from ..validation import check_count, check_positive
+from .origin import PublicFile
 
 CHUNK = 1 << 16
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -47,15 +48,6 @@ class Patience:
         check_count(self.redirects, "redirects", least=0)
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """Say what a transfer is to bring: its size, the most that is accepted, and how to tell that it is right."""
-
-    size: int
-    limit: int
-    is_right: Callable[[Path], bool]
-
-
 class BrokenOffError(Exception):
     """The connection failed or ended early; trying again may help."""
 
@@ -69,7 +61,7 @@ class WrongContentError(Exception):
 
 
 def transfer(
-    url: str, part: Path, wanted: Wanted, patience: Patience, report: Callable[[int], None] = lambda done: None
+    url: str, part: Path, wanted: PublicFile, patience: Patience, report: Callable[[int], None] = lambda done: None
 ) -> None:
     """Fill ``part`` with what ``url`` serves until it is right.
 
@@ -77,19 +69,19 @@ def transfer(
     that turns out wrong after such a mixture is asked for once more as a whole.
     """
     failures, most = 0, _size(part)
-    while not wanted.is_right(part):
+    while not wanted.is_at(part):
         try:
-            if not _receive(url, part, wanted, patience, report) and not wanted.is_right(part):
+            if not _receive(url, part, wanted, patience, report) and not wanted.is_at(part):
                 raise WrongContentError("another file than expected")
         except BrokenOffError:
             failures = 1 if _size(part) > most else failures + 1
             most = max(most, _size(part))
-            if failures >= patience.tries and not wanted.is_right(part):
+            if failures >= patience.tries and not wanted.is_at(part):
                 raise
             time.sleep(patience.pause * 2 ** (failures - 1))
 
 
-def _receive(url: str, part: Path, wanted: Wanted, patience: Patience, report: Callable[[int], None]) -> bool:
+def _receive(url: str, part: Path, wanted: PublicFile, patience: Patience, report: Callable[[int], None]) -> bool:
     """Take one answer into ``part``; say whether the next try should start from nothing."""
     start = _size(part)
     with _answer(url, start, patience, part) as answer:
@@ -99,14 +91,14 @@ def _receive(url: str, part: Path, wanted: Wanted, patience: Patience, report: C
             raise BrokenOffError("the server sent another part of the file than was asked for")
         done = start if resumed else 0
         with part.open("ab" if resumed else "wb") as file:
-            done = _copy(answer, file, done, wanted, report)
-    mixed = resumed and start > 0 and not wanted.is_right(part)
+            _copy(answer, file, done, wanted, report)
+    mixed = resumed and start > 0 and not wanted.is_at(part)
     if mixed:
         part.unlink()
     return mixed
 
 
-def _copy(answer: Any, file: IO[bytes], start: int, wanted: Wanted, report: Callable[[int], None]) -> int:
+def _copy(answer: Any, file: IO[bytes], start: int, wanted: PublicFile, report: Callable[[int], None]) -> None:
     """Copy the body; an end before the announced length, or else the expected size, counts as broken off."""
     announced = _length(answer)
     done, end = start, wanted.size if announced is None else start + announced
@@ -118,11 +110,11 @@ def _copy(answer: Any, file: IO[bytes], start: int, wanted: Wanted, report: Call
         file.flush()  # what has come outlives the process
         done += len(chunk)
         report(done)
-        if done > wanted.limit:
-            raise WrongContentError(f"more than {wanted.limit} bytes")
+        # line ends may differ from those of the checksum, so a text may be longer than its size, though never twice
+        if done > 2 * wanted.size:
+            raise WrongContentError(f"more than {2 * wanted.size} bytes")
     if done < end:
         raise BrokenOffError(f"the connection ended after {done} of {end} bytes")
-    return done
 
 
 def _read(answer: Any) -> bytes:
