@@ -13,7 +13,6 @@ from sklearn.linear_model import LogisticRegression
 import fairfront as ff
 from fairfront.problems.bounds import check_memory, check_points, check_steps, check_time, minutes
 from fairfront.tables import ColumnSchema, Schema, open_source
-from fairfront.tables.findings import auc
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(240, 3))
@@ -143,4 +142,4 @@ def test_the_area_under_the_curve_is_that_of_ranks() -> None:
         rng = np.random.default_rng(seed)
         scores, positive = rng.integers(0, 9 + 40 * seed, 300).astype(float), rng.random(300) < 0.4
         n, m = int(positive.sum()), int((~positive).sum())
-        assert auc(scores, positive) == (rankdata(scores)[positive].sum() - n * (n + 1) / 2) / (n * m)
+        assert ff.measures.auc(scores, positive)[0] == (rankdata(scores)[positive].sum() - n * (n + 1) / 2) / (n * m)

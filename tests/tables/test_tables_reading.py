@@ -18,9 +18,8 @@ from hypothesis import strategies as st
 from fairfront.exceptions import InputError
 from fairfront.tables import infer, load, open_source
 from fairfront.tables.raw_cells import number_text, to_numbers
-from fairfront.tables.source import MISSING, Chunk
+from fairfront.tables.source import MISSING
 from fairfront.tables.statistics import KEPT, DistinctCount, hash_numbers, hash_texts
-from fairfront.tables.table import IdentityFill
 
 CELL = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=8)
 WORD = st.sampled_from(["a", "b", " c ", 'say "hi"', "x,y", "two\nlines", "Zürich", "", "NA", "?", " None"])
@@ -181,12 +180,12 @@ def test_memory_per_cell_is_that_of_arrays(tmp_path: Path) -> None:
     assert len(table.columns["c"].levels) == 9
 
 
-def test_very_many_texts_keep_their_codes_only() -> None:
-    cells = np.array(["b", " a", "?", "a ", "b", None], dtype=object)
-    fill = IdentityFill("id", 6, frozenset(MISSING))
-    fill.put(0, Chunk({"id": cells[:4]}))
-    fill.put(4, Chunk({"id": cells[4:]}))
-    column = fill.done()
+def test_very_many_texts_keep_their_codes_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fairfront.tables.table.NAMED_LEVELS", 1)
+    monkeypatch.setattr("fairfront.tables.table.PASS_ROWS", 4)
+    rows = [[cell, str(row)] for row, cell in enumerate(["b", " a", "?", "a ", "b", ""])]
+    source = open_source(written([["id", "x"], *rows], tmp_path / "t.csv"))
+    column = load(source, infer(source)).columns["id"]
     assert column.codes.tolist() == [0, 1, -1, 1, 0, -1]
     assert (column.levels, column.n_levels, column.named) == ((), 2, False)
 

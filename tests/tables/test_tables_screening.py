@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.metrics import roc_auc_score
 
 from fairfront.exceptions import InputError
 from fairfront.tables import Table, TrainingRows, screen
-from fairfront.tables.findings import auc
 from tests.support.tables import table_of
 
 N = 600
@@ -114,12 +112,6 @@ def test_huge_numbers_are_screened() -> None:
     assert findings(table, y, {}) == {"copy": "refused"}
     assert findings(table, y == 0, {}) == {"copy": "refused"}
     assert findings(table, table.columns["copy"].numbers, {}, regression=True) == {"copy": "refused"}
-
-
-def test_auc_is_that_of_scikit_learn() -> None:
-    rng = np.random.default_rng(4)
-    scores, positive = rng.integers(0, 30, 500).astype(float), rng.random(500) < 0.3
-    assert auc(scores, positive) == pytest.approx(roc_auc_score(positive, scores))
 
 
 def test_labels_must_fit() -> None:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from ..exceptions import InputError
-from ..validation import counted
 from .features import OTHER, Block, CategoryBlock, NumberBlock, Positions, TrainingRows
 from .raw_cells import Array, CodeBook
 from .source import MISSING, Chunk, listed, nearest
@@ -98,31 +97,30 @@ class TableEncoder:
         """Return the names of the matrix's columns: "age", "hours (missing)", "work=Private", "work=(other)"."""
         return tuple(name for block in self.blocks for name in block.feature_names)
 
-    def check(self, names: Sequence[str], kinds: Mapping[str, str] | None = None) -> tuple[str, ...]:
-        """Refuse a table that lacks a column, or has words for numbers; return notes on columns that are not read."""
-        extra = [name for name in names if name not in self.columns]
-        for block in self.blocks:
-            if block.name not in names:
+    def check(self, names: Sequence[str]) -> None:
+        """Refuse a table that lacks a column."""
+        for column in self.columns:
+            if column not in names:
+                others = [name for name in names if name not in self.columns]
                 raise InputError(
-                    f"the column {block.name!r} is missing, expected all of {listed(self.columns)}"
-                    f"{nearest(block.name, extra, '; add it, or use a file with the columns of training.')}"
+                    f"the column {column!r} is missing, expected all of {listed(self.columns)}"
+                    f"{nearest(column, others, '; add it, or use a file with the columns of training.')}"
                 )
-            if kinds is not None and block.kind == "number" and kinds.get(block.name, "number") != "number":
-                raise InputError(
-                    f"the column {block.name!r} is a category, expected numbers as in training; mend the words in it, "
-                    "or name them with --missing."
-                )
-        return (f"{counted(len(extra), 'column')} not read: {listed(extra)}.",) if extra else ()
 
     def transform(self, table: Table) -> Any:
         """Return the matrix (n, d) of a table: a float64 array, or a CSR array where ``sparse``."""
-        self.check(tuple(table.columns), table.kinds)
+        self.check(tuple(table.columns))
         return (_sparse if self.sparse else _dense)(table.n, len(self.feature_names), self._entries(table))
 
     def _entries(self, table: Table) -> Iterator[Entry]:
         start = 0
         for block in self.blocks:
             column = table.columns[block.name]
+            if block.kind != column.kind and block.kind == "number":
+                raise InputError(
+                    f"the column {block.name!r} is a category, expected numbers as in training; mend the words in it, "
+                    "or name them with --missing."
+                )
             if block.kind != column.kind:
                 raise InputError(
                     f"the column {block.name!r} holds numbers, expected a category as in training; read it with "

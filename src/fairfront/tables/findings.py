@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
+from ..measures import auc
 from ..objectives.small_counts import rounded_part
 from .features import TrainingRows
 from .raw_cells import Array
@@ -170,17 +171,6 @@ def _proxy(name: str, group: str, strength: float, scale: Scale) -> list[Finding
     return [Finding(name, "flagged", sentence)]
 
 
-def auc(scores: Array, positive: NDArray[np.bool_]) -> float:
-    """Return the probability that a positive row scores above a negative one, ties counted half."""
-    n_pos = int(positive.sum())
-    n_neg = len(positive) - n_pos
-    if min(n_pos, n_neg) < LEAST:
-        return 0.5
-    below = np.sort(scores[~positive])
-    won = [int(np.searchsorted(below, scores[positive], side=side).sum()) for side in ("left", "right")]
-    return sum(won) / 2 / (n_pos * n_neg)
-
-
 def class_association(column: Column, codes: Ints, halves: NDArray[np.bool_]) -> tuple[float, Scale]:
     """Return how well a column predicts class codes (-1: left aside), and on which scale.
 
@@ -198,10 +188,10 @@ def class_association(column: Column, codes: Ints, halves: NDArray[np.bool_]) ->
         )
         return _errors_removed(guess, codes), "share of errors removed"
     positive = codes == 1
-    strengths = [_folded(auc(_crossed_means(_binned(column), positive.astype(np.float64), halves), positive))]
+    strengths = [_area(_crossed_means(_binned(column), positive.astype(np.float64), halves), positive)]
     present = ~column.absent
     if column.numbers is not None and 2 * present.sum() >= len(present):
-        strengths.append(_folded(auc(column.numbers[present], positive[present])))
+        strengths.append(_area(column.numbers[present], positive[present]))
     return max(strengths), "AUC"
 
 
@@ -231,7 +221,10 @@ def _sizeable(codes: Ints) -> Ints:
     return renumber[codes]
 
 
-def _folded(area: float) -> float:
+def _area(scores: Array, positive: NDArray[np.bool_]) -> float:
+    """Return the area under the ROC curve of scores or of their negatives, whichever is larger."""
+    few = min(positive.sum(), (~positive).sum()) < LEAST
+    area = 0.5 if few else float(auc(scores, positive)[0])
     return max(area, 1.0 - area)
 
 

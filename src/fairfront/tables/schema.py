@@ -126,7 +126,7 @@ def infer(
     for what, named in (("text", text), ("numbers", numbers)):
         for name in named:
             source.check_column(name, what)
-    tallies = {name: Tally(source, name, _forced(name, text, numbers)) for name in asked}
+    tallies = {name: _Tally(source, name, _forced(name, text, numbers)) for name in asked}
     n = 0
     for chunk in source.chunks(asked, PASS_ROWS):
         for tally in tallies.values():
@@ -144,7 +144,7 @@ def _forced(name: str, text: Collection[str], numbers: Collection[str]) -> Kind 
     return "category" if name in text else "number" if name in numbers else None
 
 
-class Tally:
+class _Tally:
     """What has been seen of the raw cells of one column so far."""
 
     def __init__(self, source: Source, name: str, forced: Kind | None) -> None:
@@ -156,7 +156,6 @@ class Tally:
         self.example, self.places = "", ""
 
     def add(self, chunk: Chunk) -> None:
-        """Take note of one chunk."""
         cells = chunk[self.name]
         is_text = cells.dtype == object
         self.numeric |= not is_text
@@ -201,13 +200,11 @@ class Tally:
 
     @property
     def kind(self) -> Kind:
-        """Return the kind of the column."""
         if self.forced is not None:
             return self.forced
         return "number" if self.n_words == 0 and (self.n_numbers or self.numeric) else "category"
 
     def result(self) -> ColumnSchema:
-        """Return what is known at the end."""
         facts = self.facts.result(self.kind)
         count, present = facts.n_distinct, facts.present
         alike = count == present if facts.exact else count >= NEARLY * present
@@ -217,7 +214,7 @@ class Tally:
         )
 
 
-def _check_mixed(tallies: list[Tally]) -> None:
+def _check_mixed(tallies: list[_Tally]) -> None:
     mixed = [tally for tally in tallies if tally.mixed]
     if not mixed:
         return

@@ -87,11 +87,6 @@ class Table:
     columns: Mapping[str, Column] = field(repr=False)
     missing: tuple[str, ...] = MISSING
 
-    @property
-    def kinds(self) -> dict[str, Kind]:
-        """Return the kind of each column."""
-        return {name: column.kind for name, column in self.columns.items()}
-
     def column(self, name: str) -> Column:
         """Return a column, or say which name is nearest."""
         if name not in self.columns:
@@ -169,15 +164,15 @@ def load(
     return Table(schema.n, {name: fill.done() for name, fill in fills.items()}, schema.missing)
 
 
-def _fill(schema: Schema, name: str, time: bool) -> NumberFill | CodeFill:
+def _fill(schema: Schema, name: str, time: bool) -> _NumberFill | _CodeFill:
     """Return a column that is to be filled chunk by chunk."""
     missing, column = frozenset(schema.missing), schema.column(name)
     if time or column.kind == "number":
-        return NumberFill(name, schema.n, missing, time)
-    return (CodeFill if column.n_distinct <= NAMED_LEVELS else IdentityFill)(name, schema.n, missing)
+        return _NumberFill(name, schema.n, missing, time)
+    return (_CodeFill if column.n_distinct <= NAMED_LEVELS else _IdentityFill)(name, schema.n, missing)
 
 
-class NumberFill:
+class _NumberFill:
     """Numbers, or times as seconds since 1970; NaN where missing."""
 
     def __init__(self, name: str, n: int, missing: frozenset[str], time: bool) -> None:
@@ -185,16 +180,14 @@ class NumberFill:
         self.values: Array = np.empty(n)
 
     def put(self, start: int, chunk: Chunk) -> None:
-        """Take the rows of a chunk."""
         read = chunk.seconds if self.time else chunk.numbers
         self.values[start : start + chunk.n] = read(self.name, self.missing)
 
     def done(self) -> Column:
-        """Return the column."""
         return Column(numbers=self.values, time=self.time)
 
 
-class CodeFill:
+class _CodeFill:
     """Codes of categories; levels are sorted at the end."""
 
     def __init__(self, name: str, n: int, missing: frozenset[str]) -> None:
@@ -202,11 +195,9 @@ class CodeFill:
         self.codes: NDArray[np.int32] = np.empty(n, dtype=np.int32)
 
     def put(self, start: int, chunk: Chunk) -> None:
-        """Take the rows of a chunk."""
         self.codes[start : start + chunk.n] = self.book.codes(chunk[self.name])
 
     def done(self) -> Column:
-        """Return the column."""
         found = list(self.book.levels)
         order = sorted(range(len(found)), key=found.__getitem__)
         rank = np.full(len(found) + 1, -1, dtype=np.int32)
@@ -214,7 +205,7 @@ class CodeFill:
         return Column.of_codes(rank[self.codes], tuple(found[i] for i in order))
 
 
-class IdentityFill(CodeFill):
+class _IdentityFill(_CodeFill):
     """Codes of very many texts, told apart by 64-bit hashes, numbered by first appearance."""
 
     def __init__(self, name: str, n: int, missing: frozenset[str]) -> None:
@@ -222,14 +213,12 @@ class IdentityFill(CodeFill):
         self.hashes: NDArray[np.int64] = np.empty(n, dtype=np.int64)
 
     def put(self, start: int, chunk: Chunk) -> None:
-        """Take the rows of a chunk."""
         bare = [None if text is None else text.strip() for text in to_texts(chunk[self.name])]
         here, absent = slice(start, start + chunk.n), self.missing | {None}
         self.hashes[here] = np.fromiter(map(hash, bare), dtype=np.int64, count=len(bare))
         self.codes[here] = [-1 if text in absent else 0 for text in bare]
 
     def done(self) -> Column:
-        """Return the column."""
         known = self.codes == 0
         _, first, inverse = np.unique(self.hashes[known], return_index=True, return_inverse=True)
         rank = np.empty(len(first), dtype=np.int32)
