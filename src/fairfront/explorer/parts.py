@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..frontier.columns import GAPS, figures
 from ..frontier.cutoffs import operating_words
-from ..frontier.evaluating import GAPS, figures
 from ..frontier.facts import Facts
 from ..measures import ClassRates, Evaluation, GroupRates, PerGroup
 from ..measures.claims import decides_alike, no_better, rival_words

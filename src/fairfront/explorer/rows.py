@@ -13,7 +13,7 @@ from ..exceptions import InputError
 from ..frontier import Frontier
 from ..frontier.cutoffs import decisions, is_test
 from ..frontier.estimator_models import EstimatorModels, PosteriorModels
-from ..frontier.matching import checked_features, held_rows
+from ..frontier.held_rows import held_rows
 from ..frontier.models import LinearModels
 from ..frontier.selection import plain_place
 from ..measures import Evaluation
@@ -67,9 +67,8 @@ def rows_of(
     if y is None or sensitive_features is None:
         raise InputError("details need X, y and sensitive_features, found one of them missing; pass all three.")
     task = front.facts.task
-    matrix = checked_features(front.models, X)
-    held = held_rows(front.facts, matrix.shape[0], y, sensitive_features, sample_weight)
-    matrix, labels, n = held.of(matrix), held.labels, len(held.labels)
+    held = held_rows(front, X, y, sensitive_features, sample_weight)
+    matrix, labels, n = held.X, held.labels, len(held.labels)
     scores, decided = decisions_at(front, places, matrix, on)
     sums = sums_of(decided, labels, task, held.attributes, held.weight)
     regression = task.kind == "regression"

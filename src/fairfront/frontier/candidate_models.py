@@ -15,7 +15,7 @@ from ..exceptions import InputError
 from ..measures.evaluation import decide
 from ..objectives import Array, Attribute, Task
 from ..validation import as_native, as_numbers, check_labels, counted, shape_of
-from .matching import encode_labels
+from .held_rows import encode_labels
 from .models import MODELS, Models, Places, Stored, read_estimators, task_content, task_of, write_estimators
 
 

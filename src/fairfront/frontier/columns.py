@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..measures import Evaluation
-from ..objectives import Array
+from ..measures import Evaluation, GroupRates
+from ..measures.claims import worst_pair
+from ..measures.figures import larger_is_better
+from ..measures.intervals import Sizes, error_interval, selection_ratio_lower, worst_gap_floor, worst_gap_upper
+from ..objectives import Array, Task
 from ..validation import check_confidence, check_text, counted, shown
-from .evaluating import figures
 
 if TYPE_CHECKING:
     from .frontier import Frontier
+
+
+GAPS = {
+    "tpr_gap": "tpr",
+    "fpr_gap": "fpr",
+    "selection_gap": "selection",
+    "error_gap": "error",
+    "recall_gap": "recall",
+}
+End = Callable[[GroupRates, str, float, Sizes | None], Array]
 
 
 def column_of(front: Frontier, name: str, on: str | None, confidence: float | None) -> Array:
@@ -87,6 +99,58 @@ def summary_of(front: Frontier) -> str:
         + (f"favourable label {facts.task.favourable_label!r}" if facts.task.classes else "regression")
         + f"{proxies})"
     )
+
+
+def figures(record: Evaluation, name: str, confidence: float | None, end: End = worst_gap_upper) -> Array:
+    """Return a column of an evaluation, as the end of its interval that has to hold when a confidence is given.
+
+    That is the upper end of an error and of a gap, the lower end of the selection ratio (of each pair of groups on its
+    own, because all have to hold). With several attributes ``tpr_gap`` is the worst of ``sex.tpr_gap``,
+    ``race.tpr_gap``..., and its upper end holds for all of them at once. ``end`` takes something else of a gap's
+    intervals than their upper end.
+    """
+    parts = [each for each in record.columns if each.rpartition(".")[2] == name and each != name]
+    if name not in record.columns and parts:
+        if larger_is_better(name):
+            return np.asarray(np.fmin.reduce([figures(record, part, confidence) for part in parts]))
+        sure = None if confidence is None else 1.0 - (1.0 - confidence) / len(parts)
+        return np.asarray(np.fmax.reduce([figures(record, part, sure, end) for part in parts]))
+    values = record[name]
+    if confidence is None:
+        return values
+    kind = name.split(".")[-1]
+    if name == "error":
+        return error_interval(values, np.full(len(values), record.effective_n or record.n), confidence)[1]
+    attribute = name.rpartition(".")[0] or next(iter(record.groups))
+    rates, sizes = record.groups.get(attribute), record.sizes.get(attribute)
+    if isinstance(rates, GroupRates) and kind == "selection_ratio":
+        return selection_ratio_lower(rates, confidence, sizes)
+    if isinstance(rates, GroupRates) and kind in GAPS:
+        return end(rates, GAPS[kind], confidence, sizes)
+    return values
+
+
+def least_claim(record: Evaluation, name: str, confidence: float | None, among: NDArray[np.intp], task: Task) -> str:
+    """Say the smallest gap that these rows could demonstrate at the rates of some models; nothing of other columns."""
+    if confidence is None or name.rpartition(".")[2] not in GAPS:
+        return ""
+    parts = [name] if name in record.columns else [each for each in record.columns if each.endswith(f".{name}")]
+    sure = 1.0 - (1.0 - confidence) / len(parts)
+    floors = np.stack([figures(record, part, sure, worst_gap_floor) for part in parts])
+    floor = np.fmax.reduce(floors)
+    if np.isnan(floor[among]).all():
+        return ""
+    place = int(among[np.nanargmin(floor[among])])
+    pair = worst_pair(record, parts[int(np.nanargmax(floors[:, place]))], place, task)
+    assert pair is not None
+    few = f"{pair.fewest[0]:.0f} and {pair.fewest[1]:.0f} people{pair.label}"
+    return f"with {few} in the smallest groups, no gap below about {_down(floor[place])} can be demonstrated"
+
+
+def _down(value: float) -> str:
+    """Return a number in two digits, rounded towards 0, so that no upper end is below what is told."""
+    unit = 10.0 ** (np.floor(np.log10(max(value, 1e-12))) - 1)
+    return f"{np.floor(value / unit + 1e-9) * unit:.2g}"
 
 
 def subset(front: Frontier, ids: Sequence[int]) -> Frontier:

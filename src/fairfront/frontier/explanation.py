@@ -18,7 +18,7 @@ from ..objectives import Array, Attribute
 from ..pareto import nondominated
 from ..validation import check_labels, check_text, check_weights
 from .cutoffs import decisions
-from .matching import checked_features, encode_labels, held_rows
+from .held_rows import HeldRows, checked_features, encode_labels, held_rows
 from .models import LinearModels
 
 if TYPE_CHECKING:
@@ -64,10 +64,13 @@ def explain_pair(front: Frontier, before: int, after: int, X: Any, y: Any, sensi
     order = np.argsort(-np.abs(two - one), kind="stable")
     strength, moved = None, {}
     if X is not None:
-        matrix, labels, attributes = _data(front, X, y, sensitive_features)
-        dense = np.asarray(matrix.todense()) if hasattr(matrix, "todense") else matrix
-        strength = _group_auc(dense[:, order], attributes[0]) if attributes[0].codes is not None else None
-        moved = _flips(front, (first, second), matrix, labels, attributes)
+        if y is None or sensitive_features is None:
+            raise InputError("explain with data needs X, y and sensitive_features, found one of them missing.")
+        held = held_rows(front, X, y, sensitive_features)
+        dense = np.asarray(held.X.todense()) if hasattr(held.X, "todense") else held.X
+        attribute = held.attributes[0]
+        strength = _group_auc(dense[:, order], attribute) if attribute.codes is not None else None
+        moved = _flips(front, (first, second), held)
     return Explanation(
         tuple(names[i] for i in order),
         one[order],
@@ -92,14 +95,6 @@ def _favourable(front: Frontier, coef: Array) -> Array:
     return np.asarray(coef[0] if task.kind == "regression" or task.favourable == 1 else -coef[0])
 
 
-def _data(front: Frontier, X: Any, y: Any, sensitive_features: Any) -> tuple[Any, Any, tuple[Attribute, ...]]:
-    matrix = checked_features(front.models, X)
-    if y is None or sensitive_features is None:
-        raise InputError("explain with data needs X, y and sensitive_features, found one of them missing.")
-    held = held_rows(front.facts, matrix.shape[0], y, sensitive_features)
-    return matrix, held.labels, held.attributes
-
-
 def _group_auc(X: Array, attribute: Attribute) -> Array:
     """Return each column's AUC for belonging to the smallest group rather than the reference, folded above 0.5."""
     sizes = attribute.sizes()
@@ -110,16 +105,14 @@ def _group_auc(X: Array, attribute: Attribute) -> Array:
     return np.maximum(found, 1.0 - found)
 
 
-def _flips(
-    front: Frontier, places: tuple[int, int], X: Any, labels: Any, attributes: tuple[Attribute, ...]
-) -> dict[str, Flips]:
+def _flips(front: Frontier, places: tuple[int, int], held: HeldRows) -> dict[str, Flips]:
     task = front.facts.task
     if task.kind == "regression":
         return {}
-    decided = decisions(front.models, X, front.operating())[1][list(places)] == task.favourable
+    decided = decisions(front.models, held.X, front.operating())[1][list(places)] == task.favourable
     return {
-        a.name: flips(decided[0], decided[1], labels == task.favourable, a.codes, a.levels)
-        for a in attributes
+        a.name: flips(decided[0], decided[1], held.labels == task.favourable, a.codes, a.levels)
+        for a in held.attributes
         if a.codes is not None
     }
 
@@ -131,9 +124,8 @@ def calibration_of(
     models = front.models
     if not isinstance(models, LinearModels) or models.loss != "logistic":
         raise InputError("calibration is about probabilities, expected a frontier of binary logistic models.")
-    matrix = checked_features(models, X)
-    held = held_rows(front.facts, matrix.shape[0], y, sensitive_features, sample_weight)
-    probability = expit(models.scores(held.of(matrix))[front.place(id), 0])
+    held = held_rows(front, X, y, sensitive_features, sample_weight)
+    probability = expit(models.scores(held.X)[front.place(id), 0])
     return {
         a.name: calibration_table(
             probability, held.labels == 1, a.membership() if a.codes is None else a.codes, a.levels, held.weight

@@ -16,11 +16,11 @@ from ..measures.claims import Pair, worst_pair
 from ..measures.operating_points import Operating, OperatingPoint
 from ..objectives import Array, proxy_sentences, warn_of_names
 from ..validation import BACKENDS, check_choice, check_count, check_instance, check_text
-from .columns import column_of, ids_in_words, record_of, summary_of, table_of
+from .columns import column_of, ids_in_words, least_claim, record_of, summary_of, table_of
 from .cutoffs import asked_of, at_cutoff
-from .evaluating import evaluate_points, least_claim
 from .explanation import Explanation, calibration_of, explain_pair, overlaid, recalibrated
 from .facts import Facts
+from .judgement import evaluate_points
 from .models import Models
 from .points import PointColumns, Points
 from .refinement import Stability, bootstrap_frontier, refine_between
@@ -114,7 +114,7 @@ class Frontier(PointColumns):
         """
         check_text(name, "name", "the name of the evaluation")
         asked = asked_of(Operating(cutoff, approval_rate, costs), self.evaluations, name, like, self.models)
-        record = evaluate_points(self.models, self.facts, X, y, sensitive_features, name, sample_weight, asked)
+        record = evaluate_points(self, X, y, sensitive_features, sample_weight, name, asked)
         return replace(self, evaluations={**self.evaluations, name: record})
 
     def column(self, name: str, on: str | None = None, confidence: float | None = None) -> Array:

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..measures import evaluate_scores
 from ..objectives import Array, Attribute, Task
-from ..validation import MOST_POINTS, as_columns, check_count, check_matrix, check_text, factorize, shown
+from ..validation import MOST_POINTS, as_columns, check_count, check_text, factorize, shown
 from .candidate_models import scores_of
 from .candidates import judged_frontier
 from .facts import Facts
 from .frontier import Frontier
-from .matching import held_rows
+from .held_rows import held_rows
 from .models import Models, Places
 from .selection import plain_place
 from .threshold_curve import RATES_OF, threshold_curve
@@ -135,8 +135,8 @@ def postprocess_frontier(
     task, chosen = front.facts.task, _notion(front.facts, notion)
     count = None if n_points is None else check_count(n_points, "n_points", least=2, most=MOST_POINTS)
     check_text(name, "name", "the name of the evaluation")
-    held = held_rows(front.facts, check_matrix(X).shape[0], y, sensitive_features, sample_weight)
-    attribute, X = single_attribute(held.attributes), held.of(X)
+    held = held_rows(front, X, y, sensitive_features, sample_weight, as_given=True)
+    attribute, X = single_attribute(held.attributes), held.X
     model = front.models.build(front.place(id) if id is not None else plain_place(front))
     good, codes = held.labels == task.favourable, _codes(attribute, attribute.levels)
     scores = favourable_scores(model, X, task)

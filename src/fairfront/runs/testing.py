@@ -15,7 +15,7 @@ from scipy.special import expit, softmax
 from ..exceptions import GroupWarning
 from ..frontier import Frontier
 from ..frontier.cutoffs import responses_at
-from ..frontier.matching import encode_labels, resolve_attributes
+from ..frontier.held_rows import encode_labels, resolve_attributes
 from ..frontier.selection import plain_place
 from ..measures.audit import audits
 from ..measures.changes import moves_by_group

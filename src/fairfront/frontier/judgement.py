@@ -1,4 +1,7 @@
-"""Judging all points on Dask collections: every partition counts its own rows, and only counts travel."""
+"""Judgement of all models of a frontier on data, in rates of decisions; of Dask collections part by part.
+
+Every partition counts its own rows, and only counts travel.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ import numpy as np
 from scipy.special import expit
 
 from ..exceptions import FairfrontWarning, InputError
-from ..measures import Evaluation
+from ..measures import Evaluation, evaluate_scores
 from ..measures.counts import Sums, sums_of
 from ..measures.evaluation import check_scores, judgement_of
 from ..measures.operating_points import Operating, OperatingPoint, one_number
@@ -21,13 +24,12 @@ from ..measures.score_counts import SURE, count_scores, score_edges
 from ..objectives import Array, Task
 from ..problems.dask.passes import reduced
 from ..validation import as_weights, check_labels, is_dask, take_rows
-from .cutoffs import decisions, for_favourable
-from .group_book import GroupBook, group_book
-from .matching import checked_features, encode_labels
+from .cutoffs import decisions, for_favourable, placed, responses_of, second_class
+from .held_rows import GroupBook, checked_features, encode_labels, group_book, held_rows
 from .models import Models
 
 if TYPE_CHECKING:
-    from .facts import Facts
+    from .frontier import Frontier
 
 ROWS = 65_536
 """Rows that are scored at once within a partition."""
@@ -35,15 +37,39 @@ LOOKED_AT, SAMPLED = 8, 20_000
 """Partitions, and rows of each, from whose scores the bins of the AUC are cut."""
 
 
-def evaluate_parts(
-    models: Models,
-    facts: Facts,
+def evaluate_points(
+    front: Frontier,
     X: Any,
     y: Any,
     sensitive_features: Any,
-    name: str,
     sample_weight: Any,
+    name: str,
     asked: Operating | OperatingPoint | None = None,
+) -> Evaluation:
+    """Score all models on X and count their decisions per group.
+
+    ``asked`` is a rule that places cut-offs on these rows, or cut-offs that hold here too.
+    """
+    rows = (X, y, sensitive_features, sample_weight)
+    if any(is_dask(each) for each in rows):
+        return _evaluate_parts(front, rows, name, asked)
+    models, task, held = front.models, front.facts.task, held_rows(front, *rows)
+    operating = None
+    if asked is None:
+        scores, decided = decisions(models, held.X, None, held.attributes)
+    else:
+        scores, responses = responses_of(models, held.X)
+        good = held.labels == task.favourable
+        operating = placed(asked, responses, good, held.weight, probability=models.probable, placed_on=name)
+        decided = second_class(operating, responses, task)
+    record = evaluate_scores(
+        scores, held.labels, task, held.attributes, name=name, sample_weight=held.weight, decided=decided
+    )
+    return replace(record, operating=operating)
+
+
+def _evaluate_parts(
+    front: Frontier, rows: tuple[Any, Any, Any, Any], name: str, asked: Operating | OperatingPoint | None
 ) -> Evaluation:
     """Score all models on the partitions of X and add up their counts in the order of partitions.
 
@@ -52,6 +78,8 @@ def evaluate_parts(
     like the others, and NaN where that bound is above 1e-3. Cut-offs that follow from the rows lie between two such
     bins, and take a pass of their own.
     """
+    X, _, sensitive_features, _ = rows
+    models, facts = front.models, front.facts
     if not is_dask(X):
         raise InputError(
             "y, sensitive_features or sample_weight are Dask collections and X is not, expected X as one too; make it "
@@ -59,7 +87,6 @@ def evaluate_parts(
         )
     book = group_book(facts, sensitive_features)
     edges = _edges(models, X) if facts.task.kind == "binary" else None
-    rows = (X, y, sensitive_features, sample_weight)
     part = Part(models, facts.task, book, edges)
     operating = _placed(part, rows, name, asked) if isinstance(asked, Operating) else asked
     sums = _counted(replace(part, operating=operating), rows)

@@ -1,51 +1,66 @@
-"""Matching new rows with training: the same columns, labels and groups, or a sentence that says which differ."""
+"""Rows that models are judged on: checked and matched with training, or a sentence that says which differ.
+
+Rows of Dask are matched part by part: combinations of groups are counted in one pass, then each part looks its own up.
+"""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import GroupWarning, InputError
-from ..objectives import Array, Attribute, Groups, Task, take_groups, warn_of_proxies
+from ..objectives import Array, Attribute, GroupProbabilities, Groups, Task, take_groups, warn_of_proxies
+from ..problems.dask.passes import reduced
+from ..problems.dask.tallying import Key, Tally, group_tally, keys_of
 from ..problems.linear import feature_names
-from ..validation import check_labels, check_matrix, check_weights, counted, take_rows, weighted_rows
+from ..validation import (
+    as_columns,
+    check_labels,
+    check_matrix,
+    check_weights,
+    counted,
+    is_dask,
+    take_rows,
+    weighted_rows,
+)
 from .models import Models
 
 if TYPE_CHECKING:
     from .facts import Facts
+    from .frontier import Frontier
 
 
 @dataclass(frozen=True, eq=False)
 class HeldRows:
-    """Labels, groups and weights of the rows that models are judged on; rows of weight 0 are left out.
+    """Features, labels, groups and weights of the rows that models are judged on, without those of weight 0."""
 
-    ``rows`` are those that stay of the ones given, None for all.
-    """
-
+    X: Any
     labels: NDArray[Any]
     attributes: tuple[Attribute, ...]
     weight: Array | None
-    rows: NDArray[np.intp] | None
-
-    def of(self, X: Any) -> Any:
-        """Return the same rows of the features."""
-        return X if self.rows is None else take_rows(X, self.rows)
 
 
-def held_rows(facts: Facts, n: int, y: Any, sensitive_features: Any, sample_weight: Any = None) -> HeldRows:
-    """Check what is known of n rows, and match labels and groups with training."""
+def held_rows(
+    front: Frontier, X: Any, y: Any, sensitive_features: Any, sample_weight: Any = None, *, as_given: bool = False
+) -> HeldRows:
+    """Check rows, and match features, labels and groups with training; X may stay ``as_given`` for a stock model."""
+    matrix = check_matrix(X) if as_given else checked_features(front.models, X)
+    n = matrix.shape[0]
     warn_of_proxies(sensitive_features, stacklevel=5)
-    labels = encode_labels(check_labels(y, n), facts.task)
+    labels = encode_labels(check_labels(y, n), front.facts.task)
     weight = check_weights(sample_weight, n)
+    kept = X if as_given else matrix
     rows = weighted_rows(weight)
     if rows is not None and weight is not None:
-        labels, weight = labels[rows], weight[rows]
+        labels, weight, kept = labels[rows], weight[rows], take_rows(kept, rows)
         sensitive_features = take_groups(sensitive_features, rows, n)
-    return HeldRows(labels, resolve_attributes(facts, sensitive_features, len(labels)), weight, rows)
+    return HeldRows(kept, labels, resolve_attributes(front.facts, sensitive_features, len(labels)), weight)
 
 
 def encode_labels(labels: NDArray[Any], task: Task, what: str = "y") -> NDArray[Any]:
@@ -127,3 +142,40 @@ def _as_trained(attribute: Attribute, trained: tuple[str, ...] | None, small: se
 
 def _warn(message: str) -> None:
     warnings.warn(message, GroupWarning, stacklevel=8)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupBook:
+    """The attributes of every combination of groups that occurs, and the place of each combination."""
+
+    attributes: tuple[Attribute, ...]
+    places: Mapping[Key, int]
+
+    def read(self, block: Any, n: int) -> tuple[Attribute, ...]:
+        """Return the attributes of one part's n rows."""
+        place, keys = keys_of(list(as_columns(block, "sensitive_features", n=n).values()))
+        if not all(key in self.places for key in keys):
+            raise InputError(
+                "a partition has groups that it did not have when it was first read, expected collections that give "
+                "the same rows each time; store or persist them before judging."
+            )
+        rows = np.array([self.places[key] for key in keys], dtype=np.intp)[place]
+        return tuple(attribute.take(rows) for attribute in self.attributes)
+
+
+def group_book(facts: Facts, sensitive_features: Any) -> GroupBook:
+    """Count the values of groups in one pass, and match them with training as `resolve_attributes` does."""
+    if isinstance(sensitive_features, GroupProbabilities):
+        raise InputError(
+            "sensitive_features are probabilities in memory and X is a Dask collection, expected columns of groups as "
+            "Dask collections; compute() X, or give groups."
+        )
+    some = is_dask(sensitive_features)
+    tally = reduced(group_tally, sensitive_features, combine=_joined) if some else group_tally(sensitive_features)
+    keys = tally.keys
+    attributes = resolve_attributes(facts, tally.groups, len(keys), tally.counts)
+    return GroupBook(attributes, {key: i for i, key in enumerate(keys)})
+
+
+def _joined(parts: list[Tally]) -> Tally:
+    return reduce(Tally.joined, parts)
