@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairfront as ff
-from fairfront.solvers.pdo import common_direction
-from fairfront.solvers.simplex import factor
+from fairfront.solvers.quadratic import common_direction
+from fairfront.solvers.quadratic import factor
 from tests.support.twins import Twin, assert_common_descent, assert_never_rises, cohort
 
 Status = ff.Status

@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 from fairfront.objectives import Algebra
 from fairfront.objectives.gaps import SquaredGap
 from fairfront.problems import Point
-from fairfront.solvers.steps import capped_step, first_step, least_distance
+from fairfront.solvers.quadratic import capped_step, first_step, least_distance
 from tests.support.twins import slsqp
 
 SHARES = (0.0, 0.5, 0.9, 1.0)

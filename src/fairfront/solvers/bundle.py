@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
 from ..objectives import Array
 from ..problems import Reading
+from .quadratic import lasso
 
 if TYPE_CHECKING:
     from .weighting import WeightedFits, Weighting
@@ -152,38 +152,6 @@ def _next(space: Space, fits: list[Reading], level: float, tol: float) -> Array 
     if space.change(nearest, aim) < max(0.5 * tol, 0.2 * space.noise):
         return None
     return space.limited(nearest, aim)
-
-
-def lasso(M: Array, r: Array, level: float, two_sided: NDArray[np.bool_], B: Array, room: Array) -> Array:
-    """Minimise x M x / 2 - r x + level |x|_1 subject to B^T x >= -room, x >= 0 where only one side counts.
-
-    Signs are split and the rest is least distance programming: one non-negative least-squares problem.
-    """
-    q = len(r)
-    split = np.hstack([np.eye(q), -np.eye(q)[:, two_sided]])
-    used = np.abs(B).max(axis=0) > 0.0
-    P = split.T @ M @ split
-    R = np.linalg.cholesky(P + 1e-7 * max(float(np.trace(M)) / q, 1e-300) * np.eye(len(P))).T
-    c = split.T @ r - level
-    G = np.linalg.solve(R.T, np.vstack([np.eye(len(P)), B[:, used].T @ split]).T).T
-    shift = np.linalg.solve(R.T, c)
-    h = np.concatenate([np.zeros(len(P)), -room[used]]) - G @ shift
-    return np.asarray(split @ np.maximum(np.linalg.solve(R, _nearest(G, h) + shift), 0.0))
-
-
-def _nearest(G: Array, h: Array) -> Array:
-    """Return the smallest y with G y >= h (Lawson and Hanson)."""
-    norms = np.maximum(np.linalg.norm(G, axis=1), 1e-300)
-    G, h = G / norms[:, None], h / norms
-    scale = float(h.max())
-    if scale <= 0.0:
-        return np.zeros(G.shape[1])
-    system = np.vstack([G.T, h / scale])
-    target = np.zeros(len(system))
-    target[-1] = 1.0
-    found, _ = nnls(system, target, maxiter=50 * system.shape[1])
-    missed = target - system @ found
-    return np.asarray(-scale * missed[:-1] / max(float(missed @ missed), 1e-300))
 
 
 def _mean_curvature(u: Array, y: Array) -> float:

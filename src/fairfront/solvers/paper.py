@@ -18,7 +18,7 @@ from ..problems import FirstOrder, Point
 from ..validation import as_numbers, check_choice, check_count, check_flag, check_positive, refuse
 from .loop import Plan, State
 from .preferences import Balance, Target, imbalance
-from .simplex import certificate, factor, min_norm, projected_gradient
+from .quadratic import certificate, factor, min_norm, projected_gradient
 from .status import Status
 
 Gradients = Literal["raw", "normalised"]

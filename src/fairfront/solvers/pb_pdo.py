@@ -2,7 +2,7 @@
 
 Differs from the paper: the printed algorithm (`PaperPBPDO`) asks every step to lower all objectives and the
 imbalance, which freezes runs on the preference line far from the frontier. Here plain training reaches the
-frontier, and each step goes down the loss and along the gaps to where the preference wants them (`steps`).
+frontier, and each step goes down the loss and along the gaps to where the preference wants them (`quadratic`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from ..problems import FirstOrder, Point, SecondOrder, WeightedFit
 from ..validation import check_count, check_flag, check_positive
 from .loop import Plan, State
 from .preferences import Target
+from .quadratic import Step, capped_step, first_step
 from .status import Status
-from .steps import Step, capped_step, first_step
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,8 @@ from ..objectives import Algebra, Array
 from ..problems import FirstOrder, Point, SecondOrder
 from ..validation import check_count, check_positive
 from .loop import Plan, State
-from .simplex import factor, min_norm
+from .quadratic import common_direction, factor, first_step
 from .status import Status
-from .steps import first_step
 
 
 @dataclass(frozen=True)
@@ -136,29 +135,3 @@ class PDO:
         eta = np.minimum(grow * state.eta, state.eta_max)
         refused = np.where(taken, 0, state.refused + 1)
         return taken, replace(state, eta=eta, refused=refused)
-
-
-def common_direction(A: Array, B: Array, F: Array, z: Array, held: NDArray[np.bool_]) -> tuple[Array, Array]:
-    """Return the common descent direction and the way back to zero of held gaps, in cell coordinates.
-
-    The direction is the smallest vector in the hull of unit gradients, each with its components along the
-    gradients of held gaps taken out, times the length of the loss gradient that is left.
-    """
-    J = A @ F
-    C = B[held] @ F
-    free = np.concatenate([[True], ~held])
-    rows, coordinates = J[free], A[free]
-    back = np.zeros(A.shape[1])
-    if held.any():
-        inverse = np.linalg.pinv(C @ C.T, rcond=1e-10, hermitian=True)
-        taken_out = rows @ C.T @ inverse
-        coordinates = coordinates - taken_out @ B[held]
-        rows = rows - taken_out @ C
-        back = (inverse @ z[held]) @ B[held]
-    norms = np.linalg.norm(rows, axis=1)
-    used = norms > 1e-14 * max(float(np.linalg.norm(J, axis=1).max()), 1e-300)
-    if not used.any() or (held.any() and not used[0]):
-        return np.zeros(A.shape[1]), back
-    alpha = min_norm((rows[used] / norms[used, None])[None])[0]
-    length = norms[0] if used[0] else norms[used].max()
-    return length * (alpha / norms[used]) @ coordinates[used], back

@@ -20,9 +20,9 @@ from ..problems.samples import Samples
 from .iterates import Iterate
 from .lagrangian import convexified
 from .newton import Knot, Newton, approach, first_knot, follow, with_guards
+from .quadratic import capped_step
 from .sqp import true_multipliers
 from .status import Status
-from .steps import capped_step
 
 Which = NDArray[np.intp]
 

@@ -2,7 +2,7 @@
 
     min loss(w)   subject to   |z(w)| <= caps       (or one side only)
 
-Each step solves the quadratic program of `steps` in the metric of the Lagrangian's Hessian
+Each step solves the quadratic program of `quadratic` in the metric of the Lagrangian's Hessian
 H = hessian(p + B^T lambda): quadratic convergence. A Hessian is kept as long as it converges fast enough.
 """
 
@@ -24,9 +24,9 @@ from .certificates import is_convex, is_minimum
 from .iterates import Iterate, restored, stored
 from .lagrangian import Augmented, Curved, convexified
 from .preferences import Target
+from .quadratic import capped_step, least_distance
+from .quadratic import factor as factored
 from .resuming import Journal
-from .simplex import factor as factored
-from .steps import capped_step, least_distance
 
 ROUNDING = 4 * float(np.finfo(float).eps)
 PRECISE = 1e-7

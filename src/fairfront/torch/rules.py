@@ -14,10 +14,8 @@ import numpy as np
 
 from ..exceptions import InputError, require
 from ..objectives import Algebra, Array
-from ..solvers.pdo import common_direction
 from ..solvers.preferences import Target
-from ..solvers.simplex import factor, min_norm
-from ..solvers.steps import capped_step
+from ..solvers.quadratic import capped_step, common_direction, factor, min_norm
 from ..validation import as_numbers, check_callable, check_positive, check_preferences, refuse
 from .backend import Tensor, torch
 

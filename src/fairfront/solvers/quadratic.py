@@ -1,0 +1,254 @@
+"""Small quadratic programs in cell coordinates: the common descent direction, the capped step, the lasso of a dual.
+
+The inner problem of the paper (equation (6), inner level) is the point of smallest norm in the convex hull of the
+objectives' gradients,
+
+    min over alpha in the simplex of |sum_i alpha_i g_i|^2
+
+with gradients as rows J (R, m, r) in any orthonormal coordinates, or as inner products M = J J^T (R, m, m).
+The capped step goes down the loss and along to where the gaps should be. It is the solution d of
+
+    min  eta p.G d + |d|^2 / 2    subject to   |z + B G d| <= caps      (one side only where so declared)
+
+whose answer is beta = eta p + B^T x with signed multipliers x: the loss gradient with its components along the
+gap gradients adjusted so that the gaps end inside their caps. All it needs is Q = G G^T.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from ..objectives import Algebra, Array
+from ..problems import Point
+
+TINY = 1e-300
+"""Smallest number that is divided by, where a quotient of zeros is to be zero."""
+LOST = 1e-13
+"""Eigenvalues of a matrix with unit diagonal that are rounding: their roots would look like directions to move in."""
+CONTRADICTION = 1e-12
+"""Squared distance below which constraints contradict each other (Lawson and Hanson, chapter 23)."""
+NEARER = (0.0, 0.5, 0.9, 1.0)
+"""Shares of the way from the caps to the present gaps, tried in turn where linearised caps contradict each other."""
+RIDGE = 1e-7
+"""Added to the lasso's matrix, as a share of its mean diagonal: splitting signs makes it singular."""
+
+
+def project(v: Array) -> Array:
+    """Project the rows of v (R, m) on the simplex (sort and threshold)."""
+    ordered = -np.sort(-v, axis=1)
+    excess = np.cumsum(ordered, axis=1) - 1.0
+    size = np.arange(1, v.shape[1] + 1)
+    keep = (ordered - excess / size > 0).sum(axis=1)
+    threshold = excess[np.arange(len(v)), keep - 1] / keep
+    return np.asarray(np.maximum(v - threshold[:, None], 0.0))
+
+
+def projected_gradient(M: Array, alpha: Array, rho: float | None, steps: int) -> Array:
+    """Take the paper's inner steps: alpha <- project(alpha - rho * 2 M alpha), ``quadratic`` times (Algorithm 1).
+
+    ``rho`` None means 1 / L with L = 2 times the largest eigenvalue of M, the largest step that is safe.
+    """
+    if rho is None:
+        top = np.linalg.eigvalsh(M)[:, -1]
+        rate = 0.5 / np.maximum(top, TINY)
+    else:
+        rate = np.full(len(M), rho)
+    for _ in range(steps):
+        gradient = 2.0 * np.einsum("rij,rj->ri", M, alpha)
+        alpha = project(alpha - rate[:, None] * gradient)
+    return alpha
+
+
+def factor(Q: Array) -> Array:
+    """Return F (R, k, k) with Q = F F^T, for a positive semi-definite Q that may be singular.
+
+    Q is scaled to a unit diagonal first, so that small cells keep their digits.
+    """
+    scale = np.sqrt(np.maximum(np.einsum("rii->ri", Q), 0.0))
+    safe = np.where(scale > 0, scale, 1.0)
+    values, vectors = np.linalg.eigh(Q / (safe[:, :, None] * safe[:, None, :]))
+    real = values > LOST * np.maximum(values[:, -1:], 0.0)
+    return np.asarray(safe[:, :, None] * vectors * np.sqrt(np.where(real, values, 0.0))[:, None, :])
+
+
+def min_norm(J: Array) -> Array:
+    """Return the exact weights alpha (R, m) of the smallest vector in the hull of the rows of J (R, m, r).
+
+    Two objectives have a closed form; more go through `scipy.optimize.nnls` on unit rows with an
+    equilibration row. A row of length 0 takes all the weight: the direction is then 0.
+    """
+    if J.shape[1] == 1:
+        return np.ones(J.shape[:2])
+    return _min_norm_two(J) if J.shape[1] == 2 else np.stack([_min_norm_many(rows) for rows in J])
+
+
+def _min_norm_two(J: Array) -> Array:
+    apart = J[:, 0] - J[:, 1]
+    length = np.einsum("rd,rd->r", apart, apart)[:, None]
+    toward = np.einsum("rd,rid->ri", apart, J[:, ::-1] * [[-1.0], [1.0]])  # both, so that a small weight has digits
+    share = np.divide(toward, length, out=np.full(J.shape[:2], 0.5), where=length > 0)
+    return np.asarray(np.clip(share, 0.0, 1.0))
+
+
+def _min_norm_many(rows: Array) -> Array:
+    norms = np.linalg.norm(rows, axis=1)
+    if norms.min() <= TINY:
+        return np.asarray((norms <= TINY) / float((norms <= TINY).sum()))
+    unit = rows / norms[:, None]
+    found, _ = _last_unit_vector(np.vstack([unit.T, norms.min() / norms]))
+    alpha = found / norms
+    total = alpha.sum()
+    return np.asarray(alpha / total) if total > 0 else np.full(len(rows), 1.0 / len(rows))
+
+
+def certificate(M: Array, alpha: Array) -> Array:
+    """Return |d|^2 - min_i <d, g_i>, (R,): at most 0 up to rounding when alpha is optimal (Lemma 1)."""
+    products = np.einsum("rij,rj->ri", M, alpha)
+    return np.asarray(np.einsum("ri,ri->r", alpha, products) - products.min(axis=1))
+
+
+def common_direction(A: Array, B: Array, F: Array, z: Array, held: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """Return the common descent direction and the way back to zero of held gaps, in cell coordinates.
+
+    The direction is the smallest vector in the hull of unit gradients, each with its components along the
+    gradients of held gaps taken out, times the length of the loss gradient that is left.
+    """
+    J = A @ F
+    C = B[held] @ F
+    free = np.concatenate([[True], ~held])
+    rows, coordinates = J[free], A[free]
+    back = np.zeros(A.shape[1])
+    if held.any():
+        inverse = np.linalg.pinv(C @ C.T, rcond=1e-10, hermitian=True)
+        taken_out = rows @ C.T @ inverse
+        coordinates = coordinates - taken_out @ B[held]
+        rows = rows - taken_out @ C
+        back = (inverse @ z[held]) @ B[held]
+    norms = np.linalg.norm(rows, axis=1)
+    used = norms > 1e-14 * max(float(np.linalg.norm(J, axis=1).max()), TINY)
+    if not used.any() or (held.any() and not used[0]):
+        return np.zeros(A.shape[1]), back
+    alpha = min_norm((rows[used] / norms[used, None])[None])[0]
+    length = norms[0] if used[0] else norms[used].max()
+    return length * (alpha / norms[used]) @ coordinates[used], back
+
+
+@dataclass(frozen=True)
+class Step:
+    """A batch of capped steps: what to move by, and what it should do.
+
+    beta (R, k)      the move is w - D^T beta
+    x (R, q)         signed multipliers of the gaps, times eta
+    decrease (R,)    predicted change of the loss, negative when it falls
+    length2 (R,)     squared length of the move in the metric
+    """
+
+    beta: Array
+    x: Array
+    decrease: Array
+    length2: Array
+
+
+def first_step(algebra: Algebra, point: Point) -> Array:
+    """Return step sizes (R,) with which the steepest objective promises to fall by its whole size: scale free."""
+    A = algebra.jacobian(point.L)
+    slope2 = np.einsum("rik,rkl,ril->ri", A, point.Q, A).max(axis=1)
+    size = np.abs(algebra.objectives(point.L)).max(axis=1)
+    return np.asarray(np.divide(size, slope2, out=np.ones_like(size), where=(slope2 > 0) & (size > 0)))
+
+
+def capped_step(algebra: Algebra, Q: Array, z: Array, caps: Array, eta: Array) -> Step:
+    """Solve the step's small quadratic program for every run; closed form for a single gap."""
+    p, B = algebra.p, algebra.B
+    r = z - eta[:, None] * np.einsum("qk,rkl,l->rq", B, Q, p)
+    if len(B) == 1:
+        slope2 = np.einsum("k,rkl,l->r", B[0], Q, B[0])
+        rounding = 1e-14 * np.einsum("k,rkl,l->r", np.abs(B[0]), np.abs(Q), np.abs(B[0]))
+        x = _one_gap(np.where(slope2 > rounding, slope2, 0.0)[:, None], r, caps, algebra.two_sided)
+    else:
+        x = np.zeros_like(r)
+        outside = (np.where(algebra.two_sided, np.abs(r), r) > caps).any(axis=1)
+        for run in np.flatnonzero(outside):
+            F = factor(Q[run : run + 1])[0]
+            C = B @ F
+            C[np.linalg.norm(C, axis=1) <= 1e-9 * np.abs(B) @ np.linalg.norm(F, axis=1)] = 0.0  # rounding
+            x[run] = _relaxed(C, r[run], z[run], caps[run], algebra.two_sided)
+    beta = eta[:, None] * p + x @ B
+    moved = np.einsum("rkl,rl->rk", Q, beta)
+    return Step(beta, x, -moved @ p, np.einsum("rk,rk->r", beta, moved))
+
+
+def _one_gap(M: Array, r: Array, caps: Array, two_sided: NDArray[np.bool_]) -> Array:
+    """Soft-threshold: x = (|r| - cap)+ sign(r) / M, and 0 where the gap has no gradient."""
+    over = np.maximum(np.where(two_sided, np.abs(r), r) - caps, 0.0)
+    x = np.divide(over, M, out=np.zeros_like(r), where=M > 0.0)
+    return np.asarray(np.where(two_sided, np.sign(r), 1.0) * x)
+
+
+def _relaxed(C: Array, r: Array, z: Array, caps: Array, two_sided: NDArray[np.bool_]) -> Array:
+    """Solve with the caps; where the linearised caps contradict each other, with caps nearer to the present gaps."""
+    size = np.where(two_sided, np.abs(z), z)
+    for share in NEARER:
+        x = least_distance(C, r, caps + share * np.maximum(size - caps, 0.0), two_sided)
+        if x is not None:
+            return x
+    return np.asarray(np.linalg.pinv(C @ C.T, rcond=1e-12, hermitian=True) @ (r - z))  # gaps stay as they are
+
+
+def least_distance(C: Array, r: Array, caps: Array, two_sided: NDArray[np.bool_]) -> Array | None:
+    """Return x with y = -C^T x the smallest vector such that |r + C y| <= caps; None if there is none.
+
+    Lawson and Hanson's least distance programming: one non-negative least-squares problem, exact, and
+    indifferent to contrasts that depend on each other (pairs of three groups or more do).
+    """
+    norms = np.linalg.norm(C, axis=1)
+    safe = np.where(norms > 0, norms, 1.0)
+    rows = np.vstack([-C / safe[:, None], (C / safe[:, None])[two_sided]])
+    h = np.concatenate([(r - caps) / safe, ((-r - caps) / safe)[two_sided]])
+    y, multipliers, slack = _smallest(rows, h)
+    if slack < CONTRADICTION or (h - rows @ y).max() > 1e-6 * h.max():
+        return None
+    x = multipliers[: len(r)].copy()
+    x[two_sided] -= multipliers[len(r) :]
+    return np.asarray(x / safe)
+
+
+def _smallest(G: Array, h: Array) -> tuple[Array, Array, float]:
+    """Return the smallest y with G y >= h for unit rows G, its multipliers, and how far it is from a contradiction."""
+    scale = float(h.max())
+    if scale <= 0.0:
+        return np.zeros(G.shape[1]), np.zeros(len(G)), 1.0
+    u, missed = _last_unit_vector(np.vstack([G.T, h / scale]))
+    slack = float(missed @ missed)
+    return -scale * missed[:-1] / max(slack, TINY), scale * u / max(slack, TINY), slack
+
+
+def _last_unit_vector(columns: Array) -> tuple[Array, Array]:
+    """Return u >= 0 with which the columns come nearest to the last unit vector, and what is missing then."""
+    target = np.zeros(len(columns))
+    target[-1] = 1.0
+    u, _ = nnls(columns, target, maxiter=50 * columns.shape[1])
+    return u, target - columns @ u
+
+
+def lasso(M: Array, r: Array, level: float, two_sided: NDArray[np.bool_], B: Array, room: Array) -> Array:
+    """Minimise x M x / 2 - r x + level |x|_1 subject to B^T x >= -room, x >= 0 where only one side counts.
+
+    Signs are split and the rest is least distance programming: one non-negative least-squares problem.
+    """
+    q = len(r)
+    split = np.hstack([np.eye(q), -np.eye(q)[:, two_sided]])
+    used = np.abs(B).max(axis=0) > 0.0
+    P = split.T @ M @ split
+    R = np.linalg.cholesky(P + RIDGE * max(float(np.trace(M)) / q, TINY) * np.eye(len(P))).T
+    c = split.T @ r - level
+    G = np.linalg.solve(R.T, np.vstack([np.eye(len(P)), B[:, used].T @ split]).T).T
+    shift = np.linalg.solve(R.T, c)
+    h = np.concatenate([np.zeros(len(P)), -room[used]]) - G @ shift
+    norms = np.maximum(np.linalg.norm(G, axis=1), TINY)
+    nearest, _, _ = _smallest(G / norms[:, None], h / norms)
+    return np.asarray(split @ np.maximum(np.linalg.solve(R, nearest + shift), 0.0))
