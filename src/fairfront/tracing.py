@@ -17,14 +17,14 @@ from .problems.fits.problem import Drive
 from .problems.units import decomposable
 from .progress import Progress, progress_bar
 from .solvers import Knot, Newton, Solver, run
-from .solvers.aiming import Path, aim, sided, working_problem
+from .solvers.aiming import aim, sided, working_problem
+from .solvers.base import Path
 from .solvers.choosing import refuse_search, resolve_search, resolve_solver
 from .solvers.fingerprints import linear_fingerprint
-from .solvers.loop import check_needs
+from .solvers.journal import Journal, open_journal
+from .solvers.loop import check_needs, of_few
 from .solvers.minimizing import MinimizeResult, minimize
 from .solvers.path import FIRST, MOST, newton_path
-from .solvers.resuming import Journal, open_journal
-from .solvers.run_log import of_few
 from .solvers.singles import narrowed, polished
 from .solvers.solving import solve
 from .storage.checkpoints import Fingerprint, check_checkpoint

@@ -11,9 +11,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 
 import fairfront as ff
+from fairfront.solvers.base import Target
 from fairfront.solvers.newton import solve_knot
 from fairfront.solvers.path import newton_path
-from fairfront.solvers.preferences import Target
 from tests.support.extras import optional
 
 pd = optional("pandas")

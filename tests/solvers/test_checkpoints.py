@@ -10,7 +10,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import fairfront as ff
-from fairfront.solvers import resuming
+from fairfront.solvers import journal
 from fairfront.solvers.loop import EVERY
 from fairfront.storage.checkpoints import read_checkpoint
 from tests.support.killed_runs import collect_states, digest_of, rows
@@ -78,17 +78,17 @@ def test_resuming_without_a_file_begins(tmp_path: Path) -> None:
 def test_an_error_leaves_what_was_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As when all workers of a cluster are lost: the error passes, and the next run goes on after it."""
     path, count = tmp_path / "run.checkpoint", [0]
-    solved = resuming.Journal.note
+    solved = journal.Journal.note
 
-    def fails(self: resuming.Journal, *args: Any, **numbers: Any) -> None:
+    def fails(self: journal.Journal, *args: Any, **numbers: Any) -> None:
         solved(self, *args, **numbers)
         count[0] += 1
         if count[0] == 4:
             raise ConnectionError("all workers are lost")
 
     with monkeypatch.context() as patch:
-        patch.setattr(resuming, "SHARE", 1e9)
-        patch.setattr(resuming.Journal, "note", fails)
+        patch.setattr(journal, "SHARE", 1e9)
+        patch.setattr(journal.Journal, "note", fails)
         with pytest.raises(ConnectionError):
             traced(n_points=6, checkpoint=path)
     assert len(read_checkpoint(path)[1]) == 4
@@ -136,8 +136,8 @@ def test_a_run_that_went_another_way_is_solved_again(tmp_path: Path) -> None:
     path = tmp_path / "run.checkpoint"
     traced(n_points=6, checkpoint=path)
     owner, entries = read_checkpoint(path)
-    moved = [*entries[:3], resuming.Entry(entries[3].kind, entries[3].asked * 1.1, entries[3].arrays, {}), *entries[4:]]
-    resuming.write_checkpoint(path, owner, moved)
+    moved = [*entries[:3], journal.Entry(entries[3].kind, entries[3].asked * 1.1, entries[3].arrays, {}), *entries[4:]]
+    journal.write_checkpoint(path, owner, moved)
     with pytest.warns(ff.FairfrontWarning, match="solved again"):
         assert digest(n_points=6, checkpoint=path, resume=True) == digest(n_points=6)
 
@@ -146,8 +146,8 @@ def test_rounding_does_not_make_another_run(tmp_path: Path) -> None:
     path = tmp_path / "run.checkpoint"
     traced(n_points=6, checkpoint=path)
     owner, entries = read_checkpoint(path)
-    near = [resuming.Entry(e.kind, e.asked * (1.0 + 1e-12), e.arrays, e.numbers) for e in entries]
-    resuming.write_checkpoint(path, owner, near)
+    near = [journal.Entry(e.kind, e.asked * (1.0 + 1e-12), e.arrays, e.numbers) for e in entries]
+    journal.write_checkpoint(path, owner, near)
     assert digest(n_points=6, checkpoint=path, resume=True) == digest(n_points=6)
 
 
@@ -207,9 +207,9 @@ def test_gaps_of_few_people_are_not_kept(tmp_path: Path, every_state: list[bytes
 
 
 def test_every_matter_is_told_once() -> None:
-    journal = resuming.Journal(Path("run.checkpoint"))
+    kept = journal.Journal(Path("run.checkpoint"))
     with pytest.warns(ff.FairfrontWarning, match="about the disk"):
-        journal._warn("disk", "about the disk")
+        kept._warn("disk", "about the disk")
     with pytest.warns(ff.FairfrontWarning, match="about points"):
-        journal._warn("other points", "about points")
-    journal._warn("disk", "about the disk again")
+        kept._warn("other points", "about points")
+    kept._warn("disk", "about the disk again")

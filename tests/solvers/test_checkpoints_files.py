@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import fairfront as ff
 from fairfront.cli import app
 from fairfront.runs import Settings
-from fairfront.solvers import resuming
+from fairfront.solvers import journal
 from fairfront.storage.leftovers import remove_leftovers
 from fairfront.storage.locks import take_lock
 from tests.support.killed_runs import digest_of, rows
@@ -182,7 +182,7 @@ def test_disks_that_refuse(number: int, sentence: str, tmp_path: Path, monkeypat
             raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr("fairfront.storage.folders.os.fsync", refuses)
-    monkeypatch.setattr(resuming, "SHARE", 0.0)
+    monkeypatch.setattr(journal, "SHARE", 0.0)
     allowed = 0
     with monkeypatch.context() as patch:
         patch.setattr("fairfront.problems.LinearProblem.fit", None)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 import fairfront as ff
+from fairfront.solvers.base import Target
 from fairfront.solvers.newton import solve_knot
 from fairfront.solvers.path import newton_path
-from fairfront.solvers.preferences import Target
 from fairfront.tracing import trace_problem
 from tests.support.twins import cohort, drawn, flat
 

@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import fairfront as ff
 from fairfront.problems import EstimatorProblem, LinearProblem
-from fairfront.solvers import resuming
+from fairfront.solvers import journal
 from tests.support.killed_writers import killed
 
 CASES: dict[str, dict[str, Any]] = {
@@ -66,14 +66,14 @@ def digest_of_files(front: ff.Frontier) -> str:
 def collect_states(monkeypatch: Any) -> list[bytes]:
     """Return a list that fills with the bytes of every checkpoint written, with none left out to save time."""
     states: list[bytes] = []
-    write = resuming.write_checkpoint
+    write = journal.write_checkpoint
 
     def spied(path: Path, *content: Any) -> None:
         write(path, *content)
         states.append(path.read_bytes())
 
-    monkeypatch.setattr(resuming, "write_checkpoint", spied)
-    monkeypatch.setattr(resuming, "SHARE", 0.0)
+    monkeypatch.setattr(journal, "write_checkpoint", spied)
+    monkeypatch.setattr(journal, "SHARE", 0.0)
     return states
 
 
@@ -88,7 +88,7 @@ def attempt(case: str, folder: Path, moment: int) -> bool:
     """Go on with a run in a process of its own and tell whether it lived to its end."""
 
     def work() -> None:
-        resuming.SHARE = 0.0
+        journal.SHARE = 0.0
         (folder / "digest").write_text(traced(case, checkpoint=folder / "run.checkpoint", resume=True))
 
     return not killed(work, moment, STEPS)

@@ -15,7 +15,7 @@ from ..pareto import nondominated
 from ..problems import LinearProblem
 from ..problems.units import check_finite
 from ..solvers import Knot, Newton, Outcome, Status, Target
-from ..solvers.aiming import Path
+from ..solvers.base import Path
 from .facts import Facts
 from .frontier import Frontier
 from .models import LinearModels

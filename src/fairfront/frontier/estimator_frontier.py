@@ -21,7 +21,7 @@ from ..problems.fits.problem import names_of_features
 from ..progress import progress_bar
 from ..solvers import Status, Weighting
 from ..solvers.fingerprints import estimator_fingerprint
-from ..solvers.resuming import Journal, open_journal
+from ..solvers.journal import Journal, open_journal
 from ..solvers.weighting import StopSearch, met, search
 from ..storage.checkpoints import Entry
 from ..validation import check_positive

@@ -9,7 +9,7 @@ from typing import Any
 from ..objectives import Attribute, Objectives, Question, Task
 from ..objectives.small_counts import FEWEST
 from ..solvers import Newton
-from ..solvers.aiming import Path
+from ..solvers.base import Path
 
 UNNAMED = f"(a group of fewer than {FEWEST} rows)"
 DECISION = "decision"

@@ -3,13 +3,12 @@
 from typing import Any
 
 from ..registry import Registry
-from .loop import Outcome, Solver, run
+from .base import Outcome, Status, Target
+from .loop import Solver, run
 from .newton import Knot, Newton
 from .paper import PaperPBPDO, PaperPDO
 from .pb_pdo import PBPDO
 from .pdo import PDO
-from .preferences import Target
-from .status import Status
 from .weighting import Weighting
 
 SOLVERS: Registry[Any] = Registry("solver")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -12,14 +12,12 @@ from ..exceptions import InputError
 from ..objectives import Algebra, Array
 from ..problems import LinearProblem
 from ..validation import MOST_POINTS, check_count, check_positive, check_preferences, shown
+from .base import Path, Target, tops
+from .journal import Journal
 from .loop import run
 from .newton import Newton
 from .paper import PaperPBPDO, PaperPDO
 from .pb_pdo import PBPDO
-from .preferences import Target
-from .resuming import Journal
-
-Path = Literal["worst_gap", "proportional"]
 
 SMOOTHING = 0.2
 """Width over which default solvers round a loss with a kink; the values reported are those of the loss itself."""
@@ -124,16 +122,6 @@ def path_caps(problem: LinearProblem, start: Array, path: Path, count: int, jour
     top = tops(algebra, z, path)
     bottom = np.zeros_like(top) if algebra.two_sided.all() else _floor(problem, start, path, journal)
     return bottom + shares[:, None] * (top - bottom)
-
-
-def tops(algebra: Algebra, z: Array, path: Path) -> Array:
-    """Return the caps that plain training just meets."""
-    if path == "proportional":
-        return z
-    if path != "worst_gap":
-        raise InputError(f"unknown path {path!r}, expected 'worst_gap' or 'proportional'.")
-    assert algebra.notion_of is not None
-    return np.array([z[algebra.notion_of == i].max() for i in algebra.notion_of])
 
 
 def _floor(problem: LinearProblem, start: Array, path: Path, journal: Journal | None) -> Array:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,30 +10,17 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, UnboundedError
 from ..objectives import Algebra, Array
+from ..objectives.small_counts import FEWEST
 from ..problems import FirstOrder, Point
-from .resuming import Journal
-from .run_log import Mask, Memory, Outcome, RunLog, State, of_few
-from .status import Status
-
-__all__ = ["Mask", "OnIterate", "Outcome", "Plan", "Solver", "State", "check_needs", "run"]
+from ..storage.checkpoints import Entry
+from .base import Mask, Outcome, Plan, State, Status
+from .journal import Journal
 
 OnIterate = Callable[[int, NDArray[np.intp], Point], None]
 EVERY = 25
 """Steps after which a checkpoint takes note of all runs."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The next move of every run, and the status of those that stop here instead.
-
-    ``certificate`` (R,) of a common descent direction is at most 0, up to rounding, when no objective rises along it
-    (Lemma 1): the paper's |d|^2 - min_i <d, g_i> in paper mode, the worst -cos(d, g_i) in `PDO`.
-    """
-
-    beta: Array
-    status: list[Status]
-    memo: Any = None
-    certificate: Array | None = None
+UNBOUNDED = -1e15
+"""Objectives below this fall for ever: no loss of finite data gets there."""
 
 
 class Solver(Protocol):
@@ -175,7 +161,7 @@ def _take(memo: Any, runs: Mask) -> Any:
 
 def _evaluate(problem: FirstOrder, point: Point, plan: Plan) -> Point:
     new = problem.cells(problem.move(point, plan.beta))
-    fallen = problem.algebra.objectives(new.L).min(axis=1) < -1e15
+    fallen = problem.algebra.objectives(new.L).min(axis=1) < UNBOUNDED
     if fallen.any():
         raise UnboundedError(
             "objectives fall without bound (below -1e15 after ever longer steps), expected functions that are "
@@ -187,3 +173,87 @@ def _evaluate(problem: FirstOrder, point: Point, plan: Plan) -> Point:
 def _report(on_iterate: OnIterate | None, iteration: int, ids: NDArray[np.intp], point: Point) -> None:
     if on_iterate is not None and len(ids):
         on_iterate(iteration, ids, point)
+
+
+class Memory(Protocol):
+    """Something beside the runs that remembers what they passed, and belongs into a checkpoint with them."""
+
+    def stored(self) -> dict[str, NDArray[Any]]:
+        """Return what is to be kept, made small; from here on it goes on with just that."""
+        ...
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from what was kept."""
+        ...
+
+
+class RunLog:
+    """Collects histories and final points of all runs."""
+
+    def __init__(self, algebra: Algebra, point: Point) -> None:
+        self.algebra = algebra
+        self.W, self.L = point.W.copy(), point.L.copy()
+        self.status = [Status.RUNNING] * point.runs
+        self.n_iter = np.zeros(point.runs, dtype=np.intp)
+        self.history = [[h] for h in algebra.objectives(point.L)]
+        self.passes = 1
+        self.certificate = np.full(point.runs, np.nan)
+
+    def certify(self, ids: NDArray[np.intp], certificate: Array | None) -> None:
+        """Remember the largest certificate of every run."""
+        if certificate is not None:
+            self.certificate[ids] = np.fmax(self.certificate[ids], certificate)
+
+    def add(self, ids: NDArray[np.intp], h: Array, iteration: int) -> None:
+        """Remember the objectives of accepted steps."""
+        self.passes += 1
+        for run_id, values in zip(ids, h, strict=True):
+            self.history[run_id].append(values)
+            self.n_iter[run_id] = iteration
+
+    def finish(self, ids: NDArray[np.intp], point: Point, status: list[Status]) -> None:
+        """Remember where runs ended and why."""
+        self.W[ids], self.L[ids] = point.W, point.L
+        for run_id, why in zip(ids, status, strict=True):
+            self.status[run_id] = why
+
+    def outcome(self) -> Outcome:
+        """Return where all runs ended."""
+        history = tuple(np.array(h) for h in self.history)
+        h = self.algebra.objectives(self.L)
+        return Outcome(self.W, self.L, h, tuple(self.status), self.n_iter, history, self.passes, self.certificate)
+
+    def stored(self, few: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return weights, counts of steps, and histories unless they are `of_few`; cells are evaluated again."""
+        arrays = {
+            "W": self.W,
+            "n_iter": self.n_iter,
+            "certificate": self.certificate,
+            "lengths": np.array([len(h) for h in self.history]),
+        }
+        if not few:
+            arrays["history"] = np.concatenate([np.array(h) for h in self.history])
+        return arrays, {"status": [each.name for each in self.status], "passes": self.passes}
+
+    @classmethod
+    def restored(cls, algebra: Algebra, entry: Entry) -> RunLog:
+        """Return the log of a checkpoint; cells of ended runs are unknown until the end."""
+        log, arrays = cls.__new__(cls), entry.arrays
+        log.algebra, log.W, log.n_iter = algebra, arrays["W"].copy(), arrays["n_iter"].copy()
+        log.L = np.zeros((len(log.W), len(algebra.p)))
+        log.status = [Status[name] for name in entry.numbers["status"]]
+        unknown = np.full((int(arrays["lengths"].sum()), algebra.m), np.nan)
+        parts = np.split(arrays.get("history", unknown), np.cumsum(arrays["lengths"])[:-1])
+        log.history = [list(part) for part in parts]
+        log.passes, log.certificate = int(entry.numbers["passes"]), arrays["certificate"].copy()
+        return log
+
+
+def of_few(problem: Any) -> bool:
+    """Tell whether some cell of a problem has so few rows that its averages are not written."""
+    layout = getattr(problem, "layout", None)
+    if layout is None:
+        return False
+    cells = layout.cells
+    counts = np.diff(cells.offsets) if cells.shares is None else cells.shares.sum(axis=1)
+    return bool(counts.min() < FEWEST)

@@ -16,7 +16,7 @@ from . import PBPDO, PaperPBPDO, Solver, Status, run
 from .aiming import single_target
 from .choosing import as_solver
 from .fingerprints import problem_fingerprint
-from .resuming import open_journal
+from .journal import open_journal
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,10 @@ from ..exceptions import InputError
 from ..objectives import Algebra, Array
 from ..problems import FirstOrder, LinearProblem, SecondOrder, WeightedFit
 from ..validation import check_count, check_flag, check_positive
-from .iterates import Iterate
-from .preferences import Target
-from .resuming import Journal
+from .base import Status, Target
+from .journal import Journal
+from .lagrangian import Iterate
 from .sqp import KnotSolver
-from .status import Status
 
 NOTHING = 1e-5
 """Difference of two gaps that is nothing, in units of the plain loss."""

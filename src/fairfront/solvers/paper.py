@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 from ..objectives import Algebra, Array
 from ..problems import FirstOrder, Point
 from ..validation import as_numbers, check_choice, check_count, check_flag, check_positive, refuse
-from .loop import Plan, State
-from .preferences import Balance, Target, imbalance
+from .base import Plan, State, Status, Target
 from .quadratic import certificate, factor, min_norm, projected_gradient
-from .status import Status
 
 Gradients = Literal["raw", "normalised"]
 Inner = Literal["projected_gradient", "exact"]
+Balance = Literal["softmax", "ratio"]
 STILL = 1e-12
 
 
@@ -201,6 +200,28 @@ class PaperPBPDO(PaperPDO):
         found = self._certificate(np.concatenate([A, kl[:, None]], axis=1), Q, alpha)
         found = np.where(stopped_short | near_line, np.nan, found)
         return Plan(self.eta * d, status, certificate=found), self._remember(state, alpha)
+
+
+def imbalance(pi: Array, h: Array, balance: Balance) -> tuple[Array, Array]:
+    """Return KL(sigma || uniform), (R,), and its derivatives lambda with respect to h, (R, m).
+
+    ``softmax`` is the paper's: sigma = softmax(pi h), lambda as in Proposition 1.
+    ``ratio`` differs from the paper: sigma = pi h / sum(pi h), which has the same zeros and is scale free.
+    """
+    y = pi * h
+    m = h.shape[1]
+    if balance == "softmax":
+        sigma = np.exp(y - y.max(axis=1, keepdims=True))
+        sigma /= sigma.sum(axis=1, keepdims=True)
+        outer = pi * sigma
+    else:
+        total = y.sum(axis=1, keepdims=True)
+        total = np.where(total > 0, total, np.inf)  # all objectives 0: on the line
+        sigma = y / total
+        outer = pi / total
+    logs = np.log(np.maximum(m * sigma, 1e-300))
+    kl = (sigma * logs).sum(axis=1)
+    return kl, outer * (logs - kl[:, None])
 
 
 def length(beta: Array, Q: Array) -> Array:

@@ -14,12 +14,10 @@ from scipy.optimize import brentq
 from ..exceptions import FairfrontWarning
 from ..objectives import Array
 from ..problems import LinearProblem
-from .aiming import Path, tops
+from .base import Path, Status, Target, tops
+from .journal import Journal
 from .newton import Knot, Newton, first_knot, follow, solve_knot
-from .preferences import Target
-from .resuming import Journal
 from .sqp import KnotSolver
-from .status import Status
 
 FIRST = 12
 MOST = 64

@@ -11,15 +11,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..objectives import Algebra, Array
 from ..problems import FirstOrder, Point, SecondOrder, WeightedFit
 from ..validation import check_count, check_flag, check_positive
-from .loop import Plan, State
-from .preferences import Target
+from .base import Mask, Plan, State, Status, Target
 from .quadratic import Step, capped_step, first_step
-from .status import Status
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,7 @@ class SlideState(State):
     slide: Array
     eta_max: Array
     slide_max: Array
-    steady: NDArray[np.bool_]
+    steady: Mask
     mu: Array
 
 
@@ -146,9 +143,7 @@ class PBPDO:
             return Status.LINE
         return Status.CHEBYSHEV if np.any(x) else Status.NEAREST
 
-    def judge(
-        self, algebra: Algebra, old: Point, new: Point, plan: Plan, state: SlideState
-    ) -> tuple[NDArray[np.bool_], SlideState]:
+    def judge(self, algebra: Algebra, old: Point, new: Point, plan: Plan, state: SlideState) -> tuple[Mask, SlideState]:
         """Accept a step that lowers loss + mu * (gaps above their caps); adapt step size and slide."""
         price, near = plan.memo["price"], plan.memo["near"]
         mu = np.maximum(2.0 * np.abs(price).max(axis=1) + 1e-6, state.mu)
@@ -179,9 +174,7 @@ def worst_excess(algebra: Algebra, over: Array) -> Array:
     return np.asarray(worst[:, algebra.notion_of])
 
 
-def _mostly_along(
-    algebra: Algebra, point: Point, beta: Array, price: Array, which: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
+def _mostly_along(algebra: Algebra, point: Point, beta: Array, price: Array, which: Mask) -> Mask:
     """Tell which of the refused moves change gaps more than they go down the loss: it is the slide's fault then."""
     moved = np.einsum("rkl,rl->rk", point.Q, beta)
     share = np.zeros(point.runs)

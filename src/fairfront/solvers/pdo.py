@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from ..objectives import Algebra, Array
 from ..problems import FirstOrder, Point, SecondOrder
 from ..validation import check_count, check_positive
-from .loop import Plan, State
+from .base import Mask, Plan, State, Status
 from .quadratic import common_direction, factor, first_step
-from .status import Status
 
 
 @dataclass(frozen=True)
@@ -112,13 +111,13 @@ class PDO:
         size = np.sqrt(np.maximum(np.einsum("rk,rkl,rl->r", beta, point.Q, beta), 1e-300))
         return Plan(beta, status, memo, -drop.min(axis=1) / size), state
 
-    def held(self, algebra: Algebra, z: Array, band: float) -> NDArray[np.bool_]:
+    def held(self, algebra: Algebra, z: Array, band: float) -> Mask:
         """Return the mask of gaps that are held at zero."""
         return np.asarray(algebra.gap.even & algebra.two_sided & (np.abs(z) <= band))
 
     def judge(
         self, algebra: Algebra, old: Point, new: Point, plan: Plan, state: DescentState
-    ) -> tuple[NDArray[np.bool_], DescentState]:
+    ) -> tuple[Mask, DescentState]:
         """Accept a step that raises no objective outside the band and lowers the loss.
 
         The way back to zero of a held gap may cost some loss; that toll is granted.

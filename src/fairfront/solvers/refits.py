@@ -17,12 +17,10 @@ from numpy.typing import NDArray
 from ..objectives import Array
 from ..problems import LinearProblem
 from ..problems.samples import Samples
-from .iterates import Iterate
-from .lagrangian import convexified
+from .base import Status
+from .lagrangian import Iterate, convexified, true_multipliers
 from .newton import Knot, Newton, approach, first_knot, follow, with_guards
 from .quadratic import capped_step
-from .sqp import true_multipliers
-from .status import Status
 
 Which = NDArray[np.intp]
 

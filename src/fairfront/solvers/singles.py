@@ -8,14 +8,11 @@ import numpy as np
 
 from ..objectives import Array
 from ..problems import LinearProblem
-from .aiming import tops
-from .loop import Outcome
+from .base import Outcome, Status, Target, tops
+from .journal import Journal
 from .newton import Knot, Newton, first_knot, follow, solve_knot
 from .path import preferred
-from .preferences import Target
-from .resuming import Journal
 from .sqp import KnotSolver
-from .status import Status
 
 
 def newton_outcome(

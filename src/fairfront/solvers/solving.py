@@ -17,8 +17,8 @@ from . import Newton, Outcome, Solver, run
 from .aiming import sided, single_target, working_problem
 from .choosing import as_solver, resolve_solver
 from .fingerprints import problem_fingerprint
+from .journal import open_journal
 from .loop import OnIterate, check_needs
-from .resuming import open_journal
 from .singles import newton_outcome, polished
 
 

@@ -20,13 +20,11 @@ from ..objectives.losses import Squared
 from ..problems import LinearProblem
 from ..problems.curvature import Factor
 from ..problems.linear import DENSE_LIMIT
-from .certificates import is_convex, is_minimum
-from .iterates import Iterate, restored, stored
-from .lagrangian import Augmented, Curved, convexified
-from .preferences import Target
+from .base import Target
+from .journal import Journal
+from .lagrangian import Curved, Iterate, convexified, is_convex, is_minimum, restored, stored, true_multipliers
 from .quadratic import capped_step, least_distance
 from .quadratic import factor as factored
-from .resuming import Journal
 
 ROUNDING = 4 * float(np.finfo(float).eps)
 PRECISE = 1e-7
@@ -276,14 +274,6 @@ class KnotSolver:
         omega = self.rows.p + at.multipliers @ self.rows.B
         lowest = -CONVEX * (self.rows.p + np.abs(at.multipliers) @ np.abs(self.rows.B))
         return is_convex(self.problem, omega, lowest) and is_minimum(self.problem, omega, at.W, at.G, self.size)
-
-
-def true_multipliers(rows: Algebra, factor: Any, x: Array, move: Array, z: Array, ahead: Array, caps: Array) -> Array:
-    """Return the multipliers of a step that takes constraints from z to ``ahead``, in the metric without additions."""
-    if not isinstance(factor, Augmented):
-        return x
-    inside = np.where(rows.two_sided, np.abs(ahead), ahead) < caps - 1e-9 * np.abs(z).max()
-    return np.where((x == 0) & inside, 0.0, factor.corrected(x, move))
 
 
 def _stagnant(trail: list[float], tol: float, window: int = 6) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..exceptions import InputError, require
 from ..objectives import Algebra, Array
-from ..solvers.preferences import Target
+from ..solvers.base import Target
 from ..solvers.quadratic import capped_step, common_direction, factor, min_norm
 from ..validation import as_numbers, check_callable, check_positive, check_preferences, refuse
 from .backend import Tensor, torch

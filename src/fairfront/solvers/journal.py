@@ -1,6 +1,6 @@
-"""Resuming: a journal of what a run has found, from which the same run goes on after a kill.
+"""The journal of what a run has found, from which the same run goes on after a kill.
 
-Tracing is a program that asks for one answer after the other: plain training, the next point, the next fit. With a
+A run is a program that asks for one answer after the other: plain training, the next point, the next fit. With a
 checkpoint every answer is noted in order. A resumed run is the same program from the start: what the journal knows is
 given back, the first answer that it lacks is worked out. Weights, multipliers and states of solvers are noted, no
 gradients, Hessians, counts or rows.
