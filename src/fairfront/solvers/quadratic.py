@@ -209,22 +209,23 @@ def least_distance(C: Array, r: Array, caps: Array, two_sided: NDArray[np.bool_]
     safe = np.where(norms > 0, norms, 1.0)
     rows = np.vstack([-C / safe[:, None], (C / safe[:, None])[two_sided]])
     h = np.concatenate([(r - caps) / safe, ((-r - caps) / safe)[two_sided]])
-    y, multipliers, slack = _smallest(rows, h)
+    y, scaled, slack = _smallest(rows, h)
     if slack < CONTRADICTION or (h - rows @ y).max() > 1e-6 * h.max():
         return None
+    multipliers = scaled / slack
     x = multipliers[: len(r)].copy()
     x[two_sided] -= multipliers[len(r) :]
     return np.asarray(x / safe)
 
 
 def _smallest(G: Array, h: Array) -> tuple[Array, Array, float]:
-    """Return the smallest y with G y >= h for unit rows G, its multipliers, and how far it is from a contradiction."""
+    """Return the smallest y with G y >= h for unit rows G, its multipliers times slack, and the slack: 0 if none is."""
     scale = float(h.max())
     if scale <= 0.0:
         return np.zeros(G.shape[1]), np.zeros(len(G)), 1.0
     u, missed = _last_unit_vector(np.vstack([G.T, h / scale]))
     slack = float(missed @ missed)
-    return -scale * missed[:-1] / max(slack, TINY), scale * u / max(slack, TINY), slack
+    return -scale * missed[:-1] / max(slack, TINY), scale * u, slack
 
 
 def _last_unit_vector(columns: Array) -> tuple[Array, Array]:
