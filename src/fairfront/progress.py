@@ -11,15 +11,15 @@ from typing import Literal, Protocol
 class Progress(Protocol):
     """Takes note of how far a run has come."""
 
-    def update(self, done: int, note: str = "") -> None:
-        """Say how many units are done."""
+    def update(self, done: int, note: str = "", total: int | None = None) -> None:
+        """Say how many units are done, and of how many where that was not known before."""
         ...
 
 
 class Silent:
     """Shows nothing."""
 
-    def update(self, done: int, note: str = "") -> None:
+    def update(self, done: int, note: str = "", total: int | None = None) -> None:
         """Ignore the news."""
 
 
@@ -29,13 +29,13 @@ class Bar:
     def __init__(self, bar: object, task: object) -> None:
         self._bar, self._task = bar, task
 
-    def update(self, done: int, note: str = "") -> None:
+    def update(self, done: int, note: str = "", total: int | None = None) -> None:
         """Move the bar."""
-        self._bar.update(self._task, completed=done, note=note)  # type: ignore[attr-defined]
+        self._bar.update(self._task, completed=done, note=note, total=total)  # type: ignore[attr-defined]
 
 
 @contextmanager
-def progress_bar(show: bool | Literal["auto"], title: str, total: int) -> Iterator[Progress]:
+def progress_bar(show: bool | Literal["auto"], title: str, total: int | None = None) -> Iterator[Progress]:
     """Yield a bar of ``total`` units; "auto" shows it when standard error is a terminal."""
     if show is False or (show == "auto" and not sys.stderr.isatty()):
         yield Silent()
@@ -54,4 +54,4 @@ def progress_bar(show: bool | Literal["auto"], title: str, total: int) -> Iterat
     with Rich(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(title, total=total, note="")
         yield Bar(bar, task)
-        bar.update(task, completed=total)
+        bar.update(task, completed=bar.tasks[0].total)

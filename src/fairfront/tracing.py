@@ -5,45 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
-import numpy as np
-
-from .frontier import Archive, Frontier, assemble, assemble_knots
+from .frontier import Frontier, assemble
 from .frontier.estimator_frontier import trace_estimator
-from .objectives import Array, Gap, Groups, Loss, Notion, warn_of_proxies
+from .objectives import Gap, Groups, Loss, Notion, warn_of_proxies
 from .objectives.notions import Surrogate
 from .problems import LinearProblem, blas_threads, estimator_problem, linear_problem
-from .problems.bounds import check_points, check_steps
 from .problems.fits.problem import Drive
 from .problems.units import decomposable
-from .progress import Progress, progress_bar
-from .solvers import Knot, Newton, Solver, run
-from .solvers.aiming import aim, sided, working_problem
-from .solvers.base import Path
-from .solvers.choosing import refuse_search, resolve_search, resolve_solver
+from .progress import progress_bar
+from .solvers import Solver
+from .solvers.base import Path, Request
+from .solvers.choosing import refuse_search, resolve_search
+from .solvers.entry import MinimizeResult, as_solver, minimize, solve
 from .solvers.fingerprints import linear_fingerprint
-from .solvers.journal import Journal, open_journal
-from .solvers.loop import check_needs, of_few
-from .solvers.minimizing import MinimizeResult, minimize
-from .solvers.path import FIRST, MOST, newton_path
-from .solvers.singles import narrowed, polished
-from .solvers.solving import solve
+from .solvers.journal import open_journal
 from .storage.checkpoints import Fingerprint, check_checkpoint
-from .validation import (
-    MOST_POINTS,
-    check_choice,
-    check_count,
-    check_flag,
-    check_preferences,
-    check_progress,
-    check_seed,
-)
+from .validation import MOST_POINTS, check_choice, check_count, check_flag, check_progress, check_seed
 
 __all__ = [
     "MinimizeResult",
     "minimize",
     "refuse_search",
     "resolve_search",
-    "resolve_solver",
     "solve",
     "trace",
     "trace_problem",
@@ -208,89 +191,13 @@ def trace_problem(
     check_choice(path, "path", get_args(Path))
     check_seed(random_state)
     count = None if n_points is None else check_count(n_points, "n_points", least=2, most=MOST_POINTS)
-    chosen = resolve_solver(solver, problem)
-    asked = {"solver": chosen, "path": path, "preferences": preferences, "n_points": count}
+    chosen = as_solver(solver, problem.algebra)
+    request = Request(path, preferences, count, random_state)
 
     def owner() -> Fingerprint:
-        return linear_fingerprint(problem, random_state=random_state, **asked)
+        return linear_fingerprint(problem, solver=chosen, **vars(request))
 
-    with open_journal(checkpoint, resume, owner) as journal:
-        if isinstance(chosen, Newton):
-            return _trace_newton(problem, chosen, path, preferences, count, progress, journal)
-        return _trace_descent(problem, chosen, path, preferences, count, random_state, progress, journal)
-
-
-def _trace_descent(
-    problem: LinearProblem,
-    solver: Any,
-    path: Path,
-    preferences: Any,
-    n_points: int | None,
-    random_state: int | None,
-    progress: bool | Literal["auto"],
-    journal: Journal,
-) -> Frontier:
-    """Trace by a first-order solver: all runs as one batch, and what they pass on their way."""
-    count = preferences if isinstance(preferences, (int, np.integer)) else np.ndim(preferences) and len(preferences)
-    check_steps(problem, int(count) or FIRST, solver.max_iter, type(solver)().max_iter)
-    seed = journal.seed(random_state)
-    work, start, target = aim(problem, solver, path, preferences, seed, journal)
-    hidden = journal.keeps and of_few(work)
-    archive = Archive(n_points or 100, (lambda W: _axes(work, work.values(W))) if hidden else None)
-    runs = len(target.pi)
-    with progress_bar(progress, "tracing", runs) as bar:
-        on_iterate = _recorder(work, archive, bar, runs)
-        outcome = run(work, solver, start, target, on_iterate, seed, journal, archive)
-    if getattr(solver, "polish", False):
-        outcome = polished(work, outcome, target, journal)
-    return assemble(problem, solver, work, outcome, target, archive)
-
-
-def _trace_newton(
-    problem: LinearProblem,
-    newton: Newton,
-    path: Path,
-    preferences: Any,
-    n_points: int | None,
-    progress: bool | Literal["auto"],
-    journal: Journal,
-) -> Frontier:
-    """Trace by Newton: even points, points where it bends, or one per preference."""
-    check_needs(problem, newton.needs, newton)
-    problem = sided(problem, newton)
-    pi = None
-    if isinstance(preferences, (int, np.integer)):
-        n_points = check_count(preferences, "preferences", least=2, most=MOST_POINTS)
-    elif preferences is not None:
-        pi = check_preferences(preferences, problem.algebra.names)
-    total = len(pi) if pi is not None else (n_points or FIRST)
-    past = newton.overshoot * (n_points or FIRST) if pi is None else 0.0
-    check_points(problem, total * (1.0 + newton.restarts) + past, MOST)
-    with progress_bar(progress, "tracing", total) as bar:
-        done = [0]
-
-        def on_knot(knot: Knot) -> None:
-            done[0] += 1
-            bar.update(min(done[0], total), f"{done[0]} points solved")
-
-        knots = newton_path(working_problem(problem, newton), newton, path, n_points, pi, on_knot, journal=journal)
-        knots = narrowed(problem.framed(), newton, knots, journal)
-    return assemble_knots(problem, newton, knots, path)
-
-
-def _axes(problem: LinearProblem, L: Array) -> Array:
-    """Return loss and worst gaps of points, which the archive compares."""
-    return np.column_stack([problem.algebra.loss(L), problem.algebra.worst(L)])
-
-
-def _recorder(problem: LinearProblem, archive: Archive, bar: Progress, runs: int) -> Any:
-    """Return the callback that offers every accepted iterate to the archive and moves the bar."""
-    seen = set(range(runs))
-
-    def on_iterate(iteration: int, ids: Any, point: Any) -> None:
-        archive.add(_axes(problem, point.L), point.W)
-        if iteration > 1:
-            seen.intersection_update(ids.tolist())
-        bar.update(runs - len(seen), f"step {iteration}, {len(seen)} of {runs} runs going")
-
-    return on_iterate
+    stated = chosen.stated(problem)
+    with open_journal(checkpoint, resume, owner) as journal, progress_bar(progress, "tracing") as bar:
+        points = chosen.trace(stated, request, journal, bar.update)
+        return assemble(stated, chosen, points, path)

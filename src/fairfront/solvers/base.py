@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..exceptions import InputError
 from ..objectives import Algebra, Array
+from ..problems import FirstOrder, LinearProblem, Point
+from .journal import Journal
 
 Mask = NDArray[np.bool_]
 Path = Literal["worst_gap", "proportional"]
-S = TypeVar("S", bound="State")
+Accepted = Literal["preferences", "caps", "uneven gaps"]
+OnPoint = Callable[[int, str, int], None]
+"""Is told how many points are done, a note, and how many there are to be."""
+OnIterate = Callable[[int, NDArray[np.intp], Point], None]
+"""Is told the step, the runs that took it, and where they are."""
+TARGETS = 12
+"""Targets that are placed between plain training and the smallest gap when nothing is asked for."""
+SMOOTHING = 0.2
+"""Width over which default solvers round a loss with a kink; the values reported are those of the loss itself."""
 
 
 class Status(StrEnum):
@@ -70,7 +81,36 @@ SOLVED = frozenset(
 
 
 @dataclass(frozen=True)
-class Target:
+class State:
+    """What a solver remembers per run; every field is an array with the runs first, or a record of such arrays."""
+
+    def take(self, runs: Mask) -> Self:
+        """Return the chosen runs."""
+        inside = {name: value.take(runs) if isinstance(value, State) else value[runs] for name, value in self._parts()}
+        return replace(self, **inside)
+
+    def stored(self, name: str = "state") -> dict[str, NDArray[Any]]:
+        """Return all arrays by name."""
+        found: dict[str, NDArray[Any]] = {}
+        for part, value in self._parts():
+            inner = f"{name}.{part}"
+            found |= value.stored(inner) if isinstance(value, State) else {inner: value}
+        return found
+
+    def restored(self, arrays: Mapping[str, NDArray[Any]], name: str = "state") -> Self:
+        """Return a state of the same kind with the arrays of `stored`."""
+        found: dict[str, Any] = {}
+        for part, value in self._parts():
+            inner = f"{name}.{part}"
+            found[part] = value.restored(arrays, inner) if isinstance(value, State) else arrays[inner]
+        return replace(self, **found)
+
+    def _parts(self) -> list[tuple[str, Any]]:
+        return [(field.name, getattr(self, field.name)) for field in fields(self)]
+
+
+@dataclass(frozen=True)
+class Target(State):
     """Where each run should end: on its preference line, or at fixed caps on the gaps.
 
     pi (R, m)    preferences; rows of NaN for runs with fixed caps
@@ -95,10 +135,6 @@ class Target:
         """Return the mask of runs that follow a preference."""
         return ~np.isnan(self.pi[:, 0])
 
-    def take(self, runs: Mask) -> Target:
-        """Return the chosen runs."""
-        return Target(self.pi[runs], self.caps[runs])
-
     def caps_at(self, algebra: Algebra, level: Array) -> Array:
         """Return the caps phi^-1(level / pi_j) of the preference runs, the fixed caps of the others."""
         wanted = algebra.gap.inverse(np.maximum(level, 1e-300)[:, None] / self.pi[:, 1:])
@@ -118,45 +154,6 @@ def tops(algebra: Algebra, z: Array, path: Path) -> Array:
         return z
     assert algebra.notion_of is not None
     return np.array([z[algebra.notion_of == i].max() for i in algebra.notion_of])
-
-
-@dataclass(frozen=True)
-class State:
-    """What a solver remembers per run; every field is an array with the runs first, or a record of such arrays."""
-
-    def take(self: S, runs: Mask) -> S:
-        """Return the chosen runs."""
-        picked: dict[str, Any] = {}
-        for field in fields(self):
-            value: Any = getattr(self, field.name)
-            inside = is_dataclass(value)
-            picked[field.name] = value.take(runs) if inside else value[runs]
-        return replace(self, **picked)
-
-    def stored(self) -> dict[str, NDArray[Any]]:
-        """Return all arrays by name."""
-        return _arrays(self, "state")
-
-    def restored(self: S, arrays: Mapping[str, NDArray[Any]]) -> S:
-        """Return a state of the same kind with the arrays of `stored`."""
-        found: S = _filled(self, "state", arrays)
-        return found
-
-
-def _arrays(record: Any, name: str) -> dict[str, NDArray[Any]]:
-    found: dict[str, NDArray[Any]] = {}
-    for field in fields(record):
-        value, inner = getattr(record, field.name), f"{name}.{field.name}"
-        found |= _arrays(value, inner) if is_dataclass(value) else {inner: value}
-    return found
-
-
-def _filled(record: Any, name: str, arrays: Mapping[str, NDArray[Any]]) -> Any:
-    filled: dict[str, Any] = {}
-    for field in fields(record):
-        value, inner = getattr(record, field.name), f"{name}.{field.name}"
-        filled[field.name] = _filled(value, inner, arrays) if is_dataclass(value) else arrays[inner]
-    return replace(record, **filled)
 
 
 @dataclass(frozen=True)
@@ -190,3 +187,97 @@ class Plan:
     status: list[Status]
     memo: Any = None
     certificate: Array | None = None
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a frontier is asked for.
+
+    path          how automatic caps shrink: one cap on the worst gap of each notion, or all gaps in proportion
+    preferences   None, how many targets, or preference vectors (R, m)
+    n_points      how many points to solve or, for first-order solvers, to keep
+    random_state  seed of random starts
+    """
+
+    path: Path = "worst_gap"
+    preferences: Any = None
+    n_points: int | None = None
+    random_state: int | None = None
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What single runs are asked for.
+
+    target       where each run should end; None for solvers that go anywhere
+    start        weights (K, d) or (R, K, d) to begin at
+    exact        the problem with the loss itself, where the one to iterate on has a rounded kink
+    on_iterate   is told of every step
+    """
+
+    target: Target | None = None
+    start: Array | None = None
+    exact: LinearProblem | None = None
+    on_iterate: OnIterate | None = None
+    random_state: int | None = None
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A point of a frontier as a solver hands it over.
+
+    W (K, d)          weights in the problem's own units
+    status            VISITED for a point that a run passed on its way
+    pi (m,)           its preference, NaN where it was solved for caps
+    L (k,)            cells that were solved for, on framed columns; None where the solver is not exact
+    multipliers (q,)  of the gaps; None where the solver is not exact
+    """
+
+    W: Array
+    status: Status
+    pi: Array
+    L: Array | None = None
+    multipliers: Array | None = None
+    kkt: float = np.nan
+    certified: bool = False
+
+
+class Solver:
+    """Frozen hyper-parameters and pure functions that find points of a frontier.
+
+    A solver is a frozen dataclass with a ``name`` that has `trace`, and `solve` where it can find single points. One
+    that goes step by step is a `loop.Descent` and has `prepare`, `plan` and `judge` instead.
+
+    needs     the capabilities that the problem must have
+    accepts   what may be asked of it beside a number of points: preferences, caps on the gaps, gaps of one sign
+    """
+
+    name: ClassVar[str]
+    needs: ClassVar[tuple[type, ...]] = (FirstOrder,)
+    accepts: ClassVar[frozenset[Accepted]] = frozenset()
+
+    def stated(self, problem: LinearProblem) -> LinearProblem:
+        """Return the problem that points are stated for, with the gaps that the solver was set to count."""
+        return problem
+
+    def working(self, problem: LinearProblem) -> LinearProblem:
+        """Return the problem to iterate on: framed columns, and a kink of the loss rounded."""
+        problem = problem.framed()
+        return problem if problem.loss.smooth else problem.with_loss(problem.loss.smoothed(SMOOTHING))
+
+    def trace(self, problem: LinearProblem, request: Request, journal: Journal, on_point: OnPoint) -> list[Solved]:
+        """Return points from plain training to the smallest gap, or those of the preferences asked for."""
+        raise InputError(f"solver {self.name!r} traces no frontier of linear models; use solver='newton'.")
+
+    def solve(self, problem: Any, aim: Aim, journal: Journal) -> Outcome:
+        """Return where single runs end, on a problem as `working` gives it."""
+        raise InputError(f"solver {self.name!r} solves no single points; use solver='newton'.")
+
+    def check_needs(self, problem: object) -> None:
+        """Refuse a problem that lacks what the solver needs, naming it."""
+        missing = [need.__name__ for need in self.needs if not isinstance(problem, need)]
+        if missing:
+            raise InputError(
+                f"{type(self).__name__} needs {', '.join(n.__name__ for n in self.needs)}, "
+                f"{type(problem).__name__} lacks {', '.join(missing)}; use another solver."
+            )

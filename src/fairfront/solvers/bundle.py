@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Array
-from ..problems import Reading
+from ..problems import EstimatorProblem, Reading
 from .quadratic import lasso
 
 if TYPE_CHECKING:
-    from .weighting import WeightedFits, Weighting
+    from .weighting import Weighting
 
 FLIPPED = 6.0
 """How far below zero a weight may go, in shares of its cell, when its amount goes to the other label."""
@@ -42,7 +42,7 @@ class Space:
     noise: float
 
     @classmethod
-    def of(cls, problem: WeightedFits, beyond: bool = False) -> Space:
+    def of(cls, problem: EstimatorProblem, beyond: bool = False) -> Space:
         """Return the directions of a problem; own-label weights stay at a fiftieth of their share, or go beyond 0."""
         B, shares = problem.algebra.B, problem.shares
         scale = np.divide(1.0, np.sqrt(shares), out=np.zeros_like(shares), where=shares > 0.0)
@@ -67,7 +67,7 @@ class Space:
 
 
 def bundle_path(
-    problem: WeightedFits, config: Weighting, read: Callable[[Array], Reading], cap: float | None, fits: list[Reading]
+    problem: EstimatorProblem, config: Weighting, read: Callable[[Array], Reading], cap: float | None, fits: list[Reading]
 ) -> None:
     """Lower the cap on the worst gap level by level, or go to one cap, adding fits to the list.
 
@@ -84,7 +84,7 @@ def bundle_path(
 
 
 def _descend(
-    problem: WeightedFits,
+    problem: EstimatorProblem,
     space: Space,
     config: Weighting,
     read: Callable[[Array], Reading],
@@ -107,12 +107,12 @@ def _descend(
             return
 
 
-def _least(problem: WeightedFits, fits: list[Reading]) -> float:
+def _least(problem: EstimatorProblem, fits: list[Reading]) -> float:
     """Return the smallest worst gap of the fits."""
     return min(float(problem.criterion.algebra.violation(fit.gaps).max()) for fit in fits)
 
 
-def _levels(problem: WeightedFits, plain: Reading, cap: float | None, max_fits: int) -> Array:
+def _levels(problem: EstimatorProblem, plain: Reading, cap: float | None, max_fits: int) -> Array:
     """Return falling caps: to zero, to the mean loss where only one side counts, or the one cap asked for."""
     algebra = problem.criterion.algebra
     top = float(algebra.violation(plain.gaps).max())
@@ -123,7 +123,7 @@ def _levels(problem: WeightedFits, plain: Reading, cap: float | None, max_fits: 
     return np.linspace(top, min(bottom, top), count + 1)[1:]
 
 
-def _first(space: Space, plain: Reading, problem: WeightedFits) -> Array:
+def _first(space: Space, plain: Reading, problem: EstimatorProblem) -> Array:
     """Return a first step: the worst gap's multiplier alone, changing no weight by more than half."""
     sizes = problem.criterion.algebra.violation(plain.gaps)
     worst = int(np.argmax(sizes))

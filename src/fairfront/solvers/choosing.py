@@ -7,36 +7,13 @@ from inspect import signature
 from typing import Any
 
 from ..exceptions import InputError
-from ..problems import LinearProblem
 from ..validation import refuse
-from . import SOLVERS, PaperPDO, Solver, Weighting
+from .weighting import Weighting
 
 LINEAR = ("surrogate", "preferences", "preference", "n_points", "ridge", "fit_intercept", "path")
 """What only linear models have."""
 SEARCH = ("max_fits", "cv", "drive", "fit_params", "shared_trees", "posteriors", "lazy", "n_jobs")
 """What only the weighted fits of an estimator have."""
-
-
-def as_solver(solver: str | Solver) -> Any:
-    """Return the solver by name or as given; a search in weights is for estimators."""
-    if isinstance(solver, type) or not (isinstance(solver, str) or hasattr(solver, "needs")):
-        raise refuse("solver", solver, "a name or an instance such as ff.Newton()")
-    chosen: Any = SOLVERS[solver]() if isinstance(solver, str) else solver
-    if isinstance(chosen, Weighting):
-        raise InputError("a Weighting searches the weights of an estimator, found none; give estimator=.")
-    return chosen
-
-
-def resolve_solver(solver: str | Solver, problem: LinearProblem) -> Any:
-    """Return the solver by name or as given, checked against what was asked of it."""
-    chosen = as_solver(solver)
-    algebra = problem.algebra
-    if not algebra.gap.even and not isinstance(chosen, PaperPDO):
-        raise InputError(
-            f"gap {algebra.gap.name!r} rewards gaps of one sign and exists in paper mode only, found solver "
-            f"{chosen.name!r}; use gap='exponential', or solver='paper_pdo' or 'paper_pb_pdo'."
-        )
-    return chosen
 
 
 def resolve_search(owner: Callable[..., Any], given: Mapping[str, Any]) -> Weighting:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Mapping
+from dataclasses import replace
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,73 +13,129 @@ from numpy.typing import NDArray
 from ..exceptions import InputError, UnboundedError
 from ..objectives import Algebra, Array
 from ..objectives.small_counts import FEWEST
-from ..problems import FirstOrder, Point
+from ..pareto import nondominated
+from ..problems import FirstOrder, LinearProblem, Point
+from ..problems.bounds import check_steps
 from ..storage.checkpoints import Entry
-from .base import Mask, Outcome, Plan, State, Status
+from ..validation import MOST_POINTS, check_count, shown
+from .base import TARGETS, Aim, Mask, OnIterate, OnPoint, Outcome, Plan, Request, Solved, Solver, State, Status, Target
 from .journal import Journal
+from .trajectory import EVERY, Archive, Notes, RunLog, of_few
 
-OnIterate = Callable[[int, NDArray[np.intp], Point], None]
 EVERY = 25
 """Steps after which a checkpoint takes note of all runs."""
+KEPT = 100
+"""Points on the way that are kept where nothing else is asked for."""
 UNBOUNDED = -1e15
 """Objectives below this fall for ever: no loss of finite data gets there."""
 
 
-class Solver(Protocol):
-    """Frozen hyper-parameters and pure functions of (algebra, point, state)."""
+class Descent(Solver):
+    """A solver that goes step by step: pure functions of (algebra, point, state); random starts have start_scale."""
+
+    start_scale: float = 0.1
 
     @property
     def max_iter(self) -> int:
         """Return the largest number of steps."""
-        ...
+        raise NotImplementedError
 
-    @property
-    def needs(self) -> tuple[type, ...]:
-        """Return the capabilities that the problem must have."""
-        ...
-
-    def prepare(self, problem: Any, start: Array | None, target: Any, rng: Any) -> tuple[Any, Array, State]:
+    def prepare(
+        self, problem: Any, start: Array | None, target: Any, rng: np.random.Generator
+    ) -> tuple[Any, Array, State]:
         """Return the problem to iterate on, the starting weights (R, K, d) and the first state."""
-        ...
+        raise NotImplementedError
 
     def plan(self, algebra: Algebra, point: Point, state: Any) -> tuple[Plan, Any]:
         """Decide the move of every run from (L, Q) alone."""
-        ...
+        raise NotImplementedError
 
     def judge(self, algebra: Algebra, old: Point, new: Point, plan: Plan, state: Any) -> tuple[Mask, Any]:
         """Say which moves are taken, and adapt."""
-        ...
+        raise NotImplementedError
+
+    def aim(self, problem: LinearProblem, request: Request, journal: Journal) -> tuple[Array, Target]:
+        """Return starting weights (1 or R, K, d) and the target of every run: random starts that go anywhere."""
+        runs = 1 if request.preferences is None else check_runs(request.preferences)
+        start = random_weights(problem, runs, self.start_scale, np.random.default_rng(request.random_state))
+        return start, Target.from_preferences(np.ones((runs, problem.algebra.m)))
+
+    def finish(self, problem: Any, outcome: Outcome, target: Target | None, journal: Journal) -> Outcome:
+        """Return the outcome, made more precise where the solver was set to."""
+        return outcome
+
+    def trace(self, problem: LinearProblem, request: Request, journal: Journal, on_point: OnPoint) -> list[Solved]:
+        """Return the ends of all runs, which go as one batch, and what they passed on their way."""
+        asked = request.preferences
+        count = asked if isinstance(asked, (int, np.integer)) else np.ndim(asked) and len(asked)
+        check_steps(problem, int(count) or TARGETS, self.max_iter, type(self)().max_iter)
+        work, seed = self.working(problem), journal.seed(request.random_state)
+        start, target = self.aim(work, replace(request, random_state=seed), journal)
+        hidden = journal.keeps and of_few(work)
+        archive = Archive(request.n_points or KEPT, (lambda W: axes_of(work, work.values(W))) if hidden else None)
+        runs = len(target.pi)
+        going = set(range(runs))
+
+        def on_iterate(iteration: int, ids: NDArray[np.intp], point: Point) -> None:
+            archive.add(axes_of(work, point.L), point.W)
+            if iteration > 1:
+                going.intersection_update(ids.tolist())
+            on_point(runs - len(going), f"step {iteration}, {len(going)} of {runs} runs going", runs)
+
+        outcome = run(work, self, start, target, on_iterate, seed, journal, archive)
+        outcome = self.finish(work, outcome, target, journal)
+        seen = archive.points()[1]
+        W = work.to_user(np.concatenate([outcome.W, seen]))
+        status = (*outcome.status, *([Status.VISITED] * len(seen)))
+        pi = np.concatenate([target.pi, np.full((len(seen), problem.algebra.m), np.nan)])
+        return [Solved(*each) for each in zip(W, status, pi, strict=True)]
+
+    def solve(self, problem: Any, aim: Aim, journal: Journal) -> Outcome:
+        """Return where single runs end."""
+        seed = journal.seed(aim.random_state)
+        outcome = run(problem, self, aim.start, aim.target, aim.on_iterate, seed, journal)
+        return self.finish(problem, outcome, aim.target, journal)
 
 
-def check_needs(problem: object, needs: tuple[type, ...], solver: object) -> None:
-    """Refuse a problem that lacks what the solver needs, naming it."""
-    missing = [need.__name__ for need in needs if not isinstance(problem, need)]
-    if missing:
-        raise InputError(
-            f"{type(solver).__name__} needs {', '.join(n.__name__ for n in needs)}, "
-            f"{type(problem).__name__} lacks {', '.join(missing)}; use another solver."
-        )
+def check_runs(preferences: Any) -> int:
+    """Return a number of runs, refusing preference vectors for a solver that has no use for them."""
+    if isinstance(preferences, Integral):
+        return check_count(preferences, "preferences", most=MOST_POINTS)
+    raise InputError(
+        f"preferences is {shown(preferences)}, expected a number of starts for a solver without preferences; "
+        "use solver='pb_pdo' for preference vectors."
+    )
+
+
+def axes_of(problem: LinearProblem, L: Array) -> Array:
+    """Return loss and worst gaps of cells (N, k), on which points are compared."""
+    return np.column_stack([problem.algebra.loss(L), problem.algebra.worst(L)])
+
+
+def random_weights(problem: Any, runs: int, scale: float, rng: np.random.Generator) -> Array:
+    """Return random starts (R, K, d). Zero weights are a trap, because all losses are equal there."""
+    return rng.normal(scale=scale / np.sqrt(problem.d), size=(runs, problem.K, problem.d))
 
 
 def run(
     problem: Any,
-    solver: Solver,
+    solver: Descent,
     start: Array | None = None,
     target: Any = None,
     on_iterate: OnIterate | None = None,
     random_state: int | np.random.Generator | None = None,
     journal: Journal | None = None,
-    memory: Memory | None = None,
+    memory: Archive | None = None,
 ) -> Outcome:
     """Iterate until every run has stopped.
 
     With a ``journal`` that keeps, the state is noted after every `EVERY` steps together with that of ``memory``, and
     runs go on from what was noted: their cells are evaluated anew, as a resumed run has to do.
     """
-    check_needs(problem, solver.needs, solver)
+    solver.check_needs(problem)
     problem, W, state = solver.prepare(problem, start, target, np.random.default_rng(random_state))
     algebra: Algebra = problem.algebra
-    kept = _Keeping(journal or Journal(), target, memory, of_few(problem))
+    kept = Notes(journal or Journal(), target, memory, of_few(problem))
     begun, log, ids, state = kept.begin(algebra, state)
     if log is None:
         point: Point = problem.cells(W)
@@ -112,49 +170,6 @@ def run(
     return log.outcome()
 
 
-class _Keeping:
-    """Notes a batch of runs in a journal and finds it there again."""
-
-    def __init__(self, journal: Journal, target: Any, memory: Memory | None, few: bool) -> None:
-        self.journal, self.memory, self.few = journal, memory, few
-        self.asked = np.zeros(0) if target is None else np.column_stack([target.pi, target.caps])
-        self.noted = self.ended = False
-
-    def begin(self, algebra: Algebra, state: Any) -> tuple[int, RunLog | None, NDArray[np.intp], Any]:
-        """Return the step to begin with, the log if one is known, which runs are going, and their state."""
-        known = self.journal.recall("runs", self.asked)
-        if known is None:
-            return 1, None, np.arange(1), state
-        self.noted, ids = True, known.arrays["ids"]
-        self.ended = not len(ids)
-        if self.memory is not None:
-            self.memory.restore(known.arrays)
-        kept = state if self.ended else state.restored(known.arrays)
-        return int(known.numbers["iteration"]), RunLog.restored(algebra, known), ids, kept
-
-    def due(self, iteration: int, begun: int) -> bool:
-        """Tell whether the state is noted before this step: at fixed steps, whenever the file is written."""
-        return self.journal.keeps and iteration > begun and (iteration - 1) % EVERY == 0
-
-    def note(self, log: RunLog, iteration: int, ids: NDArray[np.intp], state: Any = None) -> None:
-        """Note the runs as they are before a step; evaluating them anew is one more pass."""
-        log.passes += 1
-        arrays, numbers = log.stored(self.few)
-        arrays |= {"ids": ids, **({} if state is None else state.stored())}
-        arrays |= {} if self.memory is None else self.memory.stored()
-        if self.noted:
-            self.journal.renew(arrays, iteration=iteration, **numbers)
-        else:
-            self.journal.note("runs", self.asked, arrays, iteration=iteration, **numbers)
-        self.noted = True
-
-    def end(self, log: RunLog, problem: FirstOrder, iteration: int) -> None:
-        """Note where all runs ended; the cells there are evaluated together, now and when resumed."""
-        if not self.ended:
-            self.note(log, iteration, np.zeros(0, dtype=np.intp))
-        log.L = problem.cells(log.W).L
-
-
 def _take(memo: Any, runs: Mask) -> Any:
     return None if memo is None else {key: value[runs] for key, value in memo.items()}
 
@@ -173,87 +188,3 @@ def _evaluate(problem: FirstOrder, point: Point, plan: Plan) -> Point:
 def _report(on_iterate: OnIterate | None, iteration: int, ids: NDArray[np.intp], point: Point) -> None:
     if on_iterate is not None and len(ids):
         on_iterate(iteration, ids, point)
-
-
-class Memory(Protocol):
-    """Something beside the runs that remembers what they passed, and belongs into a checkpoint with them."""
-
-    def stored(self) -> dict[str, NDArray[Any]]:
-        """Return what is to be kept, made small; from here on it goes on with just that."""
-        ...
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from what was kept."""
-        ...
-
-
-class RunLog:
-    """Collects histories and final points of all runs."""
-
-    def __init__(self, algebra: Algebra, point: Point) -> None:
-        self.algebra = algebra
-        self.W, self.L = point.W.copy(), point.L.copy()
-        self.status = [Status.RUNNING] * point.runs
-        self.n_iter = np.zeros(point.runs, dtype=np.intp)
-        self.history = [[h] for h in algebra.objectives(point.L)]
-        self.passes = 1
-        self.certificate = np.full(point.runs, np.nan)
-
-    def certify(self, ids: NDArray[np.intp], certificate: Array | None) -> None:
-        """Remember the largest certificate of every run."""
-        if certificate is not None:
-            self.certificate[ids] = np.fmax(self.certificate[ids], certificate)
-
-    def add(self, ids: NDArray[np.intp], h: Array, iteration: int) -> None:
-        """Remember the objectives of accepted steps."""
-        self.passes += 1
-        for run_id, values in zip(ids, h, strict=True):
-            self.history[run_id].append(values)
-            self.n_iter[run_id] = iteration
-
-    def finish(self, ids: NDArray[np.intp], point: Point, status: list[Status]) -> None:
-        """Remember where runs ended and why."""
-        self.W[ids], self.L[ids] = point.W, point.L
-        for run_id, why in zip(ids, status, strict=True):
-            self.status[run_id] = why
-
-    def outcome(self) -> Outcome:
-        """Return where all runs ended."""
-        history = tuple(np.array(h) for h in self.history)
-        h = self.algebra.objectives(self.L)
-        return Outcome(self.W, self.L, h, tuple(self.status), self.n_iter, history, self.passes, self.certificate)
-
-    def stored(self, few: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return weights, counts of steps, and histories unless they are `of_few`; cells are evaluated again."""
-        arrays = {
-            "W": self.W,
-            "n_iter": self.n_iter,
-            "certificate": self.certificate,
-            "lengths": np.array([len(h) for h in self.history]),
-        }
-        if not few:
-            arrays["history"] = np.concatenate([np.array(h) for h in self.history])
-        return arrays, {"status": [each.name for each in self.status], "passes": self.passes}
-
-    @classmethod
-    def restored(cls, algebra: Algebra, entry: Entry) -> RunLog:
-        """Return the log of a checkpoint; cells of ended runs are unknown until the end."""
-        log, arrays = cls.__new__(cls), entry.arrays
-        log.algebra, log.W, log.n_iter = algebra, arrays["W"].copy(), arrays["n_iter"].copy()
-        log.L = np.zeros((len(log.W), len(algebra.p)))
-        log.status = [Status[name] for name in entry.numbers["status"]]
-        unknown = np.full((int(arrays["lengths"].sum()), algebra.m), np.nan)
-        parts = np.split(arrays.get("history", unknown), np.cumsum(arrays["lengths"])[:-1])
-        log.history = [list(part) for part in parts]
-        log.passes, log.certificate = int(entry.numbers["passes"]), arrays["certificate"].copy()
-        return log
-
-
-def of_few(problem: Any) -> bool:
-    """Tell whether some cell of a problem has so few rows that its averages are not written."""
-    layout = getattr(problem, "layout", None)
-    if layout is None:
-        return False
-    cells = layout.cells
-    counts = np.diff(cells.offsets) if cells.shares is None else cells.shares.sum(axis=1)
-    return bool(counts.min() < FEWEST)

@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import warnings
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..exceptions import InputError
+from ..exceptions import FairfrontWarning, InputError
 from ..objectives import Algebra, Array
 from ..problems import FirstOrder, LinearProblem, SecondOrder, WeightedFit
-from ..validation import check_count, check_flag, check_positive
-from .base import Status, Target
+from ..problems.bounds import check_points
+from ..validation import MOST_POINTS, check_count, check_flag, check_positive, check_preferences
+from .base import (
+    TARGETS,
+    Accepted,
+    Aim,
+    OnPoint,
+    Outcome,
+    Path,
+    Request,
+    Solved,
+    Solver,
+    Status,
+    Target,
+    tops,
+)
 from .journal import Journal
-from .lagrangian import Iterate
+from .knots import Knot, OnKnot, first_knot, one_cap, solve_knot
+from .path import MOST, past_zero, preferred, refine, restarted, settled, spread_to_floor
 from .sqp import KnotSolver
 
-NOTHING = 1e-5
-"""Difference of two gaps that is nothing, in units of the plain loss."""
+NARROWER = (0.06, 0.02)
+"""Widths over which the kink of a hinge is rounded in the end; the first is `base.SMOOTHING`."""
 
 
 @dataclass(frozen=True)
-class Newton:
+class Newton(Solver):
     """Sequential quadratic programming along the cap on the gaps, warm started from point to point.
 
     Parameters
@@ -48,8 +64,9 @@ class Newton:
     overshoot: float = 0.0
     no_group_worse: float | None = None
     one_sided: bool = False
-    needs: tuple[type, ...] = field(default=(FirstOrder, SecondOrder, WeightedFit), init=False, repr=False)
     name: ClassVar[str] = "newton"
+    needs: ClassVar[tuple[type, ...]] = (FirstOrder, SecondOrder, WeightedFit)
+    accepts: ClassVar[frozenset[Accepted]] = frozenset({"preferences", "caps"})
 
     def __post_init__(self) -> None:
         check_positive(self.tol, "tol")
@@ -68,6 +85,70 @@ class Newton:
         loss = float(rows.p @ problem.values(plain[None])[0])
         rough = 0.5 * problem.target_variance() if problem.task.kind == "regression" else 1.0
         return KnotSolver(problem, rows, self.tol, self.max_iter, max(loss, 1e-6 * rough, 1e-300), journal)
+
+    def stated(self, problem: LinearProblem) -> LinearProblem:
+        """Return the problem, with one-sided gaps, group minus reference, where asked for."""
+        if not self.one_sided:
+            return problem
+        algebra = problem.algebra
+        assert algebra.signs is not None
+        assert algebra.notion_of is not None
+        inner = np.asarray((algebra.signs > 0).any(axis=1))  # what some contrast starts from; references never are
+        kept = np.asarray(~((algebra.signs < 0) & inner[:, None]).any(axis=0))
+        rows = replace(
+            algebra,
+            B=algebra.B[kept],
+            b=algebra.b[kept],
+            two_sided=np.zeros(int(kept.sum()), dtype=bool),
+            names=("loss", *(name for name, keep in zip(algebra.names[1:], kept, strict=True) if keep)),
+            notion_of=algebra.notion_of[kept],
+            signs=algebra.signs[:, kept],
+        )
+        return problem.with_algebra(rows)
+
+    def trace(self, problem: LinearProblem, request: Request, journal: Journal, on_point: OnPoint) -> list[Solved]:
+        """Return even points, points where the path bends, or one per preference; plain training is among them."""
+        self.check_needs(problem)
+        pi, count = None, request.n_points
+        if isinstance(request.preferences, (int, np.integer)):
+            count = check_count(request.preferences, "preferences", least=2, most=MOST_POINTS)
+        elif request.preferences is not None:
+            pi = check_preferences(request.preferences, problem.algebra.names)
+        total = len(pi) if pi is not None else (count or TARGETS)
+        past = self.overshoot * (count or TARGETS) if pi is None else 0.0
+        check_points(problem, total * (1.0 + self.restarts) + past, MOST)
+        done = [0]
+
+        def on_knot(knot: Knot) -> None:
+            done[0] += 1
+            on_point(min(done[0], total), f"{done[0]} points solved", total)
+
+        work = self.working(problem)
+        knots = newton_path(work, self, request.path, count, pi, on_knot, journal=journal)
+        return solved_points(work, narrowed(problem.framed(), self, knots, journal))
+
+    def solve(self, problem: Any, aim: Aim, journal: Journal) -> Outcome:
+        """Solve the points of a target from plain training."""
+        self.check_needs(problem)
+        target = aim.target
+        assert target is not None
+        begin = None if aim.start is None else aim.start.reshape(-1, problem.K, problem.d)[0]
+        plain = journal.weights(lambda: problem.fit(problem.algebra.p, begin))
+        solver = self.solver(problem, plain, journal)
+        first = first_knot(solver, plain)
+        if target.by_preference.all():
+            knots = preferred(solver, first, target.pi, None)
+        else:
+            knots = [one_cap(solver, first, caps) for caps in target.caps]
+        if aim.exact is not None:
+            knots = narrowed(aim.exact, self, knots, journal)
+        W, L = np.stack([k.at.W for k in knots]), np.stack([k.at.L for k in knots])
+        objectives = problem.algebra.objectives(L)
+        begun = problem.algebra.objectives(first.at.L[None])
+        history = tuple(np.vstack([begun, h[None]]) for h in objectives)
+        n_iter = np.array([k.at.n_iter for k in knots], dtype=np.intp)
+        status = tuple(k.status for k in knots)
+        return Outcome(W, L, objectives, status, n_iter, history, int(n_iter.sum()) + 1)
 
 
 def with_guards(problem: LinearProblem, rows: Algebra, plain: Array, allowed: float) -> Algebra:
@@ -95,149 +176,105 @@ def with_guards(problem: LinearProblem, rows: Algebra, plain: Array, allowed: fl
     )
 
 
-@dataclass(frozen=True)
-class Knot:
-    """A solved point of the path and the caps it was solved for."""
-
-    at: Iterate
-    caps: Array
-    status: Status
-    certified: bool
-    pi: Array | None = None
-
-
-def first_knot(solver: KnotSolver, plain: Array) -> Knot:
-    """Return plain training as the first point; its caps are the gaps it has."""
-    at = solver.evaluate(plain, np.zeros(len(solver.rows.b)))
-    caps = np.maximum(solver.sizes(at), 0.0)[: len(solver.rows_of_gaps.b)]
-    top = Target.from_caps(2.0 * caps[None] + solver.size)  # nothing binds, so that multipliers are 0
-    solved = solver.solve(at, top)
-    return Knot(solved, caps, _status(solver, solved, top), solver.certified(solved))
-
-
-def follow(solver: KnotSolver, start: Knot, caps: Array, on_knot: Any = None) -> list[Knot]:
-    """Solve for every row of ``caps`` (N, q) in turn; end where they can be met no more."""
-    knots = [start]
-    for row in caps:
-        knot = solve_knot(solver, knots[-1], Target.from_caps(row[None]))
-        if not knot.status.solved:
-            knot = approach(solver, knots[-1], row)
-        if knot.status is Status.FLOOR:
-            return [*knots[1:], knot]
-        knots[-1] = _light(knots[-1])
-        knots.append(knot)
-        if on_knot is not None:
-            on_knot(knot)
-    return knots[1:]
+def newton_path(
+    problem: LinearProblem,
+    newton: Newton,
+    path: Path = "worst_gap",
+    n_points: int | None = None,
+    preferences: Array | None = None,
+    on_knot: OnKnot | None = None,
+    plain: Array | None = None,
+    journal: Journal | None = None,
+) -> list[Knot]:
+    """Solve plain training and the points after it: one per preference, ``n_points`` evenly, or as many as it bends."""
+    journal = journal or Journal()
+    weights = journal.weights(lambda: problem.fit(problem.algebra.p)) if plain is None else plain
+    solver = newton.solver(problem, weights, journal)
+    start = first_knot(solver, weights)
+    if problem.loss.smooth and solver.precise(start.at) and not start.certified:
+        _tell_unbounded(float(problem.algebra.p[-1]))
+    if preferences is not None:
+        return [*preferred(solver, start, preferences, on_knot), start]
+    top = tops(problem.algebra, start.caps, path)
+    start = replace(start, caps=top)
+    shares = np.linspace(1.0, 0.0, max(n_points or TARGETS, 2))[1:]
+    knots = settled(solver, [start, *spread_to_floor(solver, start, shares, top, on_knot)])
+    if n_points is None:
+        knots = settled(solver, refine(solver, knots, top, on_knot), tried=knots)
+    if newton.restarts:
+        knots = settled(solver, [knots[0], *(restarted(solver, knot, newton.restarts) for knot in knots[1:])])
+    if newton.overshoot > 0:
+        past = newton.solver(problem, weights, journal)
+        knots += past_zero(past, newton.overshoot, knots[-1], start, len(shares))
+    return knots
 
 
-def approach(solver: KnotSolver, inside: Knot, row: Array) -> Knot:
-    """Go from caps that are met towards caps that are hard to meet, as far as can be; short of them it is the floor.
+def solved_points(work: LinearProblem, knots: list[Knot]) -> list[Solved]:
+    """Return knots on framed columns as points of a frontier."""
+    q, none = len(work.algebra.b), np.full(work.algebra.m, np.nan)
+    W = work.to_user(np.stack([knot.at.W for knot in knots]))
+    return [
+        Solved(
+            W=weights,
+            status=knot.status,
+            pi=none if knot.pi is None else knot.pi,
+            L=knot.at.L,
+            multipliers=knot.at.multipliers[:q],
+            kkt=knot.at.kkt,
+            certified=knot.certified,
+        )
+        for weights, knot in zip(W, knots, strict=True)
+    ]
 
-    Local solutions may end on the way where others go on, so uncertified ends are tried again from smaller weights, and
-    from none. Where a model without weights has smaller gaps than what was solved, that is not the floor.
+
+def _tell_unbounded(ridge: float) -> None:
+    """Warn that plain training has no optimum that could be certified, which a ridge would give it."""
+    warnings.warn(
+        f"plain training has no certain optimum at ridge {ridge:.3g}: labels can be separated, so that weights grow "
+        "without end, or columns are nearly collinear; weights are those of an early stop, and such points are not "
+        "certified: give a larger ridge.",
+        FairfrontWarning,
+        stacklevel=2,
+    )
+
+
+def narrowed(problem: LinearProblem, newton: Newton, knots: list[Knot], journal: Journal | None = None) -> list[Knot]:
+    """Solve points of a rounded hinge again with ever narrower rounding, each from its own end.
+
+    ``problem`` has the loss itself. What is solved is still rounded a little, so nothing is certified.
     """
-    room = np.maximum(inside.caps - row, 0.0)
-    best, least = inside, 1.0
-    for scale in (1.0, 0.5, 0.1, 0.0):
-        at = inside.at if scale == 1.0 else solver.evaluate(scale * inside.at.W, 0.0 * inside.at.multipliers)
-        if scale == 0.0 and not solver.excess(at, row, room) < least:
-            break
-        knot, share = _squeezed(solver, replace(inside, at=at), row, room)
-        if share < least:
-            best, least = knot, share
-        if least == 0.0:
-            return best
-        if best.certified and best.status.solved and best is not inside:
-            break
-    wide = float((room / solver.row_unit[: len(room)]).max())
-    flat = min(solver.excess(at, row, room) for at in _constants(solver, best.at))
-    if flat == 0.0 and least * wide <= NOTHING:  # the caps are met but for nothing, and smaller ones can be
-        return best
-    return replace(best, status=Status.STALLED if (least - flat) * wide > NOTHING else Status.FLOOR)
+    if problem.loss.smooth:
+        return knots
+    for width in NARROWER:
+        twin = problem.with_loss(problem.loss.smoothed(width))
+        solver = newton.solver(twin, knots[0].at.W, journal)
+        knots = [_again(solver, knot) for knot in knots]
+    return [replace(knot, certified=False) for knot in knots]
 
 
-def _constants(solver: KnotSolver, at: Iterate) -> list[Iterate]:
-    """Return models without weights: with the intercept that there is, and with none."""
-    flat = [np.where(solver.problem.penalised > 0.0, 0.0, at.W), 0.0 * at.W]
-    return [solver.evaluate(W, 0.0 * at.multipliers) for W in flat]
+def _again(solver: KnotSolver, knot: Knot) -> Knot:
+    """Solve a point for its own caps or preference; keep the old end where that fails or caps lie past zero."""
+    if knot.status is Status.PAST:
+        return knot
+    at = solver.evaluate(knot.at.W, knot.at.multipliers)
+    target = Target.from_caps(knot.caps[None]) if knot.pi is None else Target.from_preferences(knot.pi[None])
+    plain = not np.any(knot.at.multipliers)
+    if plain and knot.pi is None:
+        W = solver.journal.weights(lambda: solver.problem.fit(solver.rows.p, knot.at.W))
+        fitted = solver.evaluate(W, knot.at.multipliers)
+        return replace(knot, at=solver.residual(fitted, np.maximum(solver.sizes(fitted), 0.0)))
+    found = solve_knot(solver, replace(knot, at=at), target)
+    return replace(found, status=knot.status) if found.status.solved else knot
 
 
-def _squeezed(solver: KnotSolver, start: Knot, row: Array, room: Array) -> tuple[Knot, float]:
-    """Return the point with the smallest caps row + share * room that can be met, and that share."""
-    q = len(row)
-    loss = abs(float(solver.rows.p @ start.at.L))
-    price = 10.0 * max(float(np.abs(start.at.multipliers[:q]) @ room), 0.1 * loss, 1e-12 * solver.size)
-    at, found, least = start.at, start, 1.0
-    for _ in range(4):
-        at = squeeze(solver, at, row, room, price)
-        share = min(solver.excess(at, row, room), 1.0)
-        share = 0.0 if share < 1e-9 else share + 1e-3 * min(share, 1.0 - share)  # at the floor nothing can be solved
-        knot = solve_knot(solver, replace(start, at=at), Target.from_caps((row + share * room)[None]))
-        if not knot.status.solved:
-            break
-        gain, found, least = least - share, knot, share
-        if share == 0.0 or gain < 2e-3 * (1.0 - share):
-            break
-        price *= 10.0
-    return found, least
-
-
-def squeeze(solver: KnotSolver, at: Iterate, row: Array, room: Array, price: float) -> Iterate:
-    """Minimise loss + price * s subject to caps row + s * room, s >= 0: exact Newton steps with an elastic cap."""
-    asked = np.concatenate([row, room, [price]])
-    return solver.journaled("squeeze", asked, lambda: _elastic(solver, at, row, room, price))
-
-
-def _elastic(solver: KnotSolver, at: Iterate, row: Array, room: Array, price: float) -> Iterate:
-    guards = np.zeros(len(solver.rows.b) - len(row))
-    low, wide = np.concatenate([row, guards]), np.concatenate([room, guards])
-
-    def merit(L: Array) -> float:
-        there = replace(at, L=L)
-        beyond = np.maximum(solver.sizes(there) - low, 0.0)[wide == 0.0] / solver.row_unit[wide == 0.0]
-        total = float(solver.rows.p @ L + price * (solver.excess(there, row, room) + beyond.sum()))
-        return total if np.isfinite(total) else np.inf
-
-    for _ in range(solver.max_iter):
-        at = replace(at, factor=solver.curvature(at), kkt=0.0)
-        D, Q = solver.metric(at)
-        caps = low + solver.least_room(at, Q, low, wide, price) * wide
-        move, multipliers = solver.direction(at, D, Q, caps)
-        before = merit(at.L)
-        new = solver.shortened(at, caps, move, multipliers, merit)
-        if new is at or merit(new.L) >= before - 1e-7 * abs(before):
-            return new
-        at = new
-    return at
-
-
-def _light(knot: Knot) -> Knot:
-    """Return the knot without the factor of its Hessian, which only the next knot needs."""
-    return replace(knot, at=replace(knot.at, factor=None))
-
-
-def solve_knot(solver: KnotSolver, start: Knot, target: Target) -> Knot:
-    """Solve one point from a neighbour."""
-    at = solver.solve(start.at, target)
-    if not solver.is_solved(at) and start.at.factor is not None:
-        again = solver.solve(replace(start.at, factor=None), target)
-        at = again if again.kkt < at.kkt else at
-    status = _status(solver, at, target)
-    caps = target.caps_at(solver.rows_of_gaps, np.array([at.level]))[0]
-    pi = target.pi[0] if target.by_preference[0] else None
-    return Knot(at, caps, status, solver.certified(at), pi)
-
-
-def _status(solver: KnotSolver, at: Iterate, target: Target) -> Status:
-    scale = max(float(np.abs(solver.gaps(at)).max()), 1e-6 * solver.size)
-    if at.violation > max(1e-6 * scale, 10 * solver.tol * float(solver.row_unit.max())):
-        return Status.OUT_OF_REACH
-    if not solver.is_solved(at):
-        return Status.STALLED if at.n_iter < solver.max_iter else Status.LIMIT
-    if not target.by_preference[0]:
-        return Status.EFFICIENT
-    if not np.any(at.multipliers[: len(solver.rows_of_gaps.b)]):
-        return Status.NEAREST
-    levels = target.pi[0] * solver.rows_of_gaps.objectives(at.L[None])[0]
-    return Status.LINE if levels.min() >= 0.995 * levels.max() else Status.CHEBYSHEV
+def polished(problem: LinearProblem, outcome: Outcome, target: Target, journal: Journal | None = None) -> Outcome:
+    """Solve the end of every first-order run to Newton's precision; a run that does not get there stays as it is."""
+    solver = Newton().solver(problem, outcome.W[0], journal)
+    W, L, status = outcome.W.copy(), outcome.L.copy(), list(outcome.status)
+    for r in range(len(W)):
+        at = solver.evaluate(W[r], np.zeros(len(solver.rows.b)))
+        start = Knot(at, np.zeros(len(solver.rows.b)), Status.RUNNING, False)
+        knot = solve_knot(solver, start, target.take(np.arange(len(W)) == r))
+        if knot.status.solved:
+            W[r], L[r], status[r] = knot.at.W, knot.at.L, knot.status
+    return replace(outcome, W=W, L=L, objectives=problem.algebra.objectives(L), status=tuple(status))

@@ -7,22 +7,30 @@ gradient is built from raw gradients (Proposition 1) and then scaled to unit len
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Algebra, Array
-from ..problems import FirstOrder, Point
+from ..problems import LinearProblem, Point
 from ..validation import as_numbers, check_choice, check_count, check_flag, check_positive, refuse
-from .base import Plan, State, Status, Target
+from .base import Accepted, Plan, Request, State, Status, Target
+from .journal import Journal
+from .loop import Descent, random_weights
+from .pb_pdo import PBPDO
 from .quadratic import certificate, factor, min_norm, projected_gradient
 
 Gradients = Literal["raw", "normalised"]
 Inner = Literal["projected_gradient", "exact"]
 Balance = Literal["softmax", "ratio"]
 STILL = 1e-12
+"""Length of a direction that is none."""
+BALANCED = 1e-4
+"""Share of the loss gradient that may be left where the gaps' gradients balance it."""
+SMALL_CAP = 1e-3
+"""Smallest cap that is turned into a preference, as a share of the largest: a cap of 0 has none."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +42,7 @@ class PaperState(State):
 
 
 @dataclass(frozen=True)
-class PaperPDO:
+class PaperPDO(Descent):
     """Algorithm 1 as printed.
 
     Parameters
@@ -59,8 +67,8 @@ class PaperPDO:
     inner: Inner = "projected_gradient"
     gradients: Gradients = "raw"
     start_scale: float = 0.1
-    needs: tuple[type, ...] = field(default=(FirstOrder,), init=False, repr=False)
     name: ClassVar[str] = "paper_pdo"
+    accepts: ClassVar[frozenset[Accepted]] = frozenset({"uneven gaps"})
 
     def __post_init__(self) -> None:
         check_count(self.T, "T", least=0)
@@ -87,15 +95,17 @@ class PaperPDO:
         """Return T."""
         return self.T
 
+    def working(self, problem: LinearProblem) -> LinearProblem:
+        """Return the problem as it is."""
+        return problem
+
     def prepare(
         self, problem: Any, start: Array | None, target: Target | None, rng: np.random.Generator
     ) -> tuple[Any, Array, PaperState]:
         """Take the start as given, or random weights; no metric, no data-dependent choice."""
         m = problem.algebra.m
         pi = np.ones((1, m)) if target is None else target.pi
-        if start is None:
-            start = rng.normal(scale=self.start_scale / np.sqrt(problem.d), size=(1, problem.K, problem.d))
-        W = np.array(start, dtype=np.float64)
+        W = random_weights(problem, 1, self.start_scale, rng) if start is None else np.array(start, dtype=np.float64)
         W = W[None] if W.ndim == 2 else W
         runs = max(len(W), len(pi))
         W = np.broadcast_to(W, (runs, *W.shape[1:])).copy()
@@ -145,7 +155,7 @@ class PaperPDO:
         if float(d @ point.Q[r] @ d) > STILL**2:
             return Status.RUNNING
         left = loss_left(algebra, point, r)
-        return Status.WEAK if left > 1e-4 else Status.EFFICIENT
+        return Status.WEAK if left > BALANCED else Status.EFFICIENT
 
     def judge(
         self, algebra: Algebra, old: Point, new: Point, plan: Plan, state: PaperState
@@ -170,12 +180,24 @@ class PaperPBPDO(PaperPDO):
     epsilon_2: float = 1e-2
     balance: Balance = "softmax"
     name: ClassVar[str] = "paper_pb_pdo"
+    accepts: ClassVar[frozenset[Accepted]] = frozenset({"preferences", "uneven gaps"})
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_positive(self.epsilon_1, "epsilon_1", zero=True)
         check_positive(self.epsilon_2, "epsilon_2", zero=True)
         check_choice(self.balance, "balance", get_args(Balance))
+
+    def aim(self, problem: LinearProblem, request: Request, journal: Journal) -> tuple[Array, Target]:
+        """Return random starts, and preferences, or those whose lines pass through even caps at the plain loss."""
+        plain, target = PBPDO().aim(problem, request, journal)
+        if not target.by_preference.all():
+            loss = problem.algebra.loss(problem.values(plain[None]))[0]
+            small = max(SMALL_CAP * float(target.caps.max()), 1e-9)
+            fair = loss / problem.algebra.gap.value(np.maximum(target.caps, small))
+            target = Target.from_preferences(np.column_stack([np.ones(len(fair)), fair]))
+        rng = np.random.default_rng(request.random_state)
+        return random_weights(problem, len(target.pi), self.start_scale, rng), target
 
     def _rows(self, m: int) -> int:
         return m + 1

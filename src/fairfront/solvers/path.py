@@ -2,76 +2,31 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from ..exceptions import FairfrontWarning
 from ..objectives import Array
-from ..problems import LinearProblem
-from .base import Path, Status, Target, tops
-from .journal import Journal
-from .newton import Knot, Newton, first_knot, follow, solve_knot
+from .base import Mask, Status, Target
+from .knots import Knot, OnKnot, follow, solve_knot
 from .sqp import KnotSolver
 
-FIRST = 12
 MOST = 64
+"""Most points of a path that is refined where it bends."""
+ROUNDS = 16
+"""Most times that the steps of a path are halved."""
 BEND = 1e-3
-"""Points to begin with, most points, and how far (share of the loss range) interpolation may leave the front."""
-
-OnKnot = Callable[[Knot], None]
-
-
-def newton_path(
-    problem: LinearProblem,
-    newton: Newton,
-    path: Path = "worst_gap",
-    n_points: int | None = None,
-    preferences: Array | None = None,
-    on_knot: OnKnot | None = None,
-    plain: Array | None = None,
-    journal: Journal | None = None,
-) -> list[Knot]:
-    """Solve plain training and the points after it: one per preference, ``n_points`` evenly, or as many as it bends."""
-    journal = journal or Journal()
-    weights = journal.weights(lambda: problem.fit(problem.algebra.p)) if plain is None else plain
-    solver = newton.solver(problem, weights, journal)
-    start = first_knot(solver, weights)
-    if problem.loss.smooth and solver.precise(start.at) and not start.certified:
-        _tell_unbounded(float(problem.algebra.p[-1]))
-    if preferences is not None:
-        return [*preferred(solver, start, preferences, on_knot), start]
-    top = tops(problem.algebra, start.caps, path)
-    start = replace(start, caps=top)
-    shares = np.linspace(1.0, 0.0, max(n_points or FIRST, 2))[1:]
-    knots = settled(solver, [start, *_spread(solver, start, shares, top, on_knot)])
-    if n_points is None:
-        knots = settled(solver, refine(solver, knots, top, on_knot), tried=knots)
-    if newton.restarts:
-        knots = settled(solver, [knots[0], *(_restarted(solver, knot, newton.restarts) for knot in knots[1:])])
-    if newton.overshoot > 0:
-        past = newton.solver(problem, weights, journal)
-        knots += _past_zero(past, newton.overshoot, knots[-1], start, len(shares))
-    return knots
+"""How far interpolation may leave the front, as a share of the range of losses."""
+STEEP = 3.0
+"""A curve that is steeper at its end than on the whole by this factor needs another point, as before a floor."""
+BRANCH = 1e-7
+"""Share of the loss by which a point has to be better to belong to another branch of local optima."""
 
 
-def _tell_unbounded(ridge: float) -> None:
-    """Warn that plain training has no optimum that could be certified, which a ridge would give it."""
-    warnings.warn(
-        f"plain training has no certain optimum at ridge {ridge:.3g}: labels can be separated, so that weights grow "
-        "without end, or columns are nearly collinear; weights are those of an early stop, and such points are not "
-        "certified: give a larger ridge.",
-        FairfrontWarning,
-        stacklevel=2,
-    )
-
-
-def _spread(solver: KnotSolver, start: Knot, shares: Array, top: Array, on_knot: OnKnot | None) -> list[Knot]:
+def spread_to_floor(solver: KnotSolver, start: Knot, shares: Array, top: Array, on_knot: OnKnot | None) -> list[Knot]:
     """Follow even caps to zero; if they end at a floor above it, space them evenly down to the floor instead."""
     knots = follow(solver, start, shares[:, None] * top, on_knot)
     if not knots or knots[-1].status is not Status.FLOOR:
@@ -95,7 +50,7 @@ def settled(solver: KnotSolver, knots: list[Knot], tried: Sequence[Knot] = ()) -
     zero = solver.evaluate(0.0 * knots[0].at.W, 0.0 * knots[0].at.multipliers)
     for i in reversed(range(1, len(knots))):
         knot = found[i]
-        loss, near = float(p @ knot.at.L), 1e-7 * abs(float(p @ knot.at.L))
+        loss, near = float(p @ knot.at.L), BRANCH * abs(float(p @ knot.at.L))
         starts = [zero] if (solver.sizes(zero)[:q] <= knot.caps + 1e-12).all() and p @ zero.L < loss - near else []
         if i + 1 < len(knots):
             after = found[i + 1]
@@ -156,9 +111,9 @@ def _the_long_way(solver: KnotSolver, start: Knot, pi: Array) -> Knot:
     return solve_knot(solver, replace(last[-1], at=replace(last[-1].at, level=level)), target)
 
 
-def refine(solver: KnotSolver, knots: list[Knot], top: Array, on_knot: OnKnot | None, rounds: int = 16) -> list[Knot]:
+def refine(solver: KnotSolver, knots: list[Knot], top: Array, on_knot: OnKnot | None) -> list[Knot]:
     """Add points where interpolated weights would leave the front, and where another gap becomes active."""
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
         halves = _bends(solver, knots, top)
         halves = np.where(np.isnan(halves) & _switches(knots), 0.5, halves)
         added: dict[int, Knot] = {}
@@ -195,7 +150,7 @@ def _bends(solver: KnotSolver, knots: list[Knot], top: Array) -> Array:
     t = np.clip((where - share[:-1]) / width, 0.0, 1.0)
     curve = _hermite(t, loss[:-1], loss[1:], slope[:-1] * width, slope[1:] * width)
     most = BEND * max(float(loss.max() - loss.min()), 1e-12 * solver.size)
-    steep = (np.diff(loss) > most) & (slope[1:] * width > 3.0 * np.diff(loss))
+    steep = (np.diff(loss) > most) & (slope[1:] * width > STEEP * np.diff(loss))
     return np.where((L @ algebra.p - curve > most) | steep, np.clip(t, 0.1, 0.9), np.nan)
 
 
@@ -205,7 +160,7 @@ def _hermite(t: Array, a: Array, b: Array, da: Array, db: Array) -> Array:
     return a * (1 + 2 * t) * s**2 + da * t * s**2 + b * t**2 * (3 - 2 * t) - db * t**2 * s
 
 
-def _switches(knots: list[Knot]) -> NDArray[np.bool_]:
+def _switches(knots: list[Knot]) -> Mask:
     """Tell between which neighbours the set of active gaps changes, while they are still far apart."""
     active = [np.abs(knot.at.multipliers) > 1e-9 for knot in knots]
     near = np.abs(knots[0].caps - knots[-1].caps).max() / MOST
@@ -214,7 +169,7 @@ def _switches(knots: list[Knot]) -> NDArray[np.bool_]:
     return np.array([c and f and i > 0 for i, (c, f) in enumerate(zip(changed, far, strict=True))])
 
 
-def _restarted(solver: KnotSolver, knot: Knot, restarts: int) -> Knot:
+def restarted(solver: KnotSolver, knot: Knot, restarts: int) -> Knot:
     """Solve the point again from perturbed weights and keep the smallest loss that meets the caps."""
     rng = np.random.default_rng(restarts)
     best = knot
@@ -228,7 +183,7 @@ def _restarted(solver: KnotSolver, knot: Knot, restarts: int) -> Knot:
     return best
 
 
-def _past_zero(solver: KnotSolver, overshoot: float, last: Knot, start: Knot, count: int) -> list[Knot]:
+def past_zero(solver: KnotSolver, overshoot: float, last: Knot, start: Knot, count: int) -> list[Knot]:
     """Go on past zero: every gap at minus a growing share of what it was under plain training."""
     z = solver.rows_of_gaps.gaps(start.at.L[None])[0]
     base, q = solver.rows, len(z)
@@ -236,7 +191,7 @@ def _past_zero(solver: KnotSolver, overshoot: float, last: Knot, start: Knot, co
     for share in np.linspace(0.0, overshoot, max(3, int(np.ceil(count * overshoot)) + 1))[1:]:
         shifted = base.b.copy()
         shifted[:q] -= share * z
-        solver.rows = replace(base, b=shifted)
+        solver = solver.with_rows(replace(base, b=shifted))
         knot = solve_knot(solver, replace(last, at=at), Target.from_caps(np.zeros((1, q))))
         if not knot.status.solved:
             break

@@ -7,16 +7,21 @@ frontier, and each step goes down the loss and along the gaps to where the prefe
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..objectives import Algebra, Array
-from ..problems import FirstOrder, Point, SecondOrder, WeightedFit
-from ..validation import check_count, check_flag, check_positive
+from ..problems import LinearProblem, Point, SecondOrder, WeightedFit
+from ..validation import check_count, check_flag, check_positive, check_preferences
 from .base import Mask, Plan, State, Status, Target
 from .quadratic import Step, capped_step, first_step
+
+ABOVE = 0.01
+"""Share of the way from the smallest gaps to those of plain training that the last automatic target keeps."""
+TO_FLOOR = 200
+"""Steps that the search for the smallest gaps may take: half of a run's, because it need not be precise."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,7 @@ class SlideState(State):
 
 
 @dataclass(frozen=True)
-class PBPDO:
+class PBPDO(Descent):
     """Preference-based Pareto descent that slides along the frontier.
 
     Parameters
@@ -62,8 +67,8 @@ class PBPDO:
     slide: float = 0.05
     line_tol: float = 5e-3
     polish: bool = False
-    needs: tuple[type, ...] = field(default=(FirstOrder,), init=False, repr=False)
     name: ClassVar[str] = "pb_pdo"
+    accepts: ClassVar[frozenset[Accepted]] = frozenset({"preferences", "caps"})
 
     def __post_init__(self) -> None:
         check_count(self.max_iter, "max_iter", least=0)
@@ -71,6 +76,19 @@ class PBPDO:
         check_positive(self.slide, "slide")
         check_positive(self.line_tol, "line_tol", zero=True)
         check_flag(self.polish, "polish")
+
+    def aim(self, problem: LinearProblem, request: Request, journal: Journal) -> tuple[Array, Target]:
+        """Return the plain fit, where all runs start, and preferences, or caps evenly down to the smallest gaps."""
+        plain = journal.weights(lambda: problem.fit(problem.algebra.p))
+        asked = request.preferences
+        if asked is None or isinstance(asked, (int, np.integer)):
+            count = TARGETS if asked is None else check_runs(asked)
+            return plain, Target.from_caps(path_caps(problem, plain, request.path, count, journal))
+        return plain, Target.from_preferences(check_preferences(asked, problem.algebra.names))
+
+    def finish(self, problem: Any, outcome: Outcome, target: Target | None, journal: Journal) -> Outcome:
+        """Return the outcome, its ends solved to Newton's precision where asked for."""
+        return polished(problem, outcome, target, journal) if self.polish and target is not None else outcome
 
     def prepare(self, problem: Any, start: Array | None, target: Target, rng: Any) -> tuple[Any, Array, SlideState]:
         """Start all runs from the plain fit, with the Hessian there as the fixed metric."""
@@ -190,3 +208,26 @@ def _range(algebra: Algebra, L: Array) -> Array:
     """Return the size of the gaps, (R,), or of all objectives where the gap function is the identity."""
     size = algebra.violation(algebra.gaps(L)) if algebra.gap.even else np.abs(algebra.objectives(L))
     return np.asarray(np.maximum(size.max(axis=1), 1e-8))
+
+
+def path_caps(problem: LinearProblem, start: Array, path: Path, count: int, journal: Journal) -> Array:
+    """Return caps (count, q) evenly spaced from the gaps of plain training down to the smallest reachable."""
+    algebra = problem.algebra
+    z = algebra.violation(algebra.gaps(problem.values(start[None])))[0]
+    shares = np.linspace(1.0, 0.0, count) if count > 1 else np.zeros(1)
+    top = tops(algebra, z, path)
+    bottom = np.zeros_like(top) if algebra.two_sided.all() else _floor(problem, start, path, journal)
+    return bottom + shares[:, None] * (top - bottom)
+
+
+def _floor(problem: LinearProblem, start: Array, path: Path, journal: Journal) -> Array:
+    """Return the smallest caps that can be reached, by aiming at zero and seeing where that ends.
+
+    The last target stays a little above (`ABOVE`): at the floor itself multipliers have no bound.
+    """
+    algebra = problem.algebra
+    aimed = Target.from_caps(np.zeros((1, len(algebra.b))))
+    ended = run(problem, PBPDO(max_iter=TO_FLOOR), start, aimed, journal=journal)
+    lowest = tops(algebra, algebra.violation(algebra.gaps(ended.L))[0], path)
+    top = tops(algebra, algebra.violation(algebra.gaps(problem.values(start[None])))[0], path)
+    return lowest + ABOVE * np.maximum(top - lowest, 0.0)

@@ -7,16 +7,17 @@ and a gap within a band around zero becomes a constraint while the loss goes on 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Algebra, Array
-from ..problems import FirstOrder, Point, SecondOrder
+from ..problems import Point, SecondOrder
 from ..validation import check_count, check_positive
 from .base import Mask, Plan, State, Status
+from .loop import Descent, random_weights
 from .quadratic import common_direction, factor, first_step
 
 
@@ -32,7 +33,7 @@ class DescentState(State):
 
 
 @dataclass(frozen=True)
-class PDO:
+class PDO(Descent):
     """Pareto descent from a start point to a point of the frontier.
 
     Parameters
@@ -44,14 +45,13 @@ class PDO:
     band : float
         Gaps below ``band`` times the loss at the start are held there, and the loss goes on falling.
     start_scale : float
-        Spread of the random start. Zero weights are a trap (all losses are equal there) and are never used.
+        Spread of the random start.
     """
 
     max_iter: int = 1000
     tol: float = 1e-11
     band: float = 1e-4
     start_scale: float = 0.1
-    needs: tuple[type, ...] = field(default=(FirstOrder,), init=False, repr=False)
     name: ClassVar[str] = "pdo"
 
     def __post_init__(self) -> None:
@@ -64,10 +64,7 @@ class PDO:
         self, problem: Any, start: Array | None, target: Any, rng: np.random.Generator
     ) -> tuple[Any, Array, DescentState]:
         """Start from random weights unless told otherwise, with the loss's Hessian there as the fixed metric."""
-        if start is None:
-            shape = (1, problem.K, problem.d)
-            start = rng.normal(scale=self.start_scale / np.sqrt(problem.d), size=shape)
-        W = np.array(start, dtype=np.float64)
+        W = random_weights(problem, 1, self.start_scale, rng) if start is None else np.array(start, dtype=np.float64)
         W = W[None] if W.ndim == 2 else W
         newton = isinstance(problem, SecondOrder)
         if newton:

@@ -19,7 +19,8 @@ from ..problems import LinearProblem
 from ..problems.samples import Samples
 from .base import Status
 from .lagrangian import Iterate, convexified, true_multipliers
-from .newton import Knot, Newton, approach, first_knot, follow, with_guards
+from .knots import Knot, approach, first_knot, follow
+from .newton import Newton, with_guards
 from .quadratic import capped_step
 
 Which = NDArray[np.intp]

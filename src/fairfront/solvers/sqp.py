@@ -9,6 +9,7 @@ H = hessian(p + B^T lambda): quadratic convergence. A Hessian is kept as long as
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -56,6 +57,12 @@ class KnotSolver:
         self.half, self.journal = True, journal or Journal()
         pull = np.sqrt(2.0 * size) if isinstance(problem.loss, Squared) else size  # a residual, against its square
         self.unit, self.row_unit = pull * self._column_scale(), self._row_scale(pull)
+
+    def with_rows(self, rows: Algebra) -> KnotSolver:
+        """Return the solver with other constraints in the same units."""
+        other = copy(self)
+        other.rows = rows
+        return other
 
     def _column_scale(self) -> Array:
         """Return each column's root mean square, so that stationarity does not depend on units."""

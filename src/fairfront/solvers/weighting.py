@@ -10,50 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.isotonic import isotonic_regression
 
 from ..objectives import Algebra, Array, Objectives
-from ..problems import Reading
+from ..problems import EstimatorProblem, Reading
 from ..validation import check_count, check_flag, check_positive
+from .base import Solver
 from .bundle import FLIPPED, bundle_path
-
-
-class WeightedFits(Protocol):
-    """What a search asks of a learner: its cells, their shares, and the gaps of a weighting."""
-
-    @property
-    def algebra(self) -> Algebra:
-        """Return p and B of the training loss."""
-        ...
-
-    @property
-    def criterion(self) -> Objectives:
-        """Return the objectives whose gaps are lowered."""
-        ...
-
-    @property
-    def shares(self) -> Array:
-        """Return the share of weight behind each entry of L."""
-        ...
-
-    @property
-    def own(self) -> NDArray[np.bool_]:
-        """Tell which entries of L are losses on own labels."""
-        ...
-
-    @property
-    def noise(self) -> float:
-        """Return how far two weightings must be apart, relative to all, to tell more than noise; 0 if exact."""
-        ...
-
-    @property
-    def can_flip(self) -> bool:
-        """Tell whether negative weights can go to another label."""
-        ...
 
 
 Read = Callable[[Array], Reading]
@@ -65,7 +31,7 @@ class StopSearch(Exception):  # noqa: N818
 
 
 @dataclass(frozen=True)
-class Weighting:
+class Weighting(Solver):
     """Search in the multipliers of weighted fits.
 
     Parameters
@@ -94,7 +60,7 @@ class Weighting:
         check_flag(self.negative, "negative")
 
 
-def search(problem: WeightedFits, config: Weighting, read: Read, cap: float | None = None) -> list[Reading]:
+def search(problem: EstimatorProblem, config: Weighting, read: Read, cap: float | None = None) -> list[Reading]:
     """Return all fits of the path from plain training to a zero gap, or of the way to a cap on every gap."""
     fits = [read(np.zeros(len(problem.algebra.b)))]
     try:
@@ -116,7 +82,7 @@ def met(fits: list[Reading], algebra: Algebra, cap: float, tol: float) -> int:
     return int(np.argmin(np.where(allowed, [fit.loss for fit in fits], np.inf)))
 
 
-def _along_line(problem: WeightedFits, config: Weighting, read: Read, cap: float | None, fits: list[Reading]) -> None:
+def _along_line(problem: EstimatorProblem, config: Weighting, read: Read, cap: float | None, fits: list[Reading]) -> None:
     """Search one multiplier, along the sign that lowers the plain gap."""
     plain = float(fits[0].driven[0])
     side = 1.0 if plain >= 0.0 else -1.0
@@ -166,7 +132,7 @@ def _to_cap(
         step(min(place(times, sizes, goal), reach))
 
 
-def _reach(problem: WeightedFits, side: float, times: float) -> tuple[float, float]:
+def _reach(problem: EstimatorProblem, side: float, times: float) -> tuple[float, float]:
     """Return the multiplier that changes some cell's weight by its share, and the one that makes a weight zero."""
     row = side * problem.algebra.B[0]
     ratio = np.divide(problem.shares, np.abs(row), out=np.full(len(row), np.inf), where=np.abs(row) > 0.0)
