@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 import fairfront as ff
-from fairfront.solvers.aiming import tops, working_problem
+from fairfront.solvers.base import tops
 
 from ..cases import Rows, adult, loaded
 from ..optimum import capped_optimum
@@ -43,7 +43,7 @@ def settings() -> dict[str, tuple[Rows, dict[str, Any]]]:
 
 def random_points(stated: ff.problems.LinearProblem, count: int, seed: int = 0) -> tuple[float, float, float]:
     """Solve at random caps with Newton and SLSQP; return largest excess, KKT residual and violation of SLSQP."""
-    problem = working_problem(stated, ff.Newton())
+    problem = ff.Newton().working(stated)
     plain = problem.fit(stated.algebra.p)
     z = problem.algebra.violation(problem.algebra.gaps(problem.values(plain[None])))[0]
     top = tops(problem.algebra, z, "worst_gap")
@@ -94,7 +94,7 @@ def row(name: str, data: Rows, asked: dict[str, Any], points: int) -> list[objec
     front = ff.trace(data.X, data.y, progress=False, **options)
     traced = time.perf_counter() - start
     start = time.perf_counter()
-    working_problem(stated, ff.Newton()).fit(stated.algebra.p)
+    ff.Newton().working(stated).fit(stated.algebra.p)
     fitted = time.perf_counter() - start
     n, d = data.X.shape
     return [name, f"{n} x {d}", len(front), f"{front.certified.mean():.0%}", f"{np.nanmax(front.kkt):.1e}",

@@ -10,7 +10,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 import fairfront as ff
 from fairfront.problems import estimator_problem, linear_problem
 from fairfront.solvers import Weighting
-from fairfront.solvers.newton import Newton, first_knot, follow
+from fairfront.solvers.knots import first_knot, follow
+from fairfront.solvers.newton import Newton
 from fairfront.solvers.weighting import monotone, next_even, place, search
 
 EXACT = LogisticRegression(solver="newton-cholesky", tol=1e-12, max_iter=1000)

@@ -12,8 +12,8 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 import fairfront as ff
 from fairfront.solvers.base import Target
-from fairfront.solvers.newton import solve_knot
-from fairfront.solvers.path import newton_path
+from fairfront.solvers.knots import solve_knot
+from fairfront.solvers.newton import newton_path
 from tests.support.extras import optional
 
 pd = optional("pandas")

@@ -15,8 +15,7 @@ from fairfront.frontier.refinement import path_caps_of, same_problem
 from fairfront.problems import LinearProblem
 from fairfront.problems.samples import Samples
 from fairfront.solvers import Newton, Status
-from fairfront.solvers.aiming import working_problem
-from fairfront.solvers.newton import first_knot, follow
+from fairfront.solvers.knots import first_knot, follow
 from fairfront.solvers.refits import TOL, refit
 from tests.support.trial import census, matrix, students
 
@@ -72,7 +71,7 @@ def made(draw: Callable[[], tuple[Any, Any, dict[str, Any]]]) -> Made:
     front = ff.trace(X, y, progress=False, **given)
     problem = same_problem(front, X, y, given["sensitive_features"], given.get("sample_weight"))
     newton = replace(front.facts.newton, tol=1e-7)
-    problem = working_problem(problem, newton)
+    problem = newton.working(problem)
     W = problem.from_user(front.models.weights)
     return problem, newton, W, path_caps_of(front, problem), int(np.argmin(front.loss))
 

@@ -10,8 +10,8 @@ from scipy.optimize import brentq
 
 import fairfront as ff
 from fairfront.solvers.base import Target
-from fairfront.solvers.newton import solve_knot
-from fairfront.solvers.path import newton_path
+from fairfront.solvers.knots import solve_knot
+from fairfront.solvers.newton import newton_path
 from fairfront.tracing import trace_problem
 from tests.support.twins import cohort, drawn, flat
 

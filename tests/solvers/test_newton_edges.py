@@ -8,7 +8,7 @@ import pytest
 import fairfront as ff
 from fairfront.problems import LinearProblem, linear
 from fairfront.solvers import Knot, lagrangian, sqp
-from fairfront.solvers.path import newton_path
+from fairfront.solvers.newton import newton_path
 from tests.support.twins import Twin, drawn, flat, slsqp
 
 LOSS_OF = {"classes": "logistic", "values": "squared"}

@@ -14,12 +14,12 @@ from ..objectives.losses import Squared
 from ..pareto import nondominated
 from ..problems import LinearProblem
 from ..problems.units import check_finite
-from ..solvers import Knot, Newton, Outcome, Status, Target
-from ..solvers.base import Path
+from ..solvers import Solver, Status
+from ..solvers.base import Mask, Path, Solved
 from .facts import Facts
 from .frontier import Frontier
 from .models import LinearModels
-from .points import Archive, Points
+from .points import Points
 
 ROUGH = 1e-4
 """How far scores may be off without a word; values, as a share of their standard deviation."""
@@ -27,50 +27,25 @@ STATED = 1e-6
 """How much of the loss the users' units may cost a certified point: an intercept next to large offsets loses digits."""
 
 
-def assemble(
-    problem: LinearProblem, solver: Any, work: LinearProblem, outcome: Outcome, target: Target, archive: Archive
-) -> Frontier:
-    """Join the ends of all runs on ``work`` with what was seen on the way, and sort by loss."""
-    _, seen = archive.points()
-    W = work.to_user(np.concatenate([outcome.W, seen]))
+def assemble(problem: LinearProblem, solver: Solver, solved: list[Solved], path: Path = "worst_gap") -> Frontier:
+    """Make a frontier of what a solver found, by loss; what lies past zero keeps its place at the end."""
+    algebra, status = problem.algebra, [point.status for point in solved]
+    W, pi = np.stack([point.W for point in solved]), np.stack([point.pi for point in solved])
     L = problem.values(W)
-    algebra = problem.algebra
-    axes = np.column_stack([algebra.loss(L), algebra.worst(L)])
-    ended = np.arange(len(W)) < len(outcome.W)
-    kept = _distinct(axes, nondominated(axes) | ended, len(outcome.W), target.by_preference)
-    kept = kept[np.lexsort((kept, axes[kept, 0]))]
-    status = [outcome.status[i] if ended[i] else Status.VISITED for i in kept]
-    pi = np.concatenate([target.pi, np.full((len(seen), algebra.m), np.nan)])[kept]
-    points = Points.from_values(algebra, L[kept], tuple(status), preferences=pi)
-    return _frontier(problem, W[kept], L[kept], points, Facts.of(problem.objectives, solver))
-
-
-def assemble_knots(problem: LinearProblem, solver: Newton, knots: list[Knot], path: Path = "worst_gap") -> Frontier:
-    """Make a frontier of points solved on framed columns, by loss; what lies past zero keeps its place at the end."""
-    algebra = problem.algebra
-    W = problem.framed().to_user(np.stack([knot.at.W for knot in knots]))
-    L = problem.values(W)
-    past = np.array([knot.status is Status.PAST for knot in knots])
+    past, ended = np.array([(each is Status.PAST, each is not Status.VISITED) for each in status]).T
     axes = np.column_stack([algebra.loss(L), algebra.worst(L), past])
-    asked = np.array([knot.pi is not None for knot in knots])
-    kept = _distinct(axes, np.ones(len(W), dtype=bool), len(W), asked)
+    kept = _distinct(axes, nondominated(axes) | ended, ended, ~np.isnan(pi[:, 0]))
     kept = kept[np.lexsort((kept, axes[kept, 0], past[kept]))]
-    pi = np.array([np.full(algebra.m, np.nan) if knot.pi is None else knot.pi for knot in knots])[kept]
-    off = _rounding(problem, W)
-    _warn_of_rough_scores(problem, off)
-    sure = _stated(problem, L, knots, off)[kept]
-    raw = np.stack([knot.at.multipliers[: len(algebra.b)] for knot in knots])[kept]
-    multipliers, names = _named(algebra, raw)
-    points = Points.from_values(
-        algebra,
-        L[kept],
-        tuple(_status(knots[i].status, known) for i, known in zip(kept, sure, strict=True)),
-        preferences=pi,
-        kkt=np.array([knots[i].at.kkt for i in kept]),
-        certified=np.array([knots[i].certified for i in kept]) & sure & ~past[kept],
-        multipliers=multipliers,
-        multiplier_names=names,
-    )
+    known: dict[str, Any] = {"preferences": pi[kept]}
+    exact = [(point.L, point.multipliers) for point in solved if point.L is not None and point.multipliers is not None]
+    if len(exact) == len(solved):
+        sure = _stated(problem, W, L, np.stack([cells for cells, _ in exact]))
+        status = [_status(each, stated) for each, stated in zip(status, sure, strict=True)]
+        multipliers, names = _named(algebra, np.stack([each for _, each in exact])[kept])
+        certified = np.array([point.certified for point in solved]) & sure & ~past
+        known |= {"kkt": np.array([point.kkt for point in solved])[kept], "certified": certified[kept]}
+        known |= {"multipliers": multipliers, "multiplier_names": names}
+    points = Points.from_values(algebra, L[kept], tuple(status[i] for i in kept), **known)
     return _frontier(problem, W[kept], L[kept], points, Facts.of(problem.objectives, solver, path))
 
 
@@ -79,14 +54,15 @@ def _status(found: Status, stated: bool) -> Status:
     return Status.STALLED if found is Status.FLOOR and not stated else found
 
 
-def _rounding(problem: LinearProblem, W: Array) -> Array:
-    """Return how far scores may be off, (N,): X @ coef + intercept loses digits to large values."""
-    return np.zeros(len(W)) if problem.frame is None else np.asarray(problem.frame.rounding(W).max(axis=1))
+def _stated(problem: LinearProblem, W: Array, L: Array, solved: Array) -> Mask:
+    """Tell which points have the loss and the gaps that were solved for when their weights are in the users' units.
 
-
-def _warn_of_rough_scores(problem: LinearProblem, off: Array) -> None:
-    """Warn where scores may be off by more than a share of what they usually are."""
-    if (off > ROUGH * (np.sqrt(problem.target_variance()) if isinstance(problem.loss, Squared) else 1.0)).any():
+    X @ coef + intercept loses digits to large values. Where scores may be off by more than a share of what they usually
+    are, that is a warning; those of a stated point must not be off by what its loss would notice.
+    """
+    algebra, squared = problem.algebra, isinstance(problem.loss, Squared)
+    off = np.zeros(len(W)) if problem.frame is None else np.asarray(problem.frame.rounding(W).max(axis=1))
+    if (off > ROUGH * (np.sqrt(problem.target_variance()) if squared else 1.0)).any():
         warnings.warn(
             f"scores computed from the coefficients may be off by up to {off.max():.2g}, so that stated losses and "
             "gaps are not exactly those of the models: columns are nearly collinear next to large values; subtract "
@@ -94,18 +70,9 @@ def _warn_of_rough_scores(problem: LinearProblem, off: Array) -> None:
             FairfrontWarning,
             stacklevel=3,
         )
-
-
-def _stated(problem: LinearProblem, L: Array, knots: list[Knot], off: Array) -> NDArray[np.bool_]:
-    """Tell which points have the loss and the gaps that were solved for when their weights are in the users' units.
-
-    Scores that are computed there must not be ``off`` by more, either.
-    """
-    algebra, solved = problem.algebra, np.stack([knot.at.L for knot in knots])
     size = STATED * np.abs(algebra.loss(solved))
     lost = np.abs(algebra.loss(L) - algebra.loss(solved))
     wider = (algebra.violation(algebra.gaps(L)) - algebra.violation(algebra.gaps(solved))).max(axis=1, initial=0.0)
-    squared = isinstance(problem.loss, Squared)
     rough = 0.5 * problem.target_variance() if squared else 1.0
     loss = np.maximum(np.abs(algebra.loss(solved)), 1e-6 * rough)
     pull = np.sqrt(2.0 * loss) if squared else loss  # what a score may be off for that loss
@@ -135,9 +102,7 @@ def _frontier(problem: LinearProblem, W: Array, L: Array, points: Points, facts:
     return Frontier(models, points, facts)
 
 
-def _distinct(
-    axes: Array, mask: NDArray[np.bool_], ended: int, asked: NDArray[np.bool_] | None = None
-) -> NDArray[np.intp]:
+def _distinct(axes: Array, mask: Mask, ended: Mask, asked: Mask) -> NDArray[np.intp]:
     """Return the places in the mask, without points on the way that lie within 1/1000 of another kept one.
 
     Ends of runs go only if they are equal, and what was asked for by preference stays in any case.
@@ -150,8 +115,8 @@ def _distinct(
     seen: set[bytes] = set()
     kept = []
     for place, fine, rough in zip(places, exact, coarse, strict=True):
-        key = fine.tobytes() if place < ended else rough.tobytes()
-        if key not in seen or (asked is not None and place < len(asked) and asked[place]):
+        key = fine.tobytes() if ended[place] else rough.tobytes()
+        if key not in seen or asked[place]:
             kept.append(place)
         seen.update((fine.tobytes(), rough.tobytes()))
     return np.array(kept, dtype=np.intp)

@@ -14,8 +14,9 @@ from ..problems.bounds import check_memory, check_points
 from ..problems.samples import Samples
 from ..progress import progress_bar
 from ..solvers import Knot, Status, Target
-from ..solvers.aiming import sided, tops, working_problem
-from ..solvers.newton import solve_knot
+from ..solvers.base import tops
+from ..solvers.knots import solve_knot
+from ..solvers.newton import solved_points
 from ..solvers.path import MOST
 from ..solvers.refits import refit
 from ..validation import MOST_POINTS, check_confidence, check_count, check_progress, check_seed, refuse
@@ -38,7 +39,7 @@ def same_problem(front: Frontier, X: Any, y: Any, sensitive_features: Any, sampl
             "here), expected a traced one; trace it again."
         )
     problem = problem_of(front.facts.question, X, y, sensitive_features, sample_weight)
-    problem = sided(problem, front.facts.newton)
+    problem = front.facts.newton.stated(problem)
     W = front.models.weights
     found = problem.algebra.objectives(problem.values(W[:1]))[0] if W.shape[2] == problem.d else None
     known = front.objectives[0]
@@ -69,7 +70,7 @@ def refine_between(
     ends = _ends(front, between)
     stated = same_problem(front, X, y, sensitive_features, sample_weight)
     newton = replace(front.facts.newton, overshoot=0.0)
-    problem = working_problem(stated, newton)
+    problem = newton.working(stated)
     check_points(problem, n, MOST)
     first, second = ends
     caps_of = path_caps_of(front, problem)
@@ -100,11 +101,11 @@ def _ends(front: Frontier, between: Any) -> tuple[int, int]:
 
 def _joined(front: Frontier, problem: LinearProblem, knots: list[Any]) -> Frontier:
     """Return the frontier with the new points in their places; evaluations cover the old points only and go."""
-    from .assembling import assemble_knots
+    from .assembling import assemble
 
     if not knots:
         return front
-    more = assemble_knots(problem, front.facts.newton, knots, front.facts.path)
+    more = assemble(problem, front.facts.newton, solved_points(problem.framed(), knots), front.facts.path)
     assert isinstance(front.models, LinearModels)
     assert isinstance(more.models, LinearModels)
     points = front.points.concat(more.points)
@@ -151,7 +152,7 @@ def bootstrap_frontier(
     check_progress(progress)
     stated = same_problem(front, X, y, sensitive_features, sample_weight)
     newton = replace(front.facts.newton, tol=1e-7)
-    problem = working_problem(stated, newton)
+    problem = newton.working(stated)
     if problem.layout.cells.shares is not None:
         raise InputError("stability draws rows inside groups, expected group labels, found probabilities.")
     W = problem.from_user(front.models.weights)

@@ -9,10 +9,10 @@ import numpy as np
 
 from ..exceptions import InputError
 from ..frontier import Frontier
-from ..frontier.points import spread
 from ..frontier.selection import plain_place
 from ..measures.claims import decides_alike, no_better, rival_words, trivial
 from ..objectives import Array, rates_of
+from ..solvers.trajectory import spread
 
 ALIKE, NO_BETTER = "alike", "no better"
 TOLERANCE = 0.005

@@ -67,7 +67,11 @@ class Space:
 
 
 def bundle_path(
-    problem: EstimatorProblem, config: Weighting, read: Callable[[Array], Reading], cap: float | None, fits: list[Reading]
+    problem: EstimatorProblem,
+    config: Weighting,
+    read: Callable[[Array], Reading],
+    cap: float | None,
+    fits: list[Reading],
 ) -> None:
     """Lower the cap on the worst gap level by level, or go to one cap, adding fits to the list.
 

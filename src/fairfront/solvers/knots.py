@@ -15,7 +15,7 @@ from .sqp import KnotSolver
 NOTHING = 1e-5
 """Difference of two gaps that is nothing, in units of the plain loss."""
 SMALLER = (1.0, 0.5, 0.1, 0.0)
-"""Factors on the weights from which caps that are hard to meet are tried: local solutions may end where others go on."""
+"""Factors on the weights from which hard caps are tried: local solutions may end on the way where others go on."""
 ON_LINE = 0.995
 """Share to which all pi_i h_i of a point on its preference line agree."""
 WALK = 8

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Integral
 from typing import Any
@@ -12,18 +11,13 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, UnboundedError
 from ..objectives import Algebra, Array
-from ..objectives.small_counts import FEWEST
-from ..pareto import nondominated
 from ..problems import FirstOrder, LinearProblem, Point
 from ..problems.bounds import check_steps
-from ..storage.checkpoints import Entry
 from ..validation import MOST_POINTS, check_count, shown
 from .base import TARGETS, Aim, Mask, OnIterate, OnPoint, Outcome, Plan, Request, Solved, Solver, State, Status, Target
 from .journal import Journal
-from .trajectory import EVERY, Archive, Notes, RunLog, of_few
+from .trajectory import Archive, Notes, RunLog, of_few
 
-EVERY = 25
-"""Steps after which a checkpoint takes note of all runs."""
 KEPT = 100
 """Points on the way that are kept where nothing else is asked for."""
 UNBOUNDED = -1e15

@@ -15,7 +15,10 @@ import numpy as np
 from ..objectives import Algebra, Array
 from ..problems import LinearProblem, Point, SecondOrder, WeightedFit
 from ..validation import check_count, check_flag, check_positive, check_preferences
-from .base import Mask, Plan, State, Status, Target
+from .base import TARGETS, Accepted, Mask, Outcome, Path, Plan, Request, State, Status, Target, tops
+from .journal import Journal
+from .loop import Descent, check_runs, run
+from .newton import polished
 from .quadratic import Step, capped_step, first_step
 
 ABOVE = 0.01

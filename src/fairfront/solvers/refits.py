@@ -18,8 +18,8 @@ from ..objectives import Array
 from ..problems import LinearProblem
 from ..problems.samples import Samples
 from .base import Status
-from .lagrangian import Iterate, convexified, true_multipliers
 from .knots import Knot, approach, first_knot, follow
+from .lagrangian import Iterate, convexified, true_multipliers
 from .newton import Newton, with_guards
 from .quadratic import capped_step
 

@@ -18,6 +18,8 @@ from .journal import Journal
 
 EVERY = 25
 """Steps after which a checkpoint takes note of all runs."""
+PILED = 20
+"""How many times its size an archive may hold before it is thinned: often enough for memory, seldom for time."""
 
 
 class RunLog:
@@ -144,7 +146,7 @@ class Archive:
         self._axes.append(axes)
         self._weights.append(weights)
         self._count += len(axes)
-        if self._count > 20 * self.size:
+        if self._count > PILED * self.size:
             self._set(*self.points())
 
     def _set(self, axes: Array, weights: Array) -> None:

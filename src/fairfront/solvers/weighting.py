@@ -15,12 +15,11 @@ from typing import ClassVar
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
-from ..objectives import Algebra, Array, Objectives
+from ..objectives import Algebra, Array
 from ..problems import EstimatorProblem, Reading
 from ..validation import check_count, check_flag, check_positive
 from .base import Solver
 from .bundle import FLIPPED, bundle_path
-
 
 Read = Callable[[Array], Reading]
 """Fits at multipliers (q,) and measures; raises `StopSearch` where a fit fails."""
@@ -82,7 +81,9 @@ def met(fits: list[Reading], algebra: Algebra, cap: float, tol: float) -> int:
     return int(np.argmin(np.where(allowed, [fit.loss for fit in fits], np.inf)))
 
 
-def _along_line(problem: EstimatorProblem, config: Weighting, read: Read, cap: float | None, fits: list[Reading]) -> None:
+def _along_line(
+    problem: EstimatorProblem, config: Weighting, read: Read, cap: float | None, fits: list[Reading]
+) -> None:
     """Search one multiplier, along the sign that lowers the plain gap."""
     plain = float(fits[0].driven[0])
     side = 1.0 if plain >= 0.0 else -1.0

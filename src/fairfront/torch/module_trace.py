@@ -17,8 +17,7 @@ from ..frontier import Frontier, LinearModels
 from ..objectives import Array
 from ..progress import Progress, progress_bar
 from ..solvers import PBPDO, Status, Target, run
-from ..solvers.aiming import TARGETS
-from ..solvers.base import tops
+from ..solvers.base import TARGETS, tops
 from ..storage.folders import make_folder
 from ..tracing import trace as trace_linear
 from ..validation import MOST_POINTS, check_count, check_flag, check_instance, check_path, check_preferences, check_text
