@@ -195,7 +195,7 @@ def trace_problem(
     request = Request(path, preferences, count, random_state)
 
     def owner() -> Fingerprint:
-        return linear_fingerprint(problem, solver=chosen, **vars(request))
+        return linear_fingerprint(problem, **{"random_state": random_state, "solver": chosen, **vars(request)})
 
     stated = chosen.stated(problem)
     with open_journal(checkpoint, resume, owner) as journal, progress_bar(progress, "tracing") as bar:
