@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairfront as ff
-from fairfront.solvers.quadratic import common_direction
-from fairfront.solvers.quadratic import factor
+from fairfront.solvers.quadratic import common_direction, factor
 from tests.support.twins import Twin, assert_common_descent, assert_never_rises, cohort
 
 Status = ff.Status
