@@ -68,22 +68,20 @@ def open_source(data: Any, *, delimiter: str | None = None, missing: Iterable[st
     path = check_path(data, "data").expanduser()
     _check_file(path)
     try:
-        return _open(path, delimiter, known)
+        if path.suffix.lower() in KINDS:
+            return ArrowSource(path, known)
+        bare = Path(path.name.lower().removesuffix(".gz"))
+        return CsvSource(path, check_delimiter(delimiter) or DELIMITED[bare.suffix], known)
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}), expected a file that may be read.") from error
-
-
-def _open(path: Path, delimiter: str | None, missing: tuple[str, ...]) -> Source:
-    if path.suffix.lower() in KINDS:
-        return ArrowSource(path, missing)
-    return CsvSource(path, _delimiter(path, delimiter), missing)
 
 
 def _check_file(path: Path) -> None:
     if path.is_dir():
         raise InputError(f"{path} is a folder, expected a file; name the file in it.")
     if not path.exists():
-        near = difflib.get_close_matches(path.name, _neighbours(path.parent), n=1)
+        beside = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
+        near = difflib.get_close_matches(path.name, beside, n=1)
         hint = f"; did you mean {path.parent / near[0]}?" if near else "; check the path."
         raise InputError(f"there is no file {path}, expected a CSV, TSV, Parquet or Feather file{hint}")
     if not path.is_file():
@@ -100,19 +98,10 @@ def _check_file(path: Path) -> None:
         _check_packed(path)
 
 
-def _neighbours(folder: Path) -> list[str]:
-    return [each.name for each in folder.iterdir()] if folder.is_dir() else []
-
-
 def _check_packed(path: Path) -> None:
     with opened(path) as (data, raw):
         if data is raw:
             raise InputError(f"{path} is not a gzip file, expected one by its ending .gz; rename it, or pack it again.")
-
-
-def _delimiter(path: Path, given: str | None) -> str:
-    bare = path.name.lower().removesuffix(".gz")
-    return check_delimiter(given) or DELIMITED[Path(bare).suffix]
 
 
 def check_delimiter(given: Any) -> str | None:

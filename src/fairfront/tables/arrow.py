@@ -204,7 +204,8 @@ class ParquetBlocks:
     def _column(self, arrow: Any, cells: Any, name: str, first: int) -> Column:
         absent = frozenset(self.missing)
         book = CodeBook(absent)
-        if arrow.types.is_dictionary(cells.type) and _is_text(arrow, cells.type.value_type):
+        text = (arrow.string(), arrow.large_string())
+        if arrow.types.is_dictionary(cells.type) and cells.type.value_type in text:
             codes = [_codes(part, book) for part in cells.chunks]
             return Column.of_codes(np.concatenate([np.empty(0, dtype=np.int32), *codes]), tuple(book.levels))
         typed = typed_cells(as_frame(arrow.table({name: cells}))[:, 0], name)
@@ -222,10 +223,6 @@ def _codes(part: Any, book: CodeBook) -> NDArray[np.int32]:
     known = [book[text] if there else -1 for text, there in zip([*texts, None], found.tolist(), strict=True)]
     codes: NDArray[np.int32] = np.array(known, dtype=np.int32)[places]
     return codes
-
-
-def _is_text(arrow: Any, kind: Any) -> bool:
-    return bool(arrow.types.is_string(kind) or arrow.types.is_large_string(kind))
 
 
 def _opened(path: Path, **options: Any) -> Any:

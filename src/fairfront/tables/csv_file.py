@@ -109,9 +109,9 @@ class CsvRows:
         """
         cells: list[str] = []
         lines: list[int] = []
+        before = csv.field_size_limit(FIELD_LIMIT)  # the csv module keeps the limit for the whole process
         try:
-            with field_limit(FIELD_LIMIT):
-                self._collect(cells, lines, n, width)
+            self._collect(cells, lines, n, width)
         except UnicodeDecodeError:
             with opened(self.path) as (data, _):
                 raise _not_utf8(self.title, data) from None
@@ -122,6 +122,8 @@ class CsvRows:
             raise InputError(f"{self.title} {how}, expected a whole gzip file; copy or download it again.") from None
         except OSError as error:
             raise InputError(f"{self.title} cannot be read ({error.strerror}), expected a file; try again.") from error
+        finally:
+            csv.field_size_limit(before)
         return cells, lines
 
     def _collect(self, cells: list[str], lines: list[int], n: int, width: int | None) -> None:
@@ -140,16 +142,6 @@ class CsvRows:
 
 def _blank(row: list[str]) -> bool:
     return not row or (len(row) == 1 and not row[0].strip())
-
-
-@contextmanager
-def field_limit(limit: int) -> Iterator[None]:
-    """Let cells be so long for a moment; the csv module keeps the limit for the whole process."""
-    before = csv.field_size_limit(limit)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(before)
 
 
 def _check_delimiter(title: str, header: list[str], delimiter: str) -> None:
@@ -196,25 +188,19 @@ def _broken_quotes(title: str, start: int, end: int, message: str) -> InputError
 def _not_utf8(title: str, data: IO[bytes]) -> InputError:
     """Find the first byte that is not UTF-8 in a file that could not be decoded."""
     decoder = codecs.getincrementaldecoder("utf-8")()
-    lines, done = 1, 0
-    head = b""
+    line, done, head, found = 1, 0, b"", "the file ends within a character"
     while block := data.read(BLOCK):
         head = head or block[:2]
         try:
             decoder.decode(block)
         except UnicodeDecodeError as error:
-            before = error.object[: error.start]
+            line += error.object[: error.start].count(b"\n")
             place = done + len(block) - len(error.object) + error.start + 1
-            lines += before.count(b"\n")
-            return _undecodable(title, lines, place, error.object[error.start], head)
-        lines, done = lines + block.count(b"\n"), done + len(block)
-    return _undecodable(title, lines, done, None, head)
-
-
-def _undecodable(title: str, line: int, place: int, byte: int | None, head: bytes) -> InputError:
+            found = f"the byte 0x{error.object[error.start]:02x} (byte {place} of the file)"
+            break
+        line, done = line + block.count(b"\n"), done + len(block)
     utf16 = head in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     guess = "UTF-16" if utf16 else "another encoding such as Latin-1"
-    found = "the file ends within a character" if byte is None else f"the byte 0x{byte:02x} (byte {place} of the file)"
     return InputError(
         f"{title} line {line}: {found} is not UTF-8, expected text in UTF-8; it looks like {guess}: save it as UTF-8."
     )

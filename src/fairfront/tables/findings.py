@@ -31,7 +31,10 @@ MAX_LEVELS = 1_000
 FEW_LEVELS = 20
 LEVELS_PER_ROW = 0.1
 LIMITS: dict[Scale, float] = {"AUC": 0.99, "share of errors removed": 0.98, "correlation": 0.999}
-NEARLY_ALL = 0.95
+NEARLY_ALL, MOST = 0.95, 0.5
+"""Share of rows with a value of their own from which a column is an identifier, and one that is called so."""
+DENSE = 2.5
+"""Range of whole numbers over their count below which they are running numbers: amounts leave larger holes."""
 ENOUGH = 20
 BINS = 64
 LEAST = 10
@@ -138,7 +141,7 @@ def _identity(name: str, facts: ColumnFacts, n: int) -> Finding | None:
     """Find texts or whole numbers that differ in nearly every row, or in most rows of a column that is called an ID."""
     share = facts.n_distinct / facts.present
     called = not ID_WORDS.isdisjoint(re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower().replace("_", " ").split())
-    if facts.present < ENOUGH or share < (0.5 if called else NEARLY_ALL):
+    if facts.present < ENOUGH or share < (MOST if called else NEARLY_ALL):
         return None
     how = f"{_counted(facts, n)} distinct values in {rounded_part(facts.present, n)} rows"
     sure = Finding(name, "dropped", f"Dropped {name!r}: looks like an identifier ({how}).")
@@ -146,7 +149,7 @@ def _identity(name: str, facts: ColumnFacts, n: int) -> Finding | None:
         return sure
     if max(-facts.low, facts.high) >= WHOLE or not facts.integers:
         return None
-    if called or facts.high - facts.low <= 2.5 * facts.n_distinct:
+    if called or facts.high - facts.low <= DENSE * facts.n_distinct:
         return sure
     return Finding(name, "flagged", f"{name!r} has {how}: if it is an identifier, leave it out with --drop {name}.")
 

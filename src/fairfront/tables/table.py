@@ -78,6 +78,12 @@ class Column:
         codes[known] = inverse
         return codes, found
 
+    def texts(self, found: NDArray[Any]) -> list[str | None]:
+        """Return values that `distinct` found as texts; numbers are written as people do."""
+        if self.numbers is not None:
+            return [number_text(value) for value in found.tolist()]
+        return [self.levels[code] for code in found.tolist()]
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -113,16 +119,13 @@ class Table:
     def texts(self, name: str) -> NDArray[Any]:
         """Return a column as texts, with None for missing ones; numbers are written as people do."""
         column = self.column(name)
-        if column.numbers is not None:
-            codes, found = column.distinct()
-            return np.array([*map(number_text, found.tolist()), None], dtype=object)[codes]
         if not column.named:
             raise InputError(
                 f"column {name!r} has {column.n_levels} different values, expected groups or labels; it looks like an "
                 "identifier: choose another column."
             )
-        names: NDArray[Any] = np.array([*column.levels, None], dtype=object)[column.values]
-        return names
+        codes, found = column.distinct()
+        return np.array([*column.texts(found), None], dtype=object)[codes]
 
 
 def load(

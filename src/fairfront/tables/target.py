@@ -125,7 +125,7 @@ def _classes(name: str, column: Column) -> tuple[Codes, list[Any]]:
 
 def _labels(column: Column, found: NDArray[Any]) -> NDArray[Any]:
     if column.numbers is None:
-        return np.array([column.levels[code] for code in found.tolist()], dtype=object)
+        return np.array(column.texts(found), dtype=object)
     whole = (found == np.rint(found)).all() and np.abs(found).max() < 2**53
     return found.astype(np.int64) if whole else found
 
@@ -171,8 +171,7 @@ def _group(table: Table, name: str) -> Codes:
         value = table.texts(name)[np.flatnonzero(~column.absent)[:1]].tolist()
         what = f"one value only ({value[0]!r})" if value else "no value at all"
         raise InputError(f"group column {name!r} has {what}, expected 2 to {MAX_GROUPS} groups; choose another column.")
-    texts = map(number_text, found.tolist()) if column.numbers is not None else (column.levels[i] for i in found)
-    return Codes.of(codes, np.array([*texts, None], dtype=object))
+    return Codes.of(codes, np.array([*column.texts(found), None], dtype=object))
 
 
 def _look_numeric(column: Column, found: NDArray[Any]) -> bool:
