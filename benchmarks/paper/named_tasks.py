@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import fairfront as ff
-from fairfront.objectives.covariance import ScoreCovariance
+from fairfront.objectives.notions import ScoreCovariance
 
 from .. import judge
 from ..cases import Split

@@ -10,8 +10,8 @@ from .frontier.estimator_frontier import trace_estimator
 from .objectives import Gap, Groups, Loss, Notion, warn_of_proxies
 from .objectives.notions import Surrogate
 from .problems import LinearProblem, blas_threads, estimator_problem, linear_problem
-from .problems.fits.problem import Drive
-from .problems.units import decomposable
+from .problems.base import decomposable
+from .problems.weighted_fits import Drive
 from .progress import progress_bar
 from .solvers import Solver
 from .solvers.base import Path, Request

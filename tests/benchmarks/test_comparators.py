@@ -10,7 +10,7 @@ import fairfront as ff
 from benchmarks.paper import comparators
 from benchmarks.paper.comparators.gradient import balance
 from fairfront.exceptions import InputError
-from fairfront.objectives.covariance import ScoreCovariance
+from fairfront.objectives.notions import ScoreCovariance
 from tests.support.twins import cohort
 
 D = 5

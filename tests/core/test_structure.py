@@ -131,7 +131,7 @@ ELSEWHERE = {
     "datasets/cache.py": "makes the cache of data sets, unpacks a download, and takes away what came damaged",
     "datasets/transfer.py": "goes on with a download where it broke off, under a name that no reader knows",
     "problems/dask/problem.py": "makes a temporary folder, which storage writes into, and removes it",
-    "problems/dask/spooling.py": "tries a temporary folder",
+    "problems/dask/partition.py": "tries a temporary folder",
     "runs/records.py": "takes back a record that lost a race where the system keeps no locks",
 }
 """Files besides those of storage that change something on the disk, and why."""

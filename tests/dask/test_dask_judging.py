@@ -144,7 +144,7 @@ def test_groups_that_change_between_passes() -> None:
 def test_combinations_are_bounded_in_all_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
     front, rows = front_of({})
     rows["sensitive_features"] = {"sex": np.arange(701) % 100}
-    monkeypatch.setattr("fairfront.problems.dask.tallying.MOST_IN_ALL", 99)
+    monkeypatch.setattr("fairfront.problems.dask.scan.MOST_IN_ALL", 99)
     parts = in_parts(rows, 60)
     said = "more than 99 combinations of values in all partitions"
     with pytest.raises(InputError, match=said):

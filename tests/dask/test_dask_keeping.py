@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from fairfront.exceptions import FairfrontWarning, InputError
-from fairfront.problems.dask.spooling import Spooled
+from fairfront.problems.dask.partition import Spooled
 from tests.support.dask_rows import both, dask
 from tests.support.places import environment
 
@@ -122,7 +122,7 @@ def test_no_number_depends_on_what_is_remembered(name: str, keep: str) -> None:
     values = two.values(W)
     assert found.L.tobytes() == one.values(W).tobytes() == values.tobytes()
     assert found.D.tobytes() == two.cells(W).D.tobytes()
-    for half in (False, True):
-        hessians = [s.hessian(W[0], omega, half=half).tobytes() for s in (one, two, three)]
+    for float32 in (False, True):
+        hessians = [s.hessian(W[0], omega, float32=float32).tobytes() for s in (one, two, three)]
         assert hessians[0] == hessians[1] == hessians[2]
     assert found.D.tobytes() == three.cells(W).D.tobytes()

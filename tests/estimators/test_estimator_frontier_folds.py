@@ -16,7 +16,7 @@ from test_estimators import SMALL, Shell
 import fairfront as ff
 from fairfront.frontier import estimator_frontier
 from fairfront.problems import estimator_problem
-from fairfront.problems.fits.crossfit import find_folds
+from fairfront.problems.fit_rows import find_folds
 
 
 @pytest.fixture(scope="module")

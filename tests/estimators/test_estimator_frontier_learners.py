@@ -24,8 +24,8 @@ import fairfront as ff
 from fairfront.exceptions import FairfrontWarning
 from fairfront.objectives import Quantity
 from fairfront.problems import estimator_problem
-from fairfront.problems.fits.learners import weight_keyword
-from fairfront.problems.fits.weighted_fits import row_sums
+from fairfront.problems.fit_rows import row_sums
+from fairfront.problems.learners import weight_keyword
 from fairfront.solvers import Weighting
 
 

@@ -24,9 +24,8 @@ from fairfront.exceptions import InputError
 from fairfront.frontier.columns import subset
 from fairfront.objectives import GroupProbabilities
 from fairfront.problems import estimator_problem
-from fairfront.problems.fits.posteriors import PosteriorClassifier, weighed
-from fairfront.problems.fits.scaling import Scaling, fit_scaling
-from fairfront.problems.fits.weighted_fits import label_weights
+from fairfront.problems.fit_rows import label_weights
+from fairfront.problems.posteriors import PosteriorClassifier, Scaling, fit_scaling, weighed
 from fairfront.solvers import Status
 from fairfront.storage.foreign import read_estimator, untrusted_types, write_estimator
 

@@ -13,9 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import fairfront as ff
-from fairfront.problems.fits import sharing_trees
-from fairfront.problems.fits.learners import fit_learner
-from fairfront.problems.fits.sharing_trees import shared_trees
+from fairfront.problems import learners
+from fairfront.problems.learners import fit_learner, shared_trees
 
 LEARNER = HistGradientBoostingClassifier(max_iter=12, early_stopping=False)
 
@@ -99,7 +98,7 @@ def test_doubled_rows_that_switch_early_stopping_on_are_fitted_from_nothing(monk
     begun = shared.begin(every, X, y, np.ones(len(y)), 0, {})
     twice = (doubled, X[doubled], np.tile([0, 1], len(y)), np.ones(2 * len(y)), {})
     assert shared.grow(begun, *twice) is not None
-    monkeypatch.setattr(sharing_trees, "MANY", 600)
+    monkeypatch.setattr(learners, "MANY", 600)
     assert shared.grow(begun, *twice) is None
 
 

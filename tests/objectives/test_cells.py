@@ -175,7 +175,7 @@ def test_atoms_partition_the_rows(codes: list[tuple[int, int, int]]) -> None:
     atoms = find_atoms(table[:, 0], attributes, weight)
     distinct = {(int(c), a, b) for c, a, b in zip(table[:, 0], first, second, strict=True)}
     assert len(atoms.keys) == len(distinct)
-    assert atoms.rows.sum() == len(table)
+    assert len(atoms.index) == len(table)
     np.testing.assert_allclose(atoms.weights.sum(), weight.sum())
     np.testing.assert_array_equal(atoms.keys[atoms.index, 0], table[:, 0])
     for place, (attribute, values) in enumerate(zip(attributes, (first, second), strict=True)):

@@ -10,7 +10,7 @@ from sklearn.svm import LinearSVC
 
 from fairfront.objectives import LOSSES
 from fairfront.objectives.losses import SmoothedHinge
-from fairfront.problems import FirstOrder, LinearProblem, SecondOrder, WeightedFit, fitting, linear
+from fairfront.problems import FirstOrder, LinearProblem, SecondOrder, WeightedFit, hessian, linear
 from fairfront.problems.design import sorted_design
 from tests.support.cases import Case, assemble, case_of, central, draw
 
@@ -124,7 +124,7 @@ def test_lbfgs_agrees_with_newton(loss: str, kind: str, monkeypatch: pytest.Monk
     omega = problem.algebra.p * np.append(rng.uniform(0.5, 1.5, problem.layout.k - 1), 1.0)
     exact = problem.fit(omega)
     monkeypatch.setattr(linear, "DENSE_LIMIT", 0)
-    monkeypatch.setattr(fitting, "newton", None)
+    monkeypatch.setattr(hessian, "newton", None)
     found = problem.fit(omega)
     assert abs(objective(problem, found, omega) - objective(problem, exact, omega)) < 1e-8
 
@@ -148,9 +148,9 @@ def test_a_fit_takes_no_hessian_where_it_ends(kind: str, monkeypatch: pytest.Mon
     taken: list[np.ndarray] = []
     before = LinearProblem.hessian
 
-    def watched(self: LinearProblem, W: np.ndarray, omega: np.ndarray, half: bool = False) -> np.ndarray:
+    def watched(self: LinearProblem, W: np.ndarray, omega: np.ndarray, float32: bool = False) -> np.ndarray:
         taken.append(W)
-        return before(self, W, omega, half)
+        return before(self, W, omega, float32)
 
     monkeypatch.setattr(LinearProblem, "hessian", watched)
     problem = plain(kind)

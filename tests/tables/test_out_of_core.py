@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import fairfront as ff
 from fairfront.exceptions import GroupWarning, InputError
-from fairfront.problems.memory import memory
+from fairfront.problems.limits import memory
 from fairfront.runs.preparing import Prepared, prepare
 from fairfront.runs.preparing_parts import bytes_needed
 from fairfront.runs.settings import Settings

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from ..exceptions import InputError
 from ..objectives import Array, warn_of_proxies
 from ..problems import EstimatorProblem, LinearProblem, blas_threads, estimator_problem, linear_problem
-from ..problems.fits.learners import scores_of_learner
+from ..problems.learners import scores_of_learner
 from ..validation import (
     check_flag,
     check_mapping,

@@ -19,7 +19,7 @@ from ..frontier.models import LinearModels
 from ..measures.operating_points import Operating
 from ..objectives import Array, GroupProbabilities, Groups, take_groups
 from ..problems.dask.problem import refuse_collections
-from ..problems.fits.learners import probabilities_of
+from ..problems.learners import probabilities_of
 from ..tracing import refuse_search, resolve_search, trace_problem
 from ..validation import check_weights, take_rows
 from .base import FairLinearModel

@@ -20,7 +20,7 @@ from ..measures import Evaluation
 from ..measures.counts import sums_of
 from ..measures.evaluation import judgement_of
 from ..objectives import Array, Attribute, Task
-from ..problems.fits.learners import scores_of_learner
+from ..problems.learners import scores_of_learner
 from ..validation import check_text, shown
 from .order import Places
 

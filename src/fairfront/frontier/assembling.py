@@ -13,7 +13,7 @@ from ..objectives import Algebra, Array
 from ..objectives.losses import Squared
 from ..pareto import nondominated
 from ..problems import LinearProblem
-from ..problems.units import check_finite
+from ..problems.base import check_finite
 from ..solvers import Solver, Status
 from ..solvers.base import Mask, Path, Solved
 from .facts import Facts

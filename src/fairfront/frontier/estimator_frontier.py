@@ -16,8 +16,8 @@ from ..objectives import Array
 from ..objectives.small_counts import FEWEST
 from ..pareto import nondominated
 from ..problems import EstimatorProblem, PosteriorProblem, Reading, blas_threads
-from ..problems.bounds import LEAST, check_time
-from ..problems.fits.problem import names_of_features
+from ..problems.limits import LEAST, check_time
+from ..problems.weighted_fits import names_of_features
 from ..progress import progress_bar
 from ..solvers import Status, Weighting
 from ..solvers.fingerprints import estimator_fingerprint

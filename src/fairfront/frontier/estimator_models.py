@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array, Task
-from ..problems.fits.learners import log_odds, output_of, probabilities_of, scores_of_learner
-from ..problems.fits.posteriors import Guess, PosteriorClassifier, Posteriors, weighed
-from ..problems.fits.scaling import Scaling
+from ..problems.learners import log_odds, output_of, probabilities_of, scores_of_learner
+from ..problems.posteriors import Guess, PosteriorClassifier, Posteriors, Scaling, weighed
 from .models import MODELS, Models, Places, Stored, read_estimators, read_known, task_content, write_estimators
 
 

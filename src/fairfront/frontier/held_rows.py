@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..exceptions import GroupWarning, InputError
 from ..objectives import Array, Attribute, GroupProbabilities, Groups, Task, take_groups, warn_of_proxies
 from ..problems.dask.passes import reduced
-from ..problems.dask.tallying import Key, Tally, group_tally, keys_of
+from ..problems.dask.scan import Key, Tally, group_tally, keys_of
 from ..problems.linear import feature_names
 from ..validation import (
     as_columns,

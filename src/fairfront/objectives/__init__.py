@@ -1,14 +1,10 @@
 """From data to objectives: groups, cells, losses, gaps, notions and the algebra on them."""
 
-from .algebra import Algebra
-from .cells import Atoms, Cells, find_atoms
-from .covariance import ScoreCovariance
-from .gaps import GAPS, Gap
+from .cells import Atoms, Cells, Layout, build, find_atoms
+from .gaps import GAPS, Algebra, Gap
 from .groups import Attribute, Groups, check_groups, take_groups
-from .labels import Array, Task
-from .layout import Layout, build
-from .losses import LOSSES, Loss
-from .notions import NOTIONS, Comparison, Notion, compared_rows, rates_of
+from .losses import LOSSES, Array, Loss, Task
+from .notions import NOTIONS, Comparison, Notion, ScoreCovariance, compared_rows, rates_of
 from .proxies import GroupProbabilities, proxy_sentences, warn_of_names, warn_of_proxies
 from .question import Objectives, Question
 from .small_counts import count_in_words, counts_in_words

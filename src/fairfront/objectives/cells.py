@@ -1,15 +1,20 @@
-"""Atoms and cells: the frozen index of which rows are averaged together. No losses, no notions here."""
+"""Cells: which rows are averaged together, and which averages of them the notions compare."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..exceptions import InputError, spelled
+from .gaps import Algebra, Gap
 from .groups import MISSING, Attribute
-from .labels import Array
+from .losses import Array, Task
+from .notions import Comparison, Notion, Surrogate
+from .small_counts import counts_in_words
+from .surrogates import Quantity
 
 Ints = NDArray[np.intp]
 
@@ -20,12 +25,11 @@ class Atoms:
 
     ``keys`` (a, 1 + attributes) holds the label code and the group codes (-1: in no group). Rows belong to
     atoms by ``index`` (n,), or by ``shares`` (n, a) when groups are probabilities. ``weights`` (a,) are sums
-    of sample weights, ``rows`` (a,) plain counts.
+    of sample weights.
     """
 
     keys: Ints
     weights: Array
-    rows: Array
     index: Ints | None
     shares: Array | None
 
@@ -47,9 +51,8 @@ def find_atoms(labels: Ints, attributes: tuple[Attribute, ...], sample_weight: A
             flat = np.unique(flat, return_inverse=True)[1].astype(np.intp)
         flat = flat * size + (column + 1)
     _, first, index = np.unique(flat, return_index=True, return_inverse=True)
-    rows = np.bincount(index, minlength=len(first)).astype(np.float64)
-    weights = rows if sample_weight is None else np.bincount(index, sample_weight, minlength=len(first))
-    return Atoms(table[first], np.asarray(weights, dtype=np.float64), rows, index.astype(np.intp), None)
+    weights = np.bincount(index, sample_weight, minlength=len(first)).astype(np.float64)
+    return Atoms(table[first], weights, index.astype(np.intp), None)
 
 
 def _soft_atoms(labels: Ints, attributes: tuple[Attribute, ...], sample_weight: Array | None) -> Atoms:
@@ -65,11 +68,10 @@ def _soft_atoms(labels: Ints, attributes: tuple[Attribute, ...], sample_weight: 
         levels = [*range(len(attribute.levels)), MISSING]
         keys = [(*key, level) for key in keys for level in levels]
         shares = (shares[:, :, None] * member[:, None, :]).reshape(len(labels), -1)
-    rows = shares.sum(axis=0)
-    used = rows > 0
+    used = shares.sum(axis=0) > 0
     shares = np.ascontiguousarray(shares[:, used])
     weighted = shares if sample_weight is None else shares * sample_weight[:, None]
-    return Atoms(np.array(keys, dtype=np.intp)[used], weighted.sum(axis=0), rows[used], None, weighted)
+    return Atoms(np.array(keys, dtype=np.intp)[used], weighted.sum(axis=0), None, weighted)
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ class Cells:
 
     @property
     def n(self) -> int:
-        """Return the number of rows."""
+        """Count the rows."""
         return int(self.offsets[-1]) if self.shares is None else int(self.shares.shape[1])
 
     @property
@@ -138,3 +140,161 @@ def merge(atoms: Atoms, signatures: NDArray[np.bool_], sample_weight: Array | No
     offsets = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=count))]).astype(np.intp)
     row_weight = None if sample_weight is None else sample_weight[order]
     return Cells(order, offsets, weight, row_weight, None), into
+
+
+@dataclass(frozen=True)
+class Average:
+    """One average that a notion compares: a quantity over some cells."""
+
+    quantity: Quantity
+    cells: Ints
+    name: str
+    labels: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """One gap: the first average minus the second (if any)."""
+
+    plus: int
+    minus: int | None
+    name: str
+    notion: int
+    two_sided: bool
+    floor: float
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where each average lives: sorted rows (``cells``) and, per quantity, the index in L of each cell (-1: none).
+
+    The averages and contrasts are kept, so that the algebra can be written anew for other row weights.
+    """
+
+    cells: Cells
+    quantities: tuple[tuple[Quantity, Ints], ...]
+    k: int
+    averages: tuple[Average, ...]
+    contrasts: tuple[Contrast, ...]
+    notions: tuple[str, ...]
+
+    def algebra(self, gap: Gap, ridge: float) -> Algebra:
+        """Write the loss row and the contrasts in terms of the cells."""
+        weight, where = self.cells.weight, dict(self.quantities)
+        p = np.zeros(self.k)
+        p[where[Quantity("loss")]] = weight / weight.sum()
+        p[-1] = ridge
+        means = np.zeros((len(self.averages), self.k))
+        for mean, average in zip(means, self.averages, strict=True):
+            inside = weight[average.cells]
+            mean[where[average.quantity][average.cells]] = inside / max(float(inside.sum()), 1e-300)
+        signs = np.zeros((len(self.averages), len(self.contrasts)))
+        for j, contrast in enumerate(self.contrasts):
+            signs[contrast.plus, j] = 1.0
+            if contrast.minus is not None:
+                signs[contrast.minus, j] = -1.0
+        return Algebra(
+            p=p,
+            B=signs.T @ means,
+            b=np.array([c.floor for c in self.contrasts]),
+            two_sided=np.array([c.two_sided for c in self.contrasts]),
+            gap=gap,
+            names=("loss", *(c.name for c in self.contrasts)),
+            notions=self.notions,
+            notion_of=np.array([c.notion for c in self.contrasts], dtype=np.intp),
+            means=means,
+            signs=signs,
+            mean_names=tuple(average.name for average in self.averages),
+        )
+
+
+def build(
+    task: Task,
+    labels: NDArray[np.intp],
+    attributes: tuple[Attribute, ...],
+    notions: tuple[Notion, ...],
+    gap: Gap,
+    surrogate: Surrogate,
+    ridge: float,
+    sample_weight: Array | None = None,
+) -> tuple[Layout, Algebra]:
+    """Lay out the cells that the notions need and the algebra on them."""
+    for notion in notions:
+        notion.check(task, surrogate)
+        if not gap.even and not notion.two_sided:
+            raise InputError(
+                f"gap {gap.name!r} would reward a larger value of {notion.name!r}, which counts on one side only; "
+                "use gap='squared'."
+            )
+    atoms = find_atoms(labels, attributes, sample_weight)
+    masks: list[NDArray[np.bool_]] = []
+    averages: list[Average] = []
+    contrasts: list[Contrast] = []
+    for index, notion in enumerate(notions):
+        for place, attribute in enumerate(attributes):
+            named = [notion.name] * (len(notions) > 1) + [attribute.name] * (len(attributes) > 1)
+            prefix = "".join(f"{part}: " for part in named)
+            for comparison in notion.comparisons(task, surrogate):
+                suffix = f" | {comparison.words}" if comparison.words else ""
+                first, nowhere = len(masks), np.empty(0, dtype=np.intp)
+                masks += _events(atoms, place, attribute, comparison, notion)
+                averages += [
+                    Average(comparison.quantity, nowhere, f"{prefix}{level}{suffix}", comparison.labels)
+                    for level in attribute.levels
+                ]
+                contrasts += [
+                    Contrast(first + i, None if j is None else first + j, f"{prefix}{words}{suffix}", index,
+                             notion.two_sided, notion.floor)
+                    for i, j, words in _pairs(attribute.levels, comparison.contrast == "each", gap.even)
+                ]  # fmt: skip
+    cells, into = merge(atoms, np.column_stack(masks), sample_weight)
+    placed = tuple(replace(average, cells=np.unique(into[mask])) for average, mask in zip(averages, masks, strict=True))
+    quantities, k = _place(cells, placed)
+    layout = Layout(cells, quantities, k, placed, tuple(contrasts), tuple(notion.name for notion in notions))
+    return layout, layout.algebra(gap, ridge)
+
+
+def _events(
+    atoms: Atoms, place: int, attribute: Attribute, comparison: Comparison, notion: Notion
+) -> list[NDArray[np.bool_]]:
+    """Return one mask of atoms per group, or say which group has no such rows."""
+    masks = [atoms.belongs(place, level, comparison.labels) for level in range(len(attribute.levels))]
+    counts = [float(atoms.weights[mask].sum()) for mask in masks]
+    if min(counts) <= 0.0:
+        empty = ", ".join(f"{lv!r}" for lv, c in zip(attribute.levels, counts, strict=True) if c <= 0.0)
+        found = ", ".join(counts_in_words(attribute.levels, counts))
+        which = "" if comparison.labels is None else f" with {comparison.words}"
+        raise InputError(
+            f"notion {notion.name!r} needs rows{which} in every group of {attribute.name!r}, "
+            f"found none in {empty} (weight per group: {found}); merge groups, or leave small ones out "
+            f"with {spelled('min_size', 'groups=Groups(min_size=...)')}."
+        )
+    return masks
+
+
+def _pairs(levels: tuple[str, ...], each: bool, even: bool) -> list[tuple[int, int | None, str]]:
+    """Return what is compared with what, in words: each group by itself, or all pairs, group minus reference.
+
+    Pairs stand in both orders where phi is not even.
+    """
+    if each:
+        return [(i, None, level) for i, level in enumerate(levels)]
+    pairs = [(i, j) for i in range(len(levels)) for j in range(i + 1, len(levels))]
+    if not even:
+        pairs = [pair for i, j in pairs for pair in ((i, j), (j, i))]
+    return [(i, j, f"{levels[i]} - {levels[j]}") for i, j in pairs]
+
+
+def _place(cells: Cells, averages: tuple[Average, ...]) -> tuple[tuple[tuple[Quantity, Ints], ...], int]:
+    """Give every (quantity, cell) that is needed its index in L; the training loss needs all cells."""
+    used = {Quantity("loss"): np.ones(cells.count, dtype=bool)}
+    for average in averages:
+        used.setdefault(average.quantity, np.zeros(cells.count, dtype=bool))[average.cells] = True
+    placed = []
+    k = 0
+    for quantity, need in used.items():
+        where = np.full(cells.count, -1, dtype=np.intp)
+        where[need] = np.arange(k, k + int(need.sum()))
+        k += int(need.sum())
+        placed.append((quantity, where))
+    return tuple(placed), k + 1

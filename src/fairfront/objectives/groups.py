@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import GroupWarning, InputError, spelled
 from ..validation import as_columns, check_count, check_flag, check_instance, counted, factorize, refuse, shown
-from .labels import Array
+from .losses import Array
 from .proxies import GroupProbabilities
 from .small_counts import count_in_words, counts_in_words
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..registry import Registry
 from ..validation import check_number
-from .labels import Kind, Task
+from .losses import Kind, Task
 from .surrogates import Quantity
 
 Surrogate = Literal["loss", "rate"]
 CLASSES: tuple[Kind, ...] = ("binary", "multiclass")
 ALL: tuple[Kind, ...] = ("binary", "multiclass", "regression")
+EACH_LABEL = "Among people of each label in turn, the share decided as that label."
 
 
 @dataclass(frozen=True)
@@ -38,13 +39,16 @@ class Notion(ABC):
     """What is compared between groups, stated for the favourable label.
 
     ``rates`` are the rates of decisions that the notion is about, ``means`` those of predicted values; outputs show
-    their gaps first. ``caveat`` says what is not compared, with ``{good}`` for the favourable label.
+    their gaps first. ``words`` say for every kind of task what is compared, ``caveat`` what is not, with ``{good}`` for
+    the favourable label. ``no_rates`` is why the notion has no meaning for ``surrogate="rate"``, empty where it has.
     """
 
     name: ClassVar[str]
     rates: ClassVar[tuple[str, ...]] = ("error",)
     means: ClassVar[tuple[str, ...]] = ("mse",)
+    words: ClassVar[Mapping[str, str]] = {}
     caveat: ClassVar[str] = ""
+    no_rates: ClassVar[str] = ""
     kinds: ClassVar[tuple[Kind, ...]] = CLASSES
     two_sided: ClassVar[bool] = True
     floor: float = 0.0
@@ -53,9 +57,9 @@ class Notion(ABC):
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
         """Return the averages to compare."""
 
-    @abstractmethod
     def sentence(self, task: Task) -> str:
         """Say in words what is compared."""
+        return self.words[task.kind].format(good=task.favourable_label)
 
     def check(self, task: Task, surrogate: Surrogate) -> None:
         """Refuse a task or a surrogate that the notion has no meaning for."""
@@ -64,6 +68,8 @@ class Notion(ABC):
                 f"notion {self.name!r} compares decisions, expected class labels, found {task.kind}; "
                 "use 'disparate_mistreatment', 'demographic_parity' or 'group_loss'."
             )
+        if surrogate == "rate" and self.no_rates:
+            raise InputError(f"notion {self.name!r} {self.no_rates}")
         if surrogate == "rate" and task.kind == "regression":
             raise InputError(
                 "surrogate 'rate' is a share of decisions, expected class labels, found regression; "
@@ -104,19 +110,16 @@ class EqualOpportunity(Notion):
 
     name: ClassVar[str] = "equal_opportunity"
     rates: ClassVar[tuple[str, ...]] = ("tpr",)
+    words: ClassVar[Mapping[str, str]] = {
+        "binary": "Among people whose label is {good!r}, the share decided as {good!r}.",
+        "multiclass": EACH_LABEL,
+    }
     caveat: ClassVar[str] = "It does not compare people whose label is another, nor how many of a group receive {good}."
 
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
         """Compare the favourable label's rows; every class when there are more than two."""
         labels = (task.favourable,) if task.kind == "binary" else task.label_codes
         return tuple(Comparison(_own(surrogate, c), (c,), _given(task, c)) for c in labels)
-
-    def sentence(self, task: Task) -> str:
-        """Say in words what is compared."""
-        if task.kind == "binary":
-            good = task.favourable_label
-            return f"Among people whose label is {good!r}, the share decided as {good!r}."
-        return "Among people of each label in turn, the share decided as that label."
 
 
 @dataclass(frozen=True)
@@ -125,6 +128,9 @@ class PredictiveEquality(Notion):
 
     name: ClassVar[str] = "predictive_equality"
     rates: ClassVar[tuple[str, ...]] = ("fpr",)
+    words: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        CLASSES, "Among people whose label is not {good!r}, the share decided as {good!r}."
+    )
     caveat: ClassVar[str] = "It does not compare people whose label is {good}, nor how many of a group receive {good}."
 
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
@@ -133,11 +139,6 @@ class PredictiveEquality(Notion):
         quantity = Quantity("loss") if surrogate == "loss" else Quantity("rate", task.favourable)
         words = _given(task, others[0]) if len(others) == 1 else f"y!={task.favourable_label}"
         return (Comparison(quantity, others, words),)
-
-    def sentence(self, task: Task) -> str:
-        """Say in words what is compared."""
-        good = task.favourable_label
-        return f"Among people whose label is not {good!r}, the share decided as {good!r}."
 
 
 @dataclass(frozen=True)
@@ -149,6 +150,10 @@ class EqualizedOdds(Notion):
 
     name: ClassVar[str] = "equalized_odds"
     rates: ClassVar[tuple[str, ...]] = ("tpr", "fpr")
+    words: ClassVar[Mapping[str, str]] = {
+        "binary": "Among people of either label, the share decided as {good!r}.",
+        "multiclass": EACH_LABEL,
+    }
     caveat: ClassVar[str] = (
         "It does not compare how many of a group receive {good}: groups with other labels may differ."
     )
@@ -158,30 +163,22 @@ class EqualizedOdds(Notion):
         first = EqualOpportunity().comparisons(task, surrogate)
         return first + PredictiveEquality().comparisons(task, surrogate) if task.kind == "binary" else first
 
-    def sentence(self, task: Task) -> str:
-        """Say in words what is compared."""
-        if task.kind == "binary":
-            return f"Among people of either label, the share decided as {task.favourable_label!r}."
-        return "Among people of each label in turn, the share decided as that label."
-
 
 @dataclass(frozen=True)
 class DisparateMistreatment(Notion):
     """P(decided wrongly | group) is the same in every group (Zafar et al. 2017; paper, appendix B)."""
 
     name: ClassVar[str] = "disparate_mistreatment"
+    words: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(CLASSES, "Among all people of a group, the share decided wrongly."),
+        "regression": "Among all people of a group, the mean loss of the prediction.",
+    }
     caveat: ClassVar[str] = "It does not tell mistakes in a person's favour from mistakes against them."
     kinds: ClassVar[tuple[Kind, ...]] = ALL
 
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
         """Compare all rows on their own labels."""
         return (Comparison(Quantity("loss" if surrogate == "loss" else "rate"), None),)
-
-    def sentence(self, task: Task) -> str:
-        """Say in words what is compared."""
-        return "Among all people of a group, " + (
-            "the mean loss of the prediction." if task.kind == "regression" else "the share decided wrongly."
-        )
 
 
 @dataclass(frozen=True)
@@ -195,6 +192,11 @@ class DemographicParity(Notion):
     name: ClassVar[str] = "demographic_parity"
     rates: ClassVar[tuple[str, ...]] = ("selection",)
     means: ClassVar[tuple[str, ...]] = ("prediction",)
+    words: ClassVar[Mapping[str, str]] = {
+        "binary": "Among all people of a group, the share decided as {good!r}.",
+        "multiclass": "Among all people of a group, the share decided as each label in turn.",
+        "regression": "Among all people of a group, the mean prediction.",
+    }
     caveat: ClassVar[str] = "It does not look at the labels: nothing is said of mistakes in any group."
     kinds: ClassVar[tuple[Kind, ...]] = ALL
 
@@ -204,14 +206,6 @@ class DemographicParity(Notion):
             return (Comparison(Quantity("score"), None),)
         labels = (task.favourable,) if task.kind == "binary" else task.label_codes
         return tuple(Comparison(Quantity(surrogate, c), None, f"as {task.classes[c]}") for c in labels)
-
-    def sentence(self, task: Task) -> str:
-        """Say in words what is compared."""
-        if task.kind == "regression":
-            return "Among all people of a group, the mean prediction."
-        if task.kind == "binary":
-            return f"Among all people of a group, the share decided as {task.favourable_label!r}."
-        return "Among all people of a group, the share decided as each label in turn."
 
 
 @dataclass(frozen=True)
@@ -223,7 +217,12 @@ class GroupLoss(Notion):
     """
 
     name: ClassVar[str] = "group_loss"
+    words: ClassVar[Mapping[str, str]] = dict.fromkeys(ALL, "The mean loss of the group that fares worst.")
     caveat: ClassVar[str] = "It does not compare rates of decisions: a bounded loss may go with very different rates."
+    no_rates: ClassVar[str] = (
+        "bounds a loss, found surrogate='rate'; use surrogate='loss', or notion='disparate_mistreatment' for error "
+        "rates."
+    )
     kinds: ClassVar[tuple[Kind, ...]] = ALL
     two_sided: ClassVar[bool] = False
     floor: float = 0.0
@@ -235,17 +234,29 @@ class GroupLoss(Notion):
         """Take each group's loss by itself."""
         return (Comparison(Quantity("loss"), None, "", "each"),)
 
-    def sentence(self, task: Task) -> str:
-        """Say in words what is bounded."""
-        return "The mean loss of the group that fares worst."
 
-    def check(self, task: Task, surrogate: Surrogate) -> None:
-        """Refuse the rate surrogate: a loss is what this notion bounds."""
-        if surrogate == "rate":
-            raise InputError(
-                "notion 'group_loss' bounds a loss, found surrogate='rate'; "
-                "use surrogate='loss', or notion='disparate_mistreatment' for error rates."
-            )
+@dataclass(frozen=True)
+class ScoreCovariance(Notion):
+    """Cov(group, score) is zero: the mean score is the same in every group (Zafar et al. 2015).
+
+    For two groups with shares q and 1 - q the covariance is q (1 - q) times the gap of mean scores. The score is the
+    signed distance to the boundary up to the length of w; it is linear in w, so the gap is too. Differs from
+    demographic parity: a mean of scores is no share of decisions.
+    """
+
+    name: ClassVar[str] = "score_covariance"
+    rates: ClassVar[tuple[str, ...]] = ("selection",)
+    words: ClassVar[Mapping[str, str]] = {"binary": "Among all people of a group, the mean score for {good!r}."}
+    caveat: ClassVar[str] = "It does not compare decisions: equal mean scores may go with very different rates."
+    no_rates: ClassVar[str] = (
+        "compares mean scores, found surrogate='rate'; use surrogate='loss', or notion='demographic_parity' for shares "
+        "of decisions."
+    )
+    kinds: ClassVar[tuple[Kind, ...]] = ("binary",)
+
+    def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
+        """Compare the scores of all rows."""
+        return (Comparison(Quantity("score"), None, "score"),)
 
 
 NOTIONS: Registry[type[Notion]] = Registry("notion")
@@ -256,6 +267,7 @@ for _notion in (
     DisparateMistreatment,
     DemographicParity,
     GroupLoss,
+    ScoreCovariance,
 ):
     NOTIONS.add(_notion.name, _notion)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, ProxyWarning
 from ..validation import as_columns, as_numbers, check_names, check_text, counted, refuse, shape_of
-from .labels import Array
+from .losses import Array
 
 TOLERANCE = 0.01
 """How far the probabilities of a row may be from 1 together, as rounded ones are; they are divided by their sum."""

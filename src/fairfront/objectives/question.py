@@ -21,12 +21,10 @@ from ..validation import (
     find_classes,
     refuse,
 )
-from .algebra import Algebra
-from .gaps import GAPS, Gap, SquaredGap
+from .cells import Layout, build
+from .gaps import GAPS, Algebra, Gap, SquaredGap
 from .groups import Attribute, Groups, check_groups
-from .labels import Array, Task
-from .layout import Layout, build
-from .losses import LOSSES, Logistic, Loss, Softmax, Squared
+from .losses import LOSSES, Array, Logistic, Loss, Softmax, Squared, Task
 from .notions import NOTIONS, Notion, Surrogate, compared_rows
 from .proxies import proxy_sentences
 from .surrogates import Measure, measure

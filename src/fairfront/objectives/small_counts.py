@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from .labels import Array
+from .losses import Array
 
 FEWEST = 10
 """What is known of fewer people than this is neither written nor shipped, and their number is not told."""

@@ -1,4 +1,4 @@
-"""Measures: what is averaged over a cell, as a per-sample function of the score.
+"""Measures: what is averaged over a cell, a loss or a smooth rate, as a per-sample function of the score.
 
 A `Quantity` names a measure without knowing the loss; `measure` binds it to one. Shapes as in `losses`.
 """
@@ -12,8 +12,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import expit
 
-from .labels import Array, Task
-from .losses import Loss, softmax
+from .losses import Array, Loss, Task, softmax
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,15 @@
 """Where data and models live: linear models in memory or on Dask, estimators of any kind, and plain functions."""
 
 from .base import FirstOrder, Point, SecondOrder, WeightedFit, gram
-from .building import linear_problem, problem_of
 from .dask.problem import DaskProblem
-from .dask.running import ClusterError, DaskSettings
-from .fits.laying import estimator_problem
-from .fits.posterior_problem import PosteriorProblem
-from .fits.posteriors import PosteriorClassifier
-from .fits.problem import EstimatorProblem, Reading
+from .dask.runner import ClusterError, DaskSettings
 from .function import FunctionProblem
 from .linear import LinearProblem
+from .posterior_problem import PosteriorProblem
+from .posteriors import PosteriorClassifier
 from .threads import blas_threads
+from .user_data import estimator_problem, linear_problem, problem_of
+from .weighted_fits import EstimatorProblem, Reading
 
 __all__ = [
     "ClusterError",

@@ -19,12 +19,15 @@ first order (`cells`, `move`), weighted fit (`fit`), second order (`hessian`).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..exceptions import InputError
 from ..objectives import Algebra, Array
 
 
@@ -94,3 +97,24 @@ def gram(G: Array, D: Array) -> Array:
     """Return Q = G D^T, symmetrised against rounding."""
     Q = G @ D.transpose(0, 2, 1)
     return np.asarray(0.5 * (Q + Q.transpose(0, 2, 1)))
+
+
+WITHIN = (
+    "expected data and steps that stay within the range of floating-point numbers; give X and y in other units, a "
+    "larger ridge, or shorter steps."
+)
+
+
+def check_finite(*results: Array) -> None:
+    """Refuse to return numbers of a result that are not finite."""
+    if not all(np.isfinite(each).all() for each in results):
+        raise InputError(f"the solved models have weights or objectives that are not finite numbers, {WITHIN}")
+
+
+@contextmanager
+def decomposable() -> Iterator[None]:
+    """Refuse in a sentence what cannot be decomposed: because it is not finite, or singular for rounding."""
+    try:
+        yield
+    except np.linalg.LinAlgError as error:
+        raise InputError(f"a matrix that is solved with cannot be decomposed ({error}), {WITHIN}") from error

@@ -50,8 +50,8 @@ class Design(Protocol):
         """Return S X on the rows, for S (r, rows): shape (r, d)."""
         ...
 
-    def weighted(self, start: int, stop: int, v: Array, half: bool = False) -> Array:
-        """Return X^T diag(v) X on the rows, (d, d), right in its upper triangle; ``half`` allows single precision."""
+    def weighted(self, start: int, stop: int, v: Array, float32: bool = False) -> Array:
+        """Return X^T diag(v) X on the rows, (d, d), right in its upper triangle, maybe in single precision."""
         ...
 
     def squares(self, start: int, stop: int, v: Array) -> Array:
@@ -101,16 +101,16 @@ class DenseDesign:
         """Return S X on the rows."""
         return np.asarray(S @ self.taken(start, stop))
 
-    def weighted(self, start: int, stop: int, v: Array, half: bool = False) -> Array:
+    def weighted(self, start: int, stop: int, v: Array, float32: bool = False) -> Array:
         """Return X^T diag(v) X on the rows: a rank-k update where v has one sign, a product otherwise."""
         rows = self.taken(start, stop)
         low, high = v.min(initial=0.0), v.max(initial=0.0)
         if low < 0 < high:
             return np.asarray((rows * v[:, None]).T @ rows)
         root, size = np.sqrt(np.abs(v))[:, None], max(256, SCORE_BYTES // (8 * self.d))
-        H = _update(rows[:size], root[:size], half)
+        H = _update(rows[:size], root[:size], float32)
         for a in range(size, len(rows), size):
-            H += _update(rows[a : a + size], root[a : a + size], half)
+            H += _update(rows[a : a + size], root[a : a + size], float32)
         return -H if low < 0 else H
 
     def squares(self, start: int, stop: int, v: Array) -> Array:
@@ -118,9 +118,9 @@ class DenseDesign:
         return np.asarray(v @ self.taken(start, stop) ** 2)
 
 
-def _update(rows: Array, root: Array, half: bool) -> Array:
+def _update(rows: Array, root: Array, float32: bool) -> Array:
     """Return the rank-k update of scaled rows by NumPy's product, which lets other threads run; SciPy's does not."""
-    scaled = np.empty(rows.shape, dtype=np.float32 if half else np.float64)
+    scaled = np.empty(rows.shape, dtype=np.float32 if float32 else np.float64)
     np.multiply(rows, root, out=scaled, casting="unsafe")
     return np.asarray(scaled.T @ scaled, dtype=np.float64)
 
@@ -199,7 +199,7 @@ class SparseDesign:
         """Return S X on the rows."""
         return np.ascontiguousarray((self.taken(start, stop).T @ S.T).T)
 
-    def weighted(self, start: int, stop: int, v: Array, half: bool = False) -> Array:
+    def weighted(self, start: int, stop: int, v: Array, float32: bool = False) -> Array:
         """Return X^T diag(v) X on the rows."""
         return np.asarray((self.taken(start, stop, v).T @ self.taken(start, stop)).toarray())
 

@@ -17,10 +17,9 @@ from ..objectives import Algebra, Array, Layout, Loss, Objectives, Task
 from ..objectives.losses import Squared
 from ..validation import is_dask
 from .base import Point, gram
-from .curvature import Conjugate
 from .design import Design, sorted_design
-from .fitting import fit_cells
 from .frame import Frame
+from .hessian import Conjugate, fit_cells
 from .pieces import Bound, Piece, Rows
 
 DENSE_LIMIT = 3000
@@ -220,13 +219,13 @@ class LinearProblem:
         step = np.einsum("rk,rkd->rd", beta, point.D)
         return np.asarray(point.W - step.reshape(point.W.shape))
 
-    def hessian(self, W: Array, omega: Array, half: bool = False) -> Array:
+    def hessian(self, W: Array, omega: Array, float32: bool = False) -> Array:
         """Return the Hessian of omega.L at weights (K, d): products X^T diag(v) X per pair of classes.
 
-        ``half`` allows single precision in the products, which is enough for a Newton step.
+        ``float32`` allows single precision in the products, which is enough for a Newton step.
         """
         K, d = self.K, self.d
-        H = self.rows.products(self.measures, self._factors(omega), self.inner(W), half)
+        H = self.rows.products(self.measures, self._factors(omega), self.inner(W), float32)
         for a in range(K):
             for b in range(a, K):
                 upper = np.triu(H[a, b])

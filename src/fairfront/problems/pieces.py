@@ -57,7 +57,7 @@ class Rows(Protocol):
         """Return the sums of the measures over their cells, (R, k), and of the gradients, (k, R K, d), if asked for."""
         ...
 
-    def products(self, measures: Bound, factors: Factors, W: Array, half: bool) -> Array:
+    def products(self, measures: Bound, factors: Factors, W: Array, float32: bool) -> Array:
         """Return X^T diag(v) X per pair of classes, (K, K, d, d), right in its upper triangles."""
         ...
 
@@ -192,23 +192,23 @@ class Piece:
             return None
         return factor if cells.row_weight is None else factor * cells.row_weight[start:stop]
 
-    def products(self, measures: Bound, factors: Factors, W: Array, half: bool) -> Array:
-        """Return X^T diag(v) X per pair of classes; ``half`` allows single precision."""
+    def products(self, measures: Bound, factors: Factors, W: Array, float32: bool) -> Array:
+        """Return X^T diag(v) X per pair of classes; ``float32`` allows single precision."""
         K, d = W.shape
 
         def ask(chunks: Chunks) -> tuple[Array]:
             H = np.zeros((K, K, d, d))
             for start, stop, v in self.curvatures(measures, factors, W, chunks):
-                self._multiply(start, stop, v, half, H)
+                self._multiply(start, stop, v, float32, H)
             return (H,)
 
         return self._total(ask, K * K, 1.0 + d * K * (K + 1) / 64, held=8 * (K * d) ** 2)[0]
 
-    def _multiply(self, start: int, stop: int, v: Array, half: bool, H: Array) -> None:
+    def _multiply(self, start: int, stop: int, v: Array, float32: bool, H: Array) -> None:
         """Add X^T diag(v) X of some rows to H (K, K, d, d)."""
         for a in range(len(v)):
             for b in range(a, len(v)):
-                H[a, b] += self.design.weighted(start, stop, v[a, b], half)
+                H[a, b] += self.design.weighted(start, stop, v[a, b], float32)
 
     def bend(self, measures: Bound, factors: Factors, W: Array) -> tuple[Array, Product]:
         """Return the diagonal and the product, for n K^2 numbers in memory instead of (K d)^2."""

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..problems.dask.blocks import require_dask
-from ..problems.memory import GIGABYTE, memory
+from ..problems.dask.runner import require_dask
+from ..problems.limits import GIGABYTE, memory
 from ..tables import Schema, Source, TrainingRows, load
 from ..tables.arrow import ArrowSource, ParquetBlocks
 from ..tables.encoder import TableEncoder, is_thin

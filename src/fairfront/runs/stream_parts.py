@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..objectives import Array
-from ..problems.dask.blocks import lazy_column, lazy_matrix
 from ..problems.dask.passes import reduced
+from ..problems.dask.runner import lazy_column, lazy_matrix
 from ..tables.arrow import Block, ParquetBlocks
 from ..tables.encoder import TableEncoder
 from ..tables.target import Codes

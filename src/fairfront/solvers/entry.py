@@ -10,7 +10,7 @@ import numpy as np
 from ..exceptions import InputError
 from ..objectives import Algebra, Array
 from ..problems import FirstOrder, FunctionProblem, LinearProblem, blas_threads
-from ..problems.units import check_finite, decomposable
+from ..problems.base import check_finite, decomposable
 from ..storage.checkpoints import Fingerprint
 from ..validation import as_numbers, check_callable, check_positive, check_preferences, check_seed, refuse
 from . import SOLVERS

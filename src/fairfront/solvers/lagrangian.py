@@ -12,7 +12,7 @@ from scipy.linalg import LinAlgError
 from ..objectives import Algebra, Array
 from ..objectives.losses import Squared
 from ..problems import LinearProblem
-from ..problems.curvature import Factor, Shifted
+from ..problems.hessian import Factor, Shifted
 from ..problems.linear import DENSE_LIMIT
 from ..storage.checkpoints import Entry
 

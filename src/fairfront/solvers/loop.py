@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..exceptions import InputError, UnboundedError
 from ..objectives import Algebra, Array
 from ..problems import FirstOrder, LinearProblem, Point
-from ..problems.bounds import check_steps
+from ..problems.limits import check_steps
 from ..validation import MOST_POINTS, check_count, shown
 from .base import TARGETS, Aim, Mask, OnIterate, OnPoint, Outcome, Plan, Request, Solved, Solver, State, Status, Target
 from .journal import Journal

@@ -19,7 +19,7 @@ from scipy.linalg import LinAlgError
 from ..objectives import Algebra, Array
 from ..objectives.losses import Squared
 from ..problems import LinearProblem
-from ..problems.curvature import Factor
+from ..problems.hessian import Factor
 from ..problems.linear import DENSE_LIMIT
 from .base import Target
 from .journal import Journal
@@ -183,7 +183,7 @@ class KnotSolver:
         if self.problem.K * self.problem.d > DENSE_LIMIT:
             return self.problem.conjugate(at.W, np.maximum(omega, 0.0))
         try:
-            return Factor(self.problem.hessian(at.W, omega, half=self.half))
+            return Factor(self.problem.hessian(at.W, omega, float32=self.half))
         except LinAlgError:
             self.half = False
             active = np.abs(at.multipliers) > 0

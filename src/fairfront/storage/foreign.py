@@ -22,10 +22,10 @@ from .folders import write_file
 PURPOSE = "saving or loading an estimator of another package"
 SUFFIX = ".skops"
 OWN = (
-    "fairfront.problems.fits.posteriors.Guess",
-    "fairfront.problems.fits.posteriors.PosteriorClassifier",
-    "fairfront.problems.fits.posteriors.Posteriors",
-    "fairfront.problems.fits.scaling.Scaling",
+    "fairfront.problems.posteriors.Guess",
+    "fairfront.problems.posteriors.PosteriorClassifier",
+    "fairfront.problems.posteriors.Posteriors",
+    "fairfront.problems.posteriors.Scaling",
 )
 """Our own types around a user's estimators: they hold values and run nothing when they are built."""
 

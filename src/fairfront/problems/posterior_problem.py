@@ -19,14 +19,14 @@ from typing import Any, ClassVar
 import numpy as np
 from joblib import Parallel, delayed
 
-from ...exceptions import InputError, spelled
-from ...objectives import Array
-from ...objectives.small_counts import FEWEST
-from ...validation import take_rows
+from ..exceptions import InputError, spelled
+from ..objectives import Array
+from ..objectives.small_counts import FEWEST
+from ..validation import take_rows
+from .fit_rows import flipped, label_weights
 from .learners import log_odds
 from .posteriors import Coded, PosteriorClassifier, Posteriors, fit_posteriors, joined, weighed
-from .problem import EstimatorProblem, Reading
-from .weighted_fits import flipped, label_weights
+from .weighted_fits import EstimatorProblem, Reading
 
 
 @dataclass(frozen=True, eq=False)

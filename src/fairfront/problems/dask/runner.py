@@ -1,23 +1,58 @@
-"""Running: partitions on Dask's local scheduler or on the workers of a client, and what happens when these are lost."""
+"""Dask: partitions on its local scheduler or on the workers of a client, and what happens when these are lost."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ...exceptions import FairfrontError, InputError
-from ..memory import memory
+import numpy as np
+from numpy.typing import NDArray
+
+from ...exceptions import FairfrontError, InputError, require
+from ..limits import memory
 from ..threads import threads_setting
-from .blocks import require_dask
+
+
+def require_dask(module: str = "dask") -> Any:
+    """Return a module of Dask, or say which extra brings it."""
+    return require(module, "dask", "data larger than memory")
+
+
+def lazy_matrix(
+    read: Callable[..., Any], parts: Sequence[tuple[Any, ...]], lengths: Sequence[int], width: int, like: Any
+) -> Any:
+    """Return an array (n, width) whose partitions are ``read(*part)``, each with the given number of rows.
+
+    ``like`` is an empty matrix of the kind that ``read`` returns.
+    """
+    array, call = require_dask("dask.array"), require_dask().delayed(read, pure=False)
+    blocks = [array.from_delayed(call(*part), (n, width), meta=like) for part, n in zip(parts, lengths, strict=True)]
+    return blocks[0] if len(blocks) == 1 else array.concatenate(blocks, axis=0)
+
+
+def lazy_column(codes: NDArray[Any], values: NDArray[Any] | None, lengths: Sequence[int]) -> Any:
+    """Return an array (n,) of what codes stand for, looked up partition by partition; of the codes where no values."""
+    known = require_dask("dask.array").from_array(codes, chunks=(tuple(lengths),), name=False)
+    if values is None:
+        return known
+    return known.map_blocks(_looked_up, values, dtype=values.dtype, meta=values[:0])
+
+
+def _looked_up(codes: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
+    return np.asarray(values[codes])
+
 
 JOINED = 8
 """How many results one step of a sum takes."""
 POLL = 1.0
 """Seconds between two looks at whether there are workers left."""
 UNHEARD = "no connection to the scheduler"
+
+
+ALIKE = "take them from one data frame, or rechunk or repartition them alike."
 
 
 class ClusterError(FairfrontError, RuntimeError):
@@ -172,3 +207,17 @@ def _active_client(dask: Any) -> Any:
         return distributed.default_client()
     except ValueError:
         return None
+
+
+def check_sizes(*blocks: Any) -> None:
+    """Refuse blocks of one partition that do not have the same rows."""
+    sizes = {size for block in blocks for size in _sizes(block)}
+    if len(sizes) > 1:
+        found = " and ".join(map(str, sorted(sizes)))
+        raise InputError(f"a partition has {found} rows in two collections, expected the same rows; {ALIKE}")
+
+
+def _sizes(block: Any) -> list[int]:
+    if isinstance(block, Mapping):
+        return [size for each in block.values() for size in _sizes(each)]
+    return [] if block is None or np.ndim(block) == 0 else [int(block.shape[0])]

@@ -1,17 +1,22 @@
-"""Tallies: which combinations of label and groups occur in partitions, and how often. A small table instead of rows."""
+"""The scan: one pass over all partitions that finds labels, groups and sizes, and refuses what cannot be used."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from ...exceptions import InputError
 from ...objectives import Array
-from ...validation import as_columns, factorize
+from ...validation import as_columns, as_numbers, check_labels, check_matrix, check_weights, factorize
+from ..frame import Moments, moments
+from .runner import check_sizes
 
 Key = tuple[Any, ...]
 """The label (where there is one) and the groups of a row, None where a group is missing."""
@@ -134,3 +139,121 @@ def _column(values: list[Any], kind: Kind) -> NDArray[Any]:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def read_sides(y: Any, groups: Any, weight: Any, n: int, regression: bool) -> tuple[list[NDArray[Any]], Any, Any, Any]:
+    """Return the columns of the keys, the names of groups, values of a regression, and weights of n rows."""
+    labels = check_labels(y, n)
+    columns = as_columns(groups, "sensitive_features", n=n)
+    if regression and labels.dtype.kind not in "biuf":
+        raise InputError(f"y has values of type {labels.dtype}, expected numbers for regression.")
+    given = None if weight is None else as_numbers(np.asarray(weight), "sample_weight")
+    given = np.full(n, given) if given is not None and given.ndim == 0 else given
+    if given is not None and (given.shape != (n,) or given.any()):  # a partition of weights 0 is not yet an error
+        check_weights(given, n)
+    target = labels.astype(np.float64) if regression else None
+    return [*([] if regression else [labels]), *columns.values()], tuple(columns), target, given
+
+
+def digest(place: NDArray[np.intp], keys: Sequence[Key], *numbers: Array | None) -> str:
+    """Return a digest of every row's key and numbers, by which a partition is known again; "" for no rows."""
+    if not len(place):
+        return ""
+    found = blake2b(repr(keys).encode(), digest_size=8)
+    found.update(place.astype(np.min_scalar_type(len(keys))).tobytes())
+    for values in numbers:
+        found.update(b"" if values is None else values.tobytes())
+    return found.hexdigest()
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What some partitions hold; ``fault`` is what is wrong with the first that cannot be used.
+
+    rows            rows that count (weight above 0), of ``columns`` features, ``nbytes`` as sorted doubles
+    tally           combinations of label and groups, with their rows and sums of weights
+    moments         of the features, None of no rows
+    unit            whether every weight is 1
+    mean, spread    mean of a regression's targets, and the sum of squared deviations from it
+    sparse          whether some partition is a sparse matrix
+    digests         of the labels, groups and weights of every partition
+    """
+
+    rows: int = 0
+    columns: int = 0
+    nbytes: int = 0
+    tally: Tally = field(default_factory=Tally)
+    moments: Moments | None = None
+    unit: bool = True
+    mean: float = 0.0
+    spread: float = 0.0
+    fault: str = ""
+    sparse: bool = False
+    digests: tuple[str, ...] = ()
+
+
+def look(place: int, x: Any, y: Any, groups: Any, weight: Any, regression: bool) -> Seen:
+    """Return what one partition holds, or what is wrong with it."""
+    try:
+        return _looked(x, y, groups, weight, regression)
+    except InputError as error:
+        return Seen(fault=f"partition {place}: {error}")
+
+
+def _looked(x: Any, y: Any, groups: Any, weight: Any, regression: bool) -> Seen:
+    if not x.shape[0]:
+        check_sizes(x, y, groups, weight)
+        return Seen(columns=int(x.shape[1]), digests=("",))
+    matrix = check_matrix(x)
+    n, d = matrix.shape
+    columns, names, target, given = read_sides(y, groups, weight, n, regression)
+    busy = np.arange(n) if given is None or given.all() else np.flatnonzero(given > 0.0)
+    place, keys = keys_of(columns)
+    tally = tallied(columns, names, place, keys, given)
+    unit = given is None or bool((given == 1.0).all())
+    found = Seen(
+        len(busy), d, _bytes(matrix), tally, moments(matrix, busy) if len(busy) else None, unit,
+        sparse=sparse.issparse(matrix), digests=(digest(place, keys, target, given),),
+    )  # fmt: skip
+    if target is None or not len(busy):
+        return found
+    values = target[busy]
+    with np.errstate(over="ignore", invalid="ignore"):  # such targets are refused
+        return replace(found, mean=float(values.mean()), spread=float(values.var()) * len(values))
+
+
+def _bytes(matrix: Any) -> int:
+    """Return what the rows take in memory as a sorted copy."""
+    n, d = matrix.shape
+    return int(12 * matrix.nnz + 16 * n if sparse.issparse(matrix) else 8 * n * (d + 2))
+
+
+def together(parts: Sequence[Seen]) -> Seen:
+    """Join what partitions hold, in their order."""
+    return reduce(_joined, parts)
+
+
+def _joined(one: Seen, other: Seen) -> Seen:
+    if one.fault or other.fault:
+        return one if one.fault else other
+    tally, digests, unit = one.tally.joined(other.tally), one.digests + other.digests, one.unit and other.unit
+    if not other.rows or not one.rows:
+        kept = other if other.rows else one
+        return replace(kept, columns=one.columns or other.columns, tally=tally, unit=unit, digests=digests)
+    if one.columns != other.columns:
+        return Seen(fault=f"partitions have {one.columns} and {other.columns} features, expected the same in all.")
+    rows, apart = one.rows + other.rows, other.mean - one.mean
+    assert one.moments is not None
+    assert other.moments is not None
+    return Seen(
+        rows,
+        one.columns,
+        one.nbytes + other.nbytes,
+        tally,
+        one.moments.joined(other.moments),
+        unit,
+        one.mean + apart * other.rows / rows,
+        one.spread + other.spread + apart * apart * one.rows * other.rows / rows,
+        sparse=one.sparse or other.sparse,
+        digests=digests,
+    )

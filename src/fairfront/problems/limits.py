@@ -1,4 +1,4 @@
-"""Bounds: work that would take very long or more memory than there is, refused before it begins.
+"""Limits: work that would take very long or more memory than there is, refused before it begins.
 
 Times are rough: seconds of one core of a machine of 2024, measured on synthetic rows and rounded down, so that a call
 is refused when it would take longer than allowed on most machines. What the data alone cost is never refused, because
@@ -9,14 +9,20 @@ checkpoints are for the rest.
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
 from typing import Any
 
 from ..exceptions import InputError
 from .linear import DENSE_LIMIT
-from .memory import GIGABYTE, memory
-from .memory import VARIABLE as MEMORY
 
-VARIABLE = "FAIRFRONT_MINUTES"
+MEMORY = "FAIRFRONT_MEMORY"
+"""Environment variable that sets the memory in gigabytes, to leave room for others or to try things out."""
+GIGABYTE = 1e9
+UNKNOWN = 8 * GIGABYTE
+"""Memory of machines that do not tell."""
+CONTAINERS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+TIME = "FAIRFRONT_MINUTES"
 """Environment variable that sets how many minutes a call may take; "inf" allows everything."""
 MINUTES = 10.0
 SHARE = 0.8
@@ -27,8 +33,7 @@ LEAST = 2e-3
 """Seconds of a solved point, or of a refit of it, however few rows there are."""
 PER_ENTRY = 3e-10
 """Seconds per row and pair of weights of a solved point: about three Hessians."""
-PER_STEP = 1e-4
-PER_PRODUCT = 5e-10
+PER_STEP, PER_PRODUCT = 1e-4, 5e-10
 """Seconds of a first-order step, and per row, weight and run of it."""
 PRODUCTS = 300
 """Products of a point where Hessians are not formed."""
@@ -36,18 +41,42 @@ ENDLESS = 24 * 3600.0
 """Seconds that a limit on steps may amount to, because runs usually end long before it."""
 
 
+def memory() -> float:
+    """Return the bytes that this process may count on: the machine's, or less where a container or a person says so."""
+    text = os.environ.get(MEMORY)
+    if text:
+        return _number(text, MEMORY, "gigabytes as a number above 0, such as 4", most=sys.float_info.max) * GIGABYTE
+    return min([_machine(), *(limit for limit in map(_container, CONTAINERS) if limit is not None)])
+
+
 def minutes() -> float:
     """Return how many minutes a call may take."""
-    text = os.environ.get(VARIABLE)
-    if not text:
-        return MINUTES
+    text = os.environ.get(TIME)
+    return _number(text, TIME, "minutes as a number above 0, such as 60, or inf") if text else MINUTES
+
+
+def _number(text: str, variable: str, expected: str, most: float = float("inf")) -> float:
     try:
         found = float(text)
     except ValueError:
         found = 0.0
-    if not found > 0.0:
-        raise InputError(f"{VARIABLE} is {text!r}, expected minutes as a number above 0, such as 60, or inf.")
+    if not 0.0 < found <= most:
+        raise InputError(f"{variable} is {text!r}, expected {expected}.")
     return found
+
+
+def _machine() -> float:
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, OSError, ValueError):  # systems that do not tell
+        return UNKNOWN
+
+
+def _container(limit: Path) -> float | None:
+    try:
+        return float(limit.read_text())
+    except (OSError, ValueError):  # no such file, or the word max
+        return None
 
 
 def check_time(seconds: float, usual: float, what: str) -> None:
@@ -56,7 +85,7 @@ def check_time(seconds: float, usual: float, what: str) -> None:
         needed = _plain(1.2 * seconds / 60, 2) if seconds < 1e12 else "inf"
         raise InputError(
             f"{what} would take about {_in_words(seconds)}, expected at most {minutes():g} minutes; ask for less, or "
-            f"allow it by the environment variable {VARIABLE}={needed}."
+            f"allow it by the environment variable {TIME}={needed}."
         )
 
 

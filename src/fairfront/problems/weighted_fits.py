@@ -10,14 +10,11 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from ...objectives import Algebra, Array, Objectives, Quantity
-from ...validation import take_rows
-from ..linear import feature_names
-from .crossfit import Folds, Ints
-from .learners import fit_learner, scores_of_learner
-from .measuring import cell_values, hardened, held_rows
-from .sharing_trees import SharedTrees
-from .weighted_fits import Rows, is_heuristic, weighted_rows
+from ..objectives import Algebra, Array, Objectives, Quantity
+from ..validation import take_rows
+from .fit_rows import Folds, Ints, Rows, cell_values, hardened, held_rows, is_heuristic, weighted_rows
+from .learners import SharedTrees, fit_learner, scores_of_learner
+from .linear import feature_names
 
 Drive = Literal["loss_gap", "rate_gap"]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,11 @@ from scipy import sparse
 
 from ...exceptions import InputError
 from ...objectives import Array, Cells
-from ...validation import as_columns, as_numbers, check_labels, check_weights
+from ...storage.folders import writing
 from ..design import LooseDesign, SparseDesign, sorted_design
 from ..frame import Frame
 from ..pieces import Piece
-from .tallying import Key, keys_of
+from .scan import Key, digest, keys_of, read_sides
 
 
 @dataclass(frozen=True)
@@ -47,31 +47,6 @@ class Side:
     key: NDArray[Any]
     target: Array | None
     weight: Array | None
-
-
-def read_sides(y: Any, groups: Any, weight: Any, n: int, regression: bool) -> tuple[list[NDArray[Any]], Any, Any, Any]:
-    """Return the columns of the keys, the names of groups, values of a regression, and weights of n rows."""
-    labels = check_labels(y, n)
-    columns = as_columns(groups, "sensitive_features", n=n)
-    if regression and labels.dtype.kind not in "biuf":
-        raise InputError(f"y has values of type {labels.dtype}, expected numbers for regression.")
-    given = None if weight is None else as_numbers(np.asarray(weight), "sample_weight")
-    given = np.full(n, given) if given is not None and given.ndim == 0 else given
-    if given is not None and (given.shape != (n,) or given.any()):  # a partition of weights 0 is not yet an error
-        check_weights(given, n)
-    target = labels.astype(np.float64) if regression else None
-    return [*([] if regression else [labels]), *columns.values()], tuple(columns), target, given
-
-
-def digest(place: NDArray[np.intp], keys: Sequence[Key], *numbers: Array | None) -> str:
-    """Return a digest of every row's key and numbers, by which a partition is known again; "" for no rows."""
-    if not len(place):
-        return ""
-    found = blake2b(repr(keys).encode(), digest_size=8)
-    found.update(place.astype(np.min_scalar_type(len(keys))).tobytes())
-    for values in numbers:
-        found.update(b"" if values is None else values.tobytes())
-    return found.hexdigest()
 
 
 def matrix_of(x: Any) -> Any:
@@ -121,3 +96,68 @@ def loose(x: Any, known: Side, plan: Plan) -> Piece:
     matrix, intercept = matrix_of(x), plan.fit_intercept
     design = (SparseDesign if sparse.issparse(matrix) else LooseDesign)(matrix, order, intercept, plan.frame)
     return Piece(design, targets, cells)
+
+
+CHUNK = 4096
+"""Rows that are sorted and written at a time."""
+
+
+class SpoolError(InputError):
+    """Rows that could not be written to the disk; they may still be read where they come from."""
+
+
+@dataclass(frozen=True)
+class Spooled:
+    """A piece in files of its own, which are mapped into memory for the time of a pass."""
+
+    stem: str
+    offsets: NDArray[np.intp]
+    plan: Plan
+
+    def mapped(self) -> Piece:
+        """Return the piece; its rows stay on disk."""
+        rows = np.load(f"{self.stem}-rows.npy", mmap_mode="r")
+        targets = np.load(f"{self.stem}-targets.npy")
+        weight = np.load(f"{self.stem}-weights.npy") if self.plan.weighted else None
+        cells = Cells(np.empty(0, dtype=np.intp), self.offsets, self.plan.weight, weight, None)
+        return Piece(LooseDesign(rows, None, self.plan.fit_intercept, self.plan.frame), targets, cells)
+
+
+def spooled(x: Any, known: Side, plan: Plan, stem: str) -> Spooled:
+    """Write a partition's sorted rows, in the precision that they have, to files that begin with ``stem``."""
+    order, targets, cells = sorted_rows(known, plan)
+    matrix = matrix_of(x)
+    _save(f"{stem}-rows.npy", matrix.dtype, (len(order), int(matrix.shape[1])), _taken(matrix, order))
+    _save(f"{stem}-targets.npy", targets.dtype, targets.shape, [targets])
+    if cells.row_weight is not None:
+        _save(f"{stem}-weights.npy", cells.row_weight.dtype, cells.row_weight.shape, [cells.row_weight])
+    return Spooled(stem, cells.offsets, plan)
+
+
+def _taken(matrix: NDArray[Any], order: NDArray[np.intp]) -> Iterator[NDArray[Any]]:
+    return (matrix[order[start : start + CHUNK]] for start in range(0, len(order), CHUNK))
+
+
+def _save(path: str, dtype: Any, shape: tuple[int, ...], chunks: Iterable[NDArray[Any]]) -> None:
+    """Write an array chunk by chunk; through a mapped file, a full disk would end the process instead of an error."""
+    header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    try:
+        with writing(path, overwrite=True) as file:
+            np.lib.format.write_array_header_1_0(file, header)
+            for chunk in chunks:
+                file.write(np.ascontiguousarray(chunk).data)
+    except InputError as error:
+        raise SpoolError(str(error)) from error
+
+
+def temporary_folder(config: Any) -> str:
+    """Return the folder that Dask is told to use for what is temporary, or the system's; refuse one that is not."""
+    folder = config.get("temporary_directory", None) or tempfile.gettempdir()
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return str(folder)
+    except (OSError, TypeError) as error:
+        raise InputError(
+            f"Dask's temporary_directory is {folder!r}, expected a folder that can be written to ({error}); make "
+            "it, or set another."
+        ) from error

@@ -1,0 +1,248 @@
+"""Rows of a fit: which rows it sees and with what weights, and what is measured on the rows that were left out.
+
+A boosted model's training loss is near zero in every group, so its gaps say nothing; predictions of rows that the fit
+has not seen do.
+
+While omega >= 0 on the own-label cells, a point of the frontier is a plain fit with row weights omega_cell / p_cell.
+Weight on another label is a copy of the row with that label; a negative weight is turned into a positive one on every
+other label, which is a heuristic. A regression's mean prediction is a shift of its targets, exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import check_cv
+
+from ..exceptions import InputError, spelled
+from ..objectives import Array, Cells, Layout, Objectives, Quantity, Task
+
+Ints = NDArray[np.intp]
+QUARTER = 0.25
+PLENTY = 1000
+"""Rows of the smallest cell in a held-out quarter from which on a rate is known to about 0.015: one part will do."""
+
+
+@dataclass(frozen=True)
+class Folds:
+    """Pairs of rows to fit on and rows to measure on; ``same`` says that both are all rows."""
+
+    pairs: tuple[tuple[Ints, Ints], ...]
+    same: bool
+
+    @cached_property
+    def held(self) -> Ints:
+        """Return all rows that are measured."""
+        return np.unique(np.concatenate([held for _, held in self.pairs]))
+
+
+def find_folds(cv: Any, X: Any, y: NDArray[Any], kept: Ints, cells: Cells, classification: bool, seed: int) -> Folds:
+    """Return the folds that ``cv`` asks for, as places among the rows that are kept.
+
+    "auto": 3 folds, or one held-out quarter where its smallest cell is large. A whole number: as many folds, stratified
+    by cell. A fraction: one held-out part of that size. None or "train": the training rows themselves. A scikit-learn
+    splitter or pairs of indices: those, of all rows of X and y.
+    """
+    everything = np.arange(len(kept), dtype=np.intp)
+    if cv is None or (isinstance(cv, str) and cv == "train"):
+        return Folds(((everything, everything),), same=True)
+    strata = _strata(y[kept], cells, classification)
+    if isinstance(cv, str) and cv == "auto":
+        cv = QUARTER if QUARTER * _smallest(cells) >= PLENTY else 3
+    if isinstance(cv, (bool, str, np.timedelta64)):
+        raise InputError(
+            f"cv is {cv!r}, expected a number of folds, a held-out fraction, 'auto', 'train' or a splitter."
+        )
+    if isinstance(cv, (int, np.integer)):
+        if not 2 <= cv <= len(kept):
+            raise InputError(f"cv is {cv}, expected 2 folds or more (and no more than rows), a fraction, or 'train'.")
+        return _numbered(_dealt(strata, int(cv), seed), int(cv))
+    if isinstance(cv, (float, np.floating)):
+        if not 0.0 < cv < 1.0:
+            raise InputError(f"cv is {cv}, expected a held-out fraction between 0 and 1, or a number of folds.")
+        return _part(strata, float(cv), seed)
+    return Folds(_given(cv, X, y, kept), same=False)
+
+
+def _given(cv: Any, X: Any, y: NDArray[Any], kept: Ints) -> tuple[tuple[Ints, Ints], ...]:
+    """Return the pairs of a splitter, or those that were given, as places among the kept rows."""
+    place = np.full(len(y), -1, dtype=np.intp)
+    place[kept] = np.arange(len(kept))
+    try:
+        pairs = [(place[np.asarray(a)], place[np.asarray(b)]) for a, b in check_cv(cv).split(X, y)]
+    except (ValueError, TypeError, IndexError) as error:
+        raise InputError(
+            f"cv does not split these {len(y)} rows ({error}); expected a number of folds, a fraction, a splitter, or "
+            "pairs of row numbers (for splitters that need persons: list(cv.split(X, y, persons)))."
+        ) from error
+    if not pairs:
+        raise InputError("cv has no splits, expected at least one pair of rows to fit on and rows to measure on.")
+    return tuple((a[a >= 0], b[b >= 0]) for a, b in pairs)
+
+
+def _smallest(cells: Cells) -> int:
+    """Return the rows of the smallest cell; the weight of it where rows belong to groups with probabilities."""
+    return int(cells.weight.min()) if cells.shares is not None else int(np.diff(cells.offsets).min())
+
+
+def _strata(y: NDArray[Any], cells: Cells, classification: bool) -> Ints:
+    """Return a number per row that folds are balanced by: its label and its cell."""
+    labels = np.unique(y, return_inverse=True)[1].reshape(-1) if classification else np.zeros(len(y), dtype=np.intp)
+    if cells.shares is not None:
+        return labels.astype(np.intp)
+    return cells.of_rows * (int(labels.max()) + 1) + labels
+
+
+def _shuffled(strata: Ints, seed: int) -> Ints:
+    return np.lexsort((np.random.default_rng(seed).random(len(strata)), strata))
+
+
+def _dealt(strata: Ints, folds: int, seed: int) -> Ints:
+    """Deal shuffled rows of each stratum out like cards, so that every fold has its share of each."""
+    fold = np.empty(len(strata), dtype=np.intp)
+    fold[_shuffled(strata, seed)] = np.arange(len(strata)) % folds
+    return fold
+
+
+def _numbered(fold: Ints, folds: int) -> Folds:
+    return Folds(tuple((np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(folds)), same=False)
+
+
+def _part(strata: Ints, fraction: float, seed: int) -> Folds:
+    order = _shuffled(strata, seed)
+    steps = np.floor(np.arange(1, len(order) + 1) * fraction) > np.floor(np.arange(len(order)) * fraction)
+    return Folds(((np.sort(order[~steps]), np.sort(order[steps])),), same=False)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What one fit sees: rows (repeated where a row counts for two labels), their labels or targets, weights."""
+
+    index: NDArray[np.intp]
+    target: Array
+    weight: Array
+
+
+def row_sums(layout: Layout, quantity: Quantity, omega: Array) -> Array:
+    """Return every row's weight on a quantity, (n,) in the order of the data: total * omega_cell / weight_cell."""
+    cells = layout.cells
+    where = dict(layout.quantities)[quantity]
+    total = float(cells.weight.sum())
+    per_cell = np.where(where >= 0, omega[where], 0.0) * total / cells.weight
+    if cells.shares is not None:
+        return np.asarray(per_cell @ cells.shares)
+    found = np.repeat(per_cell, np.diff(cells.offsets))
+    if cells.row_weight is not None:
+        found = found * cells.row_weight
+    unsorted = np.empty(cells.n)
+    unsorted[cells.order] = found
+    return unsorted
+
+
+def label_weights(layout: Layout, omega: Array, cells: Sequence[Sequence[int]]) -> Array:
+    """Return how much a row of every pair (label, one of its cells) counts for each label, (pairs, labels).
+
+    The weights of `weighted_rows` before they are made non-negative, with the rows' own weights left out.
+    """
+    total = layout.cells.weight.sum() / layout.cells.weight
+    found = np.zeros((sum(map(len, cells)), len(cells)))
+    own = np.repeat(np.arange(len(cells)), [len(each) for each in cells])
+    cell = np.array([c for each in cells for c in each], dtype=np.intp)
+    for quantity, where in layout.quantities:
+        per_cell = np.where(where >= 0, omega[where], 0.0) * total
+        found[np.arange(len(own)), own if quantity.label is None else quantity.label] += per_cell[cell]
+    return found
+
+
+def weighted_rows(layout: Layout, task: Task, codes: Array, omega: Array) -> Rows:
+    """Return what a learner has to be fitted to for the weights omega (k) of the cells.
+
+    ``codes`` (n,) are class indices, or values for regression.
+    """
+    if task.kind == "regression":
+        return _shifted(layout, codes, omega)
+    labels = codes.astype(np.intp)
+    n, width = len(labels), len(task.classes)
+    V = np.zeros((n, width))
+    for quantity, _ in layout.quantities:
+        label = labels if quantity.label is None else np.full(n, quantity.label)
+        V[np.arange(n), label] += row_sums(layout, quantity, omega)
+    V = flipped(V)
+    index, label = np.nonzero(V > 0.0)
+    return Rows(index, label.astype(np.float64), V[index, label])
+
+
+def flipped(V: Array) -> Array:
+    """Return weights (rows, labels) without negative ones: what one label is below 0, all of a row's labels are lifted.
+
+    Which label costs least stays as it was, and so does a row without negative weights.
+    """
+    return np.asarray(V - np.minimum(V.min(axis=1, keepdims=True), 0.0))
+
+
+def _shifted(layout: Layout, values: Array, omega: Array) -> Rows:
+    """Complete the square: v (s - y)^2 / 2 + c s has its minimum where v (s - (y - c / v))^2 / 2 has it."""
+    weight = np.maximum(row_sums(layout, Quantity("loss"), omega), 0.0)
+    used = np.flatnonzero(weight > 0.0)
+    target = values.astype(np.float64)
+    if Quantity("score") in dict(layout.quantities):
+        linear = row_sums(layout, Quantity("score"), omega)
+        target = target - np.divide(linear, weight, out=np.zeros_like(linear), where=weight > 0.0)
+    return Rows(used, target[used], weight[used])
+
+
+def is_heuristic(layout: Layout, omega: Array) -> bool:
+    """Tell whether some loss has a negative weight, so that labels are flipped and no Lagrangian is minimised."""
+    found = [omega[where[where >= 0]] for quantity, where in layout.quantities if quantity.kind == "loss"]
+    return bool((np.concatenate(found) < -1e-12).any())
+
+
+FIRM = 1e9
+"""A score so large that smooth rates of it are 0 or 1."""
+
+
+def hardened(scores: Array) -> Array:
+    """Return scores (K, n) whose smooth rates are shares of decisions."""
+    if scores.shape[0] == 1:
+        return np.where(scores > 0.0, FIRM, -FIRM)
+    return np.where(np.arange(len(scores))[:, None] == scores.argmax(axis=0), FIRM, 0.0)
+
+
+def cell_values(objectives: Objectives, scores: Array, held: Ints) -> Array:
+    """Return L (k,) of scores (K, n) in the order of the data, averaged over the rows that were held out."""
+    cells = objectives.layout.cells
+    measured = np.zeros(cells.n)
+    measured[held] = 1.0
+    measured = measured[cells.order]
+    total = _sums(cells, measured)
+    if (total <= 0.0).any():
+        raise InputError(
+            "a (group, label) cell has no held-out rows to measure a gap on; use more rows, fewer groups "
+            f"({spelled('min_size', 'groups=Groups(min_size=...)')}), another cv, or cv='train'."
+        )
+    L = np.zeros(objectives.layout.k)
+    ordered, targets = scores[:, cells.order], objectives.targets[cells.order]
+    for bound, where in objectives.measures:
+        value, _ = bound.value_slope(ordered, targets)
+        L[where[where >= 0]] = (_sums(cells, measured * value) / total)[where >= 0]
+    return L
+
+
+def held_rows(cells: Cells, held: Ints) -> Array:
+    """Return how many rows of every cell were held out; shares of rows where groups are probabilities."""
+    measured = np.zeros(cells.n)
+    measured[held] = 1.0
+    return _sums(replace(cells, row_weight=None), measured[cells.order])
+
+
+def _sums(cells: Cells, values: Array) -> Array:
+    """Return the weighted sum of sorted rows' values in every cell."""
+    if cells.shares is not None:
+        return np.asarray(cells.shares @ values)
+    weighted = values if cells.row_weight is None else values * cells.row_weight
+    return np.asarray(np.add.reduceat(weighted, cells.offsets[:-1]))

@@ -1,1 +1,0 @@
-"""Fits of any learner: rows weighed or posteriors weighed, measured on rows that were left out."""
