@@ -22,7 +22,8 @@ if TYPE_CHECKING:  # what type checkers and editors see of the names below
         UnboundedError,
     )
     from .frontier import Frontier
-    from .measures.audit import Audit, audit
+    from .measures import Audit
+    from .measures.audit import audit
     from .objectives import GroupProbabilities, Groups
     from .problems import linear_problem
     from .runs import Run, TableModel, load, trace_table
