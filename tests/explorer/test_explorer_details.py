@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import fairfront as ff
 from fairfront.explorer import describe_points
-from fairfront.explorer.bins import calibration_bins
 from fairfront.explorer.moved import most_moved
 from fairfront.explorer.order import detailed, plain_place, walk
 from fairfront.explorer.paired import pairwise, share_change
 from fairfront.measures import flips, paired_difference
+from fairfront.measures.calibration import reliability_bins
 from fairfront.measures.evaluation import decide
 from fairfront.measures.published import published
 from tests.support.pages import loans
@@ -131,12 +131,13 @@ def test_calibration_bins_hold_everybody() -> None:
     rng = np.random.default_rng(2)
     p = rng.random(300)
     good = rng.random(300) < p
-    bins = calibration_bins(p, good, np.ones(300), 0)
+    bins = reliability_bins(p, good, np.ones(300), 0)
     assert bins is not None
-    assert sum(bins["n"]) == 300
-    assert np.dot(bins["n"], bins["observed"]) == pytest.approx(good.sum(), abs=0.05)
-    assert bins["predicted"] == sorted(bins["predicted"])
-    assert calibration_bins(p[:12], good[:12], np.ones(12), 10) is None
+    predicted, observed, n = bins
+    assert n.sum() == 300
+    assert np.dot(n, observed) == pytest.approx(good.sum(), abs=0.05)
+    assert predicted.tolist() == sorted(predicted)
+    assert reliability_bins(p[:12], good[:12], np.ones(12), 10) is None
 
 
 def test_large_frontiers_are_thinned_along_the_walk() -> None:

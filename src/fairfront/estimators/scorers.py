@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import make_scorer
 
 from ..exceptions import GroupWarning, InputError
-from ..measures.figures import SCORED, SHARES, VALUES, larger_is_better
+from ..measures.figures import SCORED, SHARES, VALUES, Column, larger_is_better
 from ..measures.group_table import GroupTable, Settings, tabulate
 from ..measures.lines import TOO_FEW, Lines, lines_of
 from ..measures.rows import Judged
@@ -42,7 +42,7 @@ class Score:
         """Return what the model is asked for."""
         if self.reads != "scores":
             return "predict"
-        needs = self.figure.removesuffix("_gap") in PROBABLE
+        needs = Column.of(self.figure).figure in PROBABLE
         return "predict_proba" if needs else ("predict_proba", "decision_function")
 
 

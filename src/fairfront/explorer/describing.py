@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from ..frontier import Frontier
 from ..measures import ClassRates, Evaluation, GroupRates, PerGroup
-from ..measures.changes import Sides, changed_sides, published_moves, published_sides
+from ..measures.calibration import reliability_bins
+from ..measures.changes import Sides, changed_sides, moves_by_rate
 from ..measures.counts import ratio, weighted_sums
 from ..measures.published import pool_of, published, published_people, published_totals
 from ..measures.rates import rate_sums
 from ..objectives import Array, Attribute, rates_of
-from .bins import calibration_bins
 from .packing import packed_bits, rounded
 from .paired import Change, effective_rows, mean_change, share_change, told_apart
 from .rows import Rows
@@ -134,31 +134,11 @@ def _people(rates: PerGroup, rate: str, columns: Array, rows: Rows, small: int) 
 
 
 def _moves(rows: Rows, place: int, attribute: Attribute, small: int) -> dict[str, Sides]:
-    """Return the rows that gained and lost by rate, (k, c + 1) each, everyone last; none for regression.
-
-    Published ones are made of those of either label, so that they add up to one another and to the rates.
-    """
+    """Return the rows that gained and lost by rate, (k, c + 1) each, everyone last; none for regression."""
     if rows.task.kind == "regression":
         return {}
-    member = attribute.membership()
-    everyone = np.column_stack([member, 1.0 - member.sum(axis=1)])
-    wrong = changed_sides(rows.wrong, rows.wrong[rows.plain], everyone)
-    if not small:
-        found = {
-            rate: changed_sides(_values(rows, rate), _values(rows, rate)[rows.plain], everyone * among[:, None])
-            for rate, among in (("tpr", rows.good), ("fpr", ~rows.good), ("selection", rows.good | True))
-        }
-        return {rate: _with_everyone(sides) for rate, sides in (found | {"error": wrong}).items()}
-    shown = _published_people(rows, place)
-    of_good, of_others = published_moves(rows.decided, rows.plain, rows.good, member, shown)
-    if shown.labels.shape[1] > 2:
-        right = shown.hits.sum(axis=2)
-        wrong = published_sides(*wrong, right[rows.plain] - right)
-    else:
-        wrong = of_good[1] + of_others[0], of_good[0] + of_others[1]
-    both = of_good[0] + of_others[0], of_good[1] + of_others[1]
-    found = {"tpr": of_good, "fpr": of_others, "selection": both, "error": wrong}
-    return {rate: _with_everyone(sides) for rate, sides in found.items()}
+    shown = _published_people(rows, place) if small else None
+    return moves_by_rate(rows.decided, rows.wrong, rows.plain, rows.good, attribute.membership(), shown)
 
 
 def _published_people(rows: Rows, place: int) -> Any:
@@ -168,12 +148,6 @@ def _published_people(rows: Rows, place: int) -> Any:
     c = len(rows.attributes[place].levels)
     pool = pool_of(rows.attributes[place].levels, counts.sizes[:c])
     return published_people(rate_sums(counts.pooled((*pool.members, (c,))).rows, rows.task.favourable))
-
-
-def _with_everyone(sides: Sides) -> Sides:
-    """Put the sum over all rows in the place of those without a group."""
-    up, down = (np.column_stack([side[:, :-1], side.sum(axis=1)]) for side in sides)
-    return up, down
 
 
 def _changes(
@@ -202,9 +176,16 @@ def _calibration(rows: Rows, attribute: Attribute, small: int) -> list[Any] | No
         return None
     inside = [np.flatnonzero(attribute.codes == g) for g in range(len(attribute.levels))]
     return [
-        [calibration_bins(p[group], rows.good[group], rows.weight[group], small) for group in inside]
-        for p in rows.probability
+        [_bins(p[group], rows.good[group], rows.weight[group], small) for group in inside] for p in rows.probability
     ]
+
+
+def _bins(probability: Array, good: NDArray[np.bool_], weight: Array, small: int) -> dict[str, Any] | None:
+    found = reliability_bins(probability, good, weight, small)
+    if found is None:
+        return None
+    predicted, observed, n = found
+    return {"predicted": rounded(predicted, 4), "observed": rounded(observed, 4), "n": rounded(n, 0)}
 
 
 def _part(change: Change, columns: slice) -> Change:

@@ -11,6 +11,7 @@ from ..frontier.cutoffs import operating_words
 from ..frontier.facts import Facts
 from ..measures import ClassRates, Evaluation, GroupRates, PerGroup
 from ..measures.claims import decides_alike, no_better, rival_words
+from ..measures.figures import Column
 from ..measures.intervals import DENOMINATORS, normal_quantile, rows_behind
 from ..measures.published import published
 from ..objectives import Array, Task
@@ -24,7 +25,7 @@ def part_of(record: Evaluation, facts: Facts, small: int) -> dict[str, Any]:
     """Return an evaluation as the page reads it: published counts and what follows from them, unless small is 0."""
     task = facts.task
     record = published(record, task) if small else record
-    sure = [name for name in record.columns if name == "error" or name.rpartition(".")[2] in GAPS]
+    sure = [name for name in record.columns if name == "error" or Column.of(name).kind in GAPS]
     return {
         "name": record.name,
         "n": record.n,

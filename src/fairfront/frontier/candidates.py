@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..measures import Evaluation, evaluate_scores
+from ..measures.figures import Column
 from ..measures.operating_points import Operating, OperatingPoint, Side
 from ..objectives import (
     NOTIONS,
@@ -231,5 +232,5 @@ def notion_gap(record: Evaluation, task: Task, notion: str) -> Array:
     if notion not in known:
         raise InputError(f"notion is {shown(notion)}, expected one of {', '.join(known)} for {task.kind} labels.")
     gaps = [f"{rate}_gap" for rate in rates_of((notion,), task)]
-    found = [values for name, values in record.columns.items() if name.split(".")[-1] in gaps]
+    found = [values for name, values in record.columns.items() if Column.of(name).kind in gaps]
     return np.asarray(np.fmax.reduce(np.stack(found), axis=0))

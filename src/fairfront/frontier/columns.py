@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..measures import Evaluation, GroupRates
 from ..measures.claims import worst_pair
-from ..measures.figures import larger_is_better
+from ..measures.figures import Column, larger_is_better
 from ..measures.intervals import Sizes, error_interval, selection_ratio_lower, worst_gap_floor, worst_gap_upper
 from ..objectives import Array, Task
 from ..validation import check_confidence, check_text, counted, shown
@@ -21,13 +21,8 @@ if TYPE_CHECKING:
     from .frontier import Frontier
 
 
-GAPS = {
-    "tpr_gap": "tpr",
-    "fpr_gap": "fpr",
-    "selection_gap": "selection",
-    "error_gap": "error",
-    "recall_gap": "recall",
-}
+GAPS = ("tpr_gap", "fpr_gap", "selection_gap", "error_gap", "recall_gap")
+"""Gaps of shares, which have intervals."""
 End = Callable[[GroupRates, str, float, Sizes | None], Array]
 
 
@@ -109,7 +104,7 @@ def figures(record: Evaluation, name: str, confidence: float | None, end: End = 
     ``race.tpr_gap``..., and its upper end holds for all of them at once. ``end`` takes something else of a gap's
     intervals than their upper end.
     """
-    parts = [each for each in record.columns if each.rpartition(".")[2] == name and each != name]
+    parts = [each for each in record.columns if Column.of(each).kind == name and each != name]
     if name not in record.columns and parts:
         if larger_is_better(name):
             return np.asarray(np.fmin.reduce([figures(record, part, confidence) for part in parts]))
@@ -118,23 +113,23 @@ def figures(record: Evaluation, name: str, confidence: float | None, end: End = 
     values = record[name]
     if confidence is None:
         return values
-    kind = name.split(".")[-1]
+    column = Column.of(name)
     if name == "error":
         return error_interval(values, np.full(len(values), record.effective_n or record.n), confidence)[1]
-    attribute = name.rpartition(".")[0] or next(iter(record.groups))
+    attribute = column.attribute or next(iter(record.groups))
     rates, sizes = record.groups.get(attribute), record.sizes.get(attribute)
-    if isinstance(rates, GroupRates) and kind == "selection_ratio":
+    if isinstance(rates, GroupRates) and column.figure == "selection_ratio":
         return selection_ratio_lower(rates, confidence, sizes)
-    if isinstance(rates, GroupRates) and kind in GAPS:
-        return end(rates, GAPS[kind], confidence, sizes)
+    if isinstance(rates, GroupRates) and column.kind in GAPS:
+        return end(rates, column.figure, confidence, sizes)
     return values
 
 
 def least_claim(record: Evaluation, name: str, confidence: float | None, among: NDArray[np.intp], task: Task) -> str:
     """Say the smallest gap that these rows could demonstrate at the rates of some models; nothing of other columns."""
-    if confidence is None or name.rpartition(".")[2] not in GAPS:
+    if confidence is None or Column.of(name).kind not in GAPS:
         return ""
-    parts = [name] if name in record.columns else [each for each in record.columns if each.endswith(f".{name}")]
+    parts = [name] if name in record.columns else [each for each in record.columns if Column.of(each).kind == name]
     sure = 1.0 - (1.0 - confidence) / len(parts)
     floors = np.stack([figures(record, part, sure, worst_gap_floor) for part in parts])
     floor = np.fmax.reduce(floors)

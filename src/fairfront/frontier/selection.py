@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
 from ..measures.claims import trivial
-from ..measures.figures import larger_is_better
+from ..measures.figures import Column, larger_is_better
 from ..objectives import Array
 from ..validation import (
     check_confidence,
@@ -148,14 +148,14 @@ def _check_directions(rules: Mapping[str, Any]) -> None:
     ):
         given = rules[name] or ()
         for column in (given,) if isinstance(given, str) else given:
-            if column.rpartition(".")[2] not in NEITHER and larger_is_better(column) is not wanted:
+            if Column.of(column).kind not in NEITHER and larger_is_better(column) is not wanted:
                 better = "smaller" if wanted else "larger"
                 raise InputError(
                     f"{spelled(name)} has {column}, which is better when {better}, expected a column of the other "
                     f"kind; use {spelled(other)} for it."
                 )
     for column in rules["within"] or ():
-        if column.rpartition(".")[2] in NEITHER:
+        if Column.of(column).kind in NEITHER:
             instead = f"{spelled('at_most')} or {spelled('at_least')}"
             raise InputError(f"{spelled('within')} has {column}, which has no best value; use {instead}.")
 

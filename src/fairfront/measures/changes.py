@@ -126,45 +126,59 @@ def published_sides(gained: Array, lost: Array, net: Array) -> Sides:
     return rounded(up + below), rounded(down + below)
 
 
-def published_moves(
-    decided: NDArray[np.bool_], plain: int, good: NDArray[np.bool_], member: Array, shown: RateSums | None = None
-) -> tuple[Sides, Sides]:
-    """Return who gains and loses a favourable decision against one model: of the favourable label, and of the others.
-
-    ``decided`` are (N, n), ``member`` (n, c); results are (N, c + 1) with the rows without a group last. ``shown`` are
-    published people of these groups, by default those of `published_people`.
-    """
-    everyone = np.column_stack([member, 1.0 - member.sum(axis=1)])
-    if shown is None:
-        counts = count(decided, good.astype(np.intp), 2, member, member.shape[1])
-        shown = published_people(rate_sums(counts.rows, 1))
-    found = []
-    for rows, favoured in ((good, shown.hit), (~good, shown.alarms)):
-        gained, lost = changed_sides(decided, decided[plain], everyone * rows[:, None])
-        found.append(published_sides(gained, lost, favoured - favoured[plain]))
-    return found[0], found[1]
-
-
 def changed_sides(values: NDArray[np.bool_], before: NDArray[np.bool_], columns: Array) -> Sides:
     """Return the weights of rows that come into a share and go out of it, (N, q) each."""
     return weighted_sums(values & ~before, columns), weighted_sums(~values & before, columns)
 
 
+def moves_by_rate(
+    decided: NDArray[np.bool_],
+    wrong: NDArray[np.bool_],
+    plain: int,
+    good: NDArray[np.bool_],
+    member: Array,
+    shown: RateSums | None = None,
+) -> dict[str, Sides]:
+    """Return how many rows come into each rate and go out of it against one model, (N, c + 1) each, everyone last.
+
+    ``decided`` and ``wrong`` are (N, n), ``good`` (n,) has the favourable label, ``member`` are (n, c). With ``shown``,
+    the published people of these groups and last of none, moves are those that may be published: made of those of
+    either label, so that they add up to one another and to the rates.
+    """
+    everyone = np.column_stack([member, 1.0 - member.sum(axis=1)])
+    labels = {"tpr": everyone * good[:, None], "fpr": everyone * ~good[:, None]}
+    found = {rate: changed_sides(decided, decided[plain], columns) for rate, columns in labels.items()}
+    mistakes = changed_sides(wrong, wrong[plain], everyone)
+    if shown is not None:
+        found["tpr"] = published_sides(*found["tpr"], shown.hit - shown.hit[plain])
+        found["fpr"] = published_sides(*found["fpr"], shown.alarms - shown.alarms[plain])
+        right = shown.hits.sum(axis=2)
+        if shown.labels.shape[1] > 2:
+            mistakes = published_sides(*mistakes, right[plain] - right)
+        else:
+            mistakes = found["tpr"][1] + found["fpr"][0], found["tpr"][0] + found["fpr"][1]
+    both = found["tpr"][0] + found["fpr"][0], found["tpr"][1] + found["fpr"][1]
+    return {rate: _with_everyone(sides) for rate, sides in (found | {"selection": both, "error": mistakes}).items()}
+
+
+def _with_everyone(sides: Sides) -> Sides:
+    """Put the sum over all rows in the place of those without a group."""
+    up, down = (np.column_stack([side[:, :-1], side.sum(axis=1)]) for side in sides)
+    return up, down
+
+
 def moves_by_group(
     attribute: Attribute, decided: NDArray[np.bool_], plain: int, good: NDArray[np.bool_], small: int
 ) -> tuple[tuple[str, ...], Array, Array]:
-    """Return groups and everyone, and how many rows of each gained and lost against one model, (N, c + 1).
+    """Return groups and everyone, and how many rows of each gained and lost a favourable decision, (N, c + 1).
 
     Exact where ``small`` is 0, else as they may be published, with small groups pooled.
     """
-    member = attribute.membership()
-    if not small:
-        rows = np.column_stack([member, np.ones(len(good))])
-        gained, lost = changed_sides(decided, decided[plain], rows)
-        return (*attribute.levels, OVERALL), gained, lost
-    pool = pool_of(attribute.levels, member.sum(axis=0))
-    joined = np.column_stack([member[:, list(some)].sum(axis=1) for some in pool.members])
-    of_good, of_others = published_moves(decided, plain, good, joined)
-    gained, lost = (one + other for one, other in zip(of_good, of_others, strict=True))
-    last = [np.column_stack([side[:, :-1], side.sum(axis=1)]) for side in (gained, lost)]
-    return (*pool.levels, OVERALL), last[0], last[1]
+    member, levels, shown = attribute.membership(), attribute.levels, None
+    if small:
+        pool = pool_of(levels, member.sum(axis=0))
+        levels, member = pool.levels, np.column_stack([member[:, list(some)].sum(axis=1) for some in pool.members])
+        counts = count(decided, good.astype(np.intp), 2, member, member.shape[1])
+        shown = published_people(rate_sums(counts.rows, 1))
+    gained, lost = moves_by_rate(decided, decided != good, plain, good, member, shown)["selection"]
+    return (*levels, OVERALL), gained, lost

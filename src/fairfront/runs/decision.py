@@ -12,7 +12,7 @@ import numpy as np
 
 from ..frontier.columns import GAPS
 from ..measures.disclosure import LIMIT
-from ..measures.figures import larger_is_better
+from ..measures.figures import Column, larger_is_better
 from ..storage.checksums import digest
 from .manifest import as_text
 from .options import mark_words, options_of
@@ -93,8 +93,7 @@ class Decision:
 
 def _ends(name: str, confidence: float | None) -> str:
     """Say which end of an interval a rule used; losses, AUC and gaps of predicted values have none."""
-    kind = name.rpartition(".")[2]
-    if confidence is None or kind not in {*GAPS, "error", "selection_ratio"}:
+    if confidence is None or Column.of(name).kind not in {*GAPS, "error", "selection_ratio"}:
         return "as observed"
     return f"{'lower' if larger_is_better(name) else 'upper'} end at {confidence:.0%} confidence"
 

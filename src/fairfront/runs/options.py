@@ -11,6 +11,7 @@ from ..exceptions import InputError
 from ..frontier import Frontier
 from ..frontier.selection import plain_place
 from ..measures.claims import decides_alike, no_better, rival_words, trivial
+from ..measures.figures import Column
 from ..objectives import Array, rates_of
 from ..solvers.trajectory import spread
 
@@ -48,7 +49,7 @@ def main_gaps(front: Frontier, on: str | None = None) -> tuple[str, ...]:
     """Return the gaps of decisions (of values for regression) that the notions are about, each once."""
     wanted = tuple(f"{rate}_gap" for rate in rates_of(front.facts.notions, front.facts.task))
     names = front.column_names(on)
-    there = {name.rpartition(".")[2] for name in names}
+    there = {Column.of(name).kind for name in names}
     for gap in wanted:
         if gap not in there:
             raise InputError(f"no column {gap} on {on or 'validation'}, expected one of {', '.join(names)}.")
@@ -156,7 +157,7 @@ def pair_sentences(front: Frontier, ids: Iterable[int]) -> list[str]:
 def not_compared_sentences(front: Frontier, gap: str) -> list[str]:
     """Say over how many groups a worst gap is, and who is not compared: left out in training, or too few here."""
     said = []
-    rate = gap.rpartition(".")[2].removesuffix("_gap")
+    rate = Column.of(gap).figure
     left_out = dict(front.facts.told_left_out)
     for name, rates in front.record().groups.items():
         values = rates.rate(rate) if rate in rates.names else np.zeros((1, len(rates.levels)))
