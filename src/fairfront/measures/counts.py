@@ -238,9 +238,10 @@ def mean_sums(predicted: NDArray[Any], truth: Array, codes: ArrayLike, c: int, w
     member = membership(codes, len(truth), c)
     member = np.column_stack([member, 1.0 - member.sum(axis=1)])
     columns = member if weight is None else member * weight[:, None]
-    sums = [
-        weighted_sums(predicted, columns),
-        weighted_sums(predicted, columns, lambda block: truth - block),
-        weighted_sums(predicted, columns, lambda block: (truth - block) ** 2),
-    ]
-    return Means(member.sum(axis=0), columns.sum(axis=0), np.stack(sums, axis=2))
+    sums = np.empty((len(predicted), columns.shape[1], 3))
+    for part in blocks(*predicted.shape):
+        block = predicted[part].astype(np.float64)
+        residual = truth - block
+        for k, values in enumerate((block, residual, residual**2)):
+            sums[part, :, k] = values @ columns
+    return Means(member.sum(axis=0), columns.sum(axis=0), sums)
