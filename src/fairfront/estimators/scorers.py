@@ -14,8 +14,8 @@ from sklearn.metrics import make_scorer
 from ..exceptions import GroupWarning, InputError
 from ..measures.figures import SCORED, SHARES, VALUES, Column, larger_is_better
 from ..measures.group_table import GroupTable, Settings, tabulate
+from ..measures.judged import Judged
 from ..measures.lines import TOO_FEW, Lines, lines_of
-from ..measures.rows import Judged
 from ..measures.scores import Resampling
 from ..objectives import Array, Groups, Task, check_groups, take_groups, warn_of_proxies
 from ..registry import Registry

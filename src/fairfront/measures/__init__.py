@@ -5,15 +5,15 @@ The files, from the ground up:
 - counts, rates: rows by model, group, label and decision, and the rates that follow
 - intervals, significance, logistic, calibration: how sure figures are, and how well probabilities fit
 - score_counts, operating_points: scores counted and cut into decisions
-- figures, rows, lines: the catalogue of figures, what an audit reads, and the groups that it has a line for
+- figures, judged, lines: the catalogue of figures, what an audit reads, and the groups that it has a line for
 - evaluation, changes: many models on one data set, and who changes sides between them
 - worst, scores, table_columns, group_table: the tables of one model
 - disclosure, published: what may be shared
-- sentences, claims, audit_record, audit: what people read, claim and ask
+- sentences, claims, audit_record, audits: what people read, claim and ask
 """
 
-from .audit import audit
 from .audit_record import Audit
+from .audits import audit
 from .calibration import Calibration, Platt, calibration_table, fit_platt
 from .changes import Flips, Moves, flips
 from .evaluation import Evaluation, evaluate_scores

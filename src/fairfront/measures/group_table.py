@@ -26,8 +26,8 @@ from .disclosure import (
     publish_table,
     publish_weights,
 )
+from .judged import Judged
 from .lines import Lines, Share, published_lines, shares_of
-from .rows import Judged
 from .scores import OF_BOTH_LABELS, Resampling, Scores, drawn_scores, score_columns
 from .table_columns import Sureness, selection_columns, share_columns, value_columns, why
 from .worst import Worst, worst_shares

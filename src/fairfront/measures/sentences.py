@@ -12,8 +12,8 @@ from typing import Any
 from ..objectives import count_in_words
 from .figures import RATIOS, SCORED, SHARES, VALUES, Column
 from .group_table import GroupTable
+from .judged import Judged
 from .lines import Lines
-from .rows import Judged
 from .worst import Worst
 
 POOLED = ("selection_gap", "selection_over_reference")

@@ -17,12 +17,12 @@ from ..frontier import Frontier
 from ..frontier.cutoffs import responses_at
 from ..frontier.held_rows import encode_labels, resolve_attributes
 from ..frontier.selection import plain_place
-from ..measures.audit import audits
+from ..measures.audits import audits
 from ..measures.changes import moves_by_group
 from ..measures.disclosure import LIMIT
 from ..measures.evaluation import decide
+from ..measures.judged import Judged, read_judged
 from ..measures.operating_points import Operating
-from ..measures.rows import Judged, read_judged
 from ..objectives import Array, Groups
 from ..progress import progress_bar
 from .model import PROBABLE

@@ -22,9 +22,9 @@ from .audit_record import Audit
 from .counts import Counts
 from .disclosure import LIMIT, ROUNDED
 from .group_table import Settings, published_strata, published_table, tabulate
+from .judged import Judged, gathered, read_judged
 from .lines import Lines, levels_of, lines_of
 from .operating_points import Operating, Side
-from .rows import Judged, gathered, read_judged
 from .scores import Resampling
 from .sentences import (
     idle_sentence,
