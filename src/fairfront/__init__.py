@@ -22,8 +22,7 @@ if TYPE_CHECKING:  # what type checkers and editors see of the names below
         UnboundedError,
     )
     from .frontier import Frontier
-    from .measures import Audit
-    from .measures.audit import audit
+    from .measures import Audit, audit
     from .objectives import GroupProbabilities, Groups
     from .problems import linear_problem
     from .runs import Run, TableModel, load, trace_table
