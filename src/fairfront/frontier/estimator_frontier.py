@@ -17,7 +17,7 @@ from ..objectives.small_counts import FEWEST
 from ..pareto import nondominated
 from ..problems import EstimatorProblem, PosteriorProblem, Reading, blas_threads
 from ..problems.limits import LEAST, check_time
-from ..problems.weighted_fits import names_of_features
+from ..problems.linear import feature_names
 from ..progress import progress_bar
 from ..solvers import Status, Weighting
 from ..solvers.fingerprints import estimator_fingerprint
@@ -187,7 +187,7 @@ def _common(problem: EstimatorProblem) -> tuple[Any, str, tuple[str, ...] | None
     """Return task, loss, names and number of features, which models of both kinds know."""
     X = problem.X
     wide = X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else None
-    return problem.objectives.task, problem.objectives.loss.name, names_of_features(problem), wide
+    return problem.objectives.task, problem.objectives.loss.name, feature_names(problem.X), wide
 
 
 def _kept(problem: EstimatorProblem, fits: list[Reading]) -> NDArray[np.intp]:

@@ -1,15 +1,14 @@
 """Where data and models live: linear models in memory or on Dask, estimators of any kind, and plain functions."""
 
-from .base import FirstOrder, Point, SecondOrder, WeightedFit, gram
+from .base import FirstOrder, FunctionProblem, Point, SecondOrder, WeightedFit, gram
 from .dask.problem import DaskProblem
 from .dask.runner import ClusterError, DaskSettings
-from .function import FunctionProblem
+from .fit_rows import Reading
 from .linear import LinearProblem
-from .posterior_problem import PosteriorProblem
 from .posteriors import PosteriorClassifier
 from .threads import blas_threads
 from .user_data import estimator_problem, linear_problem, problem_of
-from .weighted_fits import EstimatorProblem, Reading
+from .weighted_fits import EstimatorProblem, PosteriorProblem
 
 __all__ = [
     "ClusterError",

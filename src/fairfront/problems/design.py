@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,40 +27,11 @@ def aligned(array: NDArray[Any]) -> NDArray[Any]:
     return np.require(array, requirements="A")
 
 
-class Design(Protocol):
-    """What a linear problem needs of its data. Row ranges are [start, stop) in sorted order."""
-
-    n: int
-    d: int
-
-    @property
-    def nbytes(self) -> int:
-        """Return the bytes of all rows."""
-        ...
-
-    def rows_per_chunk(self, r: int) -> int:
-        """Return how many rows to take at a time for r scores per row."""
-        ...
-
-    def scores(self, start: int, stop: int, W: Array) -> Array:
-        """Return W X^T on the rows, for W (r, d): shape (r, rows)."""
-        ...
-
-    def pull(self, start: int, stop: int, S: Array) -> Array:
-        """Return S X on the rows, for S (r, rows): shape (r, d)."""
-        ...
-
-    def weighted(self, start: int, stop: int, v: Array, float32: bool = False) -> Array:
-        """Return X^T diag(v) X on the rows, (d, d), right in its upper triangle, maybe in single precision."""
-        ...
-
-    def squares(self, start: int, stop: int, v: Array) -> Array:
-        """Return the diagonal of X^T diag(v) X on the rows: shape (d,)."""
-        ...
-
-
 class DenseDesign:
-    """A sorted copy of a dense matrix, framed, in double precision; the only large array fairfront makes."""
+    """A sorted copy of a dense matrix, framed, in double precision; the only large array fairfront makes.
+
+    Row ranges are [start, stop) in sorted order; W is (r, d), S (r, rows), v (rows,).
+    """
 
     def __init__(self, X: NDArray[Any], order: NDArray[np.intp], intercept: bool, frame: Frame | None = None) -> None:
         self.n, columns = len(order), int(X.shape[1])
@@ -92,17 +63,20 @@ class DenseDesign:
         return self.X[start:stop]
 
     def scores(self, start: int, stop: int, W: Array) -> Array:
-        """Return W X^T on the rows."""
+        """Return W X^T on the rows, (r, rows)."""
         if len(W) == 1 and self.far:
             return np.asarray(np.einsum("ij,j->i", self.taken(start, stop), W[0])[None])
         return np.asarray(W @ self.taken(start, stop).T)
 
     def pull(self, start: int, stop: int, S: Array) -> Array:
-        """Return S X on the rows."""
+        """Return S X on the rows, (r, d)."""
         return np.asarray(S @ self.taken(start, stop))
 
     def weighted(self, start: int, stop: int, v: Array, float32: bool = False) -> Array:
-        """Return X^T diag(v) X on the rows: a rank-k update where v has one sign, a product otherwise."""
+        """Return X^T diag(v) X on the rows, (d, d), right in its upper triangle, maybe in single precision.
+
+        A rank-k update where v has one sign, a product otherwise.
+        """
         rows = self.taken(start, stop)
         low, high = v.min(initial=0.0), v.max(initial=0.0)
         if low < 0 < high:
@@ -114,7 +88,7 @@ class DenseDesign:
         return -H if low < 0 else H
 
     def squares(self, start: int, stop: int, v: Array) -> Array:
-        """Return the diagonal of X^T diag(v) X on the rows."""
+        """Return the diagonal of X^T diag(v) X on the rows, (d,)."""
         return np.asarray(v @ self.taken(start, stop) ** 2)
 
 
@@ -206,6 +180,9 @@ class SparseDesign:
     def squares(self, start: int, stop: int, v: Array) -> Array:
         """Return the diagonal of X^T diag(v) X on the rows."""
         return np.asarray(self.taken(start, stop).power(2).T @ v)
+
+
+Design = DenseDesign | SparseDesign
 
 
 def sorted_design(X: Any, order: NDArray[np.intp], intercept: bool, frame: Frame | None = None) -> Design:

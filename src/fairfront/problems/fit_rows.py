@@ -202,6 +202,22 @@ def is_heuristic(layout: Layout, omega: Array) -> bool:
     return bool((np.concatenate(found) < -1e-12).any())
 
 
+@dataclass(frozen=True)
+class Reading:
+    """One weighting and what its held-out predictions measure.
+
+    multipliers (q,), loss, gaps (q,) signed as reported, driven (q,) signed as gaps of losses, the model where the fit
+    itself was measured, and whether labels had to be flipped.
+    """
+
+    multipliers: Array
+    loss: float
+    gaps: Array
+    driven: Array
+    model: Any = None
+    heuristic: bool = False
+
+
 FIRM = 1e9
 """A score so large that smooth rates of it are 0 or 1."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import narwhals.stable.v1 as nw
 import numpy as np
@@ -20,7 +20,10 @@ from .base import Point, gram
 from .design import Design, sorted_design
 from .frame import Frame
 from .hessian import Conjugate, fit_cells
-from .pieces import Bound, Piece, Rows
+from .pieces import Bound, Piece
+
+if TYPE_CHECKING:
+    from .dask.passes import DaskRows
 
 DENSE_LIMIT = 3000
 """Largest K d for which second-order quantities are formed."""
@@ -41,7 +44,7 @@ class LinearProblem:
         Names of the columns of X.
     """
 
-    rows: Rows
+    rows: Piece | DaskRows
 
     def __init__(
         self,
@@ -55,7 +58,7 @@ class LinearProblem:
         self._put_on(Piece(design, objectives.targets[cells.order], cells), objectives, frame, feature_names)
 
     def _put_on(
-        self, rows: Rows, objectives: Objectives, frame: Frame | None, feature_names: tuple[str, ...] | None
+        self, rows: Piece | DaskRows, objectives: Objectives, frame: Frame | None, feature_names: tuple[str, ...] | None
     ) -> None:
         """Put a model on rows, wherever these are."""
         self.rows, self.objectives, self.feature_names = rows, objectives, feature_names

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import groupby
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,40 +38,6 @@ of a pass."""
 TAKEN = 1e5
 """Numbers of the data in a chunk from which on threads pay: with fewer, Python's own work between products, which is
 not shared, is as long as the products (nine classes of 20 columns: 6 % slower with two threads than with one)."""
-
-
-class Rows(Protocol):
-    """Adds up over rows, wherever they are. Shapes as in the conventions sheet."""
-
-    @property
-    def n(self) -> int:
-        """Return the number of rows."""
-        ...
-
-    @property
-    def d(self) -> int:
-        """Return the number of columns, the intercept included."""
-        ...
-
-    def cell_sums(self, measures: Bound, k: int, W: Array, gradients: bool) -> tuple[Array, ...]:
-        """Return the sums of the measures over their cells, (R, k), and of the gradients, (k, R K, d), if asked for."""
-        ...
-
-    def products(self, measures: Bound, factors: Factors, W: Array, float32: bool) -> Array:
-        """Return X^T diag(v) X per pair of classes, (K, K, d, d), right in its upper triangles."""
-        ...
-
-    def bend(self, measures: Bound, factors: Factors, W: Array) -> tuple[Array, Product]:
-        """Return the diagonal of the same matrix, (K d,), and its product with rows (r, K d)."""
-        ...
-
-    def squares(self) -> Array:
-        """Return the sums of squares of the columns, (d,)."""
-        ...
-
-    def reach(self, W: Array) -> Array:
-        """Return the largest score of any row, (R,), in size, without the mean of its classes."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +71,7 @@ class Piece:
         return self.design.d
 
     def cell_sums(self, measures: Bound, k: int, W: Array, gradients: bool) -> tuple[Array, ...]:
-        """Return the sums of the measures over their cells, and of the gradients, in one pass over chunks of rows."""
+        """Return the sums of the measures over their cells, (R, k), and of the gradients, (k, R K, d), if asked for."""
         R, K, d = W.shape
         flat = aligned(np.ascontiguousarray(W.reshape(R * K, d)))
 
@@ -193,7 +159,10 @@ class Piece:
         return factor if cells.row_weight is None else factor * cells.row_weight[start:stop]
 
     def products(self, measures: Bound, factors: Factors, W: Array, float32: bool) -> Array:
-        """Return X^T diag(v) X per pair of classes; ``float32`` allows single precision."""
+        """Return X^T diag(v) X per pair of classes, (K, K, d, d), right in its upper triangles.
+
+        ``float32`` allows single precision.
+        """
         K, d = W.shape
 
         def ask(chunks: Chunks) -> tuple[Array]:
@@ -211,7 +180,10 @@ class Piece:
                 H[a, b] += self.design.weighted(start, stop, v[a, b], float32)
 
     def bend(self, measures: Bound, factors: Factors, W: Array) -> tuple[Array, Product]:
-        """Return the diagonal and the product, for n K^2 numbers in memory instead of (K d)^2."""
+        """Return the diagonal of the same matrix, (K d,), and its product with rows (r, K d).
+
+        It takes n K^2 numbers in memory instead of (K d)^2.
+        """
         segments, want = self._segments(len(W) ** 2, 2.0)
         parts = in_threads(lambda chunks: list(self.curvatures(measures, factors, W, chunks)), segments, want)
 
@@ -239,7 +211,7 @@ class Piece:
         return out
 
     def squares(self) -> Array:
-        """Return the sums of squares of the columns."""
+        """Return the sums of squares of the columns, (d,)."""
 
         def ask(chunks: Chunks) -> tuple[Array]:
             return (sum((self.design.squares(a, b, np.ones(b - a)) for a, b, _ in chunks), np.zeros(self.d)),)
@@ -247,7 +219,7 @@ class Piece:
         return self._total(ask, 1, 1.0)[0]
 
     def reach(self, W: Array) -> Array:
-        """Return the largest score of any row, in size, without the mean of its classes."""
+        """Return the largest score of any row, (R,), in size, without the mean of its classes."""
         R, K, d = W.shape
         found, flat = np.zeros(R), aligned(np.ascontiguousarray(W.reshape(R * K, d)))
         for start, stop, _ in self.cells.chunks(self.design.rows_per_chunk(R * K)):

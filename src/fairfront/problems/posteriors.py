@@ -1,6 +1,6 @@
 """Posteriors: how likely every label is, and every group given a label, for a row of features.
 
-They are learnt once, by plain fits, and give the model of every weighting: see `posterior_problem`.
+They are learnt once, by plain fits, and give the model of every weighting: see `PosteriorProblem`.
 """
 
 from __future__ import annotations

@@ -33,8 +33,7 @@ from .learners import check_guesser, check_learner, loss_for, weight_keyword
 from .learners import shared_trees as sharing
 from .limits import check_memory
 from .linear import LinearProblem, feature_names
-from .posterior_problem import PosteriorProblem
-from .weighted_fits import Drive, EstimatorProblem
+from .weighted_fits import Drive, EstimatorProblem, PosteriorProblem
 
 
 def linear_problem(
