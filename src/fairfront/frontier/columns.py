@@ -1,24 +1,28 @@
-"""Columns of a frontier: training figures and those of its evaluations by name, and some of its rows."""
+"""Columns of a frontier: training figures and those of its evaluations, by name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
+import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
+from ..exceptions import InputError, require
 from ..measures import Evaluation, GroupRates
-from ..measures.claims import worst_pair
+from ..measures.claims import Pair, worst_pair
 from ..measures.figures import Column, larger_is_better
 from ..measures.intervals import Sizes, error_interval, selection_ratio_lower, worst_gap_floor, worst_gap_upper
-from ..objectives import Array, Task
-from ..validation import check_confidence, check_text, counted, shown
+from ..measures.operating_points import OperatingPoint
+from ..objectives import Array, Task, proxy_sentences
+from ..solvers import Status
+from ..validation import BACKENDS, check_choice, check_confidence, check_count, check_text, counted, shown
 
 if TYPE_CHECKING:
-    from .frontier import Frontier
+    from .facts import Facts
+    from .models import Models
+    from .points import Points
 
 
 GAPS = ("tpr_gap", "fpr_gap", "selection_gap", "error_gap", "recall_gap")
@@ -26,54 +30,183 @@ GAPS = ("tpr_gap", "fpr_gap", "selection_gap", "error_gap", "recall_gap")
 End = Callable[[GroupRates, str, float, Sizes | None], Array]
 
 
-def column_of(front: Frontier, name: str, on: str | None, confidence: float | None) -> Array:
-    """Return a training figure, or a figure of an evaluation, (N,)."""
-    check_text(name, "name", "the name of a column")
-    if confidence is not None:
-        check_confidence(confidence)
-    if name == "loss":
-        return front.loss
-    if name == front.facts.gap_column:
-        return np.asarray(front.gaps.max(axis=1))
-    if name in front.facts.gap_columns:
-        return np.asarray(front.gaps[:, front.facts.gap_columns.index(name)])
-    return figures(record_of(front, on), name, confidence)
+class FrontierColumns:
+    """What is known of a frontier's points: columns of their table, and those of evaluations by name."""
 
+    models: Models
+    points: Points
+    facts: Facts
+    evaluations: Mapping[str, Evaluation]
 
-def record_of(front: Frontier, on: str | None) -> Evaluation:
-    """Return an evaluation by name, by default "validation", or the first."""
-    known = front.evaluations
-    if not known:
-        raise InputError(
-            "rates are not known yet, expected an evaluation; call front = front.evaluate(X, y, "
-            "sensitive_features=..., name='validation') first."
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __repr__(self) -> str:
+        facts, worst = self.facts, self.gaps.max(axis=1)
+        proxies = f"; groups of {', '.join(self.proxies)} are probabilities" if self.proxies else ""
+        return (
+            f"Frontier({counted(len(self), 'point')}, {' + '.join(facts.notions)}: "
+            f"{facts.loss_name} {self.loss.min():.4f} to {self.loss.max():.4f}, "
+            f"worst {facts.unit} {worst.max():.4f} to {worst.min():.4f}; "
+            + (f"favourable label {facts.task.favourable_label!r}" if facts.task.classes else "regression")
+            + f"{proxies})"
         )
-    if on is None:
-        return known["validation"] if "validation" in known else next(iter(known.values()))
-    return known[check_evaluation(on, known)]
 
+    @property
+    def proxies(self) -> tuple[str, ...]:
+        """Return the attributes whose groups were given as probabilities, in training or in an evaluation."""
+        judged = (name for record in self.evaluations.values() for name in record.proxies)
+        return tuple(dict.fromkeys((*self.facts.proxies, *judged)))
 
-def check_evaluation(on: Any, known: Iterable[str]) -> str:
-    """Return the name of an evaluation that was made."""
-    names = tuple(known)
-    if not isinstance(on, str) or on not in names:
-        raise InputError(f"no evaluation {shown(on)}, expected one of {', '.join(names)}.")
-    return on
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Say what each notion compares, and what else has to be known to read the figures."""
+        return (*self.facts.sentences, *proxy_sentences([n for n in self.proxies if n not in self.facts.proxies]))
 
+    @property
+    def ids(self) -> NDArray[np.intp]:
+        """Return the stable names of the points, (N,)."""
+        return self.points.ids
 
-def table_of(front: Frontier) -> dict[str, Any]:
-    """Return all columns as arrays: id, status, loss, loss gaps, and every evaluation's figures and cut-offs."""
-    columns: dict[str, Any] = {"id": front.ids, "status": np.array([s.name.lower() for s in front.status])}
-    if front.models.names is not None:
-        columns["name"] = np.array(front.models.names, dtype=object)
-    if front.facts.loss_name == "loss":  # that of candidates is their error, which their evaluation has
-        columns["loss"] = front.loss
-    columns.update(zip(front.facts.gap_columns, front.gaps.T, strict=True))
-    for name, record in front.evaluations.items():
-        columns.update({f"{name}.{key}": values for key, values in record.columns.items()})
-        if record.cutoffs is not None:
-            columns[f"{name}.cutoff"] = record.cutoffs
-    return columns
+    @property
+    def loss(self) -> Array:
+        """Return the training loss with its ridge, (N,)."""
+        return self.points.loss
+
+    @property
+    def objectives(self) -> Array:
+        """Return the paper's vector, (N, m): loss with ridge first, then phi of every pair of groups."""
+        return self.points.objectives
+
+    @property
+    def objective_names(self) -> tuple[str, ...]:
+        """Return the names of the objectives, (m,)."""
+        return self.points.objective_names
+
+    @property
+    def gaps(self) -> Array:
+        """Return the worst absolute gap of each notion on the training data, (N, n_notions).
+
+        The unit is ``facts.unit``: a loss gap is not a rate gap; rates come from `evaluate`.
+        """
+        return self.points.gaps
+
+    @property
+    def signed_gaps(self) -> Array:
+        """Return the gap of every pair of groups with its sign, (N, m - 1)."""
+        return self.points.signed_gaps
+
+    @property
+    def status(self) -> tuple[Status, ...]:
+        """Return why each point stopped where it is."""
+        return self.points.status
+
+    @property
+    def preferences(self) -> Array:
+        """Return the preference that led to each point, (N, m), NaN where none did."""
+        return self.points.preferences
+
+    @property
+    def kkt(self) -> Array:
+        """Return the KKT residual of points solved by Newton, (N,), NaN for others."""
+        return self.points.kkt
+
+    @property
+    def certified(self) -> NDArray[np.bool_]:
+        """Tell which points are known to be the global optimum at their gap, (N,); others are local."""
+        return self.points.certified
+
+    @property
+    def multipliers(self) -> Array:
+        """Return the loss per unit of gap, (N, ...): how much it would fall if the gap were allowed to grow.
+
+        Signed, on training data, per pair for two groups and per group for more. They are no prices in accuracy.
+        """
+        return self.points.multipliers
+
+    @property
+    def multiplier_names(self) -> tuple[str, ...]:
+        """Return the pairs or groups that the columns of ``multipliers`` are of."""
+        return self.points.multiplier_names
+
+    @property
+    def solved(self) -> NDArray[np.intp]:
+        """Return the rows that rules choose among: solved points, or all where none is."""
+        mask = np.array([status.solved for status in self.status])
+        return np.flatnonzero(mask if mask.any() else ~mask)
+
+    def column(self, name: str, on: str | None = None, confidence: float | None = None) -> Array:
+        """Return a column by name: ``loss``, a training gap, or a figure of an evaluation.
+
+        The training gap is ``loss_gap``, or ``smooth_rate_gap`` for the rate surrogate. With ``confidence`` a gap or
+        an error is the upper end of its interval and the selection ratio the lower: what these rows support.
+        """
+        check_text(name, "name", "the name of a column")
+        if confidence is not None:
+            check_confidence(confidence)
+        if name == "loss":
+            return self.loss
+        if name == self.facts.gap_column:
+            return np.asarray(self.gaps.max(axis=1))
+        if name in self.facts.gap_columns:
+            return np.asarray(self.gaps[:, self.facts.gap_columns.index(name)])
+        return figures(self.record(on), name, confidence)
+
+    def record(self, on: str | None = None) -> Evaluation:
+        """Return an evaluation by name, by default "validation", or the first."""
+        known = self.evaluations
+        if not known:
+            raise InputError(
+                "rates are not known yet, expected an evaluation; call front = front.evaluate(X, y, "
+                "sensitive_features=..., name='validation') first."
+            )
+        if on is None:
+            return known["validation"] if "validation" in known else next(iter(known.values()))
+        if not isinstance(on, str) or on not in known:
+            raise InputError(f"no evaluation {shown(on)}, expected one of {', '.join(known)}.")
+        return known[on]
+
+    def operating(self, on: str | None = None) -> OperatingPoint | None:
+        """Return the rule and the cut-offs of an evaluation, None where there are none."""
+        return self.record(on).operating if self.evaluations else None
+
+    def column_names(self, on: str | None = None) -> tuple[str, ...]:
+        """Return the names of an evaluation's figures."""
+        return tuple(self.record(on).columns)
+
+    def least_claim(self, name: str, on: str | None, confidence: float | None, among: NDArray[np.intp]) -> str:
+        """Say the smallest gap that the evaluation's rows could demonstrate at the rates of some points."""
+        return least_claim(self.record(on), name, confidence, among, self.facts.task)
+
+    def worst_pair(self, name: str, id: int, on: str | None = None) -> Pair | None:
+        """Return the two groups that make a point's worst gap or ratio, and the people it rests on."""
+        return worst_pair(self.record(on), name, self.place(id), self.facts.task)
+
+    def place(self, id: int) -> int:
+        """Return the row of the point with this id."""
+        found = np.flatnonzero(self.ids == check_count(id, "id", least=0))
+        if not len(found):
+            raise InputError(f"id {id} is not on this frontier, expected {ids_in_words(self.ids)}.")
+        return int(found[0])
+
+    def table(self) -> dict[str, Any]:
+        """Return all columns as arrays: id, status, loss, loss gaps, and every evaluation's figures."""
+        columns: dict[str, Any] = {"id": self.ids, "status": np.array([s.name.lower() for s in self.status])}
+        if self.models.names is not None:
+            columns["name"] = np.array(self.models.names, dtype=object)
+        if self.facts.loss_name == "loss":  # that of candidates is their error, which their evaluation has
+            columns["loss"] = self.loss
+        columns.update(zip(self.facts.gap_columns, self.gaps.T, strict=True))
+        for name, record in self.evaluations.items():
+            columns.update({f"{name}.{key}": values for key, values in record.columns.items()})
+            if record.cutoffs is not None:
+                columns[f"{name}.cutoff"] = record.cutoffs
+        return columns
+
+    def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
+        """Return `table` as a data frame of the backend asked for (pandas, polars or pyarrow)."""
+        require(check_choice(backend, "backend", BACKENDS), backend, f"to_frame(backend={backend!r})")
+        return nw.from_dict(self.table(), backend=backend).to_native()
 
 
 def ids_in_words(ids: NDArray[np.integer[Any]]) -> str:
@@ -81,19 +214,6 @@ def ids_in_words(ids: NDArray[np.integer[Any]]) -> str:
     known = sorted(ids.tolist())
     every = len(known) == 1 + known[-1] - known[0]
     return f"one of {known[0]} to {known[-1]}" if every else f"one of {', '.join(map(str, known))}"
-
-
-def summary_of(front: Frontier) -> str:
-    """Return a frontier in one line."""
-    facts, worst = front.facts, front.gaps.max(axis=1)
-    proxies = f"; groups of {', '.join(front.proxies)} are probabilities" if front.proxies else ""
-    return (
-        f"Frontier({counted(len(front), 'point')}, {' + '.join(facts.notions)}: "
-        f"{facts.loss_name} {front.loss.min():.4f} to {front.loss.max():.4f}, "
-        f"worst {facts.unit} {worst.max():.4f} to {worst.min():.4f}; "
-        + (f"favourable label {facts.task.favourable_label!r}" if facts.task.classes else "regression")
-        + f"{proxies})"
-    )
 
 
 def figures(record: Evaluation, name: str, confidence: float | None, end: End = worst_gap_upper) -> Array:
@@ -146,31 +266,3 @@ def _down(value: float) -> str:
     """Return a number in two digits, rounded towards 0, so that no upper end is below what is told."""
     unit = 10.0 ** (np.floor(np.log10(max(value, 1e-12))) - 1)
     return f"{np.floor(value / unit + 1e-9) * unit:.2g}"
-
-
-def subset(front: Frontier, ids: Sequence[int]) -> Frontier:
-    """Return a frontier of the points with these ids, in their order on the frontier; ids stay."""
-    places = sorted({front.place(id) for id in ids})
-    return replace(
-        front,
-        models=front.models.take(places),
-        points=front.points.take(places),
-        evaluations={name: _taken(record, places) for name, record in front.evaluations.items()},
-    )
-
-
-def _taken(record: Evaluation, places: list[int]) -> Evaluation:
-    """Return the judgement of some of the models; what belongs to groups alone stays."""
-    return replace(
-        record,
-        columns={name: values[places] for name, values in record.columns.items()},
-        signed={name: values[places] for name, values in record.signed.items()},
-        groups={name: _rates(rates, places) for name, rates in record.groups.items()},
-        operating=None if record.operating is None else record.operating.take(places),
-        alike=None if record.alike is None else record.alike[places],
-    )
-
-
-def _rates(rates: Any, places: list[int]) -> Any:
-    stored = {each.name for each in fields(rates)}
-    return replace(rates, **{name: getattr(rates, name)[places] for name in rates.names if name in stored})

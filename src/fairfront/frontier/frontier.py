@@ -6,29 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-import narwhals.stable.v1 as nw
-import numpy as np
-from numpy.typing import NDArray
-
-from ..exceptions import InputError, require
 from ..measures import Calibration, Evaluation
-from ..measures.claims import Pair, worst_pair
-from ..measures.operating_points import Operating, OperatingPoint
-from ..objectives import Array, proxy_sentences, warn_of_names
-from ..validation import BACKENDS, check_choice, check_count, check_instance, check_text
-from .columns import column_of, ids_in_words, least_claim, record_of, summary_of, table_of
+from ..measures.operating_points import Operating
+from ..objectives import warn_of_names
+from ..validation import check_instance, check_text
+from .columns import FrontierColumns
 from .cutoffs import asked_of, at_cutoff
 from .explanation import Explanation, calibration_of, explain_pair, overlaid, recalibrated
 from .facts import Facts
 from .judgement import evaluate_points
 from .models import Models
-from .points import PointColumns, Points
+from .points import Points
 from .refinement import Stability, bootstrap_frontier, refine_between
 from .selection import chosen_place
 
 
-@dataclass(frozen=True)
-class Frontier(PointColumns):
+@dataclass(frozen=True, repr=False)
+class Frontier(FrontierColumns):
     """Models between accuracy and fairness, from the smallest loss to the smallest gap.
 
     Attributes
@@ -73,23 +67,6 @@ class Frontier(PointColumns):
         check_instance(other, Frontier, "other", "a Frontier")
         return overlaid(self, other, axes or ("error", "tpr_gap"), on)
 
-    @property
-    def proxies(self) -> tuple[str, ...]:
-        """Return the attributes whose groups were given as probabilities, in training or in an evaluation."""
-        judged = (name for record in self.evaluations.values() for name in record.proxies)
-        return tuple(dict.fromkeys((*self.facts.proxies, *judged)))
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """Say what each notion compares, and what else has to be known to read the figures."""
-        return (*self.facts.sentences, *proxy_sentences([n for n in self.proxies if n not in self.facts.proxies]))
-
-    def __len__(self) -> int:
-        return len(self.points)
-
-    def __repr__(self) -> str:
-        return summary_of(self)
-
     def evaluate(
         self,
         X: Any,
@@ -117,50 +94,9 @@ class Frontier(PointColumns):
         record = evaluate_points(self, X, y, sensitive_features, sample_weight, name, asked)
         return replace(self, evaluations={**self.evaluations, name: record})
 
-    def column(self, name: str, on: str | None = None, confidence: float | None = None) -> Array:
-        """Return a column by name: ``loss``, a training gap, or a figure of an evaluation.
-
-        The training gap is ``loss_gap``, or ``smooth_rate_gap`` for the rate surrogate. With ``confidence`` a gap or
-        an error is the upper end of its interval and the selection ratio the lower: what these rows support.
-        """
-        return column_of(self, name, on, confidence)
-
-    def record(self, on: str | None = None) -> Evaluation:
-        """Return an evaluation by name, by default "validation", or the first."""
-        return record_of(self, on)
-
-    def operating(self, on: str | None = None) -> OperatingPoint | None:
-        """Return the rule and the cut-offs of an evaluation, None where there are none."""
-        return self.record(on).operating if self.evaluations else None
-
-    def column_names(self, on: str | None = None) -> tuple[str, ...]:
-        """Return the names of an evaluation's figures."""
-        return tuple(self.record(on).columns)
-
-    def least_claim(self, name: str, on: str | None, confidence: float | None, among: NDArray[np.intp]) -> str:
-        """Say the smallest gap that the evaluation's rows could demonstrate at the rates of some points."""
-        return least_claim(self.record(on), name, confidence, among, self.facts.task)
-
-    def worst_pair(self, name: str, id: int, on: str | None = None) -> Pair | None:
-        """Return the two groups that make a point's worst gap or ratio, and the people it rests on."""
-        return worst_pair(self.record(on), name, self.place(id), self.facts.task)
-
-    def place(self, id: int) -> int:
-        """Return the row of the point with this id."""
-        found = np.flatnonzero(self.ids == check_count(id, "id", least=0))
-        if not len(found):
-            raise InputError(f"id {id} is not on this frontier, expected {ids_in_words(self.ids)}.")
-        return int(found[0])
-
     def choose(self, **rule: Any) -> int:
         """Return the id of the point that a rule picks; rules as in `select`."""
         return int(self.ids[chosen_place(self, **rule)])
-
-    @property
-    def solved(self) -> NDArray[np.intp]:
-        """Return the rows that rules choose among: solved points, or all where none is."""
-        mask = np.array([status.solved for status in self.status])
-        return np.flatnonzero(mask if mask.any() else ~mask)
 
     def select(self, **rule: Any) -> Any:
         """Return the chosen model as a stock scikit-learn estimator that needs no fairfront.
@@ -232,15 +168,6 @@ class Frontier(PointColumns):
         from .group_thresholds import postprocess_frontier
 
         return postprocess_frontier(self, X, y, sensitive_features=sensitive_features, **options)
-
-    def table(self) -> dict[str, Any]:
-        """Return all columns as arrays: id, status, loss, loss gaps, and every evaluation's figures."""
-        return table_of(self)
-
-    def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
-        """Return `table` as a data frame of the backend asked for (pandas, polars or pyarrow)."""
-        require(check_choice(backend, "backend", BACKENDS), backend, f"to_frame(backend={backend!r})")
-        return nw.from_dict(self.table(), backend=backend).to_native()
 
     def plot(self, **options: Any) -> Any:
         """Draw the frontier with matplotlib (extra ``plot``); see `fairfront.plots.plot_frontier`."""

@@ -1,14 +1,16 @@
-"""Selection: rules that turn a wish into one point of a frontier, or say what came nearest."""
+"""Selection: rules that turn a wish into one point of a frontier, or say what came nearest; and some of its points."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
+from ..measures import Evaluation
 from ..measures.claims import trivial
 from ..measures.figures import Column, larger_is_better
 from ..objectives import Array
@@ -240,3 +242,31 @@ def one_rule(rules: Mapping[str, Any]) -> str:
             f"of least and most); found {', '.join(given) or 'none'}."
         )
     return alone[0] if alone else "columns"
+
+
+def subset(front: Frontier, ids: Sequence[int]) -> Frontier:
+    """Return a frontier of the points with these ids, in their order on the frontier; ids stay."""
+    places = sorted({front.place(id) for id in ids})
+    return replace(
+        front,
+        models=front.models.take(places),
+        points=front.points.take(places),
+        evaluations={name: _taken(record, places) for name, record in front.evaluations.items()},
+    )
+
+
+def _taken(record: Evaluation, places: list[int]) -> Evaluation:
+    """Return the judgement of some of the models; what belongs to groups alone stays."""
+    return replace(
+        record,
+        columns={name: values[places] for name, values in record.columns.items()},
+        signed={name: values[places] for name, values in record.signed.items()},
+        groups={name: _rates(rates, places) for name, rates in record.groups.items()},
+        operating=None if record.operating is None else record.operating.take(places),
+        alike=None if record.alike is None else record.alike[places],
+    )
+
+
+def _rates(rates: Any, places: list[int]) -> Any:
+    stored = {each.name for each in fields(rates)}
+    return replace(rates, **{name: getattr(rates, name)[places] for name in rates.names if name in stored})

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..exceptions import InputError
-from ..frontier.columns import subset
+from ..frontier.selection import subset
 from .records import with_earlier
 from .run import Run
 
