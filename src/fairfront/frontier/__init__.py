@@ -1,10 +1,9 @@
 """The models of a frontier, what is known of them, how they are kept, and how one is chosen."""
 
-from .assembling import assemble
-from .facts import Facts
+from .assembly import assemble
 from .frontier import Frontier
 from .models import LinearModels, Models
-from .points import Points
+from .points import Facts, Points
 
 __all__ = [
     "Facts",

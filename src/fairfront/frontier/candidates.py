@@ -47,10 +47,9 @@ from ..validation import (
 )
 from .candidate_models import CandidateModels, given_scores, named_scores
 from .cutoffs import asked_of, placed, responses_of, second_class
-from .facts import DECISION, UNITS, Facts
 from .frontier import Frontier
 from .models import Models
-from .points import Points
+from .points import DECISION, UNITS, Facts, Points
 
 
 def from_models(models: Mapping[str, Any], X: Any, y: Any, *, sensitive_features: Any, **options: Any) -> Frontier:

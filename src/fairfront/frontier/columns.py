@@ -20,9 +20,8 @@ from ..solvers import Status
 from ..validation import BACKENDS, check_choice, check_confidence, check_count, check_text, counted, shown
 
 if TYPE_CHECKING:
-    from .facts import Facts
     from .models import Models
-    from .points import Points
+    from .points import Facts, Points
 
 
 GAPS = ("tpr_gap", "fpr_gap", "selection_gap", "error_gap", "recall_gap")

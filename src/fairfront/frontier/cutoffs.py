@@ -20,8 +20,8 @@ from ..validation import check_text
 from .models import Models
 
 if TYPE_CHECKING:
-    from .facts import Facts
     from .frontier import Frontier
+    from .points import Facts
 
 
 def is_test(name: str) -> bool:

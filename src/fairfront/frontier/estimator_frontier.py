@@ -26,10 +26,9 @@ from ..solvers.weighting import StopSearch, met, search
 from ..storage.checkpoints import Entry
 from ..validation import check_positive
 from .estimator_models import EstimatorModels, PosteriorModels
-from .facts import Facts
 from .frontier import Frontier
 from .models import Models
-from .points import Points
+from .points import Facts, Points, multipliers_of
 
 HEURISTIC = (
     "Some weights are negative and were turned into weights on the other label, which is a heuristic: those fits need "
@@ -235,19 +234,15 @@ def _frontier(problem: EstimatorProblem, fits: list[Reading], models: Models, so
     z = np.stack([fit.gaps for fit in fits])
     sizes = algebra.violation(z)
     assert algebra.notion_of is not None
-    assert problem.algebra.signs is not None
     worst = [sizes[:, algebra.notion_of == i].max(axis=1) for i in range(len(algebra.notions))]
     phi = algebra.gap.value(np.where(algebra.two_sided, z, np.maximum(z, 0.0)))
-    lam = np.stack([fit.multipliers for fit in fits])
-    several = bool((np.abs(problem.algebra.signs).sum(axis=1) > 1).any())
     points = Points.new(
         np.column_stack([[fit.loss for fit in fits], phi]),
         np.stack(worst, axis=1),
         z,
         algebra.names,
         (status_of(problem),) * len(fits),
-        multipliers=lam @ problem.algebra.signs.T if several else lam,
-        multiplier_names=problem.algebra.mean_names if several else problem.algebra.names[1:],
+        **multipliers_of(problem.algebra, np.stack([fit.multipliers for fit in fits])),
     )
     return Frontier(models, points, _facts(problem, solver, any(fit.heuristic for fit in fits)))
 

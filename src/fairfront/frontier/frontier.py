@@ -13,10 +13,9 @@ from ..validation import check_instance, check_text
 from .columns import FrontierColumns
 from .cutoffs import asked_of, at_cutoff
 from .explanation import Explanation, calibration_of, explain_pair, overlaid, recalibrated
-from .facts import Facts
 from .judgement import evaluate_points
 from .models import Models
-from .points import Points
+from .points import Facts, Points
 from .refinement import Stability, bootstrap_frontier, refine_between
 from .selection import chosen_place
 

@@ -15,10 +15,10 @@ from ..objectives import Array, Attribute, Task
 from ..validation import MOST_POINTS, as_columns, check_count, check_text, factorize, shown
 from .candidate_models import scores_of
 from .candidates import judged_frontier
-from .facts import Facts
 from .frontier import Frontier
 from .held_rows import held_rows
 from .models import Models, Places
+from .points import Facts
 from .selection import plain_place
 from .threshold_curve import RATES_OF, threshold_curve
 

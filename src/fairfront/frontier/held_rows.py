@@ -32,8 +32,8 @@ from ..validation import (
 from .models import Models
 
 if TYPE_CHECKING:
-    from .facts import Facts
     from .frontier import Frontier
+    from .points import Facts
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,19 +1,26 @@
-"""Points of a frontier: one table of what is known of each."""
+"""What is known of a frontier: one table of its points, and the facts of what it was made from."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..objectives import Algebra, Array
-from ..solvers import Status
+from ..objectives import Algebra, Array, Attribute, Objectives, Question, Task
+from ..objectives.small_counts import FEWEST
+from ..solvers import Newton, Status
+from ..solvers.base import Path
 from .models import Places
 
 ARRAYS = ("objectives", "gaps", "signed_gaps", "preferences", "kkt", "certified", "multipliers", "ids")
 """Fields with one row per point; ``status`` has one too, and is a tuple."""
+UNNAMED = f"(a group of fewer than {FEWEST} rows)"
+DECISION = "decision"
+"""The surrogate of models that were judged and not trained here: their gaps are those of decisions."""
+UNITS = {"loss": "loss gap", "rate": "smooth rate gap", DECISION: "rate gap"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,3 +90,118 @@ class Points:
             parts = [replace(part, multipliers=np.zeros((len(part), 0))) for part in parts]
         joined: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in ARRAYS}
         return replace(self, status=(*self.status, *other.status), **joined)
+
+
+def multipliers_of(algebra: Algebra, pairs: Array) -> dict[str, Any]:
+    """Return multipliers and their names as fields of points: per pair for two groups, else per group.
+
+    With more than two groups the multipliers of pairs are not unique; their sums over a group are.
+    """
+    assert algebra.signs is not None
+    if (np.abs(algebra.signs).sum(axis=1) <= 1).all():
+        return {"multipliers": pairs, "multiplier_names": algebra.names[1:]}
+    return {"multipliers": pairs @ algebra.signs.T, "multiplier_names": algebra.mean_names}
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a frontier was made from, in words and names; no rows, labels or counts of small groups.
+
+    ``sensitive`` maps each attribute to its groups, the reference last; ``left_out`` names the groups that
+    were too small for the gaps, ``unnamed`` those of them with so few rows that no output names them,
+    ``missing`` the attributes that some rows lack (those count in the loss alone);
+    ``largest`` names the attributes whose reference is their largest group because none was named;
+    ``unit`` is that of ``Frontier.gaps``, and ``measured_on`` says which rows losses and gaps are of;
+    ``question``, ``newton`` and ``path`` are the settings that lay out the same problem and solve it again;
+    ``heuristic`` says that weights of some fits were negative; ``proxies`` are the attributes whose groups were given
+    as probabilities.
+    """
+
+    task: Task
+    notions: tuple[str, ...]
+    sentences: tuple[str, ...]
+    surrogate: str
+    loss: str
+    gap: str
+    ridge: float
+    sensitive: tuple[tuple[str, tuple[str, ...]], ...]
+    left_out: tuple[tuple[str, tuple[str, ...]], ...]
+    solver: str
+    unit: str
+    missing: tuple[str, ...] = ()
+    favourable_was_given: bool = True
+    largest: tuple[str, ...] = ()
+    question: Question | None = field(default=None, repr=False)
+    newton: Newton = field(default_factory=Newton, repr=False)
+    path: Path = "worst_gap"
+    used_for: str = "training weights and evaluation; predictions need no sensitive feature"
+    measured_on: str = "training"
+    heuristic: bool = False
+    proxies: tuple[str, ...] = ()
+    unnamed: tuple[tuple[str, tuple[str, ...]], ...] = field(default=(), repr=False)
+
+    @classmethod
+    def of(cls, objectives: Objectives, solver: Any, path: Path = "worst_gap") -> Facts:
+        """Return the facts of objectives that a solver was given."""
+        question, attributes = objectives.question, objectives.attributes
+        assert question.ridge is not None
+        return cls(
+            task=objectives.task,
+            notions=objectives.algebra.notions,
+            sentences=objectives.sentences(),
+            surrogate=question.surrogate,
+            loss=question.loss.name,
+            gap=objectives.algebra.gap.name,
+            ridge=question.ridge,
+            solver=repr(solver),
+            unit=UNITS[question.surrogate],
+            missing=tuple(a.name for a in attributes if a.n_missing),
+            favourable_was_given=objectives.favourable_was_given,
+            question=question,
+            newton=solver if isinstance(solver, Newton) else Newton(),
+            path=path,
+            **cls.of_groups(attributes),
+        )
+
+    @classmethod
+    def of_groups(cls, attributes: Sequence[Attribute]) -> dict[str, Any]:
+        """Return the fields that name attributes and groups."""
+        out = [(a.name, a.left_out) for a in attributes if a.left_out]
+        few = [(name, tuple(level for level, n in levels if n < FEWEST)) for name, levels in out]
+        return {
+            "sensitive": tuple((a.name, a.levels) for a in attributes),
+            "left_out": tuple((name, tuple(level for level, _ in levels)) for name, levels in out),
+            "unnamed": tuple((name, levels) for name, levels in few if levels),
+            "largest": tuple(a.name for a in attributes if a.largest),
+            "proxies": tuple(a.name for a in attributes if a.is_proxy),
+        }
+
+    @property
+    def trained(self) -> bool:
+        """Tell whether the models were trained here; others were judged only."""
+        return self.surrogate != DECISION
+
+    @property
+    def told_left_out(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Return the groups that training left out as outputs name them."""
+        few = dict(self.unnamed)
+        return tuple(
+            (name, tuple(UNNAMED if level in few.get(name, ()) else level for level in levels))
+            for name, levels in self.left_out
+        )
+
+    @property
+    def loss_name(self) -> str:
+        """Name what ``Frontier.loss`` is: of candidates the error or the mean squared error of their evaluation."""
+        return "loss" if self.trained else self.loss
+
+    @property
+    def gap_column(self) -> str:
+        """Name the column of the worst training gap over all notions."""
+        return self.unit.replace(" ", "_")
+
+    @property
+    def gap_columns(self) -> tuple[str, ...]:
+        """Name the columns of training gaps: ``loss_gap`` or ``smooth_rate_gap``, one per notion."""
+        name = self.gap_column
+        return (name,) if len(self.notions) == 1 else tuple(f"{notion}.{name}" for notion in self.notions)

@@ -101,7 +101,7 @@ def _ends(front: Frontier, between: Any) -> tuple[int, int]:
 
 def _joined(front: Frontier, problem: LinearProblem, knots: list[Any]) -> Frontier:
     """Return the frontier with the new points in their places; evaluations cover the old points only and go."""
-    from .assembling import assemble
+    from .assembly import assemble
 
     if not knots:
         return front

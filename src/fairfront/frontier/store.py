@@ -31,10 +31,9 @@ from ..storage.snapshots import read_folder
 from ..validation import counted
 from .candidates import judged_points
 from .evaluation_store import evaluation_content, evaluation_of
-from .facts import Facts
 from .frontier import Frontier
 from .models import MODELS, Models, Stored, task_content, task_of
-from .points import ARRAYS, Points
+from .points import ARRAYS, Facts, Points
 
 NAME, KIND, SCHEMA = "frontier", "fairfront frontier", 2
 FRONTIER = Inventory("saved frontier", {NAME: KIND})

@@ -1,4 +1,4 @@
-"""Assembling: from where runs ended and what they saw on the way to a frontier."""
+"""Assembly of a frontier from what any solver found on a linear problem."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import FairfrontWarning
-from ..objectives import Algebra, Array
+from ..objectives import Array
 from ..objectives.losses import Squared
 from ..pareto import nondominated
 from ..problems import LinearProblem
 from ..problems.base import check_finite
 from ..solvers import Solver, Status
 from ..solvers.base import Mask, Path, Solved
-from .facts import Facts
 from .frontier import Frontier
 from .models import LinearModels
-from .points import Points
+from .points import Facts, Points, multipliers_of
 
 ROUGH = 1e-4
 """How far scores may be off without a word; values, as a share of their standard deviation."""
@@ -41,10 +40,9 @@ def assemble(problem: LinearProblem, solver: Solver, solved: list[Solved], path:
     if len(exact) == len(solved):
         sure = _stated(problem, W, L, np.stack([cells for cells, _ in exact]))
         status = [_status(each, stated) for each, stated in zip(status, sure, strict=True)]
-        multipliers, names = _named(algebra, np.stack([each for _, each in exact])[kept])
         certified = np.array([point.certified for point in solved]) & sure & ~past
         known |= {"kkt": np.array([point.kkt for point in solved])[kept], "certified": certified[kept]}
-        known |= {"multipliers": multipliers, "multiplier_names": names}
+        known |= multipliers_of(algebra, np.stack([each for _, each in exact])[kept])
     points = Points.from_values(algebra, L[kept], tuple(status[i] for i in kept), **known)
     return _frontier(problem, W[kept], L[kept], points, Facts.of(problem.objectives, solver, path))
 
@@ -77,14 +75,6 @@ def _stated(problem: LinearProblem, W: Array, L: Array, solved: Array) -> Mask:
     loss = np.maximum(np.abs(algebra.loss(solved)), 1e-6 * rough)
     pull = np.sqrt(2.0 * loss) if squared else loss  # what a score may be off for that loss
     return np.asarray((lost <= size) & (wider <= size) & (off <= STATED * pull))
-
-
-def _named(algebra: Algebra, pairs: Array) -> tuple[Array, tuple[str, ...]]:
-    """Return multipliers per pair for two groups, per group for more, where pairs are not unique."""
-    assert algebra.signs is not None
-    if (np.abs(algebra.signs).sum(axis=1) <= 1).all():
-        return pairs, algebra.names[1:]
-    return pairs @ algebra.signs.T, algebra.mean_names
 
 
 def _frontier(problem: LinearProblem, W: Array, L: Array, points: Points, facts: Facts) -> Frontier:
