@@ -13,9 +13,9 @@ import pytest
 
 import fairfront as ff
 from fairfront.frontier import Facts, Frontier
-from fairfront.frontier.models import MODELS, task_of
+from fairfront.frontier.models import task_of
 from fairfront.frontier.points import ARRAYS, Points
-from fairfront.frontier.store import load_frontier, save_frontier
+from fairfront.frontier.store import MODELS, load_frontier, save_frontier
 from fairfront.measures import Evaluation
 from fairfront.objectives.notions import EqualOpportunity
 from fairfront.storage.arrays import pack
@@ -116,6 +116,15 @@ def test_all_statuses_are_known_and_others_are_told(saved) -> None:
 def test_contents_that_do_not_fit_are_told(saved, changes, words) -> None:
     edited(saved, **changes)
     with pytest.raises(ff.InputError, match=words):
+        load_frontier(saved)
+
+
+def test_frontiers_of_schema_1_are_refused_in_one_sentence(saved) -> None:
+    document = json.loads((saved / "frontier.json").read_text())
+    assert document["schema"] == 2
+    document["schema"] = 1
+    sealed(saved, document)
+    with pytest.raises(ff.InputError, match=r"with schema 1, which fairfront .* reads no more .* or make it anew\.$"):
         load_frontier(saved)
 
 

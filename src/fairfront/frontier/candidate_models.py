@@ -16,7 +16,7 @@ from ..measures.evaluation import decide
 from ..objectives import Array, Attribute, Task
 from ..validation import as_native, as_numbers, check_labels, counted, shape_of
 from .held_rows import encode_labels
-from .models import MODELS, Models, Places, Stored, read_estimators, task_content, task_of, write_estimators
+from .models import Models, Places, Stored, read_estimators, task_content, task_of, write_estimators
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,6 +201,3 @@ def scores_of_labels(labels: NDArray[Any], task: Task, what: str = "y") -> Array
     """Return one column of 0 and 1 per class, (K, n)."""
     codes = encode_labels(labels, task, what)
     return np.asarray(np.arange(len(task.classes))[:, None] == codes, dtype=np.float64)
-
-
-MODELS.add("candidates", CandidateModels)

@@ -15,7 +15,7 @@ from ..exceptions import InputError
 from ..objectives import Array, Task
 from ..problems.learners import log_odds, output_of, probabilities_of, scores_of_learner
 from ..problems.posteriors import Guess, PosteriorClassifier, Posteriors, Scaling, weighed
-from .models import MODELS, Models, Places, Stored, read_estimators, read_known, task_content, write_estimators
+from .models import Models, Places, Stored, read_estimators, read_known, task_content, write_estimators
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +167,3 @@ def _content(models: EstimatorModels | PosteriorModels) -> dict[str, Any]:
 def _log_odds_and_second(probabilities: Sequence[Array]) -> tuple[Array, Array]:
     """Return the log-odds (N, 1, n) and the probabilities of the second class (N, n) from those of models (n, 2)."""
     return np.stack([log_odds(each) for each in probabilities]), np.stack([each[:, 1] for each in probabilities])
-
-
-MODELS.add("estimators", EstimatorModels)
-MODELS.add("posteriors", PosteriorModels)

@@ -45,10 +45,18 @@ class Frontier(FrontierColumns):
     def from_models(
         cls, models: Mapping[str, Any], X: Any, y: Any, *, sensitive_features: Any, **options: Any
     ) -> Frontier:
-        """Judge one's own models together: a mapping of names to fitted estimators, or to functions of X.
+        """Judge one's own models together; axes are the error and the worst rate gap.
 
-        Options: ``cutoff``, ``approval_rate`` (one share of favourable decisions for all) or ``costs``; ``notion``,
-        ``favourable``, ``groups``, ``sample_weight``, ``name``, ``task``. Axes are the error and the worst rate gap.
+        Parameters
+        ----------
+        models : mapping of str to model
+            Fitted estimators, or functions of X that return labels, probabilities or predictions.
+        X, y, sensitive_features
+            Rows to judge on.
+        **options
+            ``notion`` (of the second axis), ``name`` (of the evaluation), ``favourable``, ``groups``,
+            ``sample_weight``, ``task``; ``cutoff``, ``approval_rate`` (one share of favourable decisions for all) or
+            ``costs``, as in `evaluate`.
         """
         from .candidates import from_models
 
@@ -81,12 +89,24 @@ class Frontier(FrontierColumns):
     ) -> Frontier:
         """Return this frontier with a named record of rates on other data: error, AUC, gaps per group.
 
-        Decisions are those at 0.5 (a score of 0), or at an operating point, the same rule for every model and group:
-        ``cutoff`` on the probability of the favourable label (on its score where models give no probabilities),
-        ``approval_rate``, the share of favourable decisions, or ``costs`` of a ``false_positive`` and a
-        ``false_negative``. Each model's cut-off is placed on these rows and kept. Later evaluations without a rule, of
-        test rows above all, apply it unchanged; ``like`` names the evaluation whose cut-offs are meant. A group that
-        was not seen in training is evaluated too, with a warning.
+        Decisions are those at 0.5 (a score of 0), or at an operating point, the same rule for every model and group.
+        Each model's cut-off is placed on these rows and kept. Later evaluations without a rule, of test rows above
+        all, apply it unchanged. A group that was not seen in training is evaluated too, with a warning.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, sample_weight
+            Rows to judge on, in memory or as Dask collections.
+        name : str
+            What the rows are for; rows called test never place a cut-off.
+        cutoff : float, optional
+            On the probability of the favourable label, or on its score where models give no probabilities.
+        approval_rate : float, optional
+            The share of favourable decisions.
+        costs : mapping, optional
+            Costs of a ``false_positive`` and a ``false_negative``.
+        like : str, optional
+            The evaluation whose cut-offs are meant, by default "validation".
         """
         check_text(name, "name", "the name of the evaluation")
         asked = asked_of(Operating(cutoff, approval_rate, costs), self.evaluations, name, like, self.models)
@@ -124,7 +144,17 @@ class Frontier(FrontierColumns):
         n: int = 5,
         sample_weight: Any = None,
     ) -> Frontier:
-        """Return this frontier with n more solved points between two ids; the data must be those of training."""
+        """Return this frontier with more solved points; evaluations cover the old points only and go.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, sample_weight
+            The data of training; others are refused.
+        between : tuple of two ids
+            The points that new ones lie between.
+        n : int
+            How many, with caps at even distances.
+        """
         return refine_between(self, X, y, sensitive_features, between, n, sample_weight)
 
     def stability(
@@ -139,13 +169,35 @@ class Frontier(FrontierColumns):
         random_state: int | None = 0,
         progress: bool | Literal["auto"] = "auto",
     ) -> Stability:
-        """Solve every point again on n bootstrap samples of the training data: bands, and decisions that flip."""
+        """Solve every point again on bootstrap samples: bands of losses, gaps and coefficients, decisions that flip.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, sample_weight
+            The data of training; rows are drawn with replacement inside each (group, label) cell.
+        n : int
+            Number of samples.
+        confidence : float
+            Of the bands.
+        random_state : int, optional
+            Seed of the draws.
+        progress : bool or "auto"
+            Whether to show a bar.
+        """
         return bootstrap_frontier(self, X, y, sensitive_features, n, confidence, sample_weight, random_state, progress)
 
     def explain(
         self, before: int, after: int, X: Any = None, y: Any = None, *, sensitive_features: Any = None
     ) -> Explanation:
-        """Say how two points differ: coefficients that moved and, with data, who gains and who loses."""
+        """Say how two points differ: coefficients that moved and, with data, who gains and who loses.
+
+        Parameters
+        ----------
+        before, after : int
+            Ids of two points.
+        X, y, sensitive_features : optional
+            Rows whose decisions are compared; all three or none.
+        """
         return explain_pair(self, before, after, X, y, sensitive_features)
 
     def calibration(
@@ -163,7 +215,16 @@ class Frontier(FrontierColumns):
         return recalibrated(self, X, y, sample_weight)
 
     def postprocess(self, X: Any, y: Any, *, sensitive_features: Any, **options: Any) -> Frontier:
-        """Return models with a threshold per group; they need the group at prediction, which has to be allowed."""
+        """Return models with a threshold per group; they need the group at prediction, which has to be allowed.
+
+        Parameters
+        ----------
+        X, y, sensitive_features
+            Rows to place the thresholds on; one sensitive column.
+        **options
+            ``allow_group_at_prediction=True``, which is needed; ``notion``, ``id`` (the model, by default that of plain
+            training), ``n_points``, ``sample_weight``, ``name``.
+        """
         from .group_thresholds import postprocess_frontier
 
         return postprocess_frontier(self, X, y, sensitive_features=sensitive_features, **options)

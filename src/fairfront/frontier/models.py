@@ -19,7 +19,6 @@ from ..exceptions import InputError
 from ..measures.evaluation import decide
 from ..objectives import Array, Attribute, Task
 from ..problems.threads import blas_threads
-from ..registry import Registry
 from ..storage.folders import make_folder
 from ..storage.foreign import SUFFIX, check_trusted, read_estimator, write_estimator
 
@@ -44,7 +43,7 @@ class Stored:
 
 
 class Models(ABC):
-    """N models of one kind, scored together and built one by one; a new kind is one class and one line in `MODELS`.
+    """N models of one kind, scored together and built one by one; a new kind is a class and a line in `store.MODELS`.
 
     ``names`` are those that a person gave. ``raw`` models take X as it comes, others a checked matrix. Models
     ``by_group`` have a cut-off of their own for every group, which `judged` needs to know.
@@ -99,7 +98,7 @@ class Models(ABC):
         return scores, decide(scores, self.task)
 
     def write(self, folder: Path) -> Stored:
-        """Write what needs files of its own into the folder and return the rest; for kinds in `MODELS`."""
+        """Write what needs files of its own into the folder and return the rest; for kinds in `store.MODELS`."""
         raise NotImplementedError
 
     @classmethod
@@ -284,7 +283,3 @@ def read_estimators(files: Sequence[str], folder: Path, trusted: Sequence[str]) 
     if files:
         check_trusted(folder / FOLDER, trusted)
     return tuple(read_estimator(folder / name, trusted) for name in files)
-
-
-MODELS: Registry[type[Models]] = Registry("kind of models")
-MODELS.add("linear", LinearModels)

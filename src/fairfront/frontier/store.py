@@ -29,15 +29,22 @@ from ..storage.inventory import Inventory
 from ..storage.packages import inner_name, parts_of, read_package, write_package
 from ..storage.snapshots import read_folder
 from ..validation import counted
+from .candidate_models import CandidateModels
 from .candidates import judged_points
+from .estimator_models import EstimatorModels, PosteriorModels
 from .evaluation_store import evaluation_content, evaluation_of
 from .frontier import Frontier
-from .models import MODELS, Models, Stored, task_content, task_of
+from .models import LinearModels, Models, Stored, task_content, task_of
 from .points import ARRAYS, Facts, Points
 
 NAME, KIND, SCHEMA = "frontier", "fairfront frontier", 2
 FRONTIER = Inventory("saved frontier", {NAME: KIND})
 KINDS = {"certified": ("b", "booleans"), "ids": ("i", "whole numbers")}
+MODELS: Registry[type[Models]] = Registry("kind of models")
+MODELS.add("linear", LinearModels)
+MODELS.add("candidates", CandidateModels)
+MODELS.add("estimators", EstimatorModels)
+MODELS.add("posteriors", PosteriorModels)
 ROOMS = {"torch": "torch"}
 """Kinds of models that rooms above this one add when they are imported."""
 REGISTRIES: dict[str, Registry[Any]] = {"notion": NOTIONS, "loss": LOSSES, "gap": GAPS}

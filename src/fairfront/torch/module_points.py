@@ -11,8 +11,8 @@ import numpy as np
 
 from ..exceptions import InputError
 from ..frontier import Facts, Frontier, Points
-from ..frontier.models import FOLDER, MODELS, Models, Places, Stored, task_content, task_of
-from ..frontier.store import load_frontier
+from ..frontier.models import FOLDER, Models, Places, Stored, task_content, task_of
+from ..frontier.store import MODELS, load_frontier
 from ..objectives import Array, Task
 from ..pareto import nondominated
 from ..solvers import Status
