@@ -152,7 +152,10 @@ def cohort(
     X = rng.normal(size=(n, d)) + apart * rng.normal(size=(groups, d))[group]
     slopes = rng.normal(size=d) + 0.8 * rng.normal(size=(groups, d))
     score = (X * slopes[group]).sum(axis=1) + 0.7 * rng.normal(size=groups)[group]
-    return Twin(X, np.where(score + rng.logistic(size=n) > 0, 1.0, -1.0), group, notion, surrogate)
+    y = np.where(score + rng.logistic(size=n) > 0, 1.0, -1.0)
+    for array in (X, y, group):
+        array.setflags(write=False)  # tests share what is cached
+    return Twin(X, y, group, notion, surrogate)
 
 
 drawn = partial(cohort, apart=0.4)
