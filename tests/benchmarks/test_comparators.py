@@ -84,6 +84,7 @@ class TestPreferences:
     def wanted(self, ratio: float) -> np.ndarray:
         return on_line(np.sqrt(ratio) / (1 + np.sqrt(ratio)))
 
+    @pytest.mark.slow
     def test_epo(self, ratio: float) -> None:
         found = comparators.epo(PAIR, np.array([1.0, ratio]), START, eta=0.05, steps=3000)
         np.testing.assert_allclose(found.w, self.wanted(ratio), atol=0.03)

@@ -97,6 +97,7 @@ def test_unprocessing_undoes_a_shift_of_one_group() -> None:
     assert judge.unprocessed_error(one, here, there) == pytest.approx(judge.unprocessed_error(two, here, there))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(peers.PEERS))
 @pytest.mark.filterwarnings("ignore")
 def test_every_peer_offers_candidates_or_says_why_not(name: str) -> None:

@@ -74,6 +74,7 @@ def test_every_reason_is_of_an_option_and_of_bad_values() -> None:
         assert any(option == each.name for where, options in ALL.items() if path in (where, "*") for each in options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", GOOD)
 def test_the_good_call_is_good(path: str, sandbox: Sandbox) -> None:
     with sandbox.entered():
@@ -82,6 +83,7 @@ def test_the_good_call_is_good(path: str, sandbox: Sandbox) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", GOOD)
 def test_bad_words_are_refused_in_one_sentence(path: str, sandbox: Sandbox) -> None:
     found = [f"{call}: {fault}" for call in drawn(path) for fault in faults(call, sandbox)]

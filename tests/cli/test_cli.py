@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import fairfront as ff
 from fairfront.datasets import load_loans
 from tests.support.pages import record_of
@@ -23,6 +25,7 @@ def test_version_and_help() -> None:
     assert "demo" in fairfront("--help").stdout
 
 
+@pytest.mark.slow
 def test_demo_shows_the_frontier_and_draws_it(tmp_path: Path) -> None:
     folder = tmp_path / "[a]:id:b"
     done = fairfront("demo", "--rows", "1500", "--output", str(folder))
@@ -36,6 +39,7 @@ def test_demo_shows_the_frontier_and_draws_it(tmp_path: Path) -> None:
     assert set(record_of(folder / "report.html")["moved"]["names"]) <= set(load_loans(n=600).matrix("one_hot")[1])
 
 
+@pytest.mark.slow
 def test_bad_input_is_one_sentence_and_exit_code_2(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")

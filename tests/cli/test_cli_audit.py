@@ -238,6 +238,7 @@ def test_figures_without_a_value_have_a_line(tmp_path: Path) -> None:
     assert done.exit_code == 4
 
 
+@pytest.mark.slow
 def test_bad_input_leaves_with_code_2() -> None:
     command = [sys.executable, "-c", "from fairfront.cli import main; main()", "audit", "nowhere.csv", *BASE]
     done = subprocess.run(

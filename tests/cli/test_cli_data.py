@@ -131,6 +131,7 @@ def test_path_of_a_folder_and_as_csv(cache: Path, monkeypatch: pytest.MonkeyPatc
     assert not {"name", "first", "last", "dob", "decile_score"} & set(header)
 
 
+@pytest.mark.slow
 def test_fetch_then_nothing_to_do(cache: Path) -> None:
     with loopback(CONTENT) as server:
         code, out, err = end(start(server, "fetch", "small"))

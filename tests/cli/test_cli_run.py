@@ -68,6 +68,7 @@ def chosen(traced: Path) -> Path:
     return model
 
 
+@pytest.mark.slow
 def test_an_identifier_is_noticed(loans: Path, tmp_path: Path) -> None:
     done = fairfront("trace", loans, *TRACE, "-o", tmp_path / "run")
     said = done.stdout + done.stderr
@@ -168,6 +169,7 @@ def test_nothing_about_people_is_stored(traced: Path, chosen: Path) -> None:
                 assert SECRET.encode("utf-16-le") not in raw, path
 
 
+@pytest.mark.slow
 def test_verify_makes_the_run_again_and_notices_other_data(traced: Path, loans: Path, tmp_path: Path) -> None:
     done = fairfront("verify", traced, loans)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -294,6 +296,7 @@ def test_bad_choices(traced: Path, chosen: Path, tmp_path: Path) -> None:
         assert not (tmp_path / "m").exists()
 
 
+@pytest.mark.slow
 def test_interrupted_work_leaves_nothing_that_looks_finished(loans: Path, tmp_path: Path) -> None:
     checkpoint = tmp_path / "half"
     words = [*TRACE, "--drop", "applicant", "--stability", "100000", "--checkpoint", checkpoint, "-o", tmp_path / "run"]

@@ -84,6 +84,7 @@ def test_several_classes(folder: Path, tmp_path: Path) -> None:
     assert "(" in line.split("|")[3], line  # favourable decisions have a rate and an interval
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [(), ("--posteriors",)], ids=["weighted", "posteriors"])
 def test_boosted_trees_from_file_to_predictions(folder: Path, tmp_path: Path, more: tuple[str, ...]) -> None:
     run, data = tmp_path / "run", folder / "two.csv"
@@ -203,6 +204,7 @@ def test_other_peoples_folders_and_names_stay(folder: Path, tmp_path: Path) -> N
         assert words in fairfront("show", run, code=2)
 
 
+@pytest.mark.slow
 def test_exact_counts_need_the_rows_and_stay_out_of_the_run(tmp_path: Path) -> None:
     data = write_csv(strays(1500), tmp_path / "strays.csv")
     run, page = tmp_path / "run", tmp_path / "page.html"

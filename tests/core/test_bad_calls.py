@@ -81,6 +81,7 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MPLBACKEND", "agg")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", CALLS)
 def test_bad_values_are_refused_in_one_sentence(group: str) -> None:
     import matplotlib.pyplot as plt

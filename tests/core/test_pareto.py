@@ -63,6 +63,7 @@ STYLES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("m", [1, 2, 3, 4])
 @pytest.mark.parametrize("keep_equal", [False, True])
 def test_nondominated_equals_brute_force(m: int, keep_equal: bool) -> None:
@@ -76,6 +77,7 @@ def test_nondominated_equals_brute_force(m: int, keep_equal: bool) -> None:
     check()
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.integers(2, 4).flatmap(lambda m: clouds(m, 60)), st.booleans())
 def test_nondominated_equals_moocore(points: np.ndarray, keep_equal: bool) -> None:
@@ -100,6 +102,7 @@ def test_hypervolume_of_two_objectives_equals_moocore(points: np.ndarray, refere
     assert hypervolume(points, reference) == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(clouds(3))
 def test_hypervolume_of_three_objectives_counts_unit_cubes(points: np.ndarray) -> None:

@@ -59,6 +59,7 @@ def test_the_import_loads_no_package() -> None:
     assert not found & (HEAVY | {"rich", "typer"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["--version"], *HELP, *WRONG], ids=" ".join)
 def test_help_and_mistakes_in_options_are_answered_before_rooms_are_imported(words: list[str]) -> None:
     found = imported("from fairfront.cli import main; main()", *words)
@@ -73,6 +74,7 @@ def test_a_room_is_imported_when_a_name_of_it_is_asked_for() -> None:
     assert not found & {"dask", "matplotlib", "polars", "torch"}
 
 
+@pytest.mark.slow
 def test_learners_that_few_traces_need_are_imported_late() -> None:
     later = "import sys; from fairfront import *; print(*(m for m in sys.modules if m.startswith('sklearn')))"
     done = subprocess.run([sys.executable, "-c", later], capture_output=True, text=True, check=True)

@@ -59,6 +59,7 @@ def many_segments(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class TestSameBytes:
+    @pytest.mark.slow
     @pytest.mark.usefixtures("many_segments")
     @pytest.mark.filterwarnings("ignore::fairfront.ProxyWarning")
     @pytest.mark.parametrize("kind", ["dense", "sparse", "classes", "weights", "probabilities"])
@@ -111,6 +112,7 @@ class TestSameBytes:
         assert not near.far
         np.testing.assert_allclose(far.scores(3, 400, W), near.scores(3, 400, W), rtol=1e-12, atol=1e-13)
 
+    @pytest.mark.slow
     def test_without_any_setting_of_the_environment(self) -> None:
         script = (
             "import hashlib, numpy as np, fairfront as ff\n"

@@ -30,6 +30,7 @@ def far_rows(chunk: int = 200) -> dict[str, Any]:
 SOLVERS: dict[str, dict[str, Any]] = {"newton": {"n_points": 5}, "pb_pdo": {"preferences": 3, "solver": "pb_pdo"}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep", ["memory", "disk", "source"])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_dask_runs_go_on(solver: str, keep: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,6 +51,7 @@ def test_dask_runs_go_on(solver: str, keep: str, tmp_path: Path, monkeypatch: py
     np.testing.assert_allclose(front.objectives, whole.objectives, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # sockets and processes of workers that were killed
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_losing_all_workers_leaves_a_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,6 +97,7 @@ class Killer(threading.Thread):
             (self.folder / "held").unlink()
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_changes_nothing(client: Any, tmp_path: Path) -> None:
     X, y, groups = collections(tmp_path)
     options = {"n_points": 2, "progress": False}
@@ -119,6 +120,7 @@ def test_a_worker_that_dies_changes_nothing(client: Any, tmp_path: Path) -> None
     assert kept.cells(W).D.tobytes() == cells.D.tobytes()  # what the worker had kept is prepared again
 
 
+@pytest.mark.slow
 def test_losing_all_workers_ends_with_a_sentence(client: Any, tmp_path: Path) -> None:
     X, y, groups = collections(tmp_path)
     with dask.config.set({"fairfront.keep": "source"}):
@@ -133,6 +135,7 @@ def test_losing_all_workers_ends_with_a_sentence(client: Any, tmp_path: Path) ->
         problem.values(np.ones((1, 1, 4)))
 
 
+@pytest.mark.slow
 def test_losing_all_workers_while_small_data_are_fetched(client: Any, tmp_path: Path) -> None:
     X, y, groups = collections(tmp_path)
     first = brought(X, None, {"sex": groups})

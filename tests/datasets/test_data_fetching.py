@@ -375,6 +375,7 @@ def test_files_are_those_of_the_origin(name: str) -> None:
         assert digest(path.read_bytes()) == file.sha256
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(ORIGINS))
 def test_the_list_tells_what_the_loader_gives(name: str) -> None:
     origin = ORIGINS[name]

@@ -13,6 +13,7 @@ from tests.support.places import ROOT
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
+@pytest.mark.slow
 def test_readme_code_runs(capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
@@ -25,6 +26,7 @@ def test_readme_code_runs(capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "preference line" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES[1:], ids=lambda p: p.name)
 def test_code_of_the_guides_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

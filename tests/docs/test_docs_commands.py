@@ -38,6 +38,7 @@ def plain(text: str) -> list[str]:
     return [line.rstrip() for line in text.strip().splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_commands_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
     command = tmp_path / "bin" / "fairfront"

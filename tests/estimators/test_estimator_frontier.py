@@ -142,6 +142,7 @@ def test_fits_are_used_up_where_noise_fills_the_holes() -> None:
     assert np.median(widest) < 0.35
 
 
+@pytest.mark.slow
 def test_the_search_takes_a_noisy_learner() -> None:
     X, y, group = draw(2)
     forest = RandomForestClassifier(30, min_samples_leaf=10)

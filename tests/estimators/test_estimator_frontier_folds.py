@@ -126,6 +126,7 @@ WRAPPED = {"check_dtype_object", "check_array_api_input"}
 """The first wants the learner's own TypeError, which is told inside an InputError; the second skips itself."""
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("estimator", SHELLS, ids=lambda e: type(e).__name__)
 def test_check_estimator_around_a_learner(estimator) -> None:

@@ -28,6 +28,7 @@ def data(n: int = 600) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return X, np.where(X[:, 0] + 0.5 * (group == "m") + random.logistic(size=n) > 0, "paid", "late"), group
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("favourable", ["late", "paid"])
 @pytest.mark.parametrize("name", [n for n in SCORES if SCORES[n].reads != "values" and n != "recall_gap"])
 def test_every_name_is_the_audits_figure(name: str, favourable: str) -> None:

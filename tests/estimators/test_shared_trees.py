@@ -102,6 +102,7 @@ def test_doubled_rows_that_switch_early_stopping_on_are_fitted_from_nothing(monk
     assert shared.grow(begun, *twice) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("cv", "lazy"), [(2, False), ("train", False), (0.3, True)])
 def test_frontiers_of_fits_that_share_trees(cv: Any, lazy: bool) -> None:
     X, y, group = rows()
@@ -133,6 +134,7 @@ def test_other_learners_are_refused(other: Any) -> None:
         shared_trees(other, 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", [ff.FrontierClassifier, ff.FrontierRegressor])
 def test_estimators_of_frontiers_share_trees_too(shell: Any) -> None:
     X, y, group = rows()

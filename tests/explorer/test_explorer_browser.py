@@ -25,6 +25,7 @@ SLOW_CLIPBOARD = """() => {
 }"""
 
 
+@pytest.mark.slow
 def test_opens_on_the_decision_with_pythons_figures(visit: Any, written: Path) -> None:
     front, found = loans()[0], visit(written)
     least = front.choose(least="tpr_gap", within={"error": 0.005})
@@ -40,6 +41,7 @@ def test_opens_on_the_decision_with_pythons_figures(visit: Any, written: Path) -
     found.check_quiet()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::fairfront.ProxyWarning")
 def test_what_has_to_be_known_of_probabilities_is_said_first(visit: Any, tmp_path: Path) -> None:
     random = np.random.default_rng(0)
@@ -53,6 +55,7 @@ def test_what_has_to_be_known_of_probabilities_is_said_first(visit: Any, tmp_pat
     found.check_quiet()
 
 
+@pytest.mark.slow
 def test_bars_are_pythons_rates(visit: Any, written: Path) -> None:
     front, found = loans()[0], visit(written)
     rates = front.evaluations["validation"].groups["group"]
@@ -65,6 +68,7 @@ def test_bars_are_pythons_rates(visit: Any, written: Path) -> None:
                 assert f"{100 * rates.rate(rate)[place, g]:.1f} %" in bar.inner_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sure", [True, False])
 def test_the_cap_chooses_what_select_does(visit: Any, written: Path, sure: bool) -> None:
     front, found = loans()[0], visit(written)
@@ -85,6 +89,7 @@ def test_the_cap_chooses_what_select_does(visit: Any, written: Path, sure: bool)
     found.check_quiet()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tolerance", ["0", "0.1", "0.3", "1.2", "40"])
 def test_the_tolerance_finds_what_select_does(visit: Any, written: Path, tolerance: str) -> None:
     front, found = loans()[0], visit(written)
@@ -96,6 +101,7 @@ def test_the_tolerance_finds_what_select_does(visit: Any, written: Path, toleran
     assert found.card("chosen") == expected
 
 
+@pytest.mark.slow
 def test_slider_and_keys_walk_along_the_front(visit: Any, written: Path) -> None:
     front, found = loans()[0], visit(written)
     order = front.ids[walk(front)].tolist()
@@ -126,6 +132,7 @@ def screen(found: Visit, across: float, up: float) -> dict[str, float]:
     return {"x": float(np.polyval(x, 100 * across)), "y": float(np.polyval(y, 100 * up))}
 
 
+@pytest.mark.slow
 def test_a_click_chooses_the_point_under_it(visit: Any, written: Path) -> None:
     front, found = loans()[0], visit(written)
     across, up = front.column("tpr_gap"), front.column("error")
@@ -138,6 +145,7 @@ def test_a_click_chooses_the_point_under_it(visit: Any, written: Path) -> None:
     found.check_quiet()
 
 
+@pytest.mark.slow
 def test_axes_and_parts_can_be_picked(visit: Any, written: Path) -> None:
     front, X, y, groups = loans()
     found = visit(written)
@@ -155,6 +163,7 @@ def test_axes_and_parts_can_be_picked(visit: Any, written: Path) -> None:
     found.check_quiet()
 
 
+@pytest.mark.slow
 def test_the_lines_copy_and_the_downloads_agree(visit: Any, written: Path) -> None:
     front = loans()[0]
     found = visit(written, permissions=["clipboard-read", "clipboard-write"])

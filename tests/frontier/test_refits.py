@@ -96,6 +96,7 @@ def settled(W: np.ndarray, problem: LinearProblem) -> np.ndarray:
     return W - shift if problem.K > 1 else W
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", [weighted, thin, skewed, classes, values, guarded])
 def test_refits_are_those_of_each_sample_alone(draw) -> None:
     problem, newton, W, caps, plain = made(draw)

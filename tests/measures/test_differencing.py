@@ -130,6 +130,7 @@ def rows_in(run: Run) -> dict[str, list[Any]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ASKED)
 def test_no_small_count_stands_anywhere(name: str, outputs_of: Any) -> None:
     outputs = outputs_of(name)
@@ -164,6 +165,7 @@ def sums_of(cells: np.ndarray) -> Iterator[tuple[Any, float]]:
         yield from ((place, float(cells[place].sum())) for place in places)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", UNWEIGHTED)
 def test_no_small_count_can_be_worked_out(name: str, outputs_of: Any) -> None:
     right = tried = 0

@@ -49,6 +49,7 @@ def published(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return n, shown, np.stack([publish_decisions(cells[:, :, k], shown[:, k]) for k in range(K)], axis=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("K", "D"), [(2, 2), (3, 2), (3, 3)])
 def test_small_counts_are_0_5_or_10_and_parts_add_up(K: int, D: int) -> None:
     @given(tables(K, D))

@@ -42,6 +42,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", CASES)
 def test_model_file_and_graph_decide_alike(file: Path, settings: dict[str, Any], tmp_path: Path) -> None:
     run = run_of(file, **settings)
@@ -139,6 +140,7 @@ def test_nothing_is_suggested_where_nothing_decides(tmp_path: Path) -> None:
     assert json.loads(fairfront("show", tmp_path / "run", "--json").stdout)["suggested"] is None
 
 
+@pytest.mark.slow
 def test_rules_in_the_shell(file: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     options = ("--target", "outcome", "--favourable", "passed", "--groups", "race", "--stability", "0")

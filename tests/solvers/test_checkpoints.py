@@ -46,6 +46,7 @@ def every_state(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     return collect_states(monkeypatch)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_every_state_leads_to_the_same_end(case: str, tmp_path: Path, every_state: list[bytes]) -> None:
     path = tmp_path / "run.checkpoint"

@@ -260,6 +260,7 @@ def test_the_command_refuses_before_it_reads(table: Path, tmp_path: Path) -> Non
     assert "resume needs a checkpoint" in str(command(table, *CLASSES, *run, "--resume").exception)
 
 
+@pytest.mark.slow
 def test_tables_go_on_in_python(table: Path, tmp_path: Path) -> None:
     path = tmp_path / "run.checkpoint"
     settings: dict[str, Any] = {"target": "paid", "favourable": "yes", "groups": "group", "drop": "income"}

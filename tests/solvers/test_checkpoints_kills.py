@@ -30,6 +30,7 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return dict(json.loads(found.stdout))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_killed_runs_end_as_unbroken_ones(ended: dict[str, Any], case: str) -> None:
     found = ended[case]
@@ -38,11 +39,13 @@ def test_killed_runs_end_as_unbroken_ones(ended: dict[str, Any], case: str) -> N
     assert found["resumed"] == found["unbroken"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [name for name in CASES if name != "pb_pdo"])
 def test_a_checkpoint_changes_nothing_in_the_frontier(ended: dict[str, Any], case: str) -> None:
     assert ended[case]["unbroken"] == ended[case]["plain"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_nothing_half_written_is_left(ended: dict[str, Any], case: str) -> None:
     assert ended[case]["left"] == ["digest", "run.checkpoint"]

@@ -68,6 +68,7 @@ def test_two_parameters_by_a_root_in_the_multiplier() -> None:
         assert front.multipliers[i, 0] == pytest.approx(t, abs=1e-6)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 999), groups=st.sampled_from([2, 3]), notion=st.sampled_from(NOTIONS))
 def test_points_are_those_of_slsqp_and_multipliers_their_slopes(seed: int, groups: int, notion: str) -> None:
@@ -94,6 +95,7 @@ def test_points_are_those_of_slsqp_and_multipliers_their_slopes(seed: int, group
         assert np.abs(knot.at.multipliers).sum() == pytest.approx(-slope, rel=1e-3, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("notion", NOTIONS)
 def test_certified_points_beat_feasible_perturbations_and_restarts(notion: str) -> None:
     twin = drawn(3, 3, notion)

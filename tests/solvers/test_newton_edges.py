@@ -30,6 +30,7 @@ def assert_ended_well(front: ff.Frontier, tol: float = 1e-8) -> None:
     assert (np.diff(front.gaps.max(axis=1)) <= 1e-7).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("notion", ["equal_opportunity", "equalized_odds", "demographic_parity", "group_loss"])
 @pytest.mark.parametrize("ridge", [0.0, 1e-8, 1e-3])
 @pytest.mark.filterwarnings("ignore:plain training has no certain optimum at ridge 0:")

@@ -97,6 +97,7 @@ def test_one_step_of_algorithm_1_on_cells(gradients: str, inner: str, groups: in
         assert_same_step(problem, solver, w, algorithm_1(w, plain.objectives, solver))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("gradients", "inner"), READINGS)
 def test_one_step_of_algorithm_2_in_all_its_cases(gradients: str, inner: str) -> None:
     """Thresholds are wide, and some points are taken near the line or near the front, so that all cases occur."""

@@ -56,6 +56,7 @@ class TestCertificates:
         assert not front.certified.any()
         assert traced(scale * X, y, group, ridge=1e-3 * scale**2).certified[0]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("apart", [1e-3, 1e-6, 1e-7, 1e-8, 1e-9, 1e-11, 0.0])
     @pytest.mark.parametrize(("kind", "least"), [("dense", 1e-10), ("sparse", 1e-5)])
     def test_columns_that_are_nearly_collinear(self, kind: str, least: float, apart: float) -> None:

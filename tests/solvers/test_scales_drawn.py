@@ -69,6 +69,7 @@ def assert_best(twin: Twin, front: ff.Frontier, unit: float = 1.0, near: float =
         assert front.loss[i] <= twin.loss(twin.best(caps, *starts))[0] + near * one.loss[0]
 
 
+@pytest.mark.slow
 @settings(max_examples=12 * MORE)
 @given(
     seed=st.integers(0, 9999),

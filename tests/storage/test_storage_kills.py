@@ -27,6 +27,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("what", "seen"), [("old", {1, 2}), ("new", {None, 2}), ("file", {1, 2})])
 def test_a_kill_at_any_step_loses_nothing_and_leaves_nothing(told, way: str, what: str, seen: set[int | None]) -> None:
@@ -40,6 +41,7 @@ def test_a_kill_at_any_step_loses_nothing_and_leaves_nothing(told, way: str, wha
         assert each["left"] == ["a.txt" if what == "file" else "run"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_readers_always_find_a_whole_folder(told, way: str) -> None:
     seen = told[way]["readers"]

@@ -55,6 +55,7 @@ def prepared(table: Table, target: str, favourable: str, groups: tuple[str, ...]
     return found, TableEncoder.fit(known, kept), rows, atoms
 
 
+@pytest.mark.slow
 def test_adult(tmp_path_factory: pytest.TempPathFactory) -> None:
     source = open_source(adult(tmp_path_factory.mktemp("adult")))
     schema = infer(source)

@@ -65,6 +65,7 @@ def killed(what: str, path: Path) -> None:
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
 
 
+@pytest.mark.slow
 def test_killed_training_ends_with_the_same_weights(tmp_path) -> None:
     file = tmp_path / "run.safetensors"
     for epoch in (2, 5):
