@@ -249,7 +249,7 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Any]:
 def test_the_command_traces_with_probabilities(traced: tuple[Path, Path, Any]) -> None:
     path, folder, done = traced
     assert done.exit_code == 0, done.output
-    assert "at random within each class of label." in done.output
+    assert "Random split, stratified by label: 60 % train" in done.output
     assert "the split keeps the proportions of labels alone" in done.output
     assert "usually understate gaps between people" in done.output
     found = ff.load(folder)
