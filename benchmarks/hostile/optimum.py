@@ -1,6 +1,6 @@
 """An independent optimum at scale 1: loss and gaps written out in plain numpy, SLSQP from several starts.
 
-Nothing here is taken from fairfront. The gaps of a notion are bounded through the range of its groups' means: a free
+No loss, gap or solver here is taken from fairfront. The gaps of a notion are bounded through the range of its groups' means: a free
 centre per comparison, and every mean within half a cap of it.
 """
 
@@ -13,6 +13,7 @@ import numpy as np
 from scipy.optimize import linprog, minimize
 from scipy.special import expit, log_softmax
 
+from ..optimum import Counted, slsqp
 from .problems import Draw
 
 WIDTH = 0.5  # of the smoothed hinge's band
@@ -151,45 +152,24 @@ class Capped:
     def capped(self, start: np.ndarray, cap: float) -> tuple[float, float]:
         """Return the loss where SLSQP ended and the gap there."""
         centres = 0 if self.one_sided else len(self.comparisons)
-        memo: dict[bytes, Any] = {}
-
-        def at(x: np.ndarray) -> Any:
-            key = x.tobytes()
-            if key not in memo:
-                memo.clear()
-                memo[key] = self.means(self.theta(x[: self.size]))
-            return memo[key]
 
         def objective(x: np.ndarray) -> tuple[float, np.ndarray]:
             value, slope = self.loss(self.theta(x[: self.size]))
             return value / self.null, np.concatenate([(slope @ self.basis).reshape(-1) / self.null, np.zeros(centres)])
 
-        def slack(x: np.ndarray) -> np.ndarray:
-            values, t = at(x)[0], x[self.size :]
-            if self.one_sided:
-                return np.asarray(cap - values[0])
-            apart = [v - t[k] for k, v in enumerate(values)]
-            return np.concatenate([side for a in apart for side in (cap / 2 - a, cap / 2 + a)])
-
-        def slack_slope(x: np.ndarray) -> np.ndarray:
-            rows = []
-            for k, slope in enumerate(at(x)[1]):
-                flat = (slope @ self.basis).reshape(len(slope), -1)
+        def slack(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            values, rows = [], []
+            for k, (mean, slope) in enumerate(zip(*self.means(self.theta(x[: self.size])), strict=True)):
                 centre = np.zeros((len(slope), centres))
                 centre[:, k : k + 1] = -1.0 if centres else 0.0
-                both = np.hstack([flat, centre])
-                rows += [-both] if self.one_sided else [-both, both]
-            return np.vstack(rows)
+                both = np.hstack([(slope @ self.basis).reshape(len(slope), -1), centre])
+                apart = mean - x[self.size + k] if centres else mean
+                values += [cap / 2 - apart, cap / 2 + apart] if centres else [cap - apart]
+                rows += [-both, both] if centres else [-both]
+            return np.concatenate(values), np.vstack(rows)
 
         middle = [0.5 * (v.min() + v.max()) for v in self.means(self.theta(start))[0]][:centres]
-        found = minimize(
-            objective,
-            np.concatenate([start, middle]),
-            jac=True,
-            constraints=[{"type": "ineq", "fun": slack, "jac": slack_slope}],
-            method="SLSQP",
-            options={"maxiter": 300, "ftol": 1e-13},
-        )
+        found = slsqp(Counted(objective), Counted(slack), np.concatenate([start, middle]), max_iter=300)
         theta = self.theta(found.x[: self.size])
         return self.loss(theta)[0], self.gap(theta)
 

@@ -1,15 +1,23 @@
-"""What a lane tried and what survived: one record for the table, the JSON and the page."""
+"""What a lane tried and what survived: one record for the table, the JSON and the page.
+
+python -m benchmarks.hostile.tally FILE ... writes the counts of JSON files into the table of docs/reliability.md.
+"""
 
 from __future__ import annotations
 
 import json
+import re
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..report import Table
+from ..report import DOCS, Table
+
+PAGE = DOCS / "reliability.md"
+HEAD = ["fault", "tried", "survived", "of them", "command", "commit, date"]
 
 
 @dataclass
@@ -61,3 +69,25 @@ def words_of(counts: Mapping[str, int]) -> str:
 def write_json(path: Path, tallies: list[Tally], **about: Any) -> None:
     """Write all records and what they are about."""
     path.write_text(json.dumps({**about, "lanes": [each.record() for each in tallies]}, indent=1) + "\n")
+
+
+def _row(about: dict[str, Any], lane: dict[str, Any]) -> list[object]:
+    """Return the row of one fault."""
+    command = f"`python -m benchmarks.hostile {' '.join(about['words'])}`"
+    made = f"{about['commit']}, {about['date']}"
+    return [lane["fault"], lane["tried"], lane["survived"], words_of(lane["counts"]), command, made]
+
+
+def write_page(files: list[str]) -> None:
+    """Replace the table of docs/reliability.md by the counts of JSON files; of a fault in several files the last counts."""
+    rows: dict[str, list[object]] = {}
+    for file in files:
+        about = json.loads(Path(file).read_text())
+        rows.update({lane["fault"]: _row(about, lane) for lane in about["lanes"]})
+    text = f"<!-- hostile:begin -->\n{Table(HEAD, list(rows.values()))}\n<!-- hostile:end -->"
+    pattern = re.compile(r"<!-- hostile:begin -->.*<!-- hostile:end -->", re.DOTALL)
+    PAGE.write_text(pattern.sub(lambda _: text, PAGE.read_text()))
+
+
+if __name__ == "__main__":
+    write_page(sys.argv[1:])

@@ -144,7 +144,7 @@ resumes where it stopped and pages can be drawn again without running anything (
 
 {table}
 
-{total:.0f} minutes of one core in total. Each page says the versions and the machine it was made with.
+{total:.0f} minutes of one core in total. Each page says the commit, the date, the versions and the machine it was made with.
 
 ## What all pages share
 

@@ -16,8 +16,9 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed: nothing c
 from benchmarks.paper import bars, frontiers, named_methods, race, splits, table1
 from benchmarks.paper.__main__ import EXPERIMENTS
 from benchmarks.paper.data import Spec
-from benchmarks.paper.experiment import Experiment, write_index, write_page
+from benchmarks.paper.experiment import Experiment, Store, write_index, write_page
 from benchmarks.paper.trial import CAPS
+from benchmarks.report import RESULTS
 from tests.support.places import ROOT
 
 
@@ -141,3 +142,13 @@ PAGES = sorted((ROOT / "docs" / "paper").glob("*.md"))
 @pytest.mark.parametrize("path", PAGES, ids=lambda p: p.stem)
 def test_pages_in_the_documentation(path: Path) -> None:
     check_page(path)
+
+
+def test_index_and_pages_are_those_of_the_stored_results() -> None:
+    index = (ROOT / "docs" / "paper" / "README.md").read_text()
+    for experiment in EXPERIMENTS:
+        tasks, store = experiment.tasks(False), Store(RESULTS / "paper" / f"{experiment.name}.json")
+        assert len(store.results(tasks)) == len(tasks), "run: make paper"
+        text = (ROOT / "docs" / "paper" / f"{experiment.name}.md").read_text()
+        assert f"{store.made}." in text, "run: python -m benchmarks.paper --draw"
+        assert f"({experiment.name}.md) | {len(tasks)} |" in index
