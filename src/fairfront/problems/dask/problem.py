@@ -26,7 +26,7 @@ from ..linear import LinearProblem, feature_names
 from .partition import Plan, SpoolError, prepared, side, spooled, temporary_folder
 from .passes import DaskRows, aligned_blocks
 from .runner import DaskSettings, Runner
-from .scan import Seen, look, together
+from .scan import Scan, merged, scan
 
 LOG = logging.getLogger("fairfront")
 DISK_SHARE = 0.8
@@ -95,7 +95,7 @@ def refuse_collections(shell: Any, *given: Any) -> None:
         )
 
 
-def laid_rows(runner: Runner, blocks: Sequence[tuple[Any, ...]], plan: Plan, seen: Seen, squares: Array) -> DaskRows:
+def laid_rows(runner: Runner, blocks: Sequence[tuple[Any, ...]], plan: Plan, seen: Scan, squares: Array) -> DaskRows:
     """Keep the rows where the settings say and they fit: in memory, on this machine's disk, or where they come from."""
     known, n, place = runner.shared(plan), seen.rows, _place(runner, seen)
     call = runner.delayed(side)
@@ -139,7 +139,7 @@ def _remove(folder: str) -> None:
         time.sleep(PAUSE)
 
 
-def _place(runner: Runner, seen: Seen) -> str:
+def _place(runner: Runner, seen: Scan) -> str:
     """Return where the settings want the rows, or else the first place that has room for them."""
     wanted = runner.settings.keep
     if wanted in ("memory", "source"):
@@ -153,7 +153,7 @@ def _place(runner: Runner, seen: Seen) -> str:
     return "source"
 
 
-def _no_files(runner: Runner, seen: Seen) -> str:
+def _no_files(runner: Runner, seen: Scan) -> str:
     """Return why rows cannot go to files of this machine and what helps, "" where they can."""
     if runner.client is not None:
         return "files are for one machine, found a cluster; set fairfront.keep to 'auto', or close the client."
@@ -186,8 +186,8 @@ def dask_problem(question: Question, X: Any, y: Any, sensitive_features: Any, sa
     _check_kinds(X, y, sensitive_features, sample_weight)
     runner, regression = Runner(DaskSettings.current()), question.task == "regression"
     blocks = aligned_blocks(X, y, sensitive_features, sample_weight)
-    seen: Seen = runner.over(((i, *block, regression) for i, block in enumerate(blocks)), look, together)
-    _check_seen(seen, regression)
+    seen: Scan = runner.over(((i, *block, regression) for i, block in enumerate(blocks)), scan, merged)
+    _check_scan(seen, regression)
     size = 8.0 * seen.rows * seen.columns
     if size <= runner.settings.small_bytes:
         LOG.info("%d rows x %d columns (%.0f MB): brought to memory", seen.rows, seen.columns, size / 1e6)
@@ -211,7 +211,7 @@ def dask_problem(question: Question, X: Any, y: Any, sensitive_features: Any, sa
     return DaskProblem(rows, seen.spread / seen.rows, elsewhere, frame, feature_names(X))
 
 
-def _check_seen(seen: Seen, regression: bool) -> None:
+def _check_scan(seen: Scan, regression: bool) -> None:
     """Refuse what cannot be used, now that all partitions were looked at."""
     if seen.fault:
         raise InputError(seen.fault)
@@ -222,7 +222,7 @@ def _check_seen(seen: Seen, regression: bool) -> None:
         check_targets(abs(seen.mean) + spread, spread)
 
 
-def _of_keys(question: Question, seen: Seen) -> Objectives:
+def _of_keys(question: Question, seen: Scan) -> Objectives:
     """Ask the question of a table of keys, the combinations of label and groups, instead of rows.
 
     The labels of a regression are zeros there: values stay with the workers.

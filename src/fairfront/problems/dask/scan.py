@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cached_property, reduce
 from hashlib import blake2b
 from typing import Any
 
@@ -67,7 +67,7 @@ class Tally:
         _check_number(found, MOST_IN_ALL, "all partitions")
         return Tally(self.names or other.names, _both_kinds(self.kinds, other.kinds), found)
 
-    @property
+    @cached_property
     def keys(self) -> tuple[Key, ...]:
         """Return the keys in an order that does not depend on partitions."""
         return tuple(sorted(self.found, key=lambda key: [(v is None, str(type(v)), str(v)) for v in key]))
@@ -167,7 +167,7 @@ def digest(place: NDArray[np.intp], keys: Sequence[Key], *numbers: Array | None)
 
 
 @dataclass(frozen=True)
-class Seen:
+class Scan:
     """What some partitions hold; ``fault`` is what is wrong with the first that cannot be used.
 
     rows            rows that count (weight above 0), of ``columns`` features, ``nbytes`` as sorted doubles
@@ -192,18 +192,18 @@ class Seen:
     digests: tuple[str, ...] = ()
 
 
-def look(place: int, x: Any, y: Any, groups: Any, weight: Any, regression: bool) -> Seen:
+def scan(place: int, x: Any, y: Any, groups: Any, weight: Any, regression: bool) -> Scan:
     """Return what one partition holds, or what is wrong with it."""
     try:
-        return _looked(x, y, groups, weight, regression)
+        return _scanned(x, y, groups, weight, regression)
     except InputError as error:
-        return Seen(fault=f"partition {place}: {error}")
+        return Scan(fault=f"partition {place}: {error}")
 
 
-def _looked(x: Any, y: Any, groups: Any, weight: Any, regression: bool) -> Seen:
+def _scanned(x: Any, y: Any, groups: Any, weight: Any, regression: bool) -> Scan:
     if not x.shape[0]:
         check_sizes(x, y, groups, weight)
-        return Seen(columns=int(x.shape[1]), digests=("",))
+        return Scan(columns=int(x.shape[1]), digests=("",))
     matrix = check_matrix(x)
     n, d = matrix.shape
     columns, names, target, given = read_sides(y, groups, weight, n, regression)
@@ -211,7 +211,7 @@ def _looked(x: Any, y: Any, groups: Any, weight: Any, regression: bool) -> Seen:
     place, keys = keys_of(columns)
     tally = tallied(columns, names, place, keys, given)
     unit = given is None or bool((given == 1.0).all())
-    found = Seen(
+    found = Scan(
         len(busy), d, _bytes(matrix), tally, moments(matrix, busy) if len(busy) else None, unit,
         sparse=sparse.issparse(matrix), digests=(digest(place, keys, target, given),),
     )  # fmt: skip
@@ -228,12 +228,12 @@ def _bytes(matrix: Any) -> int:
     return int(12 * matrix.nnz + 16 * n if sparse.issparse(matrix) else 8 * n * (d + 2))
 
 
-def together(parts: Sequence[Seen]) -> Seen:
+def merged(parts: Sequence[Scan]) -> Scan:
     """Join what partitions hold, in their order."""
     return reduce(_joined, parts)
 
 
-def _joined(one: Seen, other: Seen) -> Seen:
+def _joined(one: Scan, other: Scan) -> Scan:
     if one.fault or other.fault:
         return one if one.fault else other
     tally, digests, unit = one.tally.joined(other.tally), one.digests + other.digests, one.unit and other.unit
@@ -241,11 +241,11 @@ def _joined(one: Seen, other: Seen) -> Seen:
         kept = other if other.rows else one
         return replace(kept, columns=one.columns or other.columns, tally=tally, unit=unit, digests=digests)
     if one.columns != other.columns:
-        return Seen(fault=f"partitions have {one.columns} and {other.columns} features, expected the same in all.")
+        return Scan(fault=f"partitions have {one.columns} and {other.columns} features, expected the same in all.")
     rows, apart = one.rows + other.rows, other.mean - one.mean
     assert one.moments is not None
     assert other.moments is not None
-    return Seen(
+    return Scan(
         rows,
         one.columns,
         one.nbytes + other.nbytes,
