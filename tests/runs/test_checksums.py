@@ -17,7 +17,8 @@ import pytest
 
 import fairfront as ff
 from fairfront.runs.choice import write_choice
-from fairfront.storage.checksums import CHECKSUMS, check_checksums, write_checksums
+from fairfront.storage.checksums import check_checksums, write_checksums
+from fairfront.storage.places import CHECKSUMS
 from tests.support.cli import command as fairfront
 from tests.support.seals import edit_json
 

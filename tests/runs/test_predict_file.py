@@ -12,7 +12,7 @@ import pytest
 
 import fairfront as ff
 from fairfront.runs import TableModel, predict_file
-from fairfront.storage.csv_cells import FORMULA, column_names, safe_cell
+from fairfront.storage.documents import FORMULA, column_names, safe_cell
 from tests.support.extras import optional
 from tests.support.pages import record_of
 from tests.support.trial import students

@@ -17,8 +17,9 @@ import pytest
 import fairfront as ff
 from fairfront.runs import replica
 from fairfront.runs.verifying import Check, agrees, verify_model, verify_run
-from fairfront.storage.checksums import CHECKSUMS, SIGNATURE
+from fairfront.storage.checksums import SIGNATURE
 from fairfront.storage.differences import Difference, differences
+from fairfront.storage.places import CHECKSUMS
 from tests.support.cli import command as fairfront
 from tests.support.seals import edit_arrays, edit_json, reseal
 

@@ -17,13 +17,11 @@ from typing import Any
 import pytest
 
 import fairfront as ff
-from fairfront.storage import exchange as exchange_module
 from fairfront.storage import folders, write_file, write_folder
-from fairfront.storage.exchange import exchange
-from fairfront.storage.folders import write_numbered
-from fairfront.storage.inventory import Inventory
-from fairfront.storage.leftovers import remove_leftovers
-from fairfront.storage.snapshots import read_folder
+from fairfront.storage.folders import exchange, write_numbered
+from fairfront.storage.packages import Inventory
+from fairfront.storage.places import read_folder
+from fairfront.storage.writers import remove_leftovers
 
 OLD = "manifest.json"
 THING = Inventory("thing", files={OLD: lambda data: data == b"fairfront", "inner/new.txt": lambda data: data == b"new"})
@@ -245,7 +243,7 @@ def new_names(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
         raise OSError(errno.EPERM, "Operation not permitted")
 
     if request.param != "in one step":
-        monkeypatch.setattr(exchange_module, "_renameat2", lambda: None)
+        monkeypatch.setattr(folders, "_renameat2", lambda: None)
     if request.param == "by its name":
         monkeypatch.setattr(os, "link", no_links)
 

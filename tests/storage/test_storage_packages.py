@@ -21,7 +21,7 @@ from hypothesis.extra import numpy as hnp
 
 import fairfront as ff
 from fairfront.storage import read_package, write_file, write_package
-from fairfront.storage.arrays import pack
+from fairfront.storage.npz import pack
 
 KIND = "fairfront thing"
 CONTENT = {"label": "yes", "share": 0.1, "bad": [math.nan, math.inf, -math.inf], "none": None, "deep": {"$float": "x"}}

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from fairfront.storage.arrays import pack
 from fairfront.storage.checksums import checksum_of, digest_of, found_in, write_checksums
+from fairfront.storage.npz import pack
 
 
 def reseal(folder: Path) -> None:

@@ -43,7 +43,7 @@ def demo(
     from ..datasets import load_loans
     from ..explorer.page import is_page
     from ..storage.folders import write_folder
-    from ..storage.inventory import Inventory
+    from ..storage.packages import Inventory
     from ..storage.places import check_new_folder
     from ..tracing import trace
 

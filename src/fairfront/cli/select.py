@@ -62,8 +62,8 @@ def select(
     from ..runs.options import pair_sentences
     from ..runs.records import check_recordable
     from ..runs.tracing_tables import with_exact_counts
+    from ..storage.checksums import private_key
     from ..storage.places import check_new_folder
-    from ..storage.signatures import private_key
     from ..validation import check_confidence
     from .reading_runs import check_data, run_at
 

@@ -99,8 +99,8 @@ def trace(
     from ..runs.settings import as_costs, parse_attributes
     from ..runs.tracing_tables import run_of
     from ..storage.checkpoints import check_checkpoint
+    from ..storage.checksums import private_key
     from ..storage.places import check_new_folder
-    from ..storage.signatures import private_key
     from ..tables import MISSING, open_source
     from .showing import options_json, print_compared, print_next, print_options
 

@@ -12,7 +12,7 @@ from ..exceptions import InputError
 from ..frontier import Frontier
 from ..frontier.cutoffs import is_test
 from ..measures.disclosure import check_small
-from ..storage.csv_cells import FORMULA
+from ..storage.documents import FORMULA
 from ..storage.folders import write_file
 from ..storage.places import check_new_file
 from ..validation import check_instance, check_mapping, check_text, refuse, shown

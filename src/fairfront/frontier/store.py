@@ -25,9 +25,8 @@ from ..objectives import GAPS, LOSSES, NOTIONS, Groups, Question
 from ..registry import Registry
 from ..solvers import Newton, Status
 from ..storage.folders import make_folder, write_folder
-from ..storage.inventory import Inventory
-from ..storage.packages import inner_name, parts_of, read_package, write_package
-from ..storage.snapshots import read_folder
+from ..storage.packages import Inventory, inner_name, parts_of, read_package, write_package
+from ..storage.places import read_folder
 from ..validation import counted
 from .candidate_models import CandidateModels
 from .candidates import judged_points

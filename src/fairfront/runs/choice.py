@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..storage.folders import make_folder, write_folder
-from ..storage.turns import turn
+from ..storage.writers import turn
 from .decision import DECISIONS, Decision, candidates
 from .inventories import MODEL
 from .keeping import keep_only

@@ -5,10 +5,10 @@ from __future__ import annotations
 from ..exceptions import InputError
 from ..explorer import Details
 from ..frontier.store import KIND as FRONTIER_KIND
-from ..storage.checksums import CHECKSUMS, SIGNATURE
+from ..storage.checksums import SIGNATURE
 from ..storage.documents import parse_json
-from ..storage.inventory import Inventory, Known
-from ..storage.places import MANIFEST, anything
+from ..storage.packages import Inventory, Known
+from ..storage.places import CHECKSUMS, MANIFEST, anything
 from .decision import DECISIONS, FORMAT
 from .manifest import FORMAT as MANIFEST_FORMAT
 from .onnx_graph import is_graph

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..frontier.store import load_frontier
-from ..storage.places import SEALED
-from ..storage.snapshots import read_folder
+from ..storage.places import SEALED, read_folder
 from ..validation import check_names, check_path, refuse
 from .model import read_model
 from .run import read_run

@@ -17,14 +17,12 @@ from ..frontier.cutoffs import at_cutoff, for_favourable
 from ..frontier.models import LinearModels, task_content, task_of
 from ..measures.operating_points import Operating, OperatingPoint
 from ..objectives import Array, Task
-from ..storage.checksums import check_checksums, write_checksums
-from ..storage.csv_cells import column_names
-from ..storage.documents import read_bytes, read_json
+from ..storage.checksums import check_checksums, private_key, write_checksums, write_signature
+from ..storage.documents import column_names, read_bytes, read_json
 from ..storage.folders import write_file, write_folder
 from ..storage.foreign import read_estimator, write_estimator
 from ..storage.packages import parts_of, read_package, write_package
 from ..storage.places import MANIFEST
-from ..storage.signatures import private_key, write_signature
 from ..tables import Table, coerce, open_source
 from ..tables.encoder import TableEncoder
 from ..validation import check_flag, check_number

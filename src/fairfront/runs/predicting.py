@@ -13,7 +13,7 @@ import numpy as np
 
 from ..exceptions import InputError
 from ..progress import progress_bar
-from ..storage.csv_cells import CsvWriter
+from ..storage.documents import CsvWriter
 from ..storage.folders import writing
 from ..storage.places import check_new_file
 from ..tables import coerce, open_source

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..exceptions import ChangedError, InputError
-from ..storage.checksums import SIGNATURE, check_checksums, checksum_of, write_checksums
+from ..storage.checksums import SIGNATURE, check_checksums, checksum_of, is_signed, write_checksums, write_signature
 from ..storage.documents import read_json
 from ..storage.folders import write_numbered
-from ..storage.signatures import is_signed, write_signature
 from .decision import DECISIONS, FORMAT, SCHEMA, Decision
 from .manifest import as_text
 

@@ -16,12 +16,11 @@ from ..frontier.models import LinearModels
 from ..frontier.store import load_frontier, write_frontier
 from ..measures.disclosure import LIMIT
 from ..measures.sentences import in_shell, marked_in_shell, reference_words
-from ..storage.checksums import check_checksums, checksum_of, found_in, write_checksums
+from ..storage.checksums import check_checksums, checksum_of, found_in, private_key, write_checksums, write_signature
 from ..storage.documents import read_json
 from ..storage.folders import make_folder, write_file, write_folder
 from ..storage.packages import parts_of, read_package, write_package
 from ..storage.places import MANIFEST, check_new_folder
-from ..storage.signatures import private_key, write_signature
 from ..tables.encoder import TableEncoder
 from ..validation import check_choice, check_count, check_text
 from .card import card_of

@@ -11,10 +11,9 @@ from typing import Any
 
 from .. import __version__
 from ..exceptions import ChangedError, InputError
-from ..storage.checksums import CHECKSUMS, found_in, read_checksums
+from ..storage.checksums import found_in, is_signature_of, is_signed, public_key, read_checksums
 from ..storage.differences import Difference, differences
-from ..storage.places import MANIFEST
-from ..storage.signatures import is_signature_of, is_signed, public_key
+from ..storage.places import CHECKSUMS, MANIFEST
 from .card import card_of
 from .decision import Decision, candidates
 from .loading import load

@@ -26,8 +26,7 @@ from ..storage.checkpoints import (
     read_checkpoint,
     write_checkpoint,
 )
-from ..storage.leftovers import remove_leftovers
-from ..storage.locks import FileLock, take_lock
+from ..storage.writers import FileLock, remove_leftovers, take_lock
 
 SHARE = 20.0
 """Writing waits until so many times the last writing have passed: it takes a twentieth of the time at most."""

@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
 from ..validation import check_flag, check_path
-from .arrays import pack, unpack
-from .documents import parse_json, read_bytes
-from .encoding import decode, encode
+from .documents import decode, encode, parse_json, read_bytes
 from .folders import write_file
+from .npz import pack, unpack
 from .packages import parts_of
 from .places import check_new_file, check_outside, check_parent
 

@@ -1,19 +1,49 @@
-"""Documents: the one way in which files and their JSON are read; what is too deep, too large or no JSON is refused."""
+"""Documents: how JSON and CSV are read and written; what is too deep, too large or not JSON is refused.
+
+What may be stored in JSON, and how the few things that it lacks are spelt:
+
+====================================  =============================  ============================
+in Python                             in the file                    comes back as
+====================================  =============================  ============================
+None, bool, int, str, finite float    the same                       the same type and value
+NaN, infinities                       ``{"$float": "nan"}``, ...     float
+numpy bool, integer, float            as Python's bool, int, float   Python's, equal by ``==``
+list, tuple                           array                          list
+mapping with text keys                object                         dict
+mapping whose only key starts with $  ``{"$dict": {...}}``           dict
+====================================  =============================  ============================
+
+Anything else is refused: a reader must need nothing but JSON.
+"""
 
 from __future__ import annotations
 
+import csv
 import json
 import math
+import re
 import stat
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+
+import numpy as np
 
 from ..exceptions import ChangedError, InputError
 
 AGAIN = "copy it again or make it anew."
 DEPTH = 100
 """Lists and objects inside one another; what fairfront writes has a tenth of it."""
+FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+FORMULA = (
+    r"^(?![+\-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+\-]?\d+)?$)"  # numbers, which may begin with a sign
+    r"(?:\s*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]|[\t\r\n])"
+)
+"""What a spreadsheet would read as a formula, in the words that Python and JavaScript share."""
+BOTH = "\r\n"
+_formula = re.compile(FORMULA)
+_apart = re.compile(r"[\s\x00-\x1f\x7f\"'`,;|]+")
 
 
 class _UnusableError(Exception):
@@ -108,3 +138,89 @@ def _is_deeper(value: Any, depth: int) -> bool:
 def _inside(value: Any) -> list[Any]:
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return [each for each in inner if isinstance(each, (dict, list))]
+
+
+def encode(value: Any, where: str = "content") -> Any:
+    """Return a value in terms of strict JSON, or say where something is that JSON does not know."""
+    if isinstance(value, (np.bool_, np.integer, np.floating)):
+        value = value.item()
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else {"$float": str(float(value))}
+    if isinstance(value, (list, tuple)):
+        return [encode(each, f"{where}[{place}]") for place, each in enumerate(value)]
+    if isinstance(value, Mapping):
+        return _mapping(value, where)
+    raise InputError(
+        f"{where} is of type {type(value).__name__}, expected text, numbers, booleans, None, lists or mappings; "
+        "turn it into one of those before saving."
+    )
+
+
+def _mapping(value: Mapping[Any, Any], where: str) -> dict[str, Any]:
+    for key in value:
+        if not isinstance(key, str):
+            raise InputError(f"{where} has the key {key!r}, expected text; turn keys into text before saving.")
+    found = {str(key): encode(each, f"{where}.{key}") for key, each in value.items()}
+    return {"$dict": found} if _marked(found) else found
+
+
+def _marked(value: Mapping[str, Any]) -> bool:
+    return len(value) == 1 and next(iter(value)).startswith("$")
+
+
+def decode(value: Any) -> Any:
+    """Return what `encode` was given, with lists for tuples and Python's numbers for numpy's."""
+    if isinstance(value, list):
+        return [decode(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if not _marked(value):
+        return {key: decode(each) for key, each in value.items()}
+    (key, inner), *_ = value.items()
+    if key == "$dict" and isinstance(inner, dict):
+        return {name: decode(each) for name, each in inner.items()}
+    if key == "$float" and isinstance(inner, str) and inner in FLOATS:
+        return FLOATS[inner]
+    raise InputError(f"found the unknown mark {key!r} among the stored values; upgrade fairfront to read it.")
+
+
+class CsvWriter:
+    """Writes rows with safe cells, one line each, to a text file.
+
+    Lines end with a line feed. Python's own writer leaves a carriage return inside a cell unquoted then, and readers
+    would begin a new row there; so it writes both, and the first is taken off.
+    """
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream, self._rows = stream, csv.writer(self, lineterminator=BOTH)
+
+    def write_rows(self, rows: Iterable[Iterable[Any]]) -> None:
+        """Write rows of text and numbers."""
+        self._rows.writerows([safe_cell(value) for value in row] for row in rows)
+
+    def write(self, line: str) -> None:
+        """Take one line from Python's writer."""
+        self._stream.write(line.removesuffix(BOTH) + "\n")
+
+
+def safe_cell(value: Any) -> Any:
+    """Return a cell for a CSV file: text that a spreadsheet would execute gets a quote in front."""
+    return f"'{value}" if isinstance(value, str) and _formula.match(value) else value
+
+
+def column_names(start: str, labels: Iterable[Any]) -> list[str]:
+    """Return a name for the column of each label, without blanks, quotes and delimiters, none of them twice."""
+    names: list[str] = []
+    for label in labels:
+        name = plain = start + _apart.sub("_", str(label))
+        number = 2
+        while name in names:
+            name, number = f"{plain}_{number}", number + 1
+        names.append(name)
+    return names

@@ -7,22 +7,29 @@ until the new one is, and readers find one of the two at every moment.
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from itertools import count
 from pathlib import Path
 from threading import Lock
 from typing import IO, TYPE_CHECKING, Any
 
-from .exchange import exchange, rename_new
-from .leftovers import PARTIAL, REPLACED, beside, in_use, real, remove, remove_leftovers
 from .places import Own, anything, check_new_file, check_new_folder, told
+from .writers import PARTIAL, REPLACED, beside, in_use, real, remove, remove_leftovers
 
 if TYPE_CHECKING:
-    from .inventory import Inventory
+    from .packages import Inventory
 
 _one_by_one = Lock()
+HERE = -100
+"""AT_FDCWD: paths are as the process sees them."""
+NO_REPLACE, EXCHANGE = 1, 2
+CANNOT = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM}
+"""What systems and disks answer that do not have it."""
 
 
 def write_folder(path: Any, fill: Callable[[Path], None], inventory: Inventory, *, overwrite: bool = False) -> Path:
@@ -201,3 +208,46 @@ def _fsync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Let two things that exist change names in one step; False where the system or the disk cannot."""
+    return _renamed(one, other, EXCHANGE)
+
+
+def rename_new(source: Path, target: Path) -> None:
+    """Rename a file to a name that nothing has yet, else FileExistsError; disks without links take the name first."""
+    if _renamed(source, target, NO_REPLACE):
+        return
+    try:
+        os.link(source, target)
+        source.unlink()
+    except OSError as error:
+        if error.errno not in CANNOT:
+            raise
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL))
+        source.replace(target)
+
+
+def _renamed(source: Path, target: Path, flag: int) -> bool:
+    call = _renameat2()
+    if call is None:
+        return False
+    if call(HERE, os.fsencode(source), HERE, os.fsencode(target), flag) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in CANNOT:
+        return False
+    raise OSError(number, os.strerror(number), str(source), None, str(target))
+
+
+@cache
+def _renameat2() -> Any:
+    """Return the function of the C library, None where it has none."""
+    try:
+        call = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError, TypeError):
+        return None
+    call.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+    call.restype = ctypes.c_int
+    return call

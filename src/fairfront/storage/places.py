@@ -1,7 +1,8 @@
 """Places: where something may be written, and the sentences for places where it may not.
 
 Nothing is replaced unless that is asked for, and then only what fairfront itself wrote there. Links, pipes, devices
-and sockets are never written to, followed or replaced. Missing folders are not made.
+and sockets are never written to, followed or replaced. Missing folders are not made. What is read of a
+folder is all from one state of it, also while a writer replaces it.
 """
 
 from __future__ import annotations
@@ -9,18 +10,18 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..exceptions import InputError, spelled
-from ..validation import check_flag
-from .leftovers import place_of, real
-from .snapshots import read_folder
+from ..validation import check_flag, check_path
+from .writers import place_of, real, restore
 
 if TYPE_CHECKING:
-    from .inventory import Inventory
+    from .packages import Inventory
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
@@ -31,6 +32,10 @@ SEALED = (CHECKSUMS, MANIFEST)
 """Files of every run and model, whose folders hold nothing else than what fairfront put into them."""
 Own = Callable[[bytes], bool]
 """Tells from the beginning of a file whether it is of the kind that a writer writes."""
+TRIES = 200
+PAUSE = 0.01
+"""How often, and after how many seconds, a reader looks again at a folder that is just being replaced."""
+Found = TypeVar("Found")
 
 
 def anything(head: bytes) -> bool:
@@ -156,3 +161,34 @@ def _sentence(path: Path, error: OSError) -> str:
     if error.errno in (errno.ENOENT, errno.ENOTDIR) and not target.parent.is_dir():
         return _no_parent(target)
     return f"{target} was not written ({error.strerror or error}); choose another place."
+
+
+def read_folder(path: Any, read: Callable[[Path], Found]) -> Found:
+    """Return what ``read`` makes of a folder, all of it from one and the same folder, also while it is replaced."""
+    folder = check_path(path)
+    for _ in range(TRIES):
+        before = _identity(folder)
+        if before is None:
+            raise InputError(f"{folder} is not a folder, expected one written by fairfront; check the path.")
+        try:
+            found = read(folder)
+        except (InputError, OSError):
+            if _identity(folder) == before:
+                raise
+            continue
+        if _identity(folder) == before:
+            return found
+    raise InputError(f"{folder} is replaced all the time, expected one that stays; read it when its writer has ended.")
+
+
+def _identity(folder: Path) -> tuple[int, int, int] | None:
+    """Return by what a folder is known: another one under the same name has another; None where there is none."""
+    for _ in range(TRIES):
+        with suppress(OSError):
+            if folder.is_dir():
+                known = folder.stat()
+                return known.st_dev, known.st_ino, known.st_ctime_ns
+        if not restore(real(folder)) and not folder.is_dir():
+            return None
+        time.sleep(PAUSE)
+    return None

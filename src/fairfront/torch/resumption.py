@@ -15,10 +15,9 @@ import numpy as np
 from ..exceptions import InputError
 from ..solvers.digests import digest
 from ..storage.checkpoints import Fingerprint
-from ..storage.documents import read_bytes
-from ..storage.encoding import decode, encode
+from ..storage.documents import decode, encode, read_bytes
 from ..storage.folders import write_file
-from ..storage.leftovers import remove_leftovers
+from ..storage.writers import remove_leftovers
 from ..validation import check_path
 from .backend import Tensor, safetensors, torch
 from .batches import TorchObjectives

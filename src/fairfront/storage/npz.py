@@ -14,11 +14,28 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from ..exceptions import ChangedError, InputError
-from .archives import archive_of, is_stored
 from .documents import AGAIN
 
+LONG_AGO = (1980, 1, 1, 0, 0, 0)
+UNIX = 3
 NAME = re.compile(r"[A-Za-z0-9_.\-]+")
 KINDS = "biufc"
+
+
+def archive_of(members: Mapping[str, bytes]) -> bytes:
+    """Return a zip file with some members in their order: nothing is compressed, no time and no system is noted."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in members.items():
+            entry = zipfile.ZipInfo(name, LONG_AGO)
+            entry.create_system, entry.external_attr = UNIX, 0o600 << 16
+            archive.writestr(entry, data)
+    return buffer.getvalue()
+
+
+def is_stored(entry: zipfile.ZipInfo) -> bool:
+    """Tell whether a member takes as many bytes in memory as in its file; compressed ones could take any number."""
+    return entry.compress_type == zipfile.ZIP_STORED and entry.compress_size == entry.file_size
 
 
 def pack(arrays: Mapping[str, NDArray[Any]]) -> tuple[bytes, dict[str, Any]]:
