@@ -102,8 +102,8 @@ def _first_figure(found: Any) -> None:
 EDITS: dict[str, tuple[str, Edit]] = {
     "scale of the encoder": arrays(lambda a: a.update(factor=a["factor"] * 2), "encoder.npz"),
     "levels of the encoder": text("encoder.json", '"east"', '"eest"'),
-    "coefficient": arrays(lambda a: a["points.coef"].__setitem__((1, 0, 0), a["points.coef"][1, 0, 0] + 1e-12)),
-    "intercepts": arrays(lambda a: a.update({"points.intercept": a["points.intercept"] + 5})),
+    "coefficient": arrays(lambda a: a["models.coef"].__setitem__((1, 0, 0), a["models.coef"][1, 0, 0] + 1e-12)),
+    "intercepts": arrays(lambda a: a.update({"models.intercept": a["models.intercept"] + 5})),
     "certificates": arrays(lambda a: a.update(certified=~a["certified"])),
     "residuals": arrays(lambda a: a.update(kkt=np.zeros_like(a["kkt"]))),
     "multipliers": arrays(lambda a: a.update(multipliers=a["multipliers"] + 1)),
@@ -164,7 +164,7 @@ def test_the_command_lists_file_field_stored_and_found(copy: Path) -> None:
     reseal(copy / "run")
     done = fairfront("verify", copy / "run", copy / "loans.csv")
     assert done.returncode == 3
-    assert "frontier/frontier.npz, points.intercept[" in done.stdout
+    assert "frontier/frontier.npz, models.intercept[" in done.stdout
     assert "The run was NOT reproduced" in done.stdout
     found = json.loads(fairfront("verify", copy / "run", copy / "loans.csv", "--json").stdout)
     assert not found["same"]
@@ -214,7 +214,7 @@ def test_points_that_were_removed_are_no_difference_and_made_up_ones_are(copy: P
 def test_other_versions_leave_the_last_digits_and_nothing_else(copy: Path) -> None:
     edit_json(copy / "run" / "manifest.json", lambda found: found["versions"].update(numpy="1.0"))
     edit_arrays(
-        copy / "run" / "frontier" / "frontier.npz", lambda a: a.update({"points.coef": a["points.coef"] * (1 + 1e-9)})
+        copy / "run" / "frontier" / "frontier.npz", lambda a: a.update({"models.coef": a["models.coef"] * (1 + 1e-9)})
     )
     reseal(copy / "run")
     checks = checks_of(copy / "run")
