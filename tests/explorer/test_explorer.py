@@ -20,7 +20,7 @@ import fairfront as ff
 from fairfront.explorer import Details, describe_points, frontier_fragment, write_explorer
 from fairfront.explorer.packing import safe_json
 from fairfront.explorer.page import SCRIPTS, asset
-from fairfront.frontier.columns import figures
+from fairfront.frontier.frontier_columns import figures
 from fairfront.measures.disclosure import POOLED
 from fairfront.measures.published import published
 from tests.support.pages import HOSTILE, loans, record_of, unpacked

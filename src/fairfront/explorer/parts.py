@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..frontier import Facts
-from ..frontier.columns import GAPS, figures
 from ..frontier.cutoffs import operating_words
+from ..frontier.frontier_columns import GAPS, figures
 from ..measures import ClassRates, Evaluation, GroupRates, PerGroup
 from ..measures.claims import decides_alike, no_better, rival_words
 from ..measures.figures import Column

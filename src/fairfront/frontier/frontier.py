@@ -10,9 +10,9 @@ from ..measures import Calibration, Evaluation
 from ..measures.operating_points import Operating
 from ..objectives import warn_of_names
 from ..validation import check_instance, check_text
-from .columns import FrontierColumns
 from .cutoffs import asked_of, at_cutoff
 from .explanation import Explanation, calibration_of, explain_pair, overlaid, recalibrated
+from .frontier_columns import FrontierColumns
 from .judgement import evaluate_points
 from .models import Models
 from .points import Facts, Points

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..frontier.columns import GAPS
+from ..frontier.frontier_columns import GAPS
 from ..measures.disclosure import LIMIT
 from ..measures.figures import Column, larger_is_better
 from ..storage.checksums import digest
