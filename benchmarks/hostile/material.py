@@ -83,7 +83,7 @@ def frontier(seed: int = 0, **asked: Any) -> ff.Frontier:
 def trees(**kept: Any) -> ff.Frontier:
     """Return a frontier of decision trees."""
     tree = DecisionTreeClassifier(max_depth=5, random_state=0)
-    return frontier(n_points=None, estimator=tree, max_fits=6, cv=2, random_state=0, **kept)
+    return frontier(n_points=None, estimator=tree, solver=ff.Weighting(max_fits=6, cv=2), random_state=0, **kept)
 
 
 def digest(folder: Path) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 import fairfront as ff
+from fairfront.solvers import Posteriors
 
 from ..peers.base import Candidates, Fitting, Peer, model_candidates, two_groups
 
@@ -62,15 +63,16 @@ def counted(learner: Any) -> tuple[Any, list[int]]:
     return made(**learner.get_params()), count
 
 
-def fairfront(criterion: str, weightings: int = 12, for_many: int = 10, **options: Any) -> Build:
+def fairfront(
+    criterion: str, weightings: int = 12, for_many: int = 10, kind: Any = ff.Weighting, **options: Any
+) -> Build:
     """Return the frontier of weighted fits; with more than two groups it has another number of weightings."""
 
     def build(fitting: Fitting, learner: Any) -> Candidates:
         rows = fitting.train
-        front = ff.trace(
-            rows.X, rows.y, sensitive_features=rows.groups, estimator=learner, drive=criterion,
-            max_fits=weightings if fitting.n_groups == 2 else for_many, random_state=fitting.seed, progress=False, **options,
-        )  # fmt: skip
+        search = kind(max_fits=weightings if fitting.n_groups == 2 else for_many, criterion=criterion, **options)
+        known = {"estimator": learner, "solver": search, "random_state": fitting.seed, "progress": False}
+        front = ff.trace(rows.X, rows.y, sensitive_features=rows.groups, **known)
         return Candidates(lambda X, groups: (front.models.scores(X)[:, 0] > 0).astype(float))
 
     return build
@@ -143,7 +145,7 @@ WAYS: dict[str, tuple[str, Any, bool]] = {
     "fairfront_rate_gap": ("fairfront, rate gap", fairfront("rate_gap"), True),
     "fairfront_one_part": ("fairfront, one held-out part", fairfront("loss_gap", 12, 20, cv=0.25), True),
     "fairfront_12_fits": ("fairfront, rate gap, 12 fits", fairfront("rate_gap", 6, cv=0.25), False),
-    "fairfront_posteriors": ("fairfront, posteriors", fairfront("loss_gap", 40, 40, posteriors=True), True),
+    "fairfront_posteriors": ("fairfront, posteriors", fairfront("loss_gap", 40, 40, Posteriors), True),
     "grid_search_12": ("GridSearch 12", grid_search(12), False),
     "grid_search_100": ("GridSearch 100", grid_search(100), True),
     "exponentiated_gradient": ("ExponentiatedGradient", exponentiated_gradient, False),

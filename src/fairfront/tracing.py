@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from .frontier import Frontier, assemble
 from .frontier.estimator_frontier import trace_estimator
 from .objectives import Gap, Groups, Loss, Notion, warn_of_proxies
 from .objectives.notions import Surrogate
-from .problems import LinearProblem, blas_threads, estimator_problem, linear_problem
+from .problems import LinearProblem, blas_threads, linear_problem
 from .problems.base import decomposable
-from .problems.weighted_fits import Drive
 from .progress import progress_bar
-from .solvers import Solver
-from .solvers.base import Path, Request
-from .solvers.choosing import refuse_search, resolve_search
+from .solvers import Solver, Weighting
+from .solvers.base import Request
 from .solvers.entry import MinimizeResult, as_solver, minimize, solve
 from .solvers.fingerprints import linear_fingerprint
 from .solvers.journal import open_journal
+from .solvers.weighting import as_search, refuse_linear
 from .storage.checkpoints import Fingerprint, check_checkpoint
-from .validation import MOST_POINTS, check_choice, check_count, check_flag, check_progress, check_seed
+from .validation import MOST_POINTS, check_count, check_flag, check_progress, check_seed
 
-__all__ = [
-    "MinimizeResult",
-    "minimize",
-    "refuse_search",
-    "resolve_search",
-    "solve",
-    "trace",
-    "trace_problem",
-]
+__all__ = ["MinimizeResult", "minimize", "solve", "trace", "trace_problem"]
 
 
 def trace(
@@ -44,7 +34,6 @@ def trace(
     loss: str | Loss = "logistic",
     gap: str | Gap = "squared",
     solver: str | Solver = "newton",
-    path: Path = "worst_gap",
     preferences: Any = None,
     n_points: int | None = None,
     ridge: float | None = None,
@@ -52,14 +41,6 @@ def trace(
     sample_weight: Any = None,
     groups: Groups | None = None,
     estimator: Any = None,
-    max_fits: int = 12,
-    cv: Any = "auto",
-    drive: Drive = "loss_gap",
-    fit_params: Mapping[str, Any] | None = None,
-    shared_trees: float = 0.0,
-    posteriors: bool = False,
-    lazy: bool = False,
-    n_jobs: int | None = None,
     random_state: int | None = None,
     checkpoint: Any = None,
     resume: bool = False,
@@ -81,9 +62,8 @@ def trace(
         What is compared, by loss or by smooth rate, the training loss, and the gap function.
     solver : str or solver
         ``"newton"`` (default: every point solved exactly), ``"pb_pdo"``, ``"pdo"``, or the printed algorithms
-        ``"paper_pdo"``, ``"paper_pb_pdo"``; or an instance with other parameters.
-    path : {"worst_gap", "proportional"}
-        How automatic targets shrink: one cap on the worst gap of each notion, or all gaps in proportion.
+        ``"paper_pdo"``, ``"paper_pb_pdo"``; or an instance with other parameters. With an estimator, a `Weighting`, or
+        ``"posteriors"``.
     preferences : None, int or array of shape (R, m)
         Preference vectors, or how many targets to place evenly between plain training and the smallest gap.
     n_points : int, optional
@@ -94,14 +74,8 @@ def trace(
         a row that is there twice.
     estimator : estimator, optional
         Any classifier or regressor whose fit takes sample_weight, instead of a linear model: points are then weighted
-        fits of it, not certified, and X is whatever it takes. ``max_fits`` weightings are tried (or ``solver`` is a
-        `Weighting`). Gaps are those of predictions of rows left out of the fit: ``cv`` folds, a held-out fraction,
-        "auto" (3 folds, or a quarter where every cell has many rows), or "train" (the training rows). ``drive`` says
-        which gap is lowered, of losses or of rates of decisions; ``fit_params`` go to every fit, ``n_jobs`` to joblib;
-        ``posteriors=True`` fits the estimator to labels and groups, once, and reads all weightings from its
-        probabilities: a whole frontier for about eight fits, with models that guess the group (docs/any-estimator.md);
-        ``shared_trees=0.5`` grows the first half of HistGradientBoosting's trees once for all weightings of a fold;
-        ``lazy`` fits models on all rows only when asked for, keeping the training rows in memory until then.
+        fits of it, not certified, and X is whatever it takes. ``solver`` is then a `Weighting`, which says how many
+        weightings are tried, which gap is lowered, and on which rows it is measured.
     checkpoint : path, optional
         File that takes note of what was found on the way, small and without data. With ``resume=True`` the run goes on
         from it (or begins, where there is none yet) and ends as if it had never stopped; it has to be given the same
@@ -114,8 +88,7 @@ def trace(
     check_checkpoint(checkpoint, resume)
     check_progress(progress)
     check_seed(random_state)
-    for name, flag in (("fit_intercept", fit_intercept), ("posteriors", posteriors), ("lazy", lazy)):
-        check_flag(flag, name)
+    check_flag(fit_intercept, "fit_intercept")
     warn_of_proxies(sensitive_features)
     kept: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "progress": progress}
     common: dict[str, Any] = {
@@ -127,50 +100,15 @@ def trace(
         "sample_weight": sample_weight,
         "groups": groups,
     }
-    asked = {
-        "solver": solver,
-        "surrogate": surrogate,
-        "preferences": preferences,
-        "n_points": n_points,
-        "ridge": ridge,
-        "fit_intercept": fit_intercept,
-        "path": path,
-        "max_fits": max_fits,
-        "cv": cv,
-        "drive": drive,
-        "fit_params": fit_params,
-        "shared_trees": shared_trees,
-        "posteriors": posteriors,
-        "lazy": lazy,
-        "n_jobs": n_jobs,
-    }
+    linear: dict[str, Any] = {"surrogate": surrogate, "ridge": ridge, "fit_intercept": fit_intercept}
+    asked: dict[str, Any] = {"preferences": preferences, "n_points": n_points}
     if estimator is not None:
-        search = resolve_search(trace, asked)
-        problem = estimator_problem(
-            X,
-            y,
-            estimator=estimator,
-            drive=drive,
-            cv=cv,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            fit_params=fit_params,
-            shared_trees=shared_trees,
-            posteriors=posteriors,
-            **common,
-        )
-        return trace_estimator(problem, search, lazy, **kept)
-    refuse_search(trace, asked)
-    linear = linear_problem(X, y, surrogate=surrogate, ridge=ridge, fit_intercept=fit_intercept, **common)
-    return trace_problem(
-        linear,
-        solver,
-        path=path,
-        preferences=preferences,
-        n_points=n_points,
-        random_state=random_state,
-        **kept,
-    )
+        refuse_linear(trace, {**linear, **asked})
+        search = as_search(solver, Weighting())
+        fits = search.problem(X, y, estimator=estimator, random_state=random_state, **common)
+        return trace_estimator(fits, search, **kept)
+    as_solver(solver)
+    return trace_problem(linear_problem(X, y, **linear, **common), solver, **asked, random_state=random_state, **kept)
 
 
 @blas_threads(1)
@@ -179,7 +117,6 @@ def trace_problem(
     problem: LinearProblem,
     solver: str | Solver,
     *,
-    path: Path = "worst_gap",
     preferences: Any = None,
     n_points: int | None = None,
     random_state: int | None = None,
@@ -188,11 +125,10 @@ def trace_problem(
     progress: bool | Literal["auto"] = "auto",
 ) -> Frontier:
     """Trace the frontier of a linear problem; parameters as in `trace`."""
-    check_choice(path, "path", get_args(Path))
     check_seed(random_state)
     count = None if n_points is None else check_count(n_points, "n_points", least=2, most=MOST_POINTS)
     chosen = as_solver(solver, problem.algebra)
-    request = Request(path, preferences, count, random_state)
+    request = Request(preferences, count, random_state)
 
     def owner() -> Fingerprint:
         return linear_fingerprint(problem, **{"random_state": random_state, "solver": chosen, **vars(request)})
@@ -200,4 +136,4 @@ def trace_problem(
     stated = chosen.stated(problem)
     with open_journal(checkpoint, resume, owner) as journal, progress_bar(progress, "tracing") as bar:
         points = chosen.trace(stated, request, journal, bar.update)
-        return assemble(stated, chosen, points, path)
+        return assemble(stated, chosen, points)

@@ -26,7 +26,7 @@ def problem(n: int, d: int, K: int = 1, k: int = 5) -> Any:
 
 
 def trace(**options: Any) -> ff.Frontier:
-    return ff.trace(X, Y, sensitive_features=A, progress=False, **options)
+    return trace(X, Y, sensitive_features=A, progress=False, **options)
 
 
 def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,7 +58,7 @@ def test_options_beyond_reason_are_refused_before_any_work(
 
 def test_fits_of_an_estimator_are_counted() -> None:
     with pytest.raises(ff.InputError, match="fits would take about"):
-        trace(estimator=LogisticRegression(), max_fits=10**9)
+        trace(estimator=LogisticRegression(), solver=ff.Weighting(max_fits=10**9))
 
 
 def test_refits_and_further_points_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:

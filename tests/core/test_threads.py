@@ -20,6 +20,7 @@ from fairfront.exceptions import InputError
 from fairfront.objectives.losses import Logistic
 from fairfront.problems import design, pieces
 from fairfront.problems.threads import blas_threads, in_threads, one_thread, threads_setting
+from tests.support.searches import trace
 from tests.support.waiting import PATIENCE
 
 SETTING = "FAIRFRONT_THREADS"
@@ -172,7 +173,7 @@ class TestBlas:
             monkeypatch.setenv(SETTING, threads)
             seen.clear()
             with threadpool_limits(2, user_api="blas"):
-                ff.trace(**drawn("dense"), estimator=Watched(), max_fits=2, cv=2, progress=False)
+                trace(**drawn("dense"), estimator=Watched(), max_fits=2, cv=2, progress=False)
             assert set(seen) == {expected}
 
 

@@ -13,6 +13,7 @@ from fairfront.solvers import Weighting
 from fairfront.solvers.knots import first_knot, follow
 from fairfront.solvers.newton import Newton
 from fairfront.solvers.weighting import monotone, next_even, place, search
+from tests.support.searches import searching, trace
 
 EXACT = LogisticRegression(solver="newton-cholesky", tol=1e-12, max_iter=1000)
 
@@ -41,7 +42,7 @@ def on_training_rows(X, y, group, model, **options):
 )
 def test_weighted_fits_are_newtons_frontier(groups: int, notion: str, fits: int) -> None:
     X, y, group = draw(groups)
-    front = ff.trace(X, y, sensitive_features=group, notion=notion, estimator=EXACT, cv="train", max_fits=fits)
+    front = trace(X, y, sensitive_features=group, notion=notion, estimator=EXACT, cv="train", max_fits=fits)
     problem = linear_problem(X, y, sensitive_features=group, notion=notion)
     for place_ in range(len(front)):
         model = front.models.build(place_)
@@ -56,7 +57,7 @@ def test_weighted_fits_are_newtons_frontier(groups: int, notion: str, fits: int)
 
 def test_five_groups_take_few_fits_and_stay_on_the_front() -> None:
     X, y, group = draw(5, 5000)
-    front = ff.trace(X, y, sensitive_features=group, estimator=EXACT, cv="train", max_fits=40)
+    front = trace(X, y, sensitive_features=group, estimator=EXACT, cv="train", max_fits=40)
     exact = ff.trace(X, y, sensitive_features=group, n_points=20)
     measured = np.array([on_training_rows(X, y, group, front.models.build(i)) for i in range(len(front))])
     order = np.argsort(exact.gaps[:, 0])
@@ -69,7 +70,7 @@ def test_five_groups_take_few_fits_and_stay_on_the_front() -> None:
 
 def test_multipliers_are_newtons() -> None:
     X, y, group = draw(2)
-    front = ff.trace(X, y, sensitive_features=group, estimator=EXACT, cv="train", max_fits=4)
+    front = trace(X, y, sensitive_features=group, estimator=EXACT, cv="train", max_fits=4)
     problem = linear_problem(X, y, sensitive_features=group)
 
     plain = problem.fit(problem.algebra.p)
@@ -84,7 +85,7 @@ def test_a_cap_is_met_in_few_fits(groups: int, fits: int) -> None:
     X, y, group = draw(groups)
     plain = linear_problem(X, y, sensitive_features=group)
     _, top = on_training_rows(X, y, group, EXACT.fit(X, y))
-    model = ff.ParetoFairClassifier(estimator=EXACT, cv="train", max_loss_gap=0.4 * top, max_fits=fits)
+    model = ff.ParetoFairClassifier(**searching(estimator=EXACT, cv="train", max_loss_gap=0.4 * top, max_fits=fits))
     model.fit(X, y, sensitive_features=group)
     _, gap = on_training_rows(X, y, group, model.model_)
     assert gap == pytest.approx(0.4 * top, abs=0.025 * top)
@@ -97,7 +98,7 @@ def test_a_cap_is_met_in_few_fits(groups: int, fits: int) -> None:
 
 def test_a_cap_that_plain_training_meets_costs_one_weighting() -> None:
     X, y, group = draw(2)
-    model = ff.ParetoFairClassifier(estimator=EXACT, cv="train", max_loss_gap=5.0)
+    model = ff.ParetoFairClassifier(**searching(estimator=EXACT, cv="train", max_loss_gap=5.0))
     model.fit(X, y, sensitive_features=group)
     assert model.n_iter_ == 1
     assert np.allclose(model.model_.coef_, EXACT.fit(X, y).coef_, atol=1e-6)
@@ -105,7 +106,7 @@ def test_a_cap_that_plain_training_meets_costs_one_weighting() -> None:
 
 def test_gaps_come_out_evenly_spaced() -> None:
     X, y, group = draw(2)
-    front = ff.trace(X, y, sensitive_features=group, estimator=EXACT, cv="train", max_fits=12)
+    front = trace(X, y, sensitive_features=group, estimator=EXACT, cv="train", max_fits=12)
     signed = front.signed_gaps[:, 0] * np.sign(front.signed_gaps[0, 0])
     steps = -np.diff(signed)
     assert (steps > 0).all()
@@ -146,8 +147,8 @@ def test_fits_are_used_up_where_noise_fills_the_holes() -> None:
 def test_the_search_takes_a_noisy_learner() -> None:
     X, y, group = draw(2)
     forest = RandomForestClassifier(30, min_samples_leaf=10)
-    front = ff.trace(X, y, sensitive_features=group, estimator=forest, max_fits=5, cv=2, random_state=3)
-    again = ff.trace(X, y, sensitive_features=group, estimator=forest, max_fits=5, cv=2, random_state=3)
+    front = trace(X, y, sensitive_features=group, estimator=forest, max_fits=5, cv=2, random_state=3)
+    again = trace(X, y, sensitive_features=group, estimator=forest, max_fits=5, cv=2, random_state=3)
     assert np.array_equal(front.gaps, again.gaps)
     assert set(front.status) == {ff.Status.WEIGHTED}
     assert not front.certified.any()
@@ -159,7 +160,7 @@ def test_the_search_takes_a_noisy_learner() -> None:
 def test_scores_decide_as_the_models_do() -> None:
     X, y, group = draw(2, 800)
     learner = HistGradientBoostingClassifier(max_iter=10)
-    front = ff.trace(X, y, sensitive_features=group, estimator=learner, max_fits=3, cv=0.3)
+    front = trace(X, y, sensitive_features=group, estimator=learner, max_fits=3, cv=0.3)
     scores = front.models.scores(X)
     assert scores.shape == (3, 1, 800)
     for place_ in range(3):
@@ -171,7 +172,7 @@ def test_scores_decide_as_the_models_do() -> None:
 
 def test_rates_of_held_out_decisions_can_be_driven() -> None:
     X, y, group = draw(2)
-    front = ff.trace(X, y, sensitive_features=group, estimator=EXACT, drive="rate_gap", cv="train", max_fits=8)
+    front = trace(X, y, sensitive_features=group, estimator=EXACT, criterion="rate_gap", cv="train", max_fits=8)
     model = front.models.build(0)
     decided = model.predict(X)
     rates = [decided[(group == g) & (y == 1)].mean() for g in "ba"]
@@ -188,7 +189,7 @@ def test_regression_and_its_mean_prediction_are_exact() -> None:
     X = rng.normal(size=(n, 3)) + 0.5 * (group == "a")[:, None]
     y = X @ [1.0, -0.5, 0.3] + (1.0 + (group == "b")) * rng.normal(size=n)
     options = {"sensitive_features": group, "notion": "demographic_parity"}
-    front = ff.trace(X, y, estimator=Ridge(alpha=1.0), cv="train", max_fits=6, **options)
+    front = trace(X, y, estimator=Ridge(alpha=1.0), cv="train", max_fits=6, **options)
     problem = linear_problem(X, y, loss="squared", **options)
     for place_ in range(len(front)):
         model = front.models.build(place_)

@@ -17,6 +17,7 @@ import fairfront as ff
 from fairfront.frontier import estimator_frontier
 from fairfront.problems import estimator_problem
 from fairfront.problems.fit_rows import find_folds
+from tests.support.searches import trace
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +85,7 @@ def test_every_fit_moves_the_bar(data, monkeypatch) -> None:
 
     monkeypatch.setattr(estimator_frontier, "progress_bar", bar)
     X, y, group = data
-    ff.trace(X, y, sensitive_features=group, estimator=tree(), max_fits=4)
+    trace(X, y, sensitive_features=group, estimator=tree(), max_fits=4)
     assert seen == list(range(1, 17))
 
 
@@ -99,7 +100,7 @@ def test_sparse_matrices_of_every_format_have_rows(data) -> None:
     sparse = pytest.importorskip("scipy.sparse")
     X, y, group = data
     options = {"sensitive_features": group, "estimator": LogisticRegression(), "max_fits": 2, "cv": 2}
-    found = [ff.trace(kind(X), y, **options).gaps for kind in (np.asarray, sparse.coo_matrix, sparse.csc_array)]
+    found = [trace(kind(X), y, **options).gaps for kind in (np.asarray, sparse.coo_matrix, sparse.csc_array)]
     assert found[1] == pytest.approx(found[0], abs=1e-4)
     assert np.array_equal(found[1], found[2])
 
@@ -116,7 +117,7 @@ class ManyRegressors(Shell, ff.FrontierRegressor):
     pass
 
 
-OPTIONS = {"max_fits": 3, "cv": "train", "groups": SMALL}
+OPTIONS = {"solver": ff.Weighting(max_fits=3, cv="train"), "groups": SMALL}
 SHELLS = [
     Classifier(estimator=LogisticRegression(tol=1e-10), **OPTIONS),
     ManyClassifiers(estimator=LogisticRegression(tol=1e-10), **OPTIONS),

@@ -27,6 +27,7 @@ from fairfront.problems import estimator_problem
 from fairfront.problems.fit_rows import row_sums
 from fairfront.problems.learners import weight_keyword
 from fairfront.solvers import Weighting
+from tests.support.searches import searching, trace
 
 
 @pytest.fixture(scope="module")
@@ -84,12 +85,12 @@ class Fragile(ClassifierMixin, BaseEstimator):
         (OneVsRestClassifier(LogisticRegression()), {}, "OneVsRestClassifier.fit takes no"),
         (Labels(), {}, "neither probabilities nor a decision function"),
         (LogisticRegression, {}, "expected an instance"),
-        (tree(), {"drive": "speed"}, "drive is 'speed'"),
+        (tree(), {"criterion": "speed"}, "criterion is 'speed'"),
         (tree(), {"cv": 1}, "expected 2 folds or more"),
         (tree(), {"cv": 1.5}, "held-out fraction"),
         (tree(), {"cv": "folds"}, "number of folds"),
         (tree(), {"max_fits": 1}, "max_fits"),
-        (tree(), {"surrogate": "rate"}, "drive='rate_gap'"),
+        (tree(), {"surrogate": "rate"}, "criterion='rate_gap'"),
         (tree(), {"preferences": [1, 50]}, "for linear models"),
         (tree(), {"solver": "pdo"}, "expected none or a Weighting"),
         (tree(), {"loss": "squared"}, "for regressors"),
@@ -99,22 +100,20 @@ class Fragile(ClassifierMixin, BaseEstimator):
         (tree(), {"random_state": np.random.RandomState(0)}, "expected a whole number"),
         (tree(), {"cv": [([0, 1], [9999])]}, "cv does not split these 900 rows"),
         (tree(), {"cv": GroupKFold(2)}, "cv.split"),
-        (None, {"drive": "rate_gap"}, "drive is for an estimator, found none"),
-        (None, {"max_fits": 5}, "max_fits is for an estimator, found none"),
-        (None, {"cv": 5}, "cv is for an estimator, found none"),
+        (None, {"max_fits": 5}, "a Weighting searches the weights of an estimator, found none"),
         (Fragile(limit=0.5), {}, "could not be fitted with sample_weight"),
     ],
 )
 def test_errors_name_the_estimator_and_a_remedy(data, estimator, options, words) -> None:
     X, y, group = data
     with pytest.raises(ff.InputError, match=words):
-        ff.trace(X, y, sensitive_features=group, estimator=estimator, **options)
+        trace(X, y, sensitive_features=group, estimator=estimator, **options)
 
 
 def test_regressors_have_no_rates_and_need_numbers(data) -> None:
     X, y, group = data
     with pytest.raises(ff.InputError, match="drive 'rate_gap' compares decisions"):
-        ff.trace(X, X[:, 0], sensitive_features=group, estimator=Ridge(), drive="rate_gap")
+        trace(X, X[:, 0], sensitive_features=group, estimator=Ridge(), criterion="rate_gap")
     with pytest.raises(ff.InputError, match="expected numbers for regression"):
         ff.trace(X, y, sensitive_features=group, estimator=Ridge())
 
@@ -122,18 +121,18 @@ def test_regressors_have_no_rates_and_need_numbers(data) -> None:
 def test_a_fit_that_fails_keeps_the_frontier_so_far(data) -> None:
     X, y, group = data
     with pytest.warns(FairfrontWarning, match="weights too large"):
-        front = ff.trace(X, y, sensitive_features=group, estimator=Fragile(), max_fits=8)
+        front = trace(X, y, sensitive_features=group, estimator=Fragile(), max_fits=8)
     assert 1 <= len(front) < 8
     assert front.select(id=0).predict(X).shape == (len(y),)
 
 
 def test_decision_functions_and_labels_will_do(data) -> None:
     X, y, group = data
-    front = ff.trace(X, y, sensitive_features=group, estimator=LinearSVC(), max_fits=4)
+    front = trace(X, y, sensitive_features=group, estimator=LinearSVC(), max_fits=4)
     assert front.facts.loss == "hinge"
     scores = front.models.scores(X)[1, 0]
     assert ((scores > 0) == (front.models.build(1).predict(X) == "paid")).all()
-    plain = ff.trace(X, y, sensitive_features=group, estimator=Labels(), drive="rate_gap", max_fits=4)
+    plain = trace(X, y, sensitive_features=group, estimator=Labels(), criterion="rate_gap", max_fits=4)
     assert plain.facts.unit == "rate gap"
 
 
@@ -141,17 +140,15 @@ def test_weights_are_routed_through_pipelines_and_searches(data) -> None:
     X, y, group = data
     pipeline = make_pipeline(StandardScaler(), LogisticRegression(tol=1e-10))
     assert weight_keyword(pipeline) == "logisticregression__sample_weight"
-    front = ff.trace(X, y, sensitive_features=group, estimator=pipeline, max_fits=4, cv="train")
+    front = trace(X, y, sensitive_features=group, estimator=pipeline, max_fits=4, cv="train")
     scaled = StandardScaler().fit_transform(X)
-    alone = ff.trace(
-        scaled, y, sensitive_features=group, estimator=LogisticRegression(tol=1e-10), max_fits=4, cv="train"
-    )
+    alone = trace(scaled, y, sensitive_features=group, estimator=LogisticRegression(tol=1e-10), max_fits=4, cv="train")
     assert front.gaps == pytest.approx(alone.gaps, abs=1e-6)
     with sklearn.config_context(enable_metadata_routing=True):
-        routed = ff.trace(X, y, sensitive_features=group, estimator=pipeline, max_fits=4, cv="train")
+        routed = trace(X, y, sensitive_features=group, estimator=pipeline, max_fits=4, cv="train")
     assert np.array_equal(routed.gaps, front.gaps)
     grid = GridSearchCV(tree(), {"max_depth": [2, 4]}, cv=2)
-    searched = ff.trace(X, y, sensitive_features=group, estimator=grid, max_fits=3)
+    searched = trace(X, y, sensitive_features=group, estimator=grid, max_fits=3)
     assert searched.select(id=1).best_params_["max_depth"] in (2, 4)
 
 
@@ -164,16 +161,18 @@ def test_frames_with_categories_go_to_the_estimator_as_they_are(data) -> None:
     boosted = HistGradientBoostingClassifier(max_iter=8, categorical_features="from_dtype")
     encoder = make_column_transformer((OneHotEncoder(), ["kind"]), remainder="passthrough")
     for learner in (boosted, make_pipeline(encoder, LogisticRegression())):
-        front = ff.trace(frame, y, sensitive_features=group, estimator=learner, max_fits=3, cv=0.3)
+        front = trace(frame, y, sensitive_features=group, estimator=learner, max_fits=3, cv=0.3)
         seen = front.evaluate(frame, y, sensitive_features=group, sample_weight=np.arange(len(y)) % 3)
         decided = front.models.build(1).predict(frame)
         wrong = np.average(decided != y, weights=np.arange(len(y)) % 3)
         assert seen.column("error")[1] == pytest.approx(wrong)
         model = ff.FrontierClassifier(
-            estimator=learner,
-            max_fits=3,
-            validation_fraction=0.3,
-            choose={"least": "tpr_gap", "within": {"error": 0.1}},
+            **searching(
+                estimator=learner,
+                max_fits=3,
+                validation_fraction=0.3,
+                choose={"least": "tpr_gap", "within": {"error": 0.1}},
+            )
         )
         model.fit(frame, y, sensitive_features=group)
         assert set(model.predict(frame)) <= {"paid", "lost"}
@@ -185,7 +184,7 @@ def test_monotone_constraints_and_early_stopping_are_the_estimators_own(data) ->
     learner = HistGradientBoostingClassifier(
         max_iter=60, monotonic_cst=[-1, 0, 0, 0], early_stopping=True, n_iter_no_change=2
     )
-    front = ff.trace(X, y, sensitive_features=group, estimator=learner, max_fits=3, favourable="paid", cv=0.3)
+    front = trace(X, y, sensitive_features=group, estimator=learner, max_fits=3, favourable="paid", cv=0.3)
     for place in range(3):
         model = front.models.build(place)
         low, high = X.copy(), X.copy()
@@ -197,9 +196,9 @@ def test_monotone_constraints_and_early_stopping_are_the_estimators_own(data) ->
 def test_several_classes_and_negative_weights(data) -> None:
     X, _, group = data
     y = np.digitize(X[:, 0] + 0.3 * X[:, 1], [-0.3, 0.6])
-    front = ff.trace(X, y, sensitive_features=group, estimator=tree(), max_fits=6, notion="equal_opportunity")
+    front = trace(X, y, sensitive_features=group, estimator=tree(), max_fits=6, notion="equal_opportunity")
     assert front.models.scores(X).shape == (len(front), 3, len(y))
-    parity = ff.trace(X, y == 1, sensitive_features=group, estimator=tree(), max_fits=4, notion="demographic_parity")
+    parity = trace(X, y == 1, sensitive_features=group, estimator=tree(), max_fits=4, notion="demographic_parity")
     assert parity.facts.heuristic
     assert "heuristic" in parity.facts.sentences[-1]
     assert parity.gaps.min() < parity.gaps[0, 0]
@@ -223,10 +222,10 @@ def test_row_weights_are_omega_over_p_and_negative_ones_flip(data) -> None:
 def test_lazy_models_are_fitted_when_asked_for_and_jobs_change_nothing(data) -> None:
     X, y, group = data
     options = {"sensitive_features": group, "estimator": tree(), "max_fits": 4}
-    eager = ff.trace(X, y, **options)
-    lazy = ff.trace(X, y, lazy=True, **options)
+    eager = trace(X, y, **options)
+    lazy = trace(X, y, lazy=True, **options)
     with parallel_config(backend="threading"):
-        both = ff.trace(X, y, n_jobs=2, **options)
+        both = trace(X, y, n_jobs=2, **options)
     assert eager.models.refit is None
     assert not lazy.models.models
     assert np.array_equal(lazy.models.scores(X), eager.models.scores(X))
@@ -236,12 +235,12 @@ def test_lazy_models_are_fitted_when_asked_for_and_jobs_change_nothing(data) -> 
 
 def test_shells_predict_with_the_weighted_fit(data) -> None:
     X, y, group = data
-    model = ff.FrontierClassifier(estimator=tree(), max_fits=4).fit(X, y, sensitive_features=group)
+    model = ff.FrontierClassifier(**searching(estimator=tree(), max_fits=4)).fit(X, y, sensitive_features=group)
     assert (model.predict(X) == model.model_.predict(X)).mean() > 0.99
     assert model.predict_proba(X) == pytest.approx(np.clip(model.model_.predict_proba(X), 1e-6, 1 - 1e-6), abs=1e-9)
     last = model.frontier_.ids[-1]
     assert model.use(last).model_ is model.frontier_.select(id=last)
-    assert clone(model).get_params()["max_fits"] == 4
+    assert clone(model).get_params()["solver"] == ff.Weighting(max_fits=4)
     assert not hasattr(ff.FrontierClassifier(estimator=LinearSVC()), "predict_proba")
     capped = ff.ParetoFairClassifier(estimator=tree(), max_rate_gap=0.5).fit(X, y, sensitive_features=group)
     assert capped.rate_gaps_.shape == (1,)
@@ -250,7 +249,7 @@ def test_shells_predict_with_the_weighted_fit(data) -> None:
     number = X[:, 0] + (group == "B") * X[:, 1]
     booster = HistGradientBoostingRegressor(max_iter=8)
     options = {"estimator": booster, "max_fits": 3, "cv": 0.3}
-    both = (ff.FrontierRegressor(**options), ff.ParetoFairRegressor(**options))
+    both = (ff.FrontierRegressor(**searching(**options)), ff.ParetoFairRegressor(**searching(**options)))
     for regressor in both:
         regressor.fit(X, number, sensitive_features=group)
         assert np.array_equal(regressor.predict(X), regressor.model_.predict(X))
@@ -282,7 +281,7 @@ def boosters():
 def test_other_boosters(data, module: str, name: str, options: dict) -> None:
     X, y, group = data
     learner = getattr(__import__(module), name)(**options)
-    front = ff.trace(X, (y == "paid").astype(int), sensitive_features=group, estimator=learner, max_fits=3)
+    front = trace(X, (y == "paid").astype(int), sensitive_features=group, estimator=learner, max_fits=3)
     scores = front.models.scores(X)
     low = X.copy()
     low[:, 0] -= 1.0

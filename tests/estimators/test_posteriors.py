@@ -28,6 +28,7 @@ from fairfront.problems.fit_rows import label_weights
 from fairfront.problems.posteriors import PosteriorClassifier, Scaling, fit_scaling, weighed
 from fairfront.solvers import Status
 from fairfront.storage.foreign import read_estimator, untrusted_types, write_estimator
+from tests.support.searches import searching, trace
 
 
 class Broken(GaussianNB):
@@ -127,14 +128,14 @@ def test_any_classifier_with_probabilities_also_without_weights(learner: Any) ->
     train, held = np.arange(0, 2000), np.arange(2000, 3000)
     group = data.columns["group"]
     known: dict[str, Any] = {"favourable": "repaid", "estimator": learner, "posteriors": True, "cv": 3}
-    front = ff.trace(X[train], data.y[train], sensitive_features=group[train], max_fits=20, **known)
+    front = trace(X[train], data.y[train], sensitive_features=group[train], max_fits=20, **known)
     assert set(front.status) == {Status.POSTERIOR}
     assert front.gaps[:, 0].min() < 0.6 * front.gaps[0, 0]
     assert "guess" in front.facts.used_for
     judged = front.evaluate(X[held], data.y[held], sensitive_features=group[held])
     model = judged.select(least="tpr_gap", within={"error": 0.05})
     assert isinstance(model, PosteriorClassifier)
-    again = ff.trace(X[train], data.y[train], sensitive_features=group[train], max_fits=20, **known)
+    again = trace(X[train], data.y[train], sensitive_features=group[train], max_fits=20, **known)
     np.testing.assert_array_equal(front.objectives, again.objectives)
     np.testing.assert_array_equal(front.models.scores(X[held]), again.models.scores(X[held]))
 
@@ -142,7 +143,7 @@ def test_any_classifier_with_probabilities_also_without_weights(learner: Any) ->
 def small(**more: Any) -> tuple[np.ndarray, np.ndarray, ff.Frontier]:
     X, y, group = draw(n=600)
     known: dict[str, Any] = {"estimator": LogisticRegression(), "cv": 2, "max_fits": 5, "posteriors": True, **more}
-    return X, group, ff.trace(X, np.array(["no", "yes"])[y], sensitive_features=group, **known)
+    return X, group, trace(X, np.array(["no", "yes"])[y], sensitive_features=group, **known)
 
 
 def test_models_are_scikit_learns() -> None:
@@ -173,11 +174,11 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
 
 def test_behind_scikit_learns_interface() -> None:
     X, y, group = draw(n=900)
-    many = ff.FrontierClassifier(estimator=LogisticRegression(), posteriors=True, max_fits=6, cv=2)
+    many = ff.FrontierClassifier(**searching(estimator=LogisticRegression(), posteriors=True, max_fits=6, cv=2))
     many.fit(X, y, sensitive_features=group)
     assert many.status_ is Status.POSTERIOR
     assert many.predict(X).shape == y.shape
-    one = ff.ParetoFairClassifier(estimator=LogisticRegression(), posteriors=True, max_rate_gap=0.05, cv=2)
+    one = ff.ParetoFairClassifier(**searching(estimator=LogisticRegression(), posteriors=True, max_rate_gap=0.05, cv=2))
     one.fit(X, y, sensitive_features=group)
     assert one.status_ is Status.POSTERIOR
     assert isinstance(one.model_, PosteriorClassifier)
@@ -204,7 +205,7 @@ def test_rows_of_one_group_only_in_a_fold() -> None:
         first = np.flatnonzero((group == "a") | (y == 0))
         cv = [(first, np.setdiff1d(np.arange(300), first)), (np.arange(300), first)]
         known = {"sensitive_features": named, "estimator": GaussianNB(), "posteriors": True, "cv": cv, "max_fits": 3}
-        found.append(ff.trace(X, y, **known))
+        found.append(trace(X, y, **known))
     np.testing.assert_allclose(found[0].objectives, found[1].objectives, rtol=1e-6)
 
 
@@ -214,9 +215,9 @@ def test_few_people_are_not_given_away(tmp_path: Path) -> None:
     assert 0 < (small == "z").sum() < 10
     known: dict[str, Any] = {"estimator": GaussianNB(), "posteriors": True, "cv": 2, "max_fits": 3}
     with pytest.raises(InputError, match="a group has fewer than 10 rows of a label, expected more for posteriors"):
-        ff.trace(X, y, sensitive_features=small, groups=ff.Groups(min_size=1), **known)
+        trace(X, y, sensitive_features=small, groups=ff.Groups(min_size=1), **known)
     with pytest.warns(ff.GroupWarning):
-        front = ff.trace(X, y, sensitive_features=small, groups=ff.Groups(min_size=10), **known)
+        front = trace(X, y, sensitive_features=small, groups=ff.Groups(min_size=10), **known)
     counted = [guess.model.class_count_ for guess in front.models.posteriors.guesses if guess.model is not None]
     assert len(counted) == 2
     assert min(map(min, counted)) >= 10
@@ -228,7 +229,7 @@ def test_few_people_are_not_given_away(tmp_path: Path) -> None:
     [
         ({"estimator": Ridge()}, "found a regressor"),
         ({"estimator": RidgeClassifier()}, "found no predict_proba"),
-        ({"estimator": None}, "posteriors is for an estimator, found none"),
+        ({"estimator": None}, "a Weighting searches the weights of an estimator, found none"),
         ({"loss": "hinge"}, "measured by log loss"),
         (
             {"estimator": HistGradientBoostingClassifier(), "shared_trees": 0.5},
@@ -256,4 +257,4 @@ def test_bad_input(given: dict[str, Any], says: str) -> None:
     if known.pop("groups_as", None):
         group = GroupProbabilities(np.column_stack([group == "a", group == "b"]).astype(float), ("a", "b"), "group")
     with pytest.raises(InputError, match=says):
-        ff.trace(X, y, sensitive_features=group, **known)
+        trace(X, y, sensitive_features=group, **known)

@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 import fairfront as ff
 from fairfront.problems import learners
 from fairfront.problems.learners import fit_learner, shared_trees
+from tests.support.searches import searching, trace
 
 LEARNER = HistGradientBoostingClassifier(max_iter=12, early_stopping=False)
 
@@ -107,7 +108,7 @@ def test_doubled_rows_that_switch_early_stopping_on_are_fitted_from_nothing(monk
 def test_frontiers_of_fits_that_share_trees(cv: Any, lazy: bool) -> None:
     X, y, group = rows()
     known = {"sensitive_features": group, "estimator": LEARNER, "max_fits": 4, "cv": cv, "lazy": lazy}
-    full, shared = (ff.trace(X, y, shared_trees=share, **known) for share in (0.0, 0.5))
+    full, shared = (trace(X, y, shared_trees=share, **known) for share in (0.0, 0.5))
     plain = [int(np.flatnonzero(~front.multipliers.any(axis=1))[0]) for front in (full, shared)]
     models = [front.select(id=int(front.ids[place])) for front, place in zip((full, shared), plain, strict=True)]
     np.testing.assert_allclose(models[0].predict_proba(X), models[1].predict_proba(X), rtol=1e-12)
@@ -117,8 +118,8 @@ def test_frontiers_of_fits_that_share_trees(cv: Any, lazy: bool) -> None:
 
 def test_shared_trees_need_an_estimator() -> None:
     X, y, group = rows()
-    with pytest.raises(ff.InputError, match="shared_trees is for an estimator, found none"):
-        ff.trace(X, y, sensitive_features=group, shared_trees=0.5)
+    with pytest.raises(ff.InputError, match="a Weighting searches the weights of an estimator, found none"):
+        trace(X, y, sensitive_features=group, shared_trees=0.5)
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.0, True, "half", 0.01])
@@ -141,13 +142,13 @@ def test_estimators_of_frontiers_share_trees_too(shell: Any) -> None:
     regression = shell is ff.FrontierRegressor
     learner = HistGradientBoostingRegressor(max_iter=12) if regression else LEARNER
     labels = X[:, 0] + y if regression else y
-    model = shell(estimator=learner, max_fits=3, cv=2, shared_trees=0.5, fit_params={})
-    assert clone(model).get_params()["shared_trees"] == 0.5
+    model = shell(**searching(estimator=learner, max_fits=3, cv=2, shared_trees=0.5, fit_params={}))
+    assert clone(model).get_params()["solver"].shared_trees == 0.5
     model.fit(X, labels, sensitive_features=group)
     notion = {"notion": "disparate_mistreatment", "loss": "squared"} if regression else {}
     known = {"sensitive_features": group, "estimator": learner, "max_fits": 3, "cv": 2, **notion}
-    front = ff.trace(X, labels, shared_trees=0.5, **known)
+    front = trace(X, labels, shared_trees=0.5, **known)
     np.testing.assert_array_equal(model.frontier_.objectives, front.objectives)
-    assert not np.array_equal(front.objectives, ff.trace(X, labels, **known).objectives)
-    with pytest.raises(ff.InputError, match="shared_trees is for an estimator, found none"):
-        shell(shared_trees=0.5).fit(X, labels, sensitive_features=group)
+    assert not np.array_equal(front.objectives, trace(X, labels, **known).objectives)
+    with pytest.raises(ff.InputError, match="a Weighting searches the weights of an estimator, found none"):
+        shell(**searching(shared_trees=0.5)).fit(X, labels, sensitive_features=group)

@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 import fairfront as ff
 from fairfront.explorer import describe_points, write_explorer
 from tests.support.pages import loans, record_of, unpacked
+from tests.support.searches import trace
 
 
 def students() -> tuple[ff.Frontier, Any, Any, Any]:
@@ -109,7 +110,7 @@ def test_means_of_a_few_people_are_not_given(tmp_path: Path) -> None:
 def test_learners_that_give_probabilities_are_calibrated() -> None:
     front, X, y, groups = loans()
     learner = HistGradientBoostingClassifier(max_iter=5, max_leaf_nodes=4)
-    boosted = ff.trace(X, y, sensitive_features=groups, favourable="repaid", estimator=learner, max_fits=3)
+    boosted = trace(X, y, sensitive_features=groups, favourable="repaid", estimator=learner, max_fits=3)
     own = ff.Frontier.from_models({"one": learner.fit(X, y)}, X, y, sensitive_features=groups, favourable="repaid")
     for each in (boosted, own, front):
         (attribute,) = describe_points(each, X, y, sensitive_features=groups).attributes

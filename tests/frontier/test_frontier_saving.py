@@ -19,6 +19,7 @@ from fairfront.frontier.store import load_frontier, published_frontier
 from fairfront.objectives.losses import SmoothedHinge
 from fairfront.objectives.notions import GroupLoss
 from tests.support.extras import optional
+from tests.support.searches import trace
 
 pd = optional("pandas")
 
@@ -62,7 +63,7 @@ def traced(name: str) -> tuple[Frontier, tuple[Any, Any, Any], dict[str, Any]]:
     options = {"n_points": 5, **options}
     if name == "preferences":
         options.pop("n_points")
-    front = ff.trace(X, y, sensitive_features=group, sample_weight=weight, progress=False, **options)
+    front = trace(X, y, sensitive_features=group, sample_weight=weight, progress=False, **options)
     more = draw(1, kind=kind)
     for part, data in (("validation", more), ("train", (X, y, group))):
         front = front.evaluate(
@@ -279,7 +280,7 @@ def test_weighted_fits_of_a_learner_come_back(tmp_path, lazy) -> None:
     X, y, group = draw(0)
     X = X.to_numpy()
     learner = DecisionTreeClassifier(max_depth=3, random_state=0)
-    front = ff.trace(X, y, sensitive_features=group, estimator=learner, max_fits=4, lazy=lazy, progress=False)
+    front = trace(X, y, sensitive_features=group, estimator=learner, max_fits=4, lazy=lazy, progress=False)
     front.save(tmp_path / "f")
     front = front.evaluate(X, y, sensitive_features=group)
     found = load_frontier(tmp_path / "f", trusted=["sklearn.tree._tree.Tree"])

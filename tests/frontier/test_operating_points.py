@@ -18,6 +18,7 @@ import fairfront as ff
 from fairfront.frontier.selection import usable
 from fairfront.measures.claims import decides_alike, trivial
 from fairfront.measures.published import published
+from tests.support.searches import trace
 from tests.support.trial import matrix, students
 
 Parts = tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]
@@ -36,7 +37,7 @@ def parts(n: int = 6000, seed: int = 1) -> Parts:
 
 def traced(rows: tuple[Any, ...], **options: Any) -> ff.Frontier:
     X, y, race = rows
-    return ff.trace(X, y, sensitive_features=race, progress=False, **{"favourable": "passed", **options})
+    return trace(X, y, sensitive_features=race, progress=False, **{"favourable": "passed", **options})
 
 
 def judged(front: ff.Frontier, rows: tuple[Any, ...], **options: Any) -> ff.Frontier:
@@ -323,7 +324,9 @@ def test_the_shell_decides_at_the_operating_point(fraction: float, favourable: s
 def test_the_shell_of_an_estimator_decides_at_the_operating_point() -> None:
     train, held, _ = parts(1800)
     tree = DecisionTreeClassifier(max_depth=3, min_samples_leaf=20, random_state=0)
-    shell = ff.FrontierClassifier(estimator=tree, max_fits=3, cv=3, cutoff=0.9, favourable="passed", random_state=0)
+    shell = ff.FrontierClassifier(
+        estimator=tree, solver=ff.Weighting(max_fits=3, cv=3), cutoff=0.9, favourable="passed", random_state=0
+    )
     shell.fit(train[0], train[1], sensitive_features=train[2])
     p = shell.model_.predict_proba(held[0])[:, 1]
     np.testing.assert_array_equal(shell.predict(held[0]) == "passed", p >= 0.9)

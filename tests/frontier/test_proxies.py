@@ -19,6 +19,7 @@ from fairfront.estimators.scorers import GroupScore
 from fairfront.measures.evaluation import Evaluation
 from tests.support.cli import fairfront
 from tests.support.extras import optional
+from tests.support.searches import trace
 
 pd = optional("pandas")
 
@@ -117,7 +118,7 @@ def test_a_requirement_on_all_rows_is_judged(audits: tuple[ff.Audit, ff.Audit]) 
 def test_a_frontier_says_it_wherever_it_is_shown(tmp_path: Path) -> None:
     rows = small()
     known = {"sensitive_features": rows["proxy"]}
-    front, said = told(lambda: ff.trace(rows["X"], rows["y"], n_points=3, progress=False, **known))
+    front, said = told(lambda: trace(rows["X"], rows["y"], n_points=3, progress=False, **known))
     assert len(said) == 1
     front, said = told(lambda: front.evaluate(rows["X"], rows["y"], **known))
     assert len(said) == 1
@@ -158,7 +159,7 @@ def test_other_calls_warn_once() -> None:
         lambda: ff.Frontier.from_models({"m": model}, X, y, sensitive_features=proxy),
         lambda: ff.ParetoFairClassifier().fit(X, y, sensitive_features=proxy),
         lambda: ff.FrontierClassifier(n_points=3).fit(X, y, sensitive_features=proxy),
-        lambda: ff.trace(X, y, sensitive_features=proxy, estimator=LogisticRegression(), max_fits=3, progress=False),
+        lambda: trace(X, y, sensitive_features=proxy, estimator=LogisticRegression(), max_fits=3, progress=False),
         lambda: front.calibration(0, X, y, sensitive_features=proxy),
         lambda: front.explain(0, 1, X, y, sensitive_features=proxy),
         lambda: GroupScore("tpr_gap")(y, model.predict(X), sensitive_features=proxy),

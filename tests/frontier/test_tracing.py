@@ -139,7 +139,7 @@ def test_notions_trace(data, notion, path) -> None:
     X, y, group = data
     if (notion, path) == ("group_loss", "proportional"):
         pytest.skip("all groups' losses cannot fall in proportion below plain training")
-    front = ff.trace(X, y, sensitive_features=group, notion=notion, path=path, preferences=4)
+    front = ff.trace(X, y, sensitive_features=group, notion=notion, solver=ff.Newton(path=path), preferences=4)
     assert front.gaps[-1].max() < front.gaps[0].max()
     assert all(status.solved or status is ff.Status.VISITED for status in front.status)
 

@@ -58,7 +58,7 @@ def _() -> Arrays:
 def _() -> Arrays:
     weight = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 2.0], 1500)
     front = traced(by_sex("loans"), 3000, sample_weight=weight, preferences=4)
-    hinge = traced(by_sex("loans"), 3000, loss="squared_hinge", n_points=4, path="proportional")
+    hinge = traced(by_sex("loans"), 3000, loss="squared_hinge", n_points=4, solver=ff.Newton(path="proportional"))
     return of_frontier(front) | {f"hinge:{k}": v for k, v in of_frontier(hinge).items()}
 
 
@@ -114,7 +114,7 @@ def _() -> Arrays:
 def _() -> Arrays:
     from sklearn.linear_model import LogisticRegression
 
-    front = traced(rows("loans"), 3000, estimator=LogisticRegression(), posteriors=True, random_state=0)
+    front = traced(rows("loans"), 3000, estimator=LogisticRegression(), solver="posteriors", random_state=0)
     return of_frontier(front, models=False)
 
 

@@ -14,6 +14,7 @@ from fairfront.solvers import journal
 from fairfront.solvers.trajectory import EVERY
 from fairfront.storage.checkpoints import read_checkpoint
 from tests.support.killed_runs import collect_states, digest_of, rows
+from tests.support.searches import trace
 
 CASES: dict[str, dict[str, Any]] = {
     "where it bends": {},
@@ -28,13 +29,13 @@ CASES: dict[str, dict[str, Any]] = {
     "paper_pdo": {"solver": ff.PaperPDO(T=60, warm_alpha=True), "random_state": 4},
     "paper_pb_pdo": {"solver": ff.PaperPBPDO(T=60), "preferences": 3, "random_state": 4},
     "trees": {"estimator": DecisionTreeClassifier(max_depth=4), "max_fits": 4, "cv": 2},
-    "trees of rates": {"estimator": DecisionTreeClassifier(max_depth=4), "max_fits": 4, "drive": "rate_gap"},
+    "trees of rates": {"estimator": DecisionTreeClassifier(max_depth=4), "max_fits": 4, "criterion": "rate_gap"},
 }
 
 
 def traced(**settings: Any) -> ff.Frontier:
     X, y, group = rows(600, 5)
-    return ff.trace(X, y, sensitive_features=group, progress=False, **settings)
+    return trace(X, y, sensitive_features=group, progress=False, **settings)
 
 
 def digest(**settings: Any) -> str:
@@ -177,10 +178,10 @@ def test_fits_measured_on_few_people_are_not_kept(tmp_path: Path) -> None:
     settings["groups"] = ff.Groups(min_size=8)
     known = {"sensitive_features": group[keep], "checkpoint": path, "progress": False, **settings}
     with pytest.warns(ff.FairfrontWarning, match="fewer than 10 held-out rows"):
-        first = ff.trace(X[keep], y[keep], **known)
+        first = trace(X[keep], y[keep], **known)
     assert read_checkpoint(path)[1] == []
     with pytest.warns(ff.FairfrontWarning, match="a resumed run fits again"):
-        assert digest_of(ff.trace(X[keep], y[keep], resume=True, **known), X) == digest_of(first, X)
+        assert digest_of(trace(X[keep], y[keep], resume=True, **known), X) == digest_of(first, X)
 
 
 def test_gaps_of_few_people_are_not_kept(tmp_path: Path, every_state: list[bytes]) -> None:
@@ -190,11 +191,11 @@ def test_gaps_of_few_people_are_not_kept(tmp_path: Path, every_state: list[bytes
     known: dict[str, Any] = {"sensitive_features": group[keep], "solver": ff.PBPDO(slide=0.005, max_iter=90)}
     known |= {"preferences": 3, "checkpoint": tmp_path / "run.checkpoint", "progress": False}
     known["groups"] = ff.Groups(min_size=9)
-    whole = ff.trace(X[keep], y[keep], **known)
+    whole = trace(X[keep], y[keep], **known)
     states = list(dict.fromkeys(every_state))
     for state in states[:: max(1, len(states) // 4)]:
         known["checkpoint"].write_bytes(state)
-        assert digest_of(ff.trace(X[keep], y[keep], resume=True, **known), X) == digest_of(whole, X)
+        assert digest_of(trace(X[keep], y[keep], resume=True, **known), X) == digest_of(whole, X)
     names = [name for entry in read_checkpoint(known["checkpoint"])[1] for name in entry.arrays]
     assert "archive.weights" in names
     assert not {"history", "archive.axes"} & set(names)

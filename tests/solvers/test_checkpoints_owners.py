@@ -16,11 +16,12 @@ import fairfront as ff
 from fairfront.solvers import fingerprints
 from fairfront.solvers.digests import digest
 from tests.support.killed_runs import rows
+from tests.support.searches import trace
 
 
 def traced(**settings: Any) -> ff.Frontier:
     X, y, group = rows(600, 5)
-    return ff.trace(X, y, sensitive_features=group, progress=False, **settings)
+    return trace(X, y, sensitive_features=group, progress=False, **settings)
 
 
 OTHERS: dict[str, tuple[dict[str, Any], str]] = {
@@ -29,7 +30,7 @@ OTHERS: dict[str, tuple[dict[str, Any], str]] = {
     "notion": ({"notion": "equalized_odds"}, r"other settings \(notion\)"),
     "loss": ({"loss": "squared_hinge"}, r"other settings \(loss\)"),
     "ridge": ({"ridge": 0.5}, r"other settings \(ridge\)"),
-    "path and seed": ({"path": "proportional", "random_state": 1}, r"other settings \(random_state, path\)"),
+    "path and seed": ({"solver": ff.Newton(path="proportional"), "random_state": 1}, r"\(random_state, solver\)"),
     "weights": ({"sample_weight": np.linspace(1.0, 2.0, 600)}, "other data"),
 }
 
@@ -53,7 +54,7 @@ def test_checkpoints_of_other_data_are_refused(what: str, estimator: Any, tmp_pa
     X, y, group = rows(600, 5)
     settings: dict[str, Any] = {"checkpoint": path, "resume": True, "progress": False}
     settings |= {"n_points": 3} if estimator is None else {"estimator": estimator, "max_fits": 2, "cv": 2}
-    ff.trace(X, y, sensitive_features=group, **settings)
+    trace(X, y, sensitive_features=group, **settings)
     X, y, group = X.copy(), y.copy(), group.copy()
     if what == "a number":
         X[17, 2] += 1e-3
@@ -64,7 +65,7 @@ def test_checkpoints_of_other_data_are_refused(what: str, estimator: Any, tmp_pa
     else:
         X = X[::-1]
     with pytest.raises(ff.InputError, match="other data, or of other settings that change"):
-        ff.trace(X, y, sensitive_features=group, **settings)
+        trace(X, y, sensitive_features=group, **settings)
 
 
 def test_other_estimators_are_refused(tmp_path: Path) -> None:

@@ -160,7 +160,6 @@ def faults(call: Call, **bad: Any) -> str:
 DATA: dict[str, Any] = {"X": X, "y": Y, "sensitive_features": GROUP}
 VALUES = X[:, 0] + X[:, 1]
 SMALL: dict[str, Any] = {"stability": 0, "progress": False, "n_points": 4, "min_size": 20}
-FITS = ("max_fits", "cv", "drive", "fit_params", "shared_trees", "posteriors", "lazy", "n_jobs")
 
 
 @cache
@@ -175,8 +174,10 @@ def run() -> Any:
 
 def of_settings() -> Iterator[Call]:
     """Return calls of what holds settings, and no data."""
-    for name in ("PDO", "PBPDO", "PaperPDO", "PaperPBPDO", "Weighting", "Groups"):
+    for name in ("PDO", "PBPDO", "PaperPDO", "PaperPBPDO", "Groups"):
         yield Call(name, public(name))
+    searched = [name for name in parameters(ff.Weighting) if name != "cv"]  # what it may be depends on the rows
+    yield Call("Weighting", ff.Weighting, {}, {}, tuple(searched))
     yield Call("Newton", ff.Newton, kinds={"tol": POSITIVE, "max_iter": COUNT})
     yield Call("scorer", ff.scorer, {"name": "tpr_gap"}, {"name": NAME, "favourable": ANY})
     for registry in (LOSSES, GAPS, NOTIONS):
@@ -198,13 +199,18 @@ def of_tracing() -> Iterator[Call]:
     """Return calls of the entry functions."""
     yield Call("linear_problem", ff.linear_problem, DATA)
     yield Call("trace", ff.trace, {**DATA, "n_points": 3, "progress": False})
-    learner = {**DATA, "estimator": LogisticRegression(), "max_fits": 2, "progress": False}
-    spoilt = ("estimator", *FITS, "random_state", "checkpoint", *DATA, "sample_weight")
-    yield Call("trace:estimator", ff.trace, learner, {"max_fits": COUNT}, spoilt)
+    learner = {**DATA, "estimator": LogisticRegression(), "solver": ff.Weighting(max_fits=2), "progress": False}
+    spoilt = ("estimator", "random_state", "checkpoint", *DATA, "sample_weight")
+    yield Call("trace:estimator", ff.trace, learner, {}, spoilt)
+    yield Call("trace:cv", trace_with_folds, {"cv": 2}, {}, ("cv",))
     yield Call("solve", ff.solve, {"problem": ff.linear_problem(**DATA)}, {"problem": kind()})
     several = {"functions": CALLABLE, "x0": entries(NUMBER, lambda each: [0.5, each], *NUMBER.takes, "far")}
     start = {"x0": [0.3, 0.1], "functions": squares, "jac": slopes}
     yield Call("minimize", ff.minimize, start, several | {"solver": NAME | "None"})
+
+
+def trace_with_folds(cv: Any) -> Any:
+    return ff.trace(**DATA, estimator=LogisticRegression(), solver=ff.Weighting(max_fits=2, cv=cv), progress=False)
 
 
 def squares(w: Any) -> Any:
@@ -227,8 +233,8 @@ def of_estimators() -> Iterator[Call]:
         if "Frontier" in name:
             yield Call(f"{name}.use", model.use, {"id": 0})
         if classifies:
-            learner = {**DATA, "estimator": LogisticRegression(), "max_fits": 2}
-            yield Call(f"{name}:estimator", made, learner, {}, ("estimator", "max_fits", "cv", "n_jobs"))
+            learner = {**DATA, "estimator": LogisticRegression(), "solver": ff.Weighting(max_fits=2)}
+            yield Call(f"{name}:estimator", made, learner, {}, ("estimator",))
 
 
 RULES: dict[str, Any] = {

@@ -206,7 +206,7 @@ OPTIONS: dict[str, Kind] = {
     "gap": NAME,
     "path": NAME,
     "task": NAME | "None",
-    "drive": NAME,
+    "criterion": NAME,
     "groups": kind("None"),
     "favourable_side": NAME | "None",
     # numbers
@@ -252,7 +252,6 @@ OPTIONS: dict[str, Kind] = {
     "one_sided": FLAG,
     "warm_alpha": FLAG,
     "negative": FLAG,
-    "posteriors": FLAG,
     "lazy": FLAG,
     "resume": FLAG,
     "overwrite": FLAG,

@@ -20,6 +20,7 @@ import fairfront as ff
 from fairfront.problems import EstimatorProblem, LinearProblem
 from fairfront.solvers import journal
 from tests.support.killed_writers import killed
+from tests.support.searches import trace
 
 CASES: dict[str, dict[str, Any]] = {
     "newton": {"n_points": 8},
@@ -80,7 +81,7 @@ def collect_states(monkeypatch: Any) -> list[bytes]:
 def traced(case: str, **more: Any) -> str:
     """Trace a case and return the digests of its frontier and of its files."""
     X, y, group = rows()
-    front = ff.trace(X, y, sensitive_features=group, progress=False, **CASES[case], **more)
+    front = trace(X, y, sensitive_features=group, progress=False, **CASES[case], **more)
     return digest_of(front, X) + digest_of_files(front)
 
 

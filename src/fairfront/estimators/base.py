@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
+from scipy.special import softmax as row_softmax
 from sklearn.base import BaseEstimator
 from sklearn.utils import indexable
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from ..exceptions import InputError
-from ..objectives import Array, warn_of_proxies
-from ..problems import EstimatorProblem, LinearProblem, blas_threads, estimator_problem, linear_problem
+from ..frontier import Frontier
+from ..objectives import LOSSES, Array, warn_of_proxies
+from ..problems import EstimatorProblem, LinearProblem, blas_threads, linear_problem
 from ..problems.learners import scores_of_learner
+from ..solvers import Weighting
 from ..validation import (
     check_flag,
     check_mapping,
@@ -28,17 +34,36 @@ from ..validation import (
 )
 
 
-class FairLinearModel(BaseEstimator):  # type: ignore[misc]
-    """Base of the estimators: sensitive features by keyword at fit, never at predict.
-
-    Linear in the features, unless an ``estimator`` was given, whose weighted fit then is ``model_``.
-    """
-
-    __metadata_request__fit: ClassVar[dict[str, bool]] = {"sensitive_features": True}
+class Fitted(BaseEstimator):  # type: ignore[misc]
+    """What a fit leaves."""
 
     coef_: Array
     intercept_: Any
     model_: Any
+    frontier_: Frontier
+    classes_: NDArray[Any]
+
+
+@dataclass(eq=False, repr=False)
+class FairModel(Fitted):
+    """Base of the estimators: sensitive features by keyword at fit, never at predict.
+
+    Linear in the features, unless an ``estimator`` was given, whose weighted fit then is ``model_``. The fields are the
+    parameters that all estimators share; those of a subclass come after them.
+    """
+
+    notion: Any = "equal_opportunity"
+    loss: Any = "logistic"
+    solver: Any = "newton"
+    surrogate: Any = "loss"
+    gap: Any = "squared"
+    ridge: float | None = None
+    fit_intercept: bool = True
+    groups: Any = None
+    random_state: Any = None
+    estimator: Any = None
+
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"sensitive_features": True}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -51,7 +76,6 @@ class FairLinearModel(BaseEstimator):  # type: ignore[misc]
         if not isinstance(given["random_state"], np.random.RandomState):
             check_seed(given["random_state"])
         check_flag(given["fit_intercept"], "fit_intercept")
-        check_flag(given.get("posteriors", False), "posteriors")
         check_share(given.get("validation_fraction", 0.0), "validation_fraction", zero=True)
         if given.get("choose") is not None:
             check_mapping(given["choose"], "choose", "{'least': 'tpr_gap'}")
@@ -124,21 +148,13 @@ class FairLinearModel(BaseEstimator):  # type: ignore[misc]
         return int(given.randint(2**31 - 1)) if isinstance(given, np.random.RandomState) else given
 
     def _weighted_fits(
-        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, drive: Any, **more: Any
+        self, search: Weighting, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
     ) -> EstimatorProblem:
         """Lay out the weighted fits of the estimator that was given, or its posteriors."""
-        return estimator_problem(
-            X,
-            y,
-            estimator=self.estimator,
-            drive=drive,
-            cv=self.cv,
-            n_jobs=self.n_jobs,
-            random_state=self._seed(),
-            posteriors=getattr(self, "posteriors", False),  # regressors have none
-            **self._known(sensitive_features, sample_weight),
-            **more,
-        )
+        known = self._known(sensitive_features, sample_weight)
+        problem = search.problem(X, y, estimator=self.estimator, random_state=self._seed(), **known)
+        self.task_, self.loss_ = problem.objectives.task, problem.objectives.loss.name
+        return problem
 
     def _linear(self, X: Any) -> Array:
         """Return X coef^T + intercept, or the fitted estimator's scores: (n,) for one, (n, K) for several."""
@@ -160,10 +176,24 @@ class FairLinearModel(BaseEstimator):  # type: ignore[misc]
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
-class ClassifierPredictions(FairLinearModel):
-    """Decisions from linear scores."""
+def _is_likelihood(estimator: Any) -> bool:
+    """Tell whether the loss is a likelihood; hinges are not, and their scores are not probabilities."""
+    loss = estimator.loss
+    if estimator.estimator is not None and not hasattr(estimator.estimator, "predict_proba"):
+        raise AttributeError(
+            f"predict_proba needs an estimator that has it, found {type(estimator.estimator).__name__}."
+        )
+    kind = LOSSES[loss] if isinstance(loss, str) and loss in LOSSES else loss
+    if not getattr(kind, "likelihood", False):
+        raise AttributeError(f"predict_proba needs a loss that is a likelihood (logistic or softmax), found {loss!r}.")
+    return True
 
-    classes_: NDArray[Any]
+
+@dataclass(eq=False, repr=False)
+class FairClassifier(FairModel):
+    """Decisions from scores, and probabilities where the loss is a likelihood."""
+
+    favourable: Any = None
 
     def decision_function(self, X: Any) -> Array:
         """Return scores: one per row for two classes, one per class otherwise."""
@@ -174,3 +204,20 @@ class ClassifierPredictions(FairLinearModel):
         scores = self._linear(X)
         chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[chosen])
+
+    @available_if(_is_likelihood)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of every class, columns in the order of ``classes_``."""
+        scores = self._linear(X)
+        if scores.ndim == 1:
+            p = expit(scores)
+            return np.column_stack([1.0 - p, p])
+        return np.asarray(row_softmax(scores, axis=1))
+
+    @available_if(_is_likelihood)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithm of `predict_proba`."""
+        scores = self._linear(X)
+        if scores.ndim == 1:
+            return np.column_stack([-np.logaddexp(0.0, scores), -np.logaddexp(0.0, -scores)])
+        return np.asarray(scores - np.logaddexp.reduce(scores, axis=1)[:, None])

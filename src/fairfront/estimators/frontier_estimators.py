@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,17 +21,22 @@ from ..measures.operating_points import Operating
 from ..objectives import Array, GroupProbabilities, Groups, take_groups
 from ..problems.dask.problem import refuse_collections
 from ..problems.learners import probabilities_of
-from ..tracing import refuse_search, resolve_search, trace_problem
+from ..solvers import Weighting
+from ..solvers.weighting import as_search, refuse_linear
+from ..tracing import trace_problem
 from ..validation import check_weights, take_rows
-from .base import FairLinearModel
-from .probabilities import WithProbabilities
+from .base import FairClassifier, FairModel
 from .single import set_weights
 
 
-class _FrontierFit(FairLinearModel):
+@dataclass(eq=False, repr=False)
+class _FrontierFit(FairModel):
     """Traces on one part of the data, chooses on another when asked to."""
 
-    frontier_: Frontier
+    preferences: Any = None
+    choose: Any = None
+    validation_fraction: float = 0.0
+    n_points: int | None = None
 
     def _fit_frontier(
         self, X: Any, y: NDArray[Any], sensitive_features: Any, sample_weight: Any, classification: bool
@@ -65,16 +71,13 @@ class _FrontierFit(FairLinearModel):
     def _traced(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, classification: bool) -> Frontier:
         """Trace the frontier of linear models, or of the estimator that was given."""
         if self.estimator is not None:
-            config = resolve_search(type(self), self.get_params(deep=False))
-            more = {"fit_params": self.fit_params, "shared_trees": self.shared_trees}
-            problem = self._weighted_fits(X, y, sensitive_features, sample_weight, self.drive, **more)
-            self.task_, self.loss_ = problem.objectives.task, problem.objectives.loss.name
-            return trace_estimator(problem, config, progress=False)
-        refuse_search(type(self), self.get_params(deep=False))
+            refuse_linear(type(self), self.get_params(deep=False))
+            search = as_search(self.solver, Weighting())
+            problem = self._weighted_fits(search, X, y, sensitive_features, sample_weight)
+            return trace_estimator(problem, search, progress=False)
         return trace_problem(
             self._problem(X, y, sensitive_features, sample_weight, classification),
             self.solver,
-            path=self.path,
             preferences=self.preferences,
             n_points=self.n_points,
             random_state=self._seed(),
@@ -127,7 +130,8 @@ def _rows(values: Any, rows: NDArray[np.intp], n: int) -> Any:
     return take_groups(values, rows, n)
 
 
-class FrontierClassifier(ClassifierMixin, WithProbabilities, _FrontierFit):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class FrontierClassifier(ClassifierMixin, FairClassifier, _FrontierFit):  # type: ignore[misc]
     """Trace the frontier of linear classifiers, or of any that takes weights, and predict with one of its points.
 
     Parameters
@@ -144,11 +148,11 @@ class FrontierClassifier(ClassifierMixin, WithProbabilities, _FrontierFit):  # t
     validation_fraction : float
         Share of the rows, stratified by label and group, that is kept from tracing and used for choosing; rules
         on rates need it.
-    notion, loss, solver, path, n_points, favourable, surrogate, gap, ridge, fit_intercept, groups, random_state
+    notion, loss, solver, n_points, favourable, surrogate, gap, ridge, fit_intercept, groups, random_state
         As in `trace` and `ParetoFairClassifier`.
-    estimator, max_fits, cv, drive, n_jobs, fit_params, shared_trees, posteriors
-        Any estimator whose fit takes sample_weight, and how its weights are searched, as in `trace`; the point in use
-        is then ``model_``.
+    estimator : estimator, optional
+        Any whose fit takes sample_weight; ``solver`` is then a `Weighting`, as in `trace`, and the point in use is
+        ``model_``.
 
     Attributes
     ----------
@@ -159,61 +163,9 @@ class FrontierClassifier(ClassifierMixin, WithProbabilities, _FrontierFit):  # t
         The cut-off of the point in use, on the probability (or score) of the favourable label.
     """
 
-    def __init__(
-        self,
-        notion: Any = "equal_opportunity",
-        loss: Any = "logistic",
-        solver: Any = "newton",
-        preferences: Any = None,
-        choose: Any = None,
-        validation_fraction: float = 0.0,
-        path: str = "worst_gap",
-        n_points: int | None = None,
-        favourable: Any = None,
-        surrogate: Any = "loss",
-        gap: Any = "squared",
-        ridge: float | None = None,
-        fit_intercept: bool = True,
-        groups: Any = None,
-        random_state: int | None = None,
-        estimator: Any = None,
-        max_fits: int = 12,
-        cv: Any = "auto",
-        drive: str = "loss_gap",
-        n_jobs: int | None = None,
-        fit_params: Any = None,
-        shared_trees: float = 0.0,
-        posteriors: bool = False,
-        cutoff: float | None = None,
-        approval_rate: float | None = None,
-        costs: Any = None,
-    ) -> None:
-        self.notion = notion
-        self.loss = loss
-        self.solver = solver
-        self.preferences = preferences
-        self.choose = choose
-        self.validation_fraction = validation_fraction
-        self.path = path
-        self.n_points = n_points
-        self.favourable = favourable
-        self.surrogate = surrogate
-        self.gap = gap
-        self.ridge = ridge
-        self.fit_intercept = fit_intercept
-        self.groups = groups
-        self.random_state = random_state
-        self.estimator = estimator
-        self.max_fits = max_fits
-        self.cv = cv
-        self.drive = drive
-        self.n_jobs = n_jobs
-        self.fit_params = fit_params
-        self.shared_trees = shared_trees
-        self.posteriors = posteriors
-        self.cutoff = cutoff
-        self.approval_rate = approval_rate
-        self.costs = costs
+    cutoff: float | None = None
+    approval_rate: float | None = None
+    costs: Any = None
 
     def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> FrontierClassifier:
         """Trace the frontier and choose a point."""
@@ -240,54 +192,12 @@ class FrontierClassifier(ClassifierMixin, WithProbabilities, _FrontierFit):  # t
         return np.asarray(self.classes_[(favoured == (task.favourable == 1)).astype(np.intp)])
 
 
+@dataclass(eq=False, repr=False)
 class FrontierRegressor(RegressorMixin, _FrontierFit):  # type: ignore[misc]
     """Trace a frontier of regressions and predict with one of its points; see `FrontierClassifier`."""
 
-    def __init__(
-        self,
-        notion: Any = "disparate_mistreatment",
-        loss: Any = "squared",
-        solver: Any = "newton",
-        preferences: Any = None,
-        choose: Any = None,
-        validation_fraction: float = 0.0,
-        path: str = "worst_gap",
-        n_points: int | None = None,
-        surrogate: Any = "loss",
-        gap: Any = "squared",
-        ridge: float | None = None,
-        fit_intercept: bool = True,
-        groups: Any = None,
-        random_state: int | None = None,
-        estimator: Any = None,
-        max_fits: int = 12,
-        cv: Any = "auto",
-        drive: str = "loss_gap",
-        n_jobs: int | None = None,
-        fit_params: Any = None,
-        shared_trees: float = 0.0,
-    ) -> None:
-        self.notion = notion
-        self.loss = loss
-        self.solver = solver
-        self.preferences = preferences
-        self.choose = choose
-        self.validation_fraction = validation_fraction
-        self.path = path
-        self.n_points = n_points
-        self.surrogate = surrogate
-        self.gap = gap
-        self.ridge = ridge
-        self.fit_intercept = fit_intercept
-        self.groups = groups
-        self.random_state = random_state
-        self.estimator = estimator
-        self.max_fits = max_fits
-        self.cv = cv
-        self.drive = drive
-        self.n_jobs = n_jobs
-        self.fit_params = fit_params
-        self.shared_trees = shared_trees
+    notion: Any = "disparate_mistreatment"
+    loss: Any = "squared"
 
     def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> FrontierRegressor:
         """Trace the frontier and choose a point."""

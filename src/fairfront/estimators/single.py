@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,16 @@ from ..objectives import Array
 from ..problems import LinearProblem
 from ..problems.dask.problem import refuse_collections
 from ..solvers import Status, Weighting
-from ..tracing import refuse_search, resolve_search, solve
-from .base import FairLinearModel
-from .probabilities import WithProbabilities
+from ..solvers.entry import solve
+from ..solvers.weighting import as_search, refuse_linear
+from .base import FairClassifier, FairModel
+
+USUAL_FITS = 6
+"""Weightings that are tried for one cap: half of those of a whole frontier."""
 
 
-class ParetoFairClassifier(ClassifierMixin, WithProbabilities):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class ParetoFairClassifier(ClassifierMixin, FairClassifier):  # type: ignore[misc]
     """A classifier that is Pareto efficient between loss and fairness: linear, or any that takes weights.
 
     Parameters
@@ -47,13 +52,10 @@ class ParetoFairClassifier(ClassifierMixin, WithProbabilities):  # type: ignore[
         Reference group, crossing, smallest size.
     random_state : int, optional
     estimator : estimator, optional
-        Any classifier whose fit takes sample_weight, instead of a linear model; ``max_fits`` weightings are tried, and
-        gaps are measured on rows left out of the fit (``cv`` folds, or a held-out fraction), see `trace`.
+        Any classifier whose fit takes sample_weight, instead of a linear model; ``solver`` is then a `Weighting` (by
+        default of 6 fits), or "posteriors".
     max_rate_gap : float, optional
         With an estimator: a cap on the gap between rates of decisions on held-out rows, instead of ``max_loss_gap``.
-    n_jobs : int, optional
-    posteriors : bool
-        Fit the estimator to labels and groups, once, and read weightings from its probabilities, see `trace`.
 
     Attributes
     ----------
@@ -69,45 +71,9 @@ class ParetoFairClassifier(ClassifierMixin, WithProbabilities):  # type: ignore[
         Why it stopped; ``n_iter_`` steps.
     """
 
-    def __init__(
-        self,
-        notion: Any = "equal_opportunity",
-        loss: Any = "logistic",
-        solver: Any = "newton",
-        preference: Any = None,
-        max_loss_gap: float | None = None,
-        favourable: Any = None,
-        surrogate: Any = "loss",
-        gap: Any = "squared",
-        ridge: float | None = None,
-        fit_intercept: bool = True,
-        groups: Any = None,
-        random_state: int | None = None,
-        estimator: Any = None,
-        max_rate_gap: float | None = None,
-        max_fits: int = 6,
-        cv: Any = "auto",
-        n_jobs: int | None = None,
-        posteriors: bool = False,
-    ) -> None:
-        self.notion = notion
-        self.loss = loss
-        self.solver = solver
-        self.preference = preference
-        self.max_loss_gap = max_loss_gap
-        self.favourable = favourable
-        self.surrogate = surrogate
-        self.gap = gap
-        self.ridge = ridge
-        self.fit_intercept = fit_intercept
-        self.groups = groups
-        self.random_state = random_state
-        self.estimator = estimator
-        self.max_rate_gap = max_rate_gap
-        self.max_fits = max_fits
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.posteriors = posteriors
+    preference: Any = None
+    max_loss_gap: float | None = None
+    max_rate_gap: float | None = None
 
     def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> ParetoFairClassifier:
         """Fit to features, labels and the group of every row."""
@@ -117,48 +83,19 @@ class ParetoFairClassifier(ClassifierMixin, WithProbabilities):  # type: ignore[
         return self
 
 
-class ParetoFairRegressor(RegressorMixin, FairLinearModel):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class ParetoFairRegressor(RegressorMixin, FairModel):  # type: ignore[misc]
     """A regression that is Pareto efficient between squared loss and fairness: linear, or any that takes weights.
 
     Parameters and attributes are those of `ParetoFairClassifier`; notions for regression are
     "disparate_mistreatment" (equal losses), "demographic_parity" (equal mean predictions) and "group_loss".
     """
 
-    def __init__(
-        self,
-        notion: Any = "disparate_mistreatment",
-        loss: Any = "squared",
-        solver: Any = "newton",
-        preference: Any = None,
-        max_loss_gap: float | None = None,
-        surrogate: Any = "loss",
-        gap: Any = "squared",
-        ridge: float | None = None,
-        fit_intercept: bool = True,
-        groups: Any = None,
-        random_state: int | None = None,
-        estimator: Any = None,
-        max_rate_gap: float | None = None,
-        max_fits: int = 6,
-        cv: Any = "auto",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.notion = notion
-        self.loss = loss
-        self.solver = solver
-        self.preference = preference
-        self.max_loss_gap = max_loss_gap
-        self.surrogate = surrogate
-        self.gap = gap
-        self.ridge = ridge
-        self.fit_intercept = fit_intercept
-        self.groups = groups
-        self.random_state = random_state
-        self.estimator = estimator
-        self.max_rate_gap = max_rate_gap
-        self.max_fits = max_fits
-        self.cv = cv
-        self.n_jobs = n_jobs
+    notion: Any = "disparate_mistreatment"
+    loss: Any = "squared"
+    preference: Any = None
+    max_loss_gap: float | None = None
+    max_rate_gap: float | None = None
 
     def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> ParetoFairRegressor:
         """Fit to features, values and the group of every row."""
@@ -179,7 +116,6 @@ def _fit(shell: Any, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
         return
     if shell.max_rate_gap is not None:
         raise InputError("max_rate_gap needs an estimator, found None; use max_loss_gap, or surrogate='rate'.")
-    refuse_search(type(shell), shell.get_params(deep=False))
     _fit_point(shell, shell._problem(X, y, sensitive_features, sample_weight, classification))
 
 
@@ -187,16 +123,17 @@ def _fit_weighted(shell: Any, X: Any, y: Any, sensitive_features: Any, sample_we
     """Search the weights whose held-out gap meets the cap, and note what was found."""
     if shell.max_loss_gap is not None and shell.max_rate_gap is not None:
         raise InputError("max_loss_gap and max_rate_gap were given, expected at most one of them.")
-    config: Weighting = resolve_search(type(shell), shell.get_params(deep=False))
-    drive = "loss_gap" if shell.max_rate_gap is None else "rate_gap"
+    refuse_linear(type(shell), shell.get_params(deep=False))
+    config = as_search(shell.solver, Weighting(max_fits=USUAL_FITS))
+    if shell.max_loss_gap is not None or shell.max_rate_gap is not None:
+        config = replace(config, criterion="loss_gap" if shell.max_rate_gap is None else "rate_gap")
     cap = shell.max_loss_gap if shell.max_rate_gap is None else shell.max_rate_gap
-    problem = shell._weighted_fits(X, y, sensitive_features, sample_weight, drive)
+    problem = shell._weighted_fits(config, X, y, sensitive_features, sample_weight)
     shell.model_, found, shell.n_iter_ = fit_capped(problem, config, 0.0 if cap is None else cap)
-    shell.task_, shell.loss_ = problem.objectives.task, problem.objectives.loss.name
     algebra = problem.criterion.algebra
     shell.objectives_ = np.concatenate([[found.loss], algebra.gap.value(found.gaps)])
     shell.objective_names_ = algebra.names
-    if drive == "loss_gap":
+    if config.criterion == "loss_gap":
         shell.loss_gaps_ = found.gaps
     else:
         shell.rate_gaps_ = found.gaps

@@ -15,7 +15,7 @@ from ..pareto import nondominated
 from ..problems import LinearProblem
 from ..problems.base import check_finite
 from ..solvers import Solver, Status
-from ..solvers.base import Mask, Path, Solved
+from ..solvers.base import Mask, Solved
 from .frontier import Frontier
 from .models import LinearModels
 from .points import Facts, Points, multipliers_of
@@ -26,7 +26,7 @@ STATED = 1e-6
 """How much of the loss the users' units may cost a certified point: an intercept next to large offsets loses digits."""
 
 
-def assemble(problem: LinearProblem, solver: Solver, solved: list[Solved], path: Path = "worst_gap") -> Frontier:
+def assemble(problem: LinearProblem, solver: Solver, solved: list[Solved]) -> Frontier:
     """Make a frontier of what a solver found, by loss; what lies past zero keeps its place at the end."""
     algebra, status = problem.algebra, [point.status for point in solved]
     W, pi = np.stack([point.W for point in solved]), np.stack([point.pi for point in solved])
@@ -44,7 +44,7 @@ def assemble(problem: LinearProblem, solver: Solver, solved: list[Solved], path:
         known |= {"kkt": np.array([point.kkt for point in solved])[kept], "certified": certified[kept]}
         known |= multipliers_of(algebra, np.stack([each for _, each in exact])[kept])
     points = Points.from_values(algebra, L[kept], tuple(status[i] for i in kept), **known)
-    return _frontier(problem, W[kept], L[kept], points, Facts.of(problem.objectives, solver, path))
+    return _frontier(problem, W[kept], L[kept], points, Facts.of(problem.objectives, solver, solver.path))
 
 
 def _status(found: Status, stated: bool) -> Status:

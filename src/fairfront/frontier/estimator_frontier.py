@@ -43,7 +43,6 @@ GUESSED = (
 def trace_estimator(
     problem: EstimatorProblem,
     config: Weighting,
-    lazy: bool = False,
     progress: bool | Literal["auto"] = "auto",
     checkpoint: Any = None,
     resume: bool = False,
@@ -52,9 +51,9 @@ def trace_estimator(
 
     A checkpoint keeps what fits were measured to be, not the models: those on all rows are fitted again.
     """
-    if lazy and isinstance(problem, PosteriorProblem):
+    if config.lazy and isinstance(problem, PosteriorProblem):
         raise InputError("lazy puts weighted fits off, found posteriors, which fit once; leave one of the two out.")
-    fits_in_all = problem.fits(config.max_fits, lazy)
+    fits_in_all = problem.fits(config.max_fits, config.lazy)
     check_time(LEAST * fits_in_all, 0.0, f"{fits_in_all:.3g} fits")
     done: list[int] = []
     with progress_bar(progress, "fitting", fits_in_all) as bar:
@@ -63,9 +62,9 @@ def trace_estimator(
             done.append(1)
             bar.update(len(done), f"{len(done)} fits of {type(problem.estimator).__name__}")
 
-        with open_journal(checkpoint, resume, lambda: estimator_fingerprint(problem, search=config)) as journal:
+        with open_journal(checkpoint, resume, lambda: estimator_fingerprint(problem, search=config.search)) as journal:
             fits = read_all(problem, config, None, on_fit, journal)
-        return assemble_estimators(problem, fits, config, lazy, on_fit)
+        return assemble_estimators(problem, fits, config, config.lazy, on_fit)
 
 
 @blas_threads()

@@ -105,7 +105,7 @@ def _joined(front: Frontier, problem: LinearProblem, knots: list[Any]) -> Fronti
 
     if not knots:
         return front
-    more = assemble(problem, front.facts.newton, solved_points(problem.framed(), knots), front.facts.path)
+    more = assemble(problem, front.facts.newton, solved_points(problem.framed(), knots))
     assert isinstance(front.models, LinearModels)
     assert isinstance(more.models, LinearModels)
     points = front.points.concat(more.points)

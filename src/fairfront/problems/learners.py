@@ -59,17 +59,17 @@ def _hands_on(estimator: Any) -> bool:
     return foreign or hasattr(estimator, "refit") or isinstance(estimator, TransformedTargetRegressor)
 
 
-def check_learner(estimator: Any, task: Task, loss: str, drive: str) -> None:
+def check_learner(estimator: Any, task: Task, loss: str, criterion: str) -> None:
     """Refuse an estimator of another kind of labels, or that gives too little to measure the gap that is driven."""
     name = type(estimator).__name__
     if (task.kind == "regression") != is_regressor(estimator):
         found = "a regressor" if is_regressor(estimator) else "not a regressor"
         raise InputError(f"{name} is {found}, expected one that predicts {task.kind} labels.")
     output = output_of(estimator, task, loss)
-    if output == "label" and (drive == "loss_gap" or task.kind == "multiclass"):
+    if output == "label" and (criterion == "loss_gap" or task.kind == "multiclass"):
         raise InputError(
             f"{name} gives neither probabilities nor a decision function, which a gap between losses needs; "
-            "use drive='rate_gap' (two classes), or wrap it in CalibratedClassifierCV."
+            "use criterion='rate_gap' (two classes), or wrap it in CalibratedClassifierCV."
         )
     if task.kind == "multiclass" and output == "decision":
         raise InputError(

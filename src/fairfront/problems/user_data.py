@@ -33,7 +33,7 @@ from .learners import check_guesser, check_learner, loss_for, weight_keyword
 from .learners import shared_trees as sharing
 from .limits import check_memory
 from .linear import LinearProblem, feature_names
-from .weighted_fits import Drive, EstimatorProblem, PosteriorProblem
+from .weighted_fits import Criterion, EstimatorProblem, PosteriorProblem
 
 
 def linear_problem(
@@ -118,7 +118,7 @@ def estimator_problem(
     sensitive_features: Any,
     sample_weight: Any = None,
     loss: Any = "logistic",
-    drive: Drive = "loss_gap",
+    criterion: Criterion = "loss_gap",
     cv: Any = "auto",
     n_jobs: int | None = None,
     random_state: int | None = None,
@@ -137,9 +137,9 @@ def estimator_problem(
             "estimator= is for data in memory, found Dask collections; give it a sample, X.compute(), or leave it out."
         )
     shared = sharing(estimator, shared_trees)
-    check_choice(drive, "drive", get_args(Drive))
+    check_choice(criterion, "criterion", get_args(Criterion))
     check_flag(posteriors, "posteriors")
-    _check_jobs(n_jobs)
+    check_jobs(n_jobs)
     if fit_params is not None:
         check_mapping(fit_params, "fit_params", "{'verbose': False}")
     n = check_rows(X)
@@ -154,15 +154,15 @@ def estimator_problem(
     if weight is not None and len(kept) < n:
         X, labels, weight = take_rows(X, kept), labels[kept], weight[kept]
         sensitive_features = take_groups(sensitive_features, kept, n)
-    if regression and drive == "rate_gap":
-        raise InputError("drive 'rate_gap' compares decisions, found a regressor; use drive='loss_gap'.")
+    if regression and criterion == "rate_gap":
+        raise InputError("criterion 'rate_gap' compares decisions, found a regressor; use criterion='loss_gap'.")
     question = Question.of(**known, loss=measured, ridge=0.0, task="regression" if regression else "classification")
-    objectives = criterion = Objectives.of(question, labels, sensitive_features, weight)
-    if drive == "rate_gap":
-        criterion = Objectives.of(replace(question, surrogate="rate"), labels, sensitive_features, weight)
+    objectives = driven = Objectives.of(question, labels, sensitive_features, weight)
+    if criterion == "rate_gap":
+        driven = Objectives.of(replace(question, surrogate="rate"), labels, sensitive_features, weight)
     if not posteriors or weight is not None:
         weight_keyword(estimator)
-    check_learner(estimator, objectives.task, objectives.loss.name, drive)
+    check_learner(estimator, objectives.task, objectives.loss.name, criterion)
     classes = objectives.task.classes
     codes = labels if regression else np.array([classes.index(v) for v in labels.tolist()])
     seed = _seed(random_state)
@@ -173,8 +173,8 @@ def estimator_problem(
         X,
         codes.astype(np.float64),
         objectives,
-        criterion,
-        _signs(criterion.layout),
+        driven,
+        _signs(driven.layout),
         folds,
         seed,
         n_jobs,
@@ -189,7 +189,7 @@ def _seed(random_state: Any) -> int:
     return check_seed(random_state) or 0
 
 
-def _check_jobs(n_jobs: Any) -> None:
+def check_jobs(n_jobs: Any) -> None:
     """Refuse what joblib would take for a number of processes, or would not."""
     if n_jobs is None or (is_whole(n_jobs) and 0 != n_jobs <= MOST_JOBS):
         return

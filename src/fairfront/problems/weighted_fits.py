@@ -31,7 +31,7 @@ from .fit_rows import (
 from .learners import SharedTrees, fit_learner, log_odds, scores_of_learner
 from .posteriors import Coded, PosteriorClassifier, Posteriors, fit_posteriors, joined, weighed
 
-Drive = Literal["loss_gap", "rate_gap"]
+Criterion = Literal["loss_gap", "rate_gap"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from ..frontier.store import published_frontier
 from ..measures.disclosure import LIMIT
 from ..objectives import Groups, warn_of_names
 from ..objectives.small_counts import rounded
-from ..solvers import Newton
+from ..solvers import Newton, Posteriors, Weighting
 from ..storage.checkpoints import check_checkpoint
 from ..tables import open_source
 from ..tracing import trace
@@ -203,8 +203,8 @@ def _trace(train: Part, ready: Prepared, kept: Mapping[str, Any]) -> Frontier:
     if settings.model == "boosting":
         from .boosting import boosted_trees, without_counts
 
-        known |= {"max_fits": settings.max_fits, "posteriors": settings.posteriors}
-        return without_counts(trace(train.X, train.y, estimator=boosted_trees(settings), **known))
+        search = (Posteriors if settings.posteriors else Weighting)(max_fits=settings.max_fits)
+        return without_counts(trace(train.X, train.y, estimator=boosted_trees(settings), solver=search, **known))
     front = trace(train.X, train.y, ridge=settings.ridge, n_points=settings.n_points, **known)
     assert isinstance(front.models, LinearModels)
     return replace(front, models=replace(front.models, feature_names=ready.encoder.feature_names))

@@ -8,7 +8,7 @@ from .newton import Newton
 from .paper import PaperPBPDO, PaperPDO
 from .pb_pdo import PBPDO
 from .pdo import PDO
-from .weighting import Weighting
+from .weighting import Posteriors, Weighting
 
 SOLVERS: Registry[type[Solver]] = Registry("solver")
 for _solver in (Newton, PBPDO, PDO, PaperPDO, PaperPBPDO):
@@ -23,6 +23,7 @@ __all__ = [
     "Outcome",
     "PaperPBPDO",
     "PaperPDO",
+    "Posteriors",
     "Solver",
     "Status",
     "Target",

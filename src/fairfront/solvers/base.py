@@ -193,13 +193,11 @@ class Plan:
 class Request:
     """What a frontier is asked for.
 
-    path          how automatic caps shrink: one cap on the worst gap of each notion, or all gaps in proportion
     preferences   None, how many targets, or preference vectors (R, m)
     n_points      how many points to solve or, for first-order solvers, to keep
     random_state  seed of random starts
     """
 
-    path: Path = "worst_gap"
     preferences: Any = None
     n_points: int | None = None
     random_state: int | None = None
@@ -250,11 +248,13 @@ class Solver:
 
     needs     the capabilities that the problem must have
     accepts   what may be asked of it beside a number of points: preferences, caps on the gaps, gaps of one sign
+    path      how automatic caps shrink: one cap on the worst gap of each notion, or all gaps in proportion
     """
 
     name: ClassVar[str]
     needs: ClassVar[tuple[type, ...]] = (FirstOrder,)
     accepts: ClassVar[frozenset[Accepted]] = frozenset()
+    path: Path = "worst_gap"
 
     def stated(self, problem: LinearProblem) -> LinearProblem:
         """Return the problem that points are stated for, with the gaps that the solver was set to count."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ..exceptions import FairfrontWarning, InputError
 from ..objectives import Algebra, Array
 from ..problems import FirstOrder, LinearProblem, SecondOrder, WeightedFit
 from ..problems.limits import check_points
-from ..validation import MOST_POINTS, check_count, check_flag, check_positive, check_preferences
+from ..validation import MOST_POINTS, check_choice, check_count, check_flag, check_positive, check_preferences
 from .base import (
     TARGETS,
     Accepted,
@@ -56,6 +56,8 @@ class Newton(Solver):
         Forbid any compared group a loss (or rate) worse than under plain training by more than this.
     one_sided : bool
         Count only gaps of a group above the reference, not below it, and no pairs of other groups.
+    path : {"worst_gap", "proportional"}
+        How caps shrink: one cap on the worst gap of each notion, or all gaps in proportion.
     """
 
     tol: float = 1e-9
@@ -64,6 +66,7 @@ class Newton(Solver):
     overshoot: float = 0.0
     no_group_worse: float | None = None
     one_sided: bool = False
+    path: Path = "worst_gap"
     name: ClassVar[str] = "newton"
     needs: ClassVar[tuple[type, ...]] = (FirstOrder, SecondOrder, WeightedFit)
     accepts: ClassVar[frozenset[Accepted]] = frozenset({"preferences", "caps"})
@@ -76,6 +79,7 @@ class Newton(Solver):
         if self.no_group_worse is not None:
             check_positive(self.no_group_worse, "no_group_worse", zero=True)
         check_flag(self.one_sided, "one_sided")
+        check_choice(self.path, "path", get_args(Path))
 
     def solver(self, problem: LinearProblem, plain: Array, journal: Journal | None = None) -> KnotSolver:
         """Return the solver of single points, with the constraints that the options ask for."""
@@ -124,7 +128,7 @@ class Newton(Solver):
             on_point(min(done[0], total), f"{done[0]} points solved", total)
 
         work = self.working(problem)
-        knots = newton_path(work, self, request.path, count, pi, on_knot, journal=journal)
+        knots = newton_path(work, self, count, pi, on_knot, journal=journal)
         return solved_points(work, narrowed(problem.framed(), self, knots, journal))
 
     def solve(self, problem: Any, aim: Aim, journal: Journal) -> Outcome:
@@ -179,7 +183,6 @@ def with_guards(problem: LinearProblem, rows: Algebra, plain: Array, allowed: fl
 def newton_path(
     problem: LinearProblem,
     newton: Newton,
-    path: Path = "worst_gap",
     n_points: int | None = None,
     preferences: Array | None = None,
     on_knot: OnKnot | None = None,
@@ -195,7 +198,7 @@ def newton_path(
         _tell_unbounded(float(problem.algebra.p[-1]))
     if preferences is not None:
         return [*preferred(solver, start, preferences, on_knot), start]
-    top = tops(problem.algebra, start.caps, path)
+    top = tops(problem.algebra, start.caps, newton.path)
     start = replace(start, caps=top)
     shares = np.linspace(1.0, 0.0, max(n_points or TARGETS, 2))[1:]
     knots = settled(solver, [start, *spread_to_floor(solver, start, shares, top, on_knot)])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..objectives import Algebra, Array
 from ..problems import LinearProblem, Point
 from ..validation import as_numbers, check_choice, check_count, check_flag, check_positive, refuse
-from .base import Accepted, Plan, Request, State, Status, Target
+from .base import Accepted, Path, Plan, Request, State, Status, Target
 from .journal import Journal
 from .loop import Descent, random_weights
 from .pb_pdo import PBPDO
@@ -174,11 +174,14 @@ class PaperPBPDO(PaperPDO):
         Thresholds of cases I and II.
     balance : {"softmax", "ratio"}
         The imbalance: the paper's softmax, or the scale-free ratio.
+    path : {"worst_gap", "proportional"}
+        How automatic caps shrink, as in `Newton`.
     """
 
     epsilon_1: float = 1e-2
     epsilon_2: float = 1e-2
     balance: Balance = "softmax"
+    path: Path = "worst_gap"
     name: ClassVar[str] = "paper_pb_pdo"
     accepts: ClassVar[frozenset[Accepted]] = frozenset({"preferences", "uneven gaps"})
 
@@ -187,10 +190,11 @@ class PaperPBPDO(PaperPDO):
         check_positive(self.epsilon_1, "epsilon_1", zero=True)
         check_positive(self.epsilon_2, "epsilon_2", zero=True)
         check_choice(self.balance, "balance", get_args(Balance))
+        check_choice(self.path, "path", get_args(Path))
 
     def aim(self, problem: LinearProblem, request: Request, journal: Journal) -> tuple[Array, Target]:
         """Return random starts, and preferences, or those whose lines pass through even caps at the plain loss."""
-        plain, target = PBPDO().aim(problem, request, journal)
+        plain, target = PBPDO(path=self.path).aim(problem, request, journal)
         if not target.by_preference.all():
             loss = problem.algebra.loss(problem.values(plain[None]))[0]
             small = max(SMALL_CAP * float(target.caps.max()), 1e-9)

@@ -8,13 +8,13 @@ frontier, and each step goes down the loss and along the gaps to where the prefe
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 
 from ..objectives import Algebra, Array
 from ..problems import LinearProblem, Point, SecondOrder, WeightedFit
-from ..validation import check_count, check_flag, check_positive, check_preferences
+from ..validation import check_choice, check_count, check_flag, check_positive, check_preferences
 from .base import TARGETS, Accepted, Mask, Outcome, Path, Plan, Request, State, Status, Target, tops
 from .journal import Journal
 from .loop import Descent, check_runs, run
@@ -61,6 +61,8 @@ class PBPDO(Descent):
         points on the way.
     line_tol : float
         A preference counts as met when all pi_i h_i agree to this share.
+    path : {"worst_gap", "proportional"}
+        How automatic caps shrink, as in `Newton`.
     polish : bool
         Solve the end of every run to Newton's precision (linear models).
     """
@@ -70,6 +72,7 @@ class PBPDO(Descent):
     slide: float = 0.05
     line_tol: float = 5e-3
     polish: bool = False
+    path: Path = "worst_gap"
     name: ClassVar[str] = "pb_pdo"
     accepts: ClassVar[frozenset[Accepted]] = frozenset({"preferences", "caps"})
 
@@ -79,6 +82,7 @@ class PBPDO(Descent):
         check_positive(self.slide, "slide")
         check_positive(self.line_tol, "line_tol", zero=True)
         check_flag(self.polish, "polish")
+        check_choice(self.path, "path", get_args(Path))
 
     def aim(self, problem: LinearProblem, request: Request, journal: Journal) -> tuple[Array, Target]:
         """Return the plain fit, where all runs start, and preferences, or caps evenly down to the smallest gaps."""
@@ -86,7 +90,7 @@ class PBPDO(Descent):
         asked = request.preferences
         if asked is None or isinstance(asked, (int, np.integer)):
             count = TARGETS if asked is None else check_runs(asked)
-            return plain, Target.from_caps(path_caps(problem, plain, request.path, count, journal))
+            return plain, Target.from_caps(path_caps(problem, plain, self.path, count, journal))
         return plain, Target.from_preferences(check_preferences(asked, problem.algebra.names))
 
     def finish(self, problem: Any, outcome: Outcome, target: Target | None, journal: Journal) -> Outcome:

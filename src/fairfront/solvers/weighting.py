@@ -8,19 +8,25 @@ monotone regression over all of them, and nothing is exact.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from inspect import signature
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
+from ..exceptions import InputError
 from ..objectives import Algebra, Array
-from ..problems import EstimatorProblem, Reading
-from ..validation import check_count, check_flag, check_positive
+from ..problems import EstimatorProblem, Reading, estimator_problem
+from ..problems.user_data import check_jobs
+from ..problems.weighted_fits import Criterion
+from ..validation import check_choice, check_count, check_flag, check_mapping, check_positive, check_share, refuse
 from .base import Solver
 from .bundle import FLIPPED, bundle_path
 
+LINEAR = ("surrogate", "preferences", "preference", "n_points", "ridge", "fit_intercept")
+"""What only linear models have."""
 Read = Callable[[Array], Reading]
 """Fits at multipliers (q,) and measures; raises `StopSearch` where a fit fails."""
 
@@ -37,6 +43,19 @@ class Weighting(Solver):
     ----------
     max_fits : int
         Most weightings that are tried; each is fitted once per fold of ``cv`` and once more on all rows.
+    criterion : {"loss_gap", "rate_gap"}
+        Which gap is lowered: of mean losses, or of rates of decisions.
+    cv : int, float, splitter, pairs of rows, "auto" or "train"
+        Rows that gaps are measured on, because a fit has not seen them: folds, a held-out fraction, "auto" (3 folds, or
+        a quarter where every cell has many rows), or "train" (the training rows).
+    fit_params : mapping, optional
+        Goes to every fit.
+    shared_trees : float
+        0.5 grows the first half of HistGradientBoosting's trees once for all weightings of a fold.
+    lazy : bool
+        Fit models on all rows only when asked for, keeping the training rows in memory until then.
+    n_jobs : int, optional
+        Processes of joblib.
     overshoot : float
         How far past a zero gap to go, as a share of the plain gap: a zero gap on held-out rows is a noisy zero.
     tol : float
@@ -46,6 +65,12 @@ class Weighting(Solver):
     """
 
     max_fits: int = 12
+    criterion: Criterion = "loss_gap"
+    cv: Any = field(default="auto", repr=False)  # may hold rows, and what is shown is saved with a frontier
+    fit_params: Mapping[str, Any] | None = field(default=None, repr=False)
+    shared_trees: float = 0.0
+    lazy: bool = field(default=False, repr=False)
+    n_jobs: int | None = field(default=None, repr=False)
     overshoot: float = 0.15
     tol: float = 0.02
     negative: bool = True
@@ -54,9 +79,63 @@ class Weighting(Solver):
 
     def __post_init__(self) -> None:
         check_count(self.max_fits, "max_fits", least=2)
+        check_choice(self.criterion, "criterion", get_args(Criterion))
+        if self.fit_params is not None:
+            check_mapping(self.fit_params, "fit_params", "{'verbose': False}")
+        check_share(self.shared_trees, "shared_trees", zero=True)
+        check_flag(self.lazy, "lazy")
+        check_jobs(self.n_jobs)
         check_positive(self.overshoot, "overshoot", zero=True)
         check_positive(self.tol, "tol", zero=True)
         check_flag(self.negative, "negative")
+
+    @property
+    def search(self) -> Weighting:
+        """Return what decides which weightings are tried; the rest says how they are fitted and measured."""
+        return Weighting(self.max_fits, overshoot=self.overshoot, tol=self.tol, negative=self.negative)
+
+    def problem(self, X: Any, y: Any, **known: Any) -> EstimatorProblem:
+        """Return the weighted fits of an estimator; ``known`` are the other parameters of `estimator_problem`."""
+        names = ("criterion", "cv", "fit_params", "shared_trees", "n_jobs")
+        return estimator_problem(X, y, **{name: getattr(self, name) for name in names}, **known)
+
+
+@dataclass(frozen=True)
+class Posteriors(Weighting):
+    """The same search among weightings of posteriors: a learner is fitted to labels and groups, once.
+
+    A whole frontier for about eight fits, with models that guess the group (docs/any-estimator.md).
+    """
+
+    name: ClassVar[str] = "posteriors"
+
+    def problem(self, X: Any, y: Any, **known: Any) -> EstimatorProblem:
+        """Return the posteriors of an estimator."""
+        return super().problem(X, y, posteriors=True, **known)
+
+
+def as_search(solver: Any, usual: Weighting) -> Weighting:
+    """Return the search in an estimator's weights that ``solver`` asks for; "newton" is what nobody asked for."""
+    if isinstance(solver, Weighting):
+        return solver
+    if isinstance(solver, str) and solver == Posteriors.name:
+        return Posteriors(max_fits=usual.max_fits)
+    if not isinstance(solver, str) or solver != "newton":
+        raise refuse("solver", solver, "none, 'posteriors' or a Weighting with an estimator")
+    return usual
+
+
+def refuse_linear(owner: Callable[..., Any], given: Mapping[str, Any]) -> None:
+    """Refuse what only linear models have, where ``owner`` was given an estimator."""
+    usual = {name: parameter.default for name, parameter in signature(owner).parameters.items()}
+    for name in LINEAR:
+        value = given.get(name, usual.get(name))
+        plain = isinstance(value, (str, int, float)) and value == usual.get(name)
+        if value is not usual.get(name) and not plain:
+            raise InputError(
+                f"{name} is for linear models, found an estimator; use Weighting(max_fits=, criterion='rate_gap') or a "
+                "cap, or set it in the estimator."
+            )
 
 
 def search(problem: EstimatorProblem, config: Weighting, read: Read, cap: float | None = None) -> list[Reading]:
