@@ -21,6 +21,7 @@ from ..objectives import LOSSES, Array, warn_of_proxies
 from ..problems import EstimatorProblem, LinearProblem, blas_threads, linear_problem
 from ..problems.learners import scores_of_learner
 from ..solvers import Weighting
+from ..solvers.entry import as_solver
 from ..validation import (
     check_flag,
     check_mapping,
@@ -73,6 +74,8 @@ class FairModel(Fitted):
     def _check_options(self) -> None:
         """Refuse parameters that nothing else checks before rows are looked at."""
         given = self.get_params(deep=False)
+        if self.estimator is None:
+            as_solver(self.solver)
         if not isinstance(given["random_state"], np.random.RandomState):
             check_seed(given["random_state"])
         check_flag(given["fit_intercept"], "fit_intercept")
