@@ -96,7 +96,6 @@ class Fragile(ClassifierMixin, BaseEstimator):
         (tree(), {"loss": "squared"}, "for regressors"),
         (tree(), {"n_points": 20}, "n_points is for linear models"),
         (tree(), {"ridge": 0.1}, "ridge is for linear models"),
-        (tree(), {"path": "proportional"}, "path is for linear models"),
         (tree(), {"random_state": np.random.RandomState(0)}, "expected a whole number"),
         (tree(), {"cv": [([0, 1], [9999])]}, "cv does not split these 900 rows"),
         (tree(), {"cv": GroupKFold(2)}, "cv.split"),
