@@ -111,7 +111,7 @@ def test_errors_name_the_estimator_and_a_remedy(data, estimator, options, words)
 
 def test_regressors_have_no_rates_and_need_numbers(data) -> None:
     X, y, group = data
-    with pytest.raises(ff.InputError, match="drive 'rate_gap' compares decisions"):
+    with pytest.raises(ff.InputError, match="criterion 'rate_gap' compares decisions"):
         trace(X, X[:, 0], sensitive_features=group, estimator=Ridge(), criterion="rate_gap")
     with pytest.raises(ff.InputError, match="expected numbers for regression"):
         ff.trace(X, y, sensitive_features=group, estimator=Ridge())
