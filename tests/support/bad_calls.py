@@ -160,6 +160,8 @@ def faults(call: Call, **bad: Any) -> str:
 DATA: dict[str, Any] = {"X": X, "y": Y, "sensitive_features": GROUP}
 VALUES = X[:, 0] + X[:, 1]
 SMALL: dict[str, Any] = {"stability": 0, "progress": False, "n_points": 4, "min_size": 20}
+FITS = ("cv", "fit_params")
+"""What a search may be given depends on the rows and on the learner."""
 
 
 @cache
@@ -176,7 +178,7 @@ def of_settings() -> Iterator[Call]:
     """Return calls of what holds settings, and no data."""
     for name in ("PDO", "PBPDO", "PaperPDO", "PaperPBPDO", "Groups"):
         yield Call(name, public(name))
-    searched = [name for name in parameters(ff.Weighting) if name != "cv"]  # what it may be depends on the rows
+    searched = [name for name in parameters(ff.Weighting) if name not in FITS]
     yield Call("Weighting", ff.Weighting, {}, {}, tuple(searched))
     yield Call("Newton", ff.Newton, kinds={"tol": POSITIVE, "max_iter": COUNT})
     yield Call("scorer", ff.scorer, {"name": "tpr_gap"}, {"name": NAME, "favourable": ANY})
@@ -202,15 +204,16 @@ def of_tracing() -> Iterator[Call]:
     learner = {**DATA, "estimator": LogisticRegression(), "solver": ff.Weighting(max_fits=2), "progress": False}
     spoilt = ("estimator", "random_state", "checkpoint", *DATA, "sample_weight")
     yield Call("trace:estimator", ff.trace, learner, {}, spoilt)
-    yield Call("trace:cv", trace_with_folds, {"cv": 2}, {}, ("cv",))
+    yield Call("trace:fits", trace_fits, {"cv": 2, "fit_params": None}, {}, FITS)
     yield Call("solve", ff.solve, {"problem": ff.linear_problem(**DATA)}, {"problem": kind()})
     several = {"functions": CALLABLE, "x0": entries(NUMBER, lambda each: [0.5, each], *NUMBER.takes, "far")}
     start = {"x0": [0.3, 0.1], "functions": squares, "jac": slopes}
     yield Call("minimize", ff.minimize, start, several | {"solver": NAME | "None"})
 
 
-def trace_with_folds(cv: Any) -> Any:
-    return ff.trace(**DATA, estimator=LogisticRegression(), solver=ff.Weighting(max_fits=2, cv=cv), progress=False)
+def trace_fits(cv: Any, fit_params: Any) -> Any:
+    search = ff.Weighting(max_fits=2, cv=cv, fit_params=fit_params)
+    return ff.trace(**DATA, estimator=LogisticRegression(), solver=search, progress=False)
 
 
 def squares(w: Any) -> Any:
