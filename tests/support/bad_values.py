@@ -252,6 +252,7 @@ OPTIONS: dict[str, Kind] = {
     "one_sided": FLAG,
     "warm_alpha": FLAG,
     "negative": FLAG,
+    "posteriors": FLAG,
     "lazy": FLAG,
     "resume": FLAG,
     "overwrite": FLAG,
