@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fairfront as ff
-from fairfront.explorer.gathering import facts_of
+from fairfront.explorer.payload import facts_of
 from fairfront.frontier import LinearModels
 from fairfront.objectives import LOSSES, NOTIONS, Task, rates_of
 from fairfront.objectives.losses import Logistic

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import fairfront as ff
 from fairfront.explorer import describe_points
-from fairfront.explorer.moved import most_moved
-from fairfront.explorer.order import detailed, plain_place, walk
-from fairfront.explorer.paired import pairwise, share_change
+from fairfront.explorer.paired_differences import pairwise, share_change
+from fairfront.explorer.payload import most_moved
+from fairfront.explorer.rows import detailed, walk
+from fairfront.frontier.selection import plain_place
 from fairfront.measures import flips, paired_difference
 from fairfront.measures.calibration import reliability_bins
 from fairfront.measures.evaluation import decide

@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import fairfront as ff
-from fairfront.plots.style import label_of
+from fairfront.plots import label_of
 from tests.support.extras import optional
 
 pl = optional("polars")

@@ -1,7 +1,6 @@
 """The explorer: one self-contained page in which a person sees the trade-off and chooses."""
 
 from .details import Details, describe_points
-from .fragment import frontier_fragment
-from .writing import write_explorer
+from .explorer import frontier_fragment, write_explorer
 
 __all__ = ["Details", "describe_points", "frontier_fragment", "write_explorer"]

@@ -12,9 +12,8 @@ from ..frontier import Frontier
 from ..measures.disclosure import check_small
 from ..storage.documents import parse_json
 from ..validation import check_confidence, check_count, check_rows
-from .describing import describe
-from .order import detailed, most_detailed
-from .rows import refuse_test, rows_of
+from .comparison import describe
+from .rows import detailed, most_detailed, refuse_test, rows_of
 
 VERSION = 2
 

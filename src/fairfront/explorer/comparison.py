@@ -16,8 +16,8 @@ from ..measures.counts import ratio, weighted_sums
 from ..measures.published import pool_of, published, published_people, published_totals
 from ..measures.rates import rate_sums
 from ..objectives import Array, Attribute, rates_of
-from .packing import packed_bits, rounded
-from .paired import Change, effective_rows, mean_change, share_change, told_apart
+from .page import packed_bits, rounded
+from .paired_differences import Change, effective_rows, mean_change, share_change, told_apart
 from .rows import Rows
 
 SHARES = ("selection", "tpr", "fpr", "error")

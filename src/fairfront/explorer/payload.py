@@ -1,0 +1,271 @@
+"""Everything that a page shows of a frontier, as one JSON-able record: aggregates only, test rows never."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..exceptions import InputError
+from ..frontier import Facts, Frontier
+from ..frontier.cutoffs import is_test, operating_words
+from ..frontier.frontier_columns import GAPS, figures
+from ..frontier.models import LinearModels
+from ..frontier.selection import plain_place
+from ..measures import ClassRates, Evaluation, GroupRates, PerGroup
+from ..measures.claims import decides_alike, no_better, rival_words
+from ..measures.figures import Column, larger_is_better
+from ..measures.intervals import DENOMINATORS, normal_quantile, rows_behind
+from ..measures.published import published
+from ..objectives import NOTIONS, Array, Task, rates_of
+from ..solvers import Status
+from .details import Details
+from .page import packed, rounded
+from .rows import Places, built, detailed, walk
+
+CONFIDENCE = 0.95
+TOP = 8
+ALWAYS = "Labels are taken as they are: what they carry from the past is not corrected."
+OF_VALUES = "It does not compare single people, nor how predictions spread inside a group."
+
+
+def page_payload(
+    front: Frontier,
+    *,
+    on: str | None,
+    chosen: int | None,
+    details: Details | None,
+    baselines: Mapping[str, Frontier],
+    small: int,
+) -> dict[str, Any]:
+    """Return what the page reads."""
+    shown = {name: record for name, record in front.evaluations.items() if not is_test(name)}
+    described = detailed(front, () if chosen is None else (chosen,))
+    return {
+        "facts": facts_of(front),
+        "points": points_of(front),
+        "parts": [part_of(shown[name], front.facts, small) for name in _ordered(shown, on)],
+        "baselines": [_baseline(front, name, other, on, small) for name, other in baselines.items()],
+        "moved": most_moved(front, described),
+        "details": None if details is None else _details(details),
+        "chosen": None if chosen is None else front.place(chosen),
+        "small": small,
+    }
+
+
+def _ordered(names: Mapping[str, Any], on: str | None) -> list[str]:
+    """Return the evaluations, the one to choose on first."""
+    return sorted(names, key=lambda name: (name != on, list(names).index(name)))
+
+
+def facts_of(front: Frontier) -> dict[str, Any]:
+    """Return what the frontier was made from, in words."""
+    facts, task = front.facts, front.facts.task
+    columns = dict.fromkeys(name for record in front.evaluations.values() for name in record.columns)
+    return {
+        "task": task.kind,
+        "favourable": None if task.favourable_label is None else str(task.favourable_label),
+        "classes": [str(label) for label in task.classes],
+        "favourable_was_given": facts.favourable_was_given,
+        "notions": [
+            {"name": name, "sentence": sentence, "leaves_out": not_compared(name, task)}
+            for name, sentence in zip(facts.notions, facts.sentences, strict=False)
+        ],
+        "notes": list(front.sentences[len(facts.notions) :]),
+        "rates": rates_of(facts.notions, task),
+        "loss": facts.loss,
+        "unit": facts.unit,
+        "gap_column": facts.gap_column,
+        "ridge": facts.ridge,
+        "solver": facts.solver,
+        "used_for": facts.used_for,
+        "sensitive": [[name, list(levels)] for name, levels in facts.sensitive],
+        "largest": list(facts.largest),
+        "left_out": [[name, list(levels)] for name, levels in facts.told_left_out],
+        "missing": list(facts.missing),
+        "trained": facts.surrogate != "decision",
+        "larger": [name for name in columns if larger_is_better(name)],
+    }
+
+
+def points_of(front: Frontier) -> dict[str, Any]:
+    """Return ids, status, walk and training figures of all points."""
+    kinds = list(dict.fromkeys(front.status))
+    code = {status: i for i, status in enumerate(kinds)}
+    worst = front.gaps.max(axis=1)
+    names = front.models.names
+    training = {"loss": packed(front.loss), front.facts.gap_column: packed(worst)}
+    return {
+        "ids": front.ids.tolist(),
+        "names": None if names is None else [str(name) for name in names],
+        "statuses": [{"text": str(status), "name": status.name.lower()} for status in kinds],
+        "status": [code[status] for status in front.status],
+        "solved": front.solved.tolist() if len(front.solved) < len(front) else None,
+        "walk": walk(front).tolist(),
+        "certified": "".join("1" if yes else "0" for yes in front.certified),
+        "kkt": rounded([float(f"{v:.1e}") for v in front.kkt], 18) if np.isfinite(front.kkt).any() else None,
+        "plain": plain_place(front),
+        "training": training if front.facts.surrogate != "decision" else {},
+        "past": Status.PAST in front.status,
+    }
+
+
+def _baseline(front: Frontier, name: str, other: Frontier, on: str | None, small: int) -> dict[str, Any]:
+    """Return points laid over the frontier, which must have been judged on the same rows."""
+    if on is None:
+        raise InputError("baselines are compared on rates, expected an evaluation; call front.evaluate(...) first.")
+    record = front.evaluations[on]
+    front.overlay(other, next(iter(record.columns)), on=on)
+    part = part_of(other.evaluations[on], front.facts, small)
+    names = other.models.names
+    return {
+        "name": name,
+        "points": [str(label) for label in (names if names is not None else other.ids)],
+        "columns": part["columns"],
+        "attributes": part["attributes"],
+    }
+
+
+def _details(details: Details) -> dict[str, Any]:
+    """Return the fields that the page reads; the plain model stands among the points."""
+    return {name: value for name, value in vars(details).items() if name not in ("plain", "version")}
+
+
+def part_of(record: Evaluation, facts: Facts, small: int) -> dict[str, Any]:
+    """Return an evaluation as the page reads it: published counts and what follows from them, unless small is 0."""
+    task = facts.task
+    record = published(record, task) if small else record
+    sure = [name for name in record.columns if name == "error" or Column.of(name).kind in GAPS]
+    return {
+        "name": record.name,
+        "n": record.n,
+        "effective": float(record.effective_n or record.n),
+        "weighted": record.weighted,
+        "small": record.small,
+        "confidence": CONFIDENCE,
+        "operating": operating_words(record, facts),
+        "alike": np.flatnonzero(decides_alike(record)).tolist(),
+        "no_better": np.flatnonzero(no_better(record, task)).tolist(),
+        "rival": rival_words(record),
+        "columns": {name: packed(values) for name, values in (record.columns | _mistakes(record)).items()},
+        "upper": {name: packed(figures(record, name, CONFIDENCE)) for name in sure},
+        "attributes": [
+            _attribute(name, rates, record.sizes.get(name)) | _classes(rates, task, record.sizes.get(name))
+            for name, rates in record.groups.items()
+        ],
+    }
+
+
+def _attribute(name: str, rates: PerGroup, sizes: dict[str, Array] | None) -> dict[str, Any]:
+    """Return groups with their rows and the rates of all points, (N, c) each."""
+    kept = [r for r in rates.names if r not in ("accuracy", "recall")]
+    behind, labels = {}, {}
+    if isinstance(rates, GroupRates):
+        behind = {r: rounded(rows_behind(rates, r, sizes), 3) for r in kept if r in DENOMINATORS}
+        known = {"positives": rows_behind(rates, "tpr", None), "negatives": rows_behind(rates, "fpr", None)}
+        if rates.labelled is not None and not isinstance(rates, ClassRates):
+            known = dict(zip(known, rates.labelled.T, strict=True))
+        labels = {key: rounded(np.round(values), 0) for key, values in known.items()}
+    return {
+        "name": name,
+        "levels": list(rates.levels),
+        "n": rounded(np.round(rates.n), 0),
+        "labels": labels,
+        "shares": isinstance(rates, GroupRates),
+        "behind": behind,
+        "rates": {r: packed(rates.rate(r), "f4") for r in kept},
+        "z": _together(len(rates.levels)),
+    }
+
+
+def _classes(rates: PerGroup, task: Task, sizes: dict[str, Array] | None) -> dict[str, Any]:
+    """Return what the page reads of single classes, recalls as rates ``recall:k``; nothing where there are none."""
+    if not isinstance(rates, ClassRates):
+        return {}
+    behind = rows_behind(rates, "recall", sizes)
+    rows = behind if rates.labelled is None else rates.labelled
+    every = range(len(task.classes))
+    return {
+        "recalls": {
+            "classes": [str(label) for label in task.classes],
+            "rows": {f"recall:{k}": rounded(np.round(rows[:, k]), 0) for k in every},
+            "behind": {f"recall:{k}": rounded(behind[:, k], 3) for k in every},
+            "rates": {f"recall:{k}": packed(rates.recall[:, :, k], "f4") for k in every},
+            "z": _together(len(rates.levels), len(task.classes)),
+        }
+    }
+
+
+def _together(c: int, classes: int = 1) -> float:
+    """Return the normal quantile that makes intervals of all pairs of c groups hold at once (Bonferroni)."""
+    return normal_quantile(1.0 - (1.0 - CONFIDENCE) / max(1, classes * c * (c - 1) // 2))
+
+
+def _mistakes(record: Evaluation) -> dict[str, Array]:
+    """Return the shares of all people refused with the favourable label and favoured with another, for costs."""
+    rates = next(iter(record.groups.values()))
+    if not isinstance(rates, GroupRates) or isinstance(rates, ClassRates):
+        return {}
+    total = rates.weight.sum()
+    missed = np.nansum((1.0 - rates.tpr) * rates.positives, axis=1) / total
+    false = np.nansum(rates.fpr * rates.negatives, axis=1) / total
+    return {"missed": missed, "false": false}
+
+
+def not_compared(notion: str, task: Task) -> str:
+    """Say what a notion does not compare."""
+    if task.kind == "regression":
+        return f"{OF_VALUES} {ALWAYS}"
+    caveat = NOTIONS[notion].caveat if notion in NOTIONS else ""
+    return f"{caveat} {ALWAYS}".strip().format(good=f"“{task.favourable_label}”")
+
+
+def most_moved(front: Frontier, places: Places, top: int = TOP) -> dict[str, Any] | None:
+    """Return per id the ``top`` features with the largest change: name index, before, after; None without any."""
+    found = _strengths(front, places)
+    if found is None:
+        return None
+    kind, names, values, before = found
+    used: dict[str, int] = {}
+    lines: dict[str, list[list[float]]] = {}
+    for place, after in zip(places, values, strict=True):
+        order = np.argsort(-np.abs(after - before), kind="stable")[:top]
+        lines[str(int(front.ids[place]))] = [
+            [used.setdefault(names[j], len(used)), _short(before[j]), _short(after[j])]
+            for j in order
+            if after[j] != before[j]
+        ]
+    return {"kind": kind, "names": list(used), "lines": lines}
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.5g}")
+
+
+def _strengths(front: Frontier, places: Places) -> tuple[str, list[str], Array, Array] | None:
+    """Return what is compared, feature names, values (k, d) and those of the plain model (d,)."""
+    points, plain = front.models, plain_place(front)
+    if isinstance(points, LinearModels):
+        task = front.facts.task
+        row = task.favourable if task.kind == "multiclass" else 0
+        sign = -1.0 if task.kind == "binary" and task.favourable == 0 else 1.0
+        values, before = sign * points.coef[places, row], sign * points.coef[plain, row]
+        return "coefficient", _names(points.feature_names, values.shape[1]), values, before
+    return _importances(front, places, plain)
+
+
+def _importances(front: Frontier, places: Places, plain: int) -> tuple[str, list[str], Array, Array] | None:
+    models = built(front, np.append(places, plain))
+    if models is None:
+        return None
+    found = [model.feature_importances_ for model in models if hasattr(model, "feature_importances_")]
+    if len(found) < len(models) or len({len(values) for values in found}) != 1:
+        return None
+    stacked = np.array(found, dtype=np.float64)
+    names = _names(getattr(models[0], "feature_names_in_", None), stacked.shape[1])
+    return "importance", names, stacked[:-1], stacked[-1]
+
+
+def _names(known: Any, d: int) -> list[str]:
+    return [str(name) for name in known] if known is not None else [f"x{j}" for j in range(d)]

@@ -1,0 +1,246 @@
+"""Pictures for papers, with matplotlib (extra ``plot``): the frontier, rates by group, and panels of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from .exceptions import InputError, require
+from .frontier import Frontier
+from .frontier.refinement import Stability
+from .frontier.selection import plain_place
+from .measures import GroupRates, wilson
+from .measures.intervals import DENOMINATORS, error_interval, rows_behind
+from .objectives import Array
+from .validation import check_choice, check_confidence, check_flag, check_instance
+
+# Okabe and Ito: colours that stay apart for colour-blind readers.
+SOLVED, VISITED, PLAIN, CHOSEN = "#0072b2", "#999999", "#000000", "#d55e00"
+WORDS = {
+    "tpr": "share decided favourably, of those labelled so",
+    "fpr": "share decided favourably, of the others",
+    "selection": "share decided favourably",
+    "error": "share decided wrongly",
+}
+
+
+def axes_of(ax: Any, purpose: str, size: tuple[float, float] = (5.2, 4.0)) -> Any:
+    """Return the axes given, or new ones."""
+    pyplot = require("matplotlib.pyplot", "plot", purpose)
+    if ax is None:
+        return pyplot.subplots(figsize=size, layout="constrained")[1]
+    return check_instance(ax, require("matplotlib.axes", "plot", purpose).Axes, "ax", "axes of matplotlib")
+
+
+def tidy(ax: Any) -> Any:
+    """Take the frame off, add the legend, and return the axes."""
+    ax.legend(frameon=False, fontsize=8)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def evaluation_name(front: Frontier, on: str | None) -> str:
+    """Return the evaluation that rates come from."""
+    if not front.evaluations:
+        raise InputError("rates are not known yet, expected an evaluation; call front = front.evaluate(...) first.")
+    return front.record(on).name
+
+
+def label_of(front: Frontier, name: str, on: str | None) -> str:
+    """Return what stands at an axis: the figure, its unit where it is a loss gap, and its rows."""
+    where = front.facts.measured_on
+    if name == "loss":
+        return f"{front.facts.loss_name} ({where}{', with ridge' if front.facts.ridge else ''})"
+    if name == front.facts.gap_column:
+        return f"worst {front.facts.unit} ({where})"
+    if name in front.facts.gap_columns:
+        return f"{name.replace('_', ' ')} ({where})"
+    where = evaluation_name(front, on)
+    weighted = ", groups by probability" if name.endswith("_gap") and front.evaluations[where].proxies else ""
+    return f"{name.replace('_', ' ')} ({where}{weighted})"
+
+
+def plot_points(
+    front: Frontier,
+    *,
+    ax: Any = None,
+    x: str | None = None,
+    y: str = "loss",
+    on: str | None = None,
+    chosen: int | None = None,
+    bands: bool = True,
+    confidence: float = 0.95,
+    stability: Stability | None = None,
+) -> Any:
+    """Draw one column against another and return the matplotlib axes.
+
+    Parameters
+    ----------
+    front : Frontier
+    ax : matplotlib axes, optional
+    x, y : str
+        ``loss`` and the training gap (default across) or figures of an evaluation such as ``error`` and ``tpr_gap``.
+    on : str, optional
+        The evaluation to take rates from.
+    chosen : int, optional
+        The id of a point to mark.
+    bands : bool
+        Whether to draw the interval of the error, and from each gap to its upper end for the marked points.
+    confidence : float
+        Of those intervals; a gap's upper end holds for all pairs of groups at once.
+    stability : Stability, optional
+        What `Frontier.stability` returned: its band of the training loss or gap is drawn.
+    """
+    check_flag(bands, "bands")
+    check_confidence(confidence)
+    if stability is not None:
+        check_instance(stability, Stability, "stability", "what Frontier.stability returned")
+    axes = axes_of(ax, "plot_points")
+    x = front.facts.gap_column if x is None else x
+    across, up = front.column(x, on), front.column(y, on)
+    band = _band(front, y, on, confidence, stability) if bands else None
+    solved = np.array([status.solved for status in front.status])
+    if band is not None:
+        order = np.argsort(across[solved], kind="stable")
+        low, high = (end[solved][order] for end in band)
+        axes.fill_between(across[solved][order], low, high, color=SOLVED, alpha=0.15, linewidth=0)
+    if (~solved).any():
+        axes.scatter(across[~solved], up[~solved], s=10, color=VISITED, label="seen on the way")
+    axes.scatter(across[solved], up[solved], s=26, color=SOLVED, label=_word(front), zorder=3)
+    marked = [(plain_place(front), "s", PLAIN, "plain model")]
+    if chosen is not None:
+        marked.append((front.place(chosen), "D", CHOSEN, f"chosen (id {chosen})"))
+    ends = _upper(front, x, on, confidence) if bands else None
+    for place, marker, colour, label in marked:
+        axes.scatter(across[place], up[place], marker=marker, s=60, color=colour, label=label, zorder=5)
+        if ends is not None:
+            axes.hlines(up[place], across[place], ends[place], color=colour, linewidth=1.2, zorder=4)
+    axes.set_xlabel(label_of(front, x, on))
+    axes.set_ylabel(label_of(front, y, on))
+    return tidy(axes)
+
+
+def _word(front: Frontier) -> str:
+    """Return what points are: solved to a tolerance that is known, or fitted."""
+    return "fitted" if np.isnan(front.kkt).all() else "solved"
+
+
+def _band(
+    front: Frontier, name: str, on: str | None, confidence: float, stability: Stability | None
+) -> tuple[Array, Array] | None:
+    """Return the ends of a column's interval at every point, or None where there is none."""
+    if stability is not None and name in ("loss", front.facts.gap_column):
+        ends = stability.loss if name == "loss" else stability.gap
+        return ends[:, 0], ends[:, 1]
+    if name != "error":
+        return None
+    record = front.evaluations[evaluation_name(front, on)]
+    n = np.full(len(front), record.effective_n or record.n)
+    return error_interval(record["error"], n, confidence)
+
+
+def _upper(front: Frontier, name: str, on: str | None, confidence: float) -> Array | None:
+    """Return the upper ends of a rate gap, or None for other columns."""
+    training = (front.facts.gap_column, *front.facts.gap_columns)
+    return front.column(name, on, confidence) if name.endswith("_gap") and name not in training else None
+
+
+def plot_groups(
+    front: Frontier,
+    *,
+    chosen: int,
+    rate: str = "tpr",
+    ax: Any = None,
+    on: str | None = None,
+    attribute: str | None = None,
+    confidence: float = 0.95,
+) -> Any:
+    """Draw a rate in every group, plain model and chosen one, with Wilson intervals and the rows behind it.
+
+    Parameters
+    ----------
+    front : Frontier
+    chosen : int
+        The id of the point to compare with the plain model.
+    rate : str
+        ``tpr``, ``fpr``, ``selection`` or ``error``.
+    ax : matplotlib axes, optional
+    on : str, optional
+        The evaluation to take rates from.
+    attribute : str, optional
+        The sensitive attribute; by default the first.
+    confidence : float
+        Of each interval on its own.
+    """
+    check_choice(rate, "rate", WORDS)
+    check_confidence(confidence)
+    name = evaluation_name(front, on)
+    rates, sizes = _rates(front, name, attribute, rate)
+    axes = axes_of(ax, "plot_groups")
+    at = np.arange(len(rates.levels))
+    models = [(plain_place(front), VISITED, "plain model"), (front.place(chosen), CHOSEN, f"chosen (id {chosen})")]
+    for k, (place, colour, label) in enumerate(models):
+        values = rates.rate(rate)[place]
+        known = np.flatnonzero(np.isfinite(values) & (sizes > 0))
+        low, high = wilson(values[known] * sizes[known], sizes[known], confidence)
+        spread = np.abs(np.stack([values[known] - low, high - values[known]]))
+        axes.bar(at[known] + 0.38 * (k - 0.5), values[known], 0.36, color=colour, label=label, yerr=spread, capsize=3)
+    axes.set_xticks(at, [f"{level}\n{_count(n)}" for level, n in zip(rates.levels, sizes, strict=True)])
+    axes.set_ylabel(f"{WORDS[rate]} ({name})")
+    return tidy(axes)
+
+
+def _count(n: float) -> str:
+    """Return the rows behind a bar; a frontier that was saved lacks those of small groups."""
+    return f"n = {n:.0f}" if np.isfinite(n) else "hidden"
+
+
+def _rates(front: Frontier, on: str, attribute: str | None, rate: str) -> tuple[GroupRates, Any]:
+    groups = front.evaluations[on].groups
+    name = next(iter(groups)) if attribute is None else attribute
+    found = groups[check_choice(name, "attribute", groups)]
+    if not isinstance(found, GroupRates):
+        raise InputError("bars are for shares of decisions, expected a classifier's frontier, found regression.")
+    sizes = front.evaluations[on].sizes.get(name) if rate in DENOMINATORS else None
+    return found, rows_behind(found, rate, sizes)
+
+
+def plot_frontier(front: Frontier, *, kind: Literal["points", "panels", "groups"] = "points", **options: Any) -> Any:
+    """Draw a frontier and return the axes; options are those of `plot_points`, `plot_panels` or `plot_groups`."""
+    kinds: dict[str, Callable[..., Any]] = {"points": plot_points, "panels": plot_panels, "groups": plot_groups}
+    return kinds[check_choice(kind, "kind", kinds)](front, **options)
+
+
+def plot_panels(
+    front: Frontier,
+    *,
+    ax: Any = None,
+    on: str | None = None,
+    gap: str | None = None,
+    chosen: int | None = None,
+    bands: bool = True,
+    stability: Stability | None = None,
+) -> Any:
+    """Draw loss against loss gap and error against a rate gap; ``ax`` is a pair of axes, and a pair is returned.
+
+    The gap is ``tpr_gap`` by default, and ``mse_gap`` for regression.
+    """
+    if ax is None:
+        pyplot = require("matplotlib.pyplot", "plot", "plot_panels")
+        ax = pyplot.subplots(1, 2, figsize=(10.0, 4.2), layout="constrained")[1]
+    if len(ax) != 2:
+        raise InputError(f"ax has {len(ax)} axes, expected 2: training figures left, rates right.")
+    left, right = ax
+    plot_points(front, ax=left, chosen=chosen, bands=bands, stability=stability)
+    error, usual = ("mse", "mse_gap") if front.facts.task.kind == "regression" else ("error", "tpr_gap")
+    plot_points(front, ax=right, x=gap or usual, y=error, on=on, chosen=chosen, bands=bands)
+    left.set_title("what training sees")
+    right.set_title("what people see")
+    return ax
+
+
+def plot_overview(front: Frontier, **options: Any) -> Any:
+    """Draw `plot_panels` and return the figure."""
+    return plot_panels(front, **options)[0].figure
