@@ -18,12 +18,10 @@ from .audit import audit
 from .data import data_app
 from .demo import demo
 from .predict import predict
-from .report import report
-from .screen import printable
+from .screen import OPTIONS, Mistake, asks_for_help, printable, sentence
 from .select import select
-from .show import show
+from .show import report, show
 from .trace import trace
-from .usage import OPTIONS, Mistake, asks_for_help, sentence
 from .verify import verify
 
 app = typer.Typer(

@@ -12,14 +12,13 @@ import typer
 from rich.console import Console
 
 from ..exceptions import InputError, spelling
-from .paths import checked
-from .screen import SMALL
+from .screen import SMALL, checked
 
 if TYPE_CHECKING:
     from ..measures import Audit
     from ..measures.claims import Verdict
     from .audit_tables import Columns
-    from .scored_file import ScoredFile
+    from .files import ScoredFile
 
 EXIT = {"met": 0, "not met": 3, "inconclusive": 4}
 SIDES = ("above", "below")
@@ -70,7 +69,7 @@ def audit(
     from ..measures.disclosure import EXACT, check_small
     from ..objectives import GroupProbabilities, Groups
     from ..runs.settings import parse_attributes
-    from .scored_file import read_scored
+    from .files import read_scored
 
     for text in require or ():
         parse_requirement(text)
@@ -125,7 +124,7 @@ def _what_is_judged(
     cells: ScoredFile, label: str, score: str | None, decision: str | None, favourable: list[str]
 ) -> tuple[Any, Any, dict[str, Any]]:
     """Return labels, scores or decisions, and which label and side are favourable."""
-    from .scored_file import as_label
+    from .files import as_label
 
     if (score is None) == (decision is None):
         raise InputError("give exactly one of --score and --decision: what the model said about each row.")

@@ -13,8 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..exceptions import MissingExtraError
-from .paths import checked
-from .screen import say, screen
+from .screen import checked, say, screen
 
 if TYPE_CHECKING:
     from ..datasets import Dataset

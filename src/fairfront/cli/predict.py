@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .paths import checked
+from .screen import checked
 
 
 def predict(
@@ -30,7 +30,7 @@ def predict(
     """
     from ..runs import predict_file
     from ..validation import counted
-    from .reading_runs import model_at
+    from .files import model_at
 
     found = model_at(model, trust)
     n = predict_file(

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..exceptions import InputError
-from .paths import checked
-from .screen import DATA, SIGN, SMALL, say, screen
+from .screen import DATA, SIGN, SMALL, checked, say, screen
 
 if TYPE_CHECKING:
     from ..runs import Run
@@ -65,7 +64,7 @@ def select(
     from ..storage.checksums import private_key
     from ..storage.places import check_new_folder
     from ..validation import check_confidence
-    from .reading_runs import check_data, run_at
+    from .files import check_data, run_at
 
     if keep not in ("all", "chosen"):
         raise InputError(f"--keep is {keep!r}, expected all or chosen.")

@@ -1,4 +1,4 @@
-"""``fairfront show``: the options of a run, its picture, and rates per group."""
+"""``fairfront show`` and ``fairfront report``: a run in the terminal, and as a page in which a person chooses."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from .paths import checked
-from .screen import DATA, SMALL, screen
+from .screen import DATA, SMALL, checked, screen
 
 
 def show(
@@ -27,8 +26,8 @@ def show(
     Example: fairfront show run --id 3
     """
     from ..runs.options import plain_id, suggested_id
-    from .reading_runs import run_at
-    from .showing import options_json, print_compared, print_next, print_options, print_picture, print_rates
+    from .files import run_at
+    from .summary import options_json, print_compared, print_next, print_options, print_picture, print_rates
 
     found = run_at(run, trust, small, data)
     if json_output:
@@ -43,3 +42,29 @@ def show(
     shown = id or ([] if suggested is None else [suggested])
     print_rates(console, front, list(dict.fromkeys([plain_id(front), *shown])))
     print_next(console, found, run)
+
+
+def report(
+    run: Annotated[Path, typer.Argument(help="Folder written by fairfront trace.", callback=checked)],
+    output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.", callback=checked)],
+    id: Annotated[int | None, typer.Option(help="Point to open on; by default the suggested one.")] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    trust: Annotated[list[str] | None, typer.Option(help="Type inside an estimator that may be loaded.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file.")] = False,
+    small: Annotated[int, typer.Option(help=SMALL)] = 10,
+    data: Annotated[Path | None, typer.Option(help=DATA, callback=checked)] = None,
+) -> None:
+    """Write the explorer of a run: one page in which a person chooses.
+
+    The page is self-contained and shows the frontier, rates per group, and who gains and who loses.
+    Figures are those of validation; the test part is not in the file.
+
+    Example: fairfront report run -o report.html
+    """
+    from ..explorer.page import is_page
+    from ..storage.places import check_new_file
+    from .files import run_at
+
+    check_new_file(output, overwrite, is_page)
+    written = run_at(run, trust, small, data).to_html(output, chosen=id, title=title, overwrite=overwrite)
+    typer.echo(f"{written} ({written.stat().st_size / 1e3:.0f} KB): open it in a browser.")

@@ -10,8 +10,7 @@ import typer
 from rich.console import Console
 
 from ..names import LOSSES, NOTIONS
-from .paths import checked
-from .screen import SIGN, screen
+from .screen import SIGN, checked, screen
 
 if TYPE_CHECKING:
     from ..runs.preparing import Prepared
@@ -102,7 +101,7 @@ def trace(
     from ..storage.checksums import private_key
     from ..storage.places import check_new_folder
     from ..tables import MISSING, open_source
-    from .showing import options_json, print_compared, print_next, print_options
+    from .summary import options_json, print_compared, print_next, print_options
 
     check_new_folder(output, RUN, overwrite)
     check_kept(output, 0, sign)

@@ -10,8 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..exceptions import ChangedError, InputError
-from .paths import checked
-from .screen import printable, say, screen
+from .screen import checked, printable, say, screen
 
 if TYPE_CHECKING:
     from ..runs.verifying import Check
@@ -68,7 +67,7 @@ def _made_again(
 ) -> tuple[str, list[Check]]:
     """Say what a folder holds, and compare it."""
     from ..runs import Run, TableModel, load, verify_model, verify_run
-    from .reading_runs import run_at, type_names
+    from .files import run_at, type_names
 
     found = load(folder, trusted=type_names(trust))
     if isinstance(found, TableModel):

@@ -3,22 +3,20 @@
 from .arrays import (
     Array,
     as_array,
+    as_columns,
     as_native,
     as_numbers,
+    factorize,
     is_dask,
     is_missing,
+    one_dimensional,
+    pass_hint,
     refuse_kind,
     refuse_masked,
     shape_of,
     take_rows,
 )
-from .columns import (
-    as_columns,
-    factorize,
-    one_dimensional,
-    pass_hint,
-)
-from .data import (
+from .inputs import (
     LARGEST,
     SMALLEST,
     as_weights,
@@ -33,7 +31,7 @@ from .data import (
     refuse_misread,
     weighted_rows,
 )
-from .options import (
+from .parameters import (
     BACKENDS,
     MOST_POINTS,
     check_callable,

@@ -13,9 +13,18 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..exceptions import InputError, spelled
-from .arrays import Array, as_array, as_native, as_numbers, is_missing, refuse_kind, refuse_masked
-from .columns import factorize, one_dimensional
-from .options import check_positive, counted, refuse, shown
+from .arrays import (
+    Array,
+    as_array,
+    as_native,
+    as_numbers,
+    factorize,
+    is_missing,
+    one_dimensional,
+    refuse_kind,
+    refuse_masked,
+)
+from .parameters import check_positive, counted, refuse, shown
 
 SMALLEST, LARGEST = 1e-50, 1e50
 """Sizes of numbers whose fourth powers and sums are numbers too: weights, targets and columns are within them."""
