@@ -41,9 +41,9 @@ def write_file(path: Path, rows: int) -> None:
 
 def measure(path: str) -> dict[str, float]:
     """Return seconds of preparing and in all, peak memory, and the smallest loss."""
-    from fairfront.runs.preparing import prepare
+    from fairfront.runs.pipeline import run_of
+    from fairfront.runs.preparation import prepare
     from fairfront.runs.settings import Settings
-    from fairfront.runs.tracing_tables import run_of
     from fairfront.tables import open_source
 
     settings = Settings(target="label", favourable="yes", groups=("group", "sex"), n_points=6, stability=0, min_size=30)

@@ -11,7 +11,7 @@ import pytest
 
 import fairfront as ff
 from fairfront.runs.options import shortlist
-from fairfront.runs.tracing_tables import with_exact_counts
+from fairfront.runs.pipeline import with_exact_counts
 from tests.support.cli import fairfront
 from tests.support.seals import reseal
 from tests.support.trial import census, strays, write_csv

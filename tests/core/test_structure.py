@@ -132,7 +132,7 @@ ELSEWHERE = {
     "datasets/transfer.py": "goes on with a download where it broke off, under a name that no reader knows",
     "problems/dask/problem.py": "makes a temporary folder, which storage writes into, and removes it",
     "problems/dask/partition.py": "tries a temporary folder",
-    "runs/records.py": "takes back a record that lost a race where the system keeps no locks",
+    "runs/decision.py": "takes back a record that lost a race where the system keeps no locks",
 }
 """Files besides those of storage that change something on the disk, and why."""
 

@@ -22,7 +22,7 @@ import fairfront as ff
 from fairfront.measures.published import published_totals
 from fairfront.measures.rates import rate_sums
 from fairfront.runs import Run
-from fairfront.runs.tracing_tables import with_exact_counts
+from fairfront.runs.pipeline import with_exact_counts
 from tests.support.adversary import LIMIT, Guess, audited, beside, evaluated, recalls_of, small
 from tests.support.cli import fairfront
 from tests.support.pages import record_of, unpacked

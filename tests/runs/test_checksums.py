@@ -192,7 +192,7 @@ def test_choices_at_once_wait_for_each_other(copy: Path) -> None:
 
 KILLED = """
 import os, signal, sys
-import fairfront.runs.records as records
+import fairfront.runs.decision as records
 from fairfront.cli import main
 def killed(*given):
     os.kill(os.getpid(), signal.SIGKILL)

@@ -13,7 +13,7 @@ from sklearn.model_selection import FixedThresholdClassifier
 import fairfront as ff
 from fairfront.runs import predict_file, trace_table
 from fairfront.runs.options import mark_words, suggested_id
-from fairfront.runs.verifying import verify_run
+from fairfront.runs.verification import verify_run
 from tests.support.cli import command as fairfront
 from tests.support.extras import optional
 from tests.support.trial import students, write_csv

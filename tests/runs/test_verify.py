@@ -16,7 +16,7 @@ import pytest
 
 import fairfront as ff
 from fairfront.runs import replica
-from fairfront.runs.verifying import Check, agrees, verify_model, verify_run
+from fairfront.runs.verification import Check, agrees, verify_model, verify_run
 from fairfront.storage.checksums import SIGNATURE
 from fairfront.storage.differences import Difference, differences
 from fairfront.storage.places import CHECKSUMS

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 import fairfront as ff
 from fairfront.exceptions import GroupWarning, InputError
 from fairfront.problems.limits import memory
-from fairfront.runs.preparing import Prepared, prepare
-from fairfront.runs.preparing_parts import bytes_needed
+from fairfront.runs.preparation import bytes_needed, prepare
+from fairfront.runs.prepared_rows import Prepared
 from fairfront.runs.settings import Settings
 from fairfront.tables import Table, TrainingRows, infer, load, open_source
 from fairfront.tables.arrow import ParquetBlocks
@@ -137,7 +137,7 @@ def test_other_files_and_models_are_told_what_helps(
 
 
 def test_large_parts_are_sampled_for_the_card(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fairfront.runs.stream_parts.SEEN_BYTES", 100_000)
+    monkeypatch.setattr("fairfront.runs.preparation.SEEN_BYTES", 100_000)
     one, two = both(file, monkeypatch)
     most = 100_000 // (8 * len(two.encoder.feature_names))
     seen, whole = two.part("validation").seen(), one.part("validation")

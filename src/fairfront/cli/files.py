@@ -14,7 +14,7 @@ from ..exceptions import InputError
 from ..measures.disclosure import LIMIT, check_small
 from ..objectives import Array
 from ..runs import Run, TableModel, load
-from ..runs.tracing_tables import with_exact_counts
+from ..runs.pipeline import with_exact_counts
 from ..tables import MISSING, Table, infer, open_source
 from ..tables import load as load_table
 

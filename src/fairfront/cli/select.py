@@ -57,10 +57,10 @@ def select(
     """
     from ..measures.disclosure import EXACT, ROUNDED
     from ..runs.choice import write_choice
+    from ..runs.decision import check_recordable
     from ..runs.inventories import MODEL, RUN
     from ..runs.options import pair_sentences
-    from ..runs.records import check_recordable
-    from ..runs.tracing_tables import with_exact_counts
+    from ..runs.pipeline import with_exact_counts
     from ..storage.checksums import private_key
     from ..storage.places import check_new_folder
     from ..validation import check_confidence

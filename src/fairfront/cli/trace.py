@@ -13,7 +13,7 @@ from ..names import LOSSES, NOTIONS
 from .screen import SIGN, checked, screen
 
 if TYPE_CHECKING:
-    from ..runs.preparing import Prepared
+    from ..runs.prepared_rows import Prepared
 
 
 def trace(
@@ -92,11 +92,11 @@ def trace(
     Example: fairfront trace adult.csv --target income --favourable ">50K" --groups sex,race:ref=White -o run
     """
     from ..runs import Settings
+    from ..runs.decision import check_kept
     from ..runs.inventories import RUN
-    from ..runs.preparing import prepare
-    from ..runs.records import check_kept
+    from ..runs.pipeline import run_of
+    from ..runs.preparation import prepare
     from ..runs.settings import as_costs, parse_attributes
-    from ..runs.tracing_tables import run_of
     from ..storage.checkpoints import check_checkpoint
     from ..storage.checksums import private_key
     from ..storage.places import check_new_folder

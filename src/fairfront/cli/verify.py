@@ -13,7 +13,7 @@ from ..exceptions import ChangedError, InputError
 from .screen import checked, printable, say, screen
 
 if TYPE_CHECKING:
-    from ..runs.verifying import Check
+    from ..runs.verification import Check
 
 DIFFERS = 3
 LISTED = 40
@@ -47,7 +47,7 @@ def verify(
 
     Example: fairfront verify run adult.csv
     """
-    from ..runs.verifying import Check, agrees, as_json
+    from ..runs.verification import Check, agrees, as_json
 
     try:
         what, checks = _made_again(folder, source, data, key, trust)
@@ -81,7 +81,7 @@ def _made_again(
 
 def _show(what: str, checks: list[Check]) -> None:
     """Print a table of all comparisons, then what differs, then the outcome."""
-    from ..runs.verifying import outcome
+    from ..runs.verification import outcome
 
     table = Table(title=f"The {what} made again")
     for head in ("what", "", "found"):

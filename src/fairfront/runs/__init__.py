@@ -1,12 +1,11 @@
 """From a table to a decision: runs, chosen models, cards and evidence that can be made again."""
 
-from .loading import load
 from .model import TableModel
-from .predicting import predict_file
-from .run import Run
+from .pipeline import trace_table
+from .prediction import predict_file
+from .run import Run, load
 from .settings import Settings, parse_groups
-from .tracing_tables import trace_table
-from .verifying import verify_model, verify_run
+from .verification import verify_model, verify_run
 
 __all__ = [
     "Run",

@@ -1,20 +1,23 @@
-"""A choice: one model of a run written with its card, and the record of it kept with the run."""
+"""A choice: one model of a run written with its card, the record of it kept with the run, and what stays of the run.
+
+Some houses must not store models that nobody chose.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..exceptions import InputError
+from ..frontier.selection import subset
 from ..storage.folders import make_folder, write_folder
 from ..storage.writers import turn
-from .decision import DECISIONS, Decision, candidates
+from .decision import DECISIONS, Decision, add_record, candidates, check_recordable, records_now, with_earlier
 from .inventories import MODEL
-from .keeping import keep_only
 from .model import TableModel
 from .options import plain_id
-from .records import add_record, check_recordable, records_now
 from .run import Run
 
 
@@ -66,3 +69,33 @@ def write_choice(
             chosen = [each["id"] for each in stored.decisions]
             keep_only(stored, (*chosen, plain_id(stored.frontier)), key)
     return model, decision
+
+
+def keep_only(run: Run, ids: Sequence[int], key: Any = None) -> Run:
+    """Rewrite a run so that only some models stay; decisions stay, the manifest says what was kept."""
+    if run.path is None:
+        raise InputError("the run has no folder yet, expected one that was saved; call run.save(path) first.")
+    smaller = pruned(run, ids)
+    smaller.write(run.path, overwrite=True, key=key)
+    return smaller
+
+
+def pruned(run: Run, ids: Sequence[int]) -> Run:
+    """Return a run of some of its points, whose manifest names them and the run's checksum before."""
+    kept = sorted(set(ids))
+    names = {str(id) for id in kept}
+    return replace(
+        run,
+        frontier=subset(run.frontier, kept),
+        manifest={**with_earlier(run.manifest, run.checksum), "keep": "chosen", "kept_ids": kept, "shown": kept},
+        tested={id: found for id, found in run.tested.items() if id in names},
+        stability=_some(run, names),
+        details=None,  # they compare points that are gone
+    )
+
+
+def _some(run: Run, names: set[str]) -> dict[str, object]:
+    found = dict(run.stability)
+    if "points" in found:
+        found["points"] = {id: values for id, values in found["points"].items() if id in names}
+    return found

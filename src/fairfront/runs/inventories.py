@@ -11,7 +11,9 @@ from ..storage.packages import Inventory, Known
 from ..storage.places import CHECKSUMS, MANIFEST, anything
 from .decision import DECISIONS, FORMAT
 from .manifest import FORMAT as MANIFEST_FORMAT
-from .onnx_graph import is_graph
+from .onnx_export import is_graph
+
+LISTS: dict[str, Known] = {CHECKSUMS: anything, SIGNATURE: lambda data: len(data) == 64}
 
 
 def _of_format(name: str) -> Known:
@@ -40,7 +42,6 @@ def _is_card(data: bytes) -> bool:
 
 
 _IS_MANIFEST, _IS_DECISION = _of_format(MANIFEST_FORMAT), _of_format(FORMAT)
-LISTS: dict[str, Known] = {CHECKSUMS: anything, SIGNATURE: lambda data: len(data) == 64}
 RUN = Inventory(
     "run",
     {"frontier/frontier": FRONTIER_KIND, "encoder": "fairfront encoder", "test": "fairfront test figures"},

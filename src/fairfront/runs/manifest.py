@@ -13,7 +13,7 @@ import threadpoolctl
 from .. import __version__
 from ..exceptions import ChangedError, InputError
 from ..objectives.small_counts import FEWER, FEWEST
-from .preparing import Prepared
+from .prepared_rows import Prepared
 from .settings import Settings
 
 FORMAT = "fairfront manifest"

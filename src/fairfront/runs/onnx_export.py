@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,14 +13,13 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.svm import LinearSVC
 
-from ..exceptions import InputError
+from ..exceptions import InputError, require
 from ..objectives import Array, Task
 from ..storage.folders import write_file
 from ..storage.places import check_new_file
 from ..tables.encoder import TableEncoder
-from ..tables.features import Block, CategoryBlock, NumberBlock
+from ..tables.features import CategoryBlock, NumberBlock
 from ..validation import counted
-from .onnx_graph import OnnxGraph, is_graph, label_array
 
 CLASSIFIERS = (LogisticRegression, LinearSVC, RidgeClassifier)
 REGRESSORS = (Ridge, LinearRegression)
@@ -29,6 +29,7 @@ DOC = (
     "missing), categories as text without blanks around it (empty is missing)."
 )
 BARE = "A linear model made with fairfront. The input X is the matrix of encoded features, as doubles."
+OPSET, LABEL_OPSET, IR_VERSION = 17, 2, 8
 
 
 def export_onnx(
@@ -60,8 +61,7 @@ def export_onnx(
 
     Notes
     -----
-    What Python refuses, the graph cannot: infinite numbers go through, and a text with blanks around it is another
-    level.
+    What Python refuses, the graph cannot: infinite numbers go through, and text with blanks around is another level.
     """
     if path is not None:
         check_new_file(path, overwrite, is_graph)
@@ -114,21 +114,17 @@ def _from_columns(graph: OnnxGraph, encoder: TableEncoder, coef: Array) -> tuple
             "give both of one run."
         )
     parts = np.split(coef, np.cumsum(widths)[:-1], axis=1)
-    names = [_input(graph, block) for block in encoder.blocks]
-    numbers = [
-        (name, block, part)
-        for name, block, part in zip(names, encoder.blocks, parts, strict=True)
-        if isinstance(block, NumberBlock)
+    names = [
+        graph.input(block.name, np.float64 if isinstance(block, NumberBlock) else np.str_, ("N", 1))
+        for block in encoder.blocks
     ]
+    named = list(zip(names, encoder.blocks, parts, strict=True))
+    numbers = [(name, block, part) for name, block, part in named if isinstance(block, NumberBlock)]
     terms = [_numbers_term(graph, *zip(*numbers, strict=True))] if numbers else []
-    for name, block, part in zip(names, encoder.blocks, parts, strict=True):
+    for name, block, part in named:
         if isinstance(block, CategoryBlock):
             terms.append(_category_term(graph, name, block, part, encoder.missing))
     return graph.node("Sum", *terms), dict(zip(names, encoder.columns, strict=True))
-
-
-def _input(graph: OnnxGraph, block: Block) -> str:
-    return graph.input(block.name, np.float64 if isinstance(block, NumberBlock) else np.str_, ("N", 1))
 
 
 def _numbers_term(graph: OnnxGraph, names: Sequence[str], blocks: Sequence[NumberBlock], parts: Sequence[Array]) -> str:
@@ -170,8 +166,7 @@ def _category_term(graph: OnnxGraph, name: str, block: CategoryBlock, part: Arra
 def _answers(graph: OnnxGraph, scores: str, K: int, task: Task, probable: bool, threshold: float | None) -> None:
     """Add the outputs to the scores (N, K), as `predict` and `predict_proba` do in Python."""
     if task.kind == "regression":
-        column = graph.constant(np.array([1]))
-        graph.output(LABEL, np.float64, ("N",), graph.node("Squeeze", scores, column))
+        graph.output(LABEL, np.float64, ("N",), graph.node("Squeeze", scores, graph.constant(np.array([1]))))
         return
     found, outputs = scores, SCORES
     if probable and K == 1:
@@ -208,8 +203,98 @@ def _facts(inputs: dict[str, str], task: Task) -> dict[str, str]:
     facts = {"inputs": json.dumps(inputs, ensure_ascii=False)}
     if task.kind == "regression":
         return facts
-    return (
-        facts
-        | {"classes": json.dumps([str(label) for label in task.classes], ensure_ascii=False)}
-        | {"favourable": str(task.favourable_label)}
-    )
+    classes = json.dumps([str(label) for label in task.classes], ensure_ascii=False)
+    return facts | {"classes": classes, "favourable": str(task.favourable_label)}
+
+
+def is_graph(head: bytes) -> bool:
+    """Tell whether a file begins as an ONNX graph whose producer, its second field, is fairfront."""
+    return b"\x12\x09fairfront" in head[:16]
+
+
+class OnnxGraph:
+    """Collect inputs, constants, nodes and outputs of one graph.
+
+    Parameters
+    ----------
+    taken : sequence of str
+        Names of the outputs, which no input may have.
+    """
+
+    def __init__(self, taken: Sequence[str]) -> None:
+        self.onnx = require("onnx", "onnx", "an ONNX export")
+        self._names = {"", *taken}
+        self._counts: Counter[str] = Counter()
+        self._inputs: list[Any] = []
+        self._outputs: list[Any] = []
+        self._nodes: list[Any] = []
+        self._constants: list[Any] = []
+
+    def input(self, name: str, dtype: Any, shape: Sequence[Any]) -> str:
+        """Add an input and return its name, which gets a number where it is taken."""
+        given = self._unique(name)
+        self._inputs.append(self._value(given, dtype, shape))
+        return given
+
+    def output(self, name: str, dtype: Any, shape: Sequence[Any], source: str) -> None:
+        """Add an output that passes on the tensor ``source``."""
+        self._nodes.append(self.onnx.helper.make_node("Identity", [source], [name]))
+        self._outputs.append(self._value(name, dtype, shape))
+
+    def constant(self, values: Any) -> str:
+        """Add a constant tensor: text, whole numbers or doubles, as the values are."""
+        name, array = self._unique("constant"), np.asarray(values)
+        if array.dtype.kind in "US":
+            texts = [text.encode("utf-8") for text in array.ravel().tolist()]
+            tensor = self.onnx.helper.make_tensor(name, self.onnx.TensorProto.STRING, array.shape, texts)
+        else:
+            tensor = self.onnx.numpy_helper.from_array(np.ascontiguousarray(array), name)
+        self._constants.append(tensor)
+        return name
+
+    def node(self, kind: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
+        """Add a node with one output and return its name."""
+        name = self._unique(kind.lower())
+        self._nodes.append(self.onnx.helper.make_node(kind, list(inputs), [name], domain=domain, **attributes))
+        return name
+
+    def finish(self, doc: str, facts: dict[str, str]) -> bytes:
+        """Return the checked model as bytes."""
+        helper = self.onnx.helper
+        graph = helper.make_graph(self._nodes, "fairfront", self._inputs, self._outputs, self._constants)
+        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", LABEL_OPSET)]
+        # An early version of the format, which every runtime of the opset reads.
+        model = helper.make_model(
+            graph, producer_name="fairfront", opset_imports=opsets, ir_version=IR_VERSION, doc_string=doc
+        )
+        helper.set_model_props(model, facts)
+        self.onnx.checker.check_model(model, full_check=True)
+        return bytes(model.SerializeToString(deterministic=True))
+
+    def _value(self, name: str, dtype: Any, shape: Sequence[Any]) -> Any:
+        return self.onnx.helper.make_tensor_value_info(name, onnx_type(self.onnx, dtype), list(shape))
+
+    def _unique(self, name: str) -> str:
+        """Return the name, with a number where it is taken."""
+        given = name
+        while given in self._names:
+            self._counts[name] += 1
+            given = f"{name}_{self._counts[name]}"
+        self._names.add(given)
+        return given
+
+
+def onnx_type(onnx: Any, dtype: Any) -> int:
+    """Return ONNX's code of a numpy type."""
+    kind = np.dtype(dtype).kind
+    if kind in "US":
+        return int(onnx.TensorProto.STRING)
+    return int(onnx.TensorProto.INT64 if kind in "iu" else onnx.TensorProto.DOUBLE)
+
+
+def label_array(classes: Sequence[Any]) -> NDArray[Any]:
+    """Return classes as text, whole numbers or doubles, whichever fits them all."""
+    array = np.asarray(classes)
+    if array.dtype.kind in "biu":
+        return array.astype(np.int64)
+    return array if array.dtype.kind == "f" else np.asarray([str(label) for label in classes])

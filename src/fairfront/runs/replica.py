@@ -14,12 +14,11 @@ from typing import Any
 
 from ..exceptions import ChangedError, FairfrontError, InputError
 from ..storage.foreign import SUFFIX, untrusted_types
-from .decision import Decision, candidates, decided
-from .keeping import pruned
-from .records import stages, with_earlier
+from .choice import pruned
+from .decision import Decision, candidates, decided, stages, with_earlier
+from .pipeline import FRAME, run_of, with_exact_counts
 from .run import Run, read_run
 from .settings import Settings
-from .tracing_tables import FRAME, run_of, with_exact_counts
 
 TAKEN_OVER = ("versions", "fairfront")
 """Parts of a manifest that say where and when, which another machine and day need not have."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,16 +20,15 @@ from ..storage.checksums import check_checksums, checksum_of, found_in, private_
 from ..storage.documents import read_json
 from ..storage.folders import make_folder, write_file, write_folder
 from ..storage.packages import parts_of, read_package, write_package
-from ..storage.places import MANIFEST, check_new_folder
+from ..storage.places import MANIFEST, SEALED, check_new_folder, read_folder
 from ..tables.encoder import TableEncoder
-from ..validation import check_choice, check_count, check_text
+from ..validation import check_choice, check_count, check_names, check_path, check_text, refuse
 from .card import card_of
-from .decision import DECISIONS, Decision, decided
+from .decision import DECISIONS, Decision, check_kept, decided, read_records, stages, with_earlier
 from .inventories import RUN
 from .manifest import as_text, check_manifest
-from .model import TableModel
+from .model import TableModel, read_model
 from .options import Option, options_of, shortlist, suggested_id
-from .records import check_kept, read_records, stages, with_earlier
 
 KIND = "fairfront run"
 FRONTIER, ENCODER, TEST, DETAILS = "frontier", "encoder", "test", "details.json"
@@ -219,3 +218,29 @@ def read_run(folder: Path, trusted: tuple[str, ...] = ()) -> Run:
 def _details(file: Path) -> Details | None:
     """Return the explorer's aggregates where there are any."""
     return Details.from_json(read_json(file)) if file.exists() else None
+
+
+def load(path: Any, *, trusted: Sequence[str] = ()) -> Any:
+    """Read a `Frontier`, a `Run` or a `TableModel` from the folder it was saved to.
+
+    Parameters
+    ----------
+    path : path
+        A folder written by ``Frontier.save``, ``Run.save``, ``TableModel.save`` or the command line.
+    trusted : sequence of str
+        Types inside estimators that a user brought which may be loaded, after reading the list that the error shows.
+        Models of fairfront itself are arrays and JSON: loading them executes nothing.
+    """
+    folder, expected = check_path(path), "a list of the names of types, such as those that an error has listed"
+    if isinstance(trusted, str):
+        raise refuse("trusted", trusted, expected)
+    types = check_names(trusted, "trusted", expected)
+    return read_folder(folder, lambda place: _read(place, types))
+
+
+def _read(folder: Path, types: tuple[str, ...]) -> Any:
+    if (folder / "model.json").exists():
+        return read_model(folder, types)
+    if any((folder / name).exists() for name in SEALED):
+        return read_run(folder, types)
+    return load_frontier(folder, trusted=types)

@@ -15,14 +15,12 @@ from ..storage.checksums import found_in, is_signature_of, is_signed, public_key
 from ..storage.differences import Difference, differences
 from ..storage.places import CHECKSUMS, MANIFEST
 from .card import card_of
-from .decision import Decision, candidates
-from .loading import load
+from .decision import Decision, candidates, stages
 from .manifest import versions
 from .model import ONNX, TableModel
-from .records import stages
+from .pipeline import FRAME
 from .replica import decided_again, remade, states_of, write_replica
-from .run import ENCODER, Run
-from .tracing_tables import FRAME
+from .run import ENCODER, Run, load
 
 TOLERANCE = 1e-6
 WRITER = "*:fairfront"

@@ -26,7 +26,7 @@ from ..measures.operating_points import Operating
 from ..objectives import Array, Groups
 from ..progress import progress_bar
 from .model import PROBABLE
-from .preparing import Part
+from .prepared_rows import Part
 from .settings import Settings
 
 RESAMPLES = 200

@@ -1,4 +1,4 @@
-"""Tracing tables: from a file or data frame to a run, with validation for choosing and test sealed for the card."""
+"""The pipeline: from a file or data frame to a run, with validation for choosing and test sealed for the card."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy as np
 from ..exceptions import FairfrontError, GroupWarning, InputError, ProxyWarning, spelling
 from ..explorer import describe_points
 from ..frontier import Frontier
+from ..frontier.estimator_models import PosteriorModels
 from ..frontier.models import LinearModels
 from ..frontier.store import published_frontier
 from ..measures.disclosure import LIMIT
@@ -25,10 +26,11 @@ from ..tracing import trace
 from ..validation import check_names, check_progress, is_dask
 from .manifest import manifest_of
 from .options import shortlist
-from .preparing import Part, Prepared, prepare
+from .preparation import prepare
+from .prepared_rows import Part, Prepared
 from .run import Run
 from .settings import PROXY, Settings, as_costs, parse_attributes
-from .testing import judged_on_test
+from .test_part import judged_on_test
 
 WORDS = {"min_size": "min_size (--min-size on the command line)"}
 """A table's groups are named by columns and have no Groups of their own to lower a size in."""
@@ -201,10 +203,8 @@ def _trace(train: Part, ready: Prepared, kept: Mapping[str, Any]) -> Frontier:
         **kept,
     }
     if settings.model == "boosting":
-        from .boosting import boosted_trees, without_counts
-
         search = (Posteriors if settings.posteriors else Weighting)(max_fits=settings.max_fits)
-        return without_counts(trace(train.X, train.y, estimator=boosted_trees(settings), solver=search, **known))
+        return _without_counts(trace(train.X, train.y, estimator=_boosted_trees(settings), solver=search, **known))
     front = trace(train.X, train.y, ridge=settings.ridge, n_points=settings.n_points, **known)
     assert isinstance(front.models, LinearModels)
     return replace(front, models=replace(front.models, feature_names=ready.encoder.feature_names))
@@ -252,3 +252,27 @@ def _stability(front: Frontier, ready: Prepared, progress: Any) -> dict[str, Any
 def _share(value: float, n: int) -> float | None:
     """Return a share of n rows that may be published, None where there is none."""
     return None if value != value else float(rounded(value * n) / n)
+
+
+def _boosted_trees(settings: Settings) -> Any:
+    """Return scikit-learn's histogram boosting with its defaults and the run's seed, so that a rerun is the same."""
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+    kind = HistGradientBoostingRegressor if settings.regression else HistGradientBoostingClassifier
+    return kind(random_state=settings.seed)
+
+
+def _without_counts(front: Frontier) -> Frontier:
+    """Take the numbers of rows out of all trees: nodes of two trees differ by a few people, whom no file may count.
+
+    Predictions do not read them.
+    """
+    points: Any = front.models
+    if isinstance(points, PosteriorModels):
+        models = [guess.model for guess in points.posteriors.guesses if guess.model is not None]
+    else:
+        models = [points.build(place) for place in range(len(points))]
+    for model in models:
+        for tree in (tree for trees in model._predictors for tree in trees):
+            tree.nodes["count"] = 0
+    return front
