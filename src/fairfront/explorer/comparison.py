@@ -17,7 +17,7 @@ from ..measures.published import pool_of, published, published_people, published
 from ..measures.rates import rate_sums
 from ..objectives import Array, Attribute, rates_of
 from .page import packed_bits, rounded
-from .paired_differences import Change, effective_rows, mean_change, share_change, told_apart
+from .paired_differences import Change, differing_pairs, effective_rows, mean_change, share_change
 from .rows import Rows
 
 SHARES = ("selection", "tpr", "fpr", "error")
@@ -31,14 +31,14 @@ def describe(front: Frontier, rows: Rows, confidence: float, small: int) -> dict
     pairs = [
         (_values(rows, rate), columns_of(rows, a, rate)) for a in rows.attributes for rate in dict.fromkeys(compared)
     ]
-    told = told_apart(rows.wrong, pairs, rows.weight, confidence, share=not regression)
+    differ = differing_pairs(rows.wrong, pairs, rows.weight, confidence, share=not regression)
     record = published(rows.record, rows.task) if small else rows.record
     error = "mse" if regression else "error"
     change = _overall_change(rows, record[error], confidence, small)
     return {
         "overall": {error: {name: line[0] for name, line in _listed(change).items()}},
         "attributes": tuple(_attribute(rows, a, record, confidence, small) for a in rows.attributes),
-        "told_apart": packed_bits(told),
+        "told_apart": packed_bits(differ),
     }
 
 

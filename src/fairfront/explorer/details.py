@@ -43,7 +43,7 @@ class Details:
         gap to the reference, and how many rows ``gained`` and ``lost``), ``calibration`` (bins per id and group, or
         None).
     told_apart : str
-        Bits in base64, (ids, ids): whether the rows tell two points apart, in the error or in a gap of the notion.
+        Bits in base64, (ids, ids): whether two points differ significantly, in the error or in a gap of the notion.
     """
 
     on: str

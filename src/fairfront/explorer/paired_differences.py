@@ -1,4 +1,4 @@
-"""Two models judged on the same rows: intervals of differences, and which models the rows can tell apart.
+"""Two models judged on the same rows: intervals of differences, and which models differ significantly.
 
 A difference of two shares on the same rows rests on the rows where the two differ. With b rows for the one and c for
 the other of n, Agresti and Min (Statistics in Medicine 24, 2005, 729-740) add half a row to each of the four cells:
@@ -44,7 +44,7 @@ class Change:
         return Change(value, self.lower - self.value + value, self.upper - self.value + value)
 
     @property
-    def told(self) -> NDArray[np.bool_]:
+    def excludes_zero(self) -> NDArray[np.bool_]:
         """Tell where zero lies outside the interval."""
         return np.asarray((self.lower > 0) | (self.upper < 0))
 
@@ -98,16 +98,16 @@ def pairwise(values: NDArray[Any], weight: Array, confidence: float, *, share: b
     return share_change(gained, lost, np.asarray(size), confidence)
 
 
-def told_apart(
+def differing_pairs(
     overall: NDArray[Any], rates: Sequence[tuple[NDArray[Any], Array]], weight: Array, confidence: float, *, share: bool
 ) -> NDArray[np.bool_]:
-    """Return which two of k models differ surely, (k, k): in the error, or in the gap of a group to the reference.
+    """Return which two of k models differ significantly, (k, k): in error or in a gap to the reference.
 
     ``rates`` pairs flags (k, n) with the weights (n, c) of the rows that the rate is about, the reference last.
     """
-    found = pairwise(overall, weight, confidence, share=share).told
+    found = pairwise(overall, weight, confidence, share=share).excludes_zero
     for values, columns in rates:
         per_group = [pairwise(values, column, confidence, share=share) for column in columns.T]
         for one in per_group[:-1]:
-            found |= one.less(per_group[-1]).told
+            found |= one.less(per_group[-1]).excludes_zero
     return found

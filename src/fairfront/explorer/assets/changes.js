@@ -11,8 +11,7 @@ function perThousand(value) {
 
 function moreOrFewer(change, lower, upper) {
   const end = (v) => (perThousand(v) === 0 ? "0" : `${perThousand(v)} ${v > 0 ? "more" : "fewer"}`);
-  const zero = lower <= 0 && upper >= 0 ? ": cannot be told from zero" : "";
-  return [perThousand(change) ? `about ${end(change)} per 1 000` : "about as many per 1 000", ` (between ${end(lower)} and ${end(upper)}${zero})`];
+  return [perThousand(change) ? `about ${end(change)} per 1 000` : "about as many per 1 000", ` (between ${end(lower)} and ${end(upper)}${zeroWords(lower, upper, ":")})`];
 }
 
 // One line per group: all people, then those that the notion is about.
@@ -53,7 +52,7 @@ function drawWords(choose) {
 
 function ends(change, lower, upper, name) {
   const text = isShare(name) ? `(between ${signed(100 * lower)} and ${signed(100 * upper)})` : `(between ${signedNumber(lower)} and ${signedNumber(upper)})`;
-  return lower <= 0 && upper >= 0 ? `${text}: cannot be told from zero` : text;
+  return text + zeroWords(lower, upper, ":");
 }
 
 function shareSentences(record, line) {
@@ -76,7 +75,7 @@ function gapSentences(record, line) {
     const { gap } = record.rates[rate];
     const [change, lower, upper] = ["change", "lower", "upper"].map((k) => gap[k][line][g]);
     if (change === null || lower === null) return null;
-    return el("li", null, `${SHORT[`${rate}_gap`]}, `, named(level), " less ", named(reference), ": ", fromTo(rate, g),
+    return el("li", null, `${SHORT[`${rate}_gap`]}, `, named(level), " minus ", named(reference), ": ", fromTo(rate, g),
       el("b", null, differenceWritten(change, `${rate}_gap`)), ` ${ends(change, lower, upper, `${rate}_gap`)}.`);
   }));
 }
@@ -121,11 +120,11 @@ function valueMoves(record, line) {
   const cell = (rate, g) => {
     const [change, lower, upper] = ["change", "lower", "upper"].map((k) => record.rates[rate][k][line][g]);
     if (change === null || lower === null) return el("td", null, "too few people");
-    return el("td", null, signedNumber(change), el("small", { class: "words" }, `${signedNumber(lower)} to ${signedNumber(upper)}${lower <= 0 && upper >= 0 ? "; cannot be told from zero" : ""}`));
+    return el("td", null, signedNumber(change), el("small", { class: "words" }, `${signedNumber(lower)} to ${signedNumber(upper)}${zeroWords(lower, upper, ";")}`));
   };
   const rows = record.levels.map((level, g) => el("tr", null, el("th", { scope: "row" }, named(level)), cell("prediction", g), cell("mse", g)));
   return [el("table", null, el("thead", null, el("tr", null, ["Group", "Mean prediction", "Mean squared error"].map((h) => el("th", { scope: "col" }, h)))), el("tbody", null, rows)),
-    note(`Change against the ${PLAIN} on the ${whole(details.n)} ${details.on} rows, each with its own 95 % interval. A squared error above zero means that the group is predicted less well.`)];
+    note(`Change against the ${PLAIN} on the ${whole(details.n)} ${details.on} rows, each with its own 95 % interval. A positive change of the squared error means that the group is predicted less well.`)];
 }
 
 function meter(kind, share) {

@@ -50,17 +50,17 @@ function chartNote(count) {
   const { x, y, along } = chart.drawn;
   const said = [];
   if (along.some((i) => i.wide || i.tall)) {
-    said.push("The band and the crossing lines are 95 % intervals of each figure on its own, a gap's for all pairs of groups at once; two models on the same rows can often be told apart although their bands overlap.");
-    if (x.cut || y.cut) said.push("Intervals go on beyond the picture.");
+    said.push("The band and the crossing lines are 95 % intervals of each figure on its own, a gap's for all pairs of groups at once; two models on the same rows can differ significantly although their bands overlap.");
+    if (x.cut || y.cut) said.push("Some intervals extend beyond the chart.");
   }
-  if (details && state.likes) said.push(`Shaded points: on the same ${details.on} rows neither the error nor a gap of the notion differs surely, one comparison at a time.`);
+  if (details && state.likes) said.push(`Shaded points: on the same ${details.on} rows neither the error nor a gap of the notion differs significantly (not corrected for multiple comparisons).`);
   if (count < solved.length) said.push(`${whole(solved.length - count)} of ${whole(solved.length)} points are not drawn: a figure is hidden or not defined there.`);
-  if (count > 1000) said.push(`Drawn are the points that can be seen apart; clicking, walking and choosing look at all ${whole(count)}.`);
+  if (count > 1000) said.push(`Overlapping points are drawn once; clicking, walking and choosing use all ${whole(count)}.`);
   return said.join(" ");
 }
 
 function chartLabel(count, part) {
-  return `${count} points, ${axisLabel(state.across, part)} across and ${axisLabel(state.up, part)} up. `
+  return `${count} points; horizontal axis: ${axisLabel(state.across, part)}; vertical axis: ${axisLabel(state.up, part)}. `
     + "Left and right arrow keys walk along the frontier.";
 }
 
@@ -137,7 +137,7 @@ function sideMarks(sides, x, y) {
   }));
 }
 
-// What moves with the choice: the points that cannot be told from it, three roles, and the chosen one's intervals.
+// What moves with the choice: the points not statistically different from it, three roles, and the chosen one's intervals.
 function drawMoving() {
   const { px, py, x, y, part, pad, height, width } = chart.drawn;
   const layer = byId("moving");
@@ -162,9 +162,9 @@ function drawMoving() {
 
 // Only what is in the picture has a place in the legend.
 function drawLegend(sides, dominated) {
-  const entries = [["plain", PLAIN], ["chosen", "chosen"], leastNow().place === null ? null : ["least", "least gap within the tolerance"], ["point efficient", "efficient on these axes"],
-    dominated > 0 ? ["point dominated", "dominated on these axes"] : null, N > solved.length ? ["point visited", "seen on the way, not finished"] : null,
-    sides.length ? ["baseline", sides.map((s) => s.b.name).join(", ").slice(0, 60)] : null, details && state.likes ? ["point alike", "cannot be told from the chosen one"] : null];
+  const entries = [["plain", PLAIN], ["chosen", "chosen"], leastNow().place === null ? null : ["least", "smallest gap within the tolerance"], ["point efficient", "efficient on these axes"],
+    dominated > 0 ? ["point dominated", "dominated on these axes"] : null, N > solved.length ? ["point visited", "visited, not solved to tolerance"] : null,
+    sides.length ? ["baseline", sides.map((s) => s.b.name).join(", ").slice(0, 60)] : null, details && state.likes ? ["point alike", "not statistically different from the chosen one"] : null];
   put("legend", entries.filter(Boolean).map(([role, words]) => el("li", null, legendMark(role), words)));
 }
 

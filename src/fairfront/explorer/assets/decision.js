@@ -1,4 +1,4 @@
-// The decision: plain, chosen and least gap side by side.
+// The decision: plain, chosen and smallest gap side by side.
 
 const TOLERANCE = "0.5"; // points of error above the smallest: half a person in a hundred
 
@@ -42,7 +42,7 @@ function card(role, title, place, choose, hint) {
   const lines = [
     figureLine(columnWords(best), plainColumn(part, best)[place], best),
     figureLine(`${part && attributeOfColumn(part, gap).c > 2 && part.columns.has(gap) ? "Worst " : ""}${columnWords(gap)}`, plainColumn(part, gap)[place], gap,
-      upper && Number.isFinite(upper[place]) ? `at most ${gapWritten(upper[place], gap)} (95 %)` : null),
+      upper && Number.isFinite(upper[place]) ? `95 % upper bound: ${gapWritten(upper[place], gap)}` : null),
   ];
   const ratio = part && [...part.columns.keys()].find((n) => kindOf(n) === "selection_ratio" && attributeOfColumn(part, n) === attributeOfColumn(part, gap));
   if (ratio) lines.push(figureLine("Selection ratio", part.columns.get(ratio)[place], ratio));
@@ -50,7 +50,7 @@ function card(role, title, place, choose, hint) {
   return el("article", { class: `card ${role}`, "data-role": role, "data-id": raw.points.ids[place] },
     el("h3", null, badge(role), title, el("span", { class: "id" }, named(nameOf(place)))),
     el("dl", null, lines), markLines(part, place), pairLine(part, place), groupLines(part, place),
-    role !== "plain" && place !== raw.points.plain ? el("p", { class: "against" }, againstPlain(place)) : el("p", { class: "against" }, role === "plain" ? raw.facts.trained ? "What training gives when no gap is asked for." : "The candidate with the smallest error, which the others are compared with." : `The ${PLAIN} itself.`),
+    role !== "plain" && place !== raw.points.plain ? el("p", { class: "against" }, againstPlain(place)) : el("p", { class: "against" }, role === "plain" ? raw.facts.trained ? "Trained without a fairness constraint." : "The candidate with the smallest error, which the others are compared with." : `The ${PLAIN} itself.`),
     role !== "chosen" && place !== state.chosen ? el("button", { type: "button", class: "small screen-only", on: { click: () => choose(place) } }, "Choose this one") : null);
 }
 
@@ -81,7 +81,7 @@ function worstPair(attribute, name, place) {
 // Why a point is never suggested, where it is not.
 function markLines(part, place) {
   if (!part || !part.marked.has(place)) return null;
-  const said = [part.alike.includes(place) ? "decides more than 99 % of these rows alike" : "", part.no_better.includes(place) ? part.rival : ""];
+  const said = [part.alike.includes(place) ? "gives more than 99 % of these rows the same decision" : "", part.no_better.includes(place) ? part.rival : ""];
   return el("p", { class: "notice", "data-mark": "trivial" }, `Never suggested: ${said.filter((words) => words).join("; ")}.`);
 }
 
@@ -118,14 +118,13 @@ function againstPlain(place) {
 function withInterval(change, lower, upper, name) {
   const share = isShare(name);
   const ends = share ? `${signed(100 * lower)} to ${signed(100 * upper)}` : `${signedNumber(lower)} to ${signedNumber(upper)}`;
-  const zero = lower <= 0 && upper >= 0 ? "; cannot be told from zero" : "";
-  return `${differenceWritten(change, name)} (${ends}${zero})`;
+  return `${differenceWritten(change, name)} (${ends}${zeroWords(lower, upper, ";")})`;
 }
 
 function drawCards(choose) {
   const least = leastNow();
   put("cards", card("plain", raw.facts.trained ? "Plain model" : "Most accurate candidate", raw.points.plain, choose), card("chosen", raw.facts.trained ? "Chosen model" : "Chosen candidate", state.chosen, choose),
-    card("least", "Least gap within the tolerance", least.place, choose, usable(partNow()).length ? `${columnWords(state.gap)} has no value at any point within the tolerance: too few people. Look at another gap.` : "No point decides better than without looking at people."));
+    card("least", "Smallest gap within the tolerance", least.place, choose, usable(partNow()).length ? `${columnWords(state.gap)} has no value at any point within the tolerance: too few people. Look at another gap.` : "No point does better than a decision that ignores the features."));
 }
 
 // A wish typed by the reader: the smallest error under the cap, said in a sentence.
@@ -134,13 +133,13 @@ function applyCap(choose) {
   const cap = typed(state.cap, axisShare(state.gap));
   if (cap === null) return;
   const found = chooseAtMost(part, state.gap, cap, state.sure);
-  const end = state.sure && part && part.upper.has(state.gap) ? ", upper end of its interval" : "";
+  const end = state.sure && part && part.upper.has(state.gap) ? " (95 % upper bound)" : "";
   const asked = `${columnWords(state.gap)} of at most ${gapWritten(cap, state.gap)}${end}`;
   if (found.place !== null) {
     choose(found.place, `${nameOf(found.place)} has the smallest ${columnWords(bestName(part)).toLowerCase()} of ${whole(found.allowed)} points with a ${asked}.`);
   } else if (found.nearest !== undefined) {
     const value = claimed(part, state.gap, state.sure)[found.nearest];
-    say(`No point has a ${asked}; the nearest is ${nameOf(found.nearest)} with ${gapWritten(value, state.gap)}. The choice stays as it was.`);
+    say(`No point has a ${asked}; the nearest is ${nameOf(found.nearest)} with ${gapWritten(value, state.gap)}. The choice is unchanged.`);
   } else say("No point has this figure on these rows.");
 }
 

@@ -8,7 +8,7 @@ const RATE_WORDS = {
   selection: ["Favourable decisions", `share of all people decided as ${GOOD}`],
   tpr: ["Favourable decisions among those labelled so", `share decided as ${GOOD} among people labelled ${GOOD}`],
   fpr: ["Favourable decisions among the others", `share decided as ${GOOD} among people with another label`],
-  error: ["Wrong decisions", "share of all people decided otherwise than their label"],
+  error: ["Wrong decisions", "share of all people whose decision differs from their label"],
   prediction: ["Mean prediction", "mean of the predictions"],
   residual: ["Mean residual", "mean of value minus prediction: above 0 where the model predicts too little"],
   mse: ["Mean squared error", "mean of (value - prediction) squared"],
@@ -95,6 +95,11 @@ function differenceWritten(value, name) {
   return isShare(name) ? `${signed(100 * value)} points` : signedNumber(value);
 }
 
+// What is said of a difference whose interval contains zero, after a mark of punctuation; nothing of others.
+function zeroWords(lower, upper, mark) {
+  return lower <= 0 && upper >= 0 ? `${mark} not statistically different from zero` : "";
+}
+
 function whole(value) {
   return Math.round(value).toString().replace(/\B(?=(\d{3})+(?!\d))/g, " ");
 }
@@ -115,7 +120,7 @@ function newcombe(p1, n1, p2, n2, z = Z) {
   return [p1 - p2 - Math.hypot(p1 - l1, u2 - p2), p1 - p2 + Math.hypot(u1 - p1, p2 - l2)];
 }
 
-// The least that the worst gap between groups can be, sure for all pairs at once: 0 where every pair may be equal.
+// Lower confidence bound of the worst gap, simultaneous over all pairs of groups: 0 where every pair may be equal.
 function gapLower(attribute, rate, place) {
   if (rate !== "recall") return pairsLower(attribute, rate, place, attribute.z);
   return Math.max(0, ...attribute.recalls.map((name) => pairsLower(attribute, name, place, attribute.zRecall)));

@@ -60,7 +60,7 @@ function fillPickers() {
   for (const unit of document.querySelectorAll("[data-unit]")) unit.textContent = axisShare(unit.dataset.unit === "best" ? shownBest(part) : state.gap) ? "points" : "";
   const sure = part !== null && part.upper.has(state.gap);
   byId("sure").disabled = !sure;
-  byId("sure-label").textContent = sure ? "Judge gaps by the upper end of their interval: what these rows can demonstrate" : "This gap has no interval here: it is judged as it was observed";
+  byId("sure-label").textContent = sure ? "Use the 95 % upper confidence bound of each gap" : "This gap has no interval here: its observed value is used";
   put("rule-note", ruleNote(part));
   byId("cost-missed-label").textContent = `Cost of refusing someone labelled ${GOOD}`.slice(0, 90);
   byId("cost-false-label").textContent = `Cost of deciding someone else as ${GOOD}`.slice(0, 90);

@@ -62,8 +62,8 @@ function drawNotion() {
     el("p", null, el("b", null, `${notion.name.replaceAll("_", " ")}. `), notion.sentence, " Compared between the groups."),
     el("p", null, notion.leaves_out)]);
   const groups = facts.sensitive.map(([name, levels]) => el("li", null, named(name), ": ", levels.flatMap((level, i) => [i ? ", " : "", named(level)]), ` (the last is the reference${facts.largest.includes(name) ? ": the largest group, because none was named" : ""})`));
-  const out = facts.left_out.map(([name, levels]) => el("li", null, "Too small for the gaps: ", named(name), ": ", levels.flatMap((level, i) => [i ? ", " : "", named(level)])));
-  put("notion", blocks, el("ul", null, groups, out, facts.missing.length ? el("li", null, "Rows without a group count in the loss and stay out of the gaps.") : null),
+  const out = facts.left_out.map(([name, levels]) => el("li", null, "Excluded from the gaps, too few rows: ", named(name), ": ", levels.flatMap((level, i) => [i ? ", " : "", named(level)])));
+  put("notion", blocks, el("ul", null, groups, out, facts.missing.length ? el("li", null, "Rows without a group count in the loss and are excluded from the gaps.") : null),
     note(`The sensitive attribute is used for ${facts.used_for}. Solver: ${facts.solver}; loss: ${facts.loss}.`
       + (facts.favourable_was_given || facts.favourable === null ? "" : " The favourable label was not given; the second of the sorted labels was taken.")));
 }

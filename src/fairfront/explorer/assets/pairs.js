@@ -14,7 +14,7 @@ function drawPairs() {
   const rows = levels.map((level, a) => el("tr", null, el("th", { scope: "row" }, named(level)), levels.map((_, b) => pairCell(value(a), value(b), a === b, most, attribute.shares))));
   put("pairs", el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Differences between every two groups" }, el("table", { class: "heat" },
     el("thead", null, el("tr", null, el("td"), levels.map((level) => el("th", { scope: "col" }, named(level))))), el("tbody", null, rows))),
-  note(`Group of the row less group of the column, chosen model, ${attribute.shares ? "in points" : "in its own unit"}: ${rateWords(rate)[1]}.`));
+  note(`Group of the row minus group of the column, chosen model, ${attribute.shares ? "in points" : "in its own unit"}: ${rateWords(rate)[1]}.`));
 }
 
 function pairCell(one, other, same, most, share) {
@@ -39,7 +39,7 @@ function drawCalibration(choose) {
   const at = (v) => 34 + v * (size - 44);
   const up = (v) => size - 34 - v * (size - 44);
   const ticks = [0, 0.25, 0.5, 0.75, 1];
-  const picture = svg("svg", { class: "calibration", viewBox: `0 0 ${size} ${size}`, role: "img", "aria-label": "Predicted probability across, share with the favourable label up, one line per group; the diagonal is perfect calibration." },
+  const picture = svg("svg", { class: "calibration", viewBox: `0 0 ${size} ${size}`, role: "img", "aria-label": "Horizontal: predicted probability; vertical: share with the favourable label; one line per group, and the diagonal is perfect calibration." },
     svg("g", { class: "axes" }, ticks.flatMap((t) => [svg("line", { class: "rule", x1: at(0), x2: at(1), y1: up(t), y2: up(t) }),
       svg("text", { x: at(0) - 5, y: up(t) + 4, "text-anchor": "end" }, 100 * t), svg("text", { x: at(t), y: up(0) + 15, "text-anchor": "middle" }, 100 * t)]),
     svg("line", { class: "diagonal", x1: at(0), y1: up(0), x2: at(1), y2: up(1) }),
@@ -47,7 +47,7 @@ function drawCalibration(choose) {
     series.flatMap((bins, g) => (bins ? calibrationLine(bins, g, at, up) : [])));
   put("calibration", el("div", { class: "side" }, picture, el("ul", { class: "legend column" }, record.levels.slice(0, HUES).map((level, g) => el("li", null, hueBadge(g), named(level),
     el("span", { class: "words" }, series[g] ? calibrationWords(series[g]) : `too few people of either label (below ${raw.small})`))))),
-  note("Share of people with the favourable label against the probability predicted, in bins that hold enough of both labels. Above the diagonal a group is underrated."));
+  note("Share of people with the favourable label against the probability predicted, in bins that hold enough of both labels. Above the diagonal, the model underestimates the group."));
 }
 
 function calibrationLine(bins, g, at, up) {
