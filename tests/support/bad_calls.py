@@ -204,7 +204,7 @@ def of_tracing() -> Iterator[Call]:
     learner = {**DATA, "estimator": LogisticRegression(), "solver": ff.Weighting(max_fits=2), "progress": False}
     spoilt = ("estimator", "random_state", "checkpoint", *DATA, "sample_weight")
     yield Call("trace:estimator", ff.trace, learner, {}, spoilt)
-    yield Call("trace:fits", trace_fits, {"cv": 2, "fit_params": None}, {}, FITS)
+    yield Call("Weighting:fits", trace_fits, {"cv": 2, "fit_params": None}, {}, FITS)
     yield Call("solve", ff.solve, {"problem": ff.linear_problem(**DATA)}, {"problem": kind()})
     several = {"functions": CALLABLE, "x0": entries(NUMBER, lambda each: [0.5, each], *NUMBER.takes, "far")}
     start = {"x0": [0.3, 0.1], "functions": squares, "jac": slopes}
