@@ -46,4 +46,5 @@ class Registry(Generic[T]):
     def _unknown(self, name: object) -> str:
         near = difflib.get_close_matches(str(name), self._items, n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]!r}?" if near else "."
-        return f"unknown {self.kind} {str(name)!r}, expected one of {', '.join(self._items)}{hint}"
+        found = repr(str(name)) if isinstance(name, str) else str(name)
+        return f"unknown {self.kind} {found}, expected one of {', '.join(self._items)}{hint}"

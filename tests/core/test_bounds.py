@@ -26,7 +26,7 @@ def problem(n: int, d: int, K: int = 1, k: int = 5) -> Any:
 
 
 def trace(**options: Any) -> ff.Frontier:
-    return trace(X, Y, sensitive_features=A, progress=False, **options)
+    return ff.trace(X, Y, sensitive_features=A, progress=False, **options)
 
 
 def no_work(monkeypatch: pytest.MonkeyPatch) -> None:

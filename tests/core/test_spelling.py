@@ -37,7 +37,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_names_of_users_are_not_rewritten(table: Path, tmp_path: Path, name: str) -> None:
     words = ("--label", name, "--decision", "at_most", "--groups", "min_size")
     said = fairfront("audit", table, *words, "--favourable", "1", "--min-size", 190, code=2)
-    assert "sensitive feature 'min_size' has 0 group(s)" in said
+    assert "sensitive feature 'min_size' has 0 groups of at least 190 rows" in said
     assert "or pass --min-size." in said
     said = fairfront("audit", table, "--label", f"{name}.", *words[2:], "--favourable", "1", code=2)
     assert f"--label names '{name}.', but {table} has no such column; did you mean {name!r}?" in said
@@ -73,7 +73,7 @@ def test_an_audit_speaks_of_what_it_was_given() -> None:
     for options, said in (
         (
             {"sensitive_features": {"g": ["a"]}},
-            "sensitive_features column 'g' has 1 rows, expected 100, as many as y_true",
+            "sensitive_features column 'g' has 1 row, expected 100, as many as y_true",
         ),
         (
             {"sensitive_features": None},
