@@ -12,25 +12,21 @@ from scipy.stats import binomtest, fisher_exact
 
 from fairfront.exceptions import InputError
 from fairfront.measures import (
+    GroupMeans,
     GroupRates,
-    bootstrap_gap,
     class_rates,
-    effective_sizes,
     error_interval,
-    gaps,
-    group_means,
     group_rates,
     katz,
     newcombe,
-    paired_difference,
-    rate_gap_intervals,
-    selection_test,
-    smallest_detectable_gap,
-    smallest_verifiable_gap,
     wilson,
     worst_gap,
+    worst_gap_floor,
     worst_gap_upper,
 )
+from fairfront.measures.counts import count
+from fairfront.measures.intervals import effective_sizes, percentiles, smallest_detectable_gap, two_by_two
+from fairfront.measures.rates import rate_sums
 
 NAMES = ("selection", "error", "accuracy", "tpr", "fpr")
 LEVELS = ("Green", "Purple", "Blue")
@@ -45,8 +41,6 @@ NEWCOMBE = [
     ((10, 10, 0, 20), (0.6791, 1.0)),
     ((10, 10, 0, 10), (0.6075, 1.0)),
 ]
-# Both wrong, only a, only b, neither; Fagerland, Lydersen and Laake (2014), Statistics in Medicine 33:2850-2875.
-PAIRED = [((1, 1, 7, 12), (-0.507, -0.026), 5.1e-4), ((59, 6, 16, 80), (-0.1186, -0.0046), 5.1e-5)]
 
 
 def sample(seed: int, n: int = 200, N: int = 4, c: int = 3) -> dict[str, Any]:
@@ -146,16 +140,14 @@ def test_claims_about_the_worst_gap_hold(truth: list[float]) -> None:
 def test_intervals_of_gaps_use_the_rows_behind_the_rate(name: str) -> None:
     data = sample(0)
     rates = rates_of(data)
-    low, high = rate_gap_intervals(rates, name, 0.9)
-    assert low.shape == high.shape == (4, 2)
-    assert ((low <= gaps(rates, name)) & (gaps(rates, name) <= high)).all()
     rows = {"tpr": data["favourable"], "fpr": ~data["favourable"]}.get(name, np.ones(200, dtype=bool))
     size = np.bincount(data["codes"][rows])
     for model in range(4):
-        for g in range(2):
-            counts = [(rates.rate(name)[model, k] * size[k], size[k]) for k in (g, 2)]
-            expected = newcombe(*counts[0], *counts[1], 0.9)
-            np.testing.assert_allclose((low[model, g], high[model, g]), expected, atol=1e-12)
+        counts = [(rates.rate(name)[model, k] * size[k], size[k]) for k in range(3)]
+        pairs = [newcombe(*counts[a], *counts[b], 1 - 0.1 / 3) for a, b in ((0, 1), (0, 2), (1, 2))]
+        upper, floor = worst_gap_upper(rates, name, 0.9)[model], worst_gap_floor(rates, name, 0.9)[model]
+        assert upper == pytest.approx(np.abs(pairs).max(), abs=1e-12)
+        assert floor == pytest.approx(max(high - low for low, high in pairs) / 2, abs=1e-12)
 
 
 def test_the_worst_gap_is_bonferroni_over_pairs() -> None:
@@ -168,20 +160,19 @@ def test_the_worst_gap_is_bonferroni_over_pairs() -> None:
     data = sample(1)
     data["codes"] = data["codes"] - 1
     pair = group_rates(data["decided"], data["favourable"], data["codes"], LEVELS[1:])
-    low, high = rate_gap_intervals(pair, "fpr")
-    np.testing.assert_allclose(worst_gap_upper(pair, "fpr"), np.maximum(-low, high)[:, 0])
+    rows = np.bincount(data["codes"][~data["favourable"] & (data["codes"] >= 0)])
+    ends = newcombe(pair.fpr[:, 0] * rows[0], rows[0], pair.fpr[:, 1] * rows[1], rows[1])
+    np.testing.assert_allclose(worst_gap_upper(pair, "fpr"), np.abs(ends).max(axis=0))
 
 
 def test_groups_without_the_rate_stay_out() -> None:
     codes = np.repeat([0, 1, 2], 20)
     favourable = np.tile([True, False], 30) & (codes != 0)
     rates = group_rates(np.tile([True, True, False], 20), favourable, codes, (*LEVELS, "absent"))
-    assert np.isnan(rate_gap_intervals(rates, "tpr")).all()
     low, high = newcombe(*(rates.tpr[0, 1] * 10, 10), *(rates.tpr[0, 2] * 10, 10))
     np.testing.assert_allclose(worst_gap_upper(rates, "tpr"), max(-low, high))
     alone = group_rates(favourable, favourable, np.zeros(60, dtype=int), ("only",))
     assert np.isnan(worst_gap_upper(alone, "tpr")).all()
-    assert rate_gap_intervals(alone, "tpr")[0].shape == (1, 0)
     nobody = group_rates(np.empty((0, 60), dtype=bool), favourable, codes, LEVELS)
     assert worst_gap_upper(nobody, "selection").shape == (0,)
 
@@ -190,18 +181,24 @@ def test_recall_of_classes_has_intervals() -> None:
     random = np.random.default_rng(5)
     labels, codes = random.integers(0, 3, 300), random.integers(0, 2, 300)
     rates = class_rates(random.integers(0, 3, (4, 300)), labels, 3, 1, codes, ("a", "b"))
-    low, high = rate_gap_intervals(rates, "recall")
-    assert low.shape == (4, 1, 3)
-    np.testing.assert_allclose(low[:, :, 1], rate_gap_intervals(rates, "tpr")[0])
-    low, high = rate_gap_intervals(rates, "recall", 1 - 0.05 / 3)
-    np.testing.assert_allclose(worst_gap_upper(rates, "recall"), np.maximum(-low, high)[:, 0].max(axis=1))
+    ends = []
+    for k in range(3):
+        size = np.bincount(codes[labels == k])
+        ends += list(
+            newcombe(rates.recall[:, 0, k] * size[0], size[0], rates.recall[:, 1, k] * size[1], size[1], 1 - 0.05 / 3)
+        )
+    np.testing.assert_allclose(worst_gap_upper(rates, "recall"), np.abs(ends).max(axis=0))
+
+
+def sizes_of(data: dict[str, Any], weight: np.ndarray | None = None, c: int = 3) -> dict[str, np.ndarray]:
+    label = data["favourable"].astype(np.intp)
+    counts = count(label[None], label, 2, data["codes"], c, weight)
+    return effective_sizes(*(rate_sums(each[:, :-1], 1) for each in (counts.weight, counts.squared)))
 
 
 def test_effective_sizes() -> None:
     data = sample(2)
-    args = [data["favourable"], data["codes"], LEVELS]
-    plain, even = effective_sizes(*args), effective_sizes(*args, np.full(200, 7.5))
-    kish = effective_sizes(*args, data["weight"])
+    plain, even, kish = sizes_of(data), sizes_of(data, np.full(200, 7.5)), sizes_of(data, data["weight"])
     rates = rates_of(data)
     for name, field in (("selection", "weight"), ("tpr", "positives"), ("fpr", "negatives")):
         np.testing.assert_allclose(plain[name], getattr(rates, field))
@@ -209,7 +206,7 @@ def test_effective_sizes() -> None:
         assert (kish[name] < plain[name]).all()
     weight = data["weight"][data["favourable"] & (data["codes"] == 1)]
     assert kish["tpr"][1] == pytest.approx(weight.sum() ** 2 / (weight**2).sum())
-    assert effective_sizes(*args[:2], (*LEVELS, "absent"))["tpr"][3] == 0
+    assert sizes_of(data, c=4)["tpr"][3] == 0
     weighted = rates_of(data, data["weight"])
     assert (worst_gap_upper(weighted, "tpr", sizes=kish) > worst_gap_upper(weighted, "tpr")).all()
 
@@ -218,62 +215,7 @@ def test_equal_weights_of_any_scale_change_nothing() -> None:
     data = sample(3)
     plain, scaled = rates_of(data), rates_of(data, np.full(200, 1e4))
     for name in NAMES:
-        np.testing.assert_allclose(rate_gap_intervals(plain, name), rate_gap_intervals(scaled, name), atol=1e-9)
-    np.testing.assert_allclose(selection_test(plain), selection_test(scaled), atol=1e-9)
-
-
-def both(e: int, f: int, g: int, h: int) -> tuple[np.ndarray, np.ndarray]:
-    wrong_a = np.repeat([True, True, False, False], [e, f, g, h])
-    return ~wrong_a, ~np.repeat([True, False, True, False], [e, f, g, h])
-
-
-@pytest.mark.parametrize(("cells", "published", "rounding"), PAIRED)
-def test_paired_difference_as_published(cells: tuple[int, ...], published: tuple[float, ...], rounding: float) -> None:
-    np.testing.assert_allclose(np.ravel(paired_difference(*both(*cells))), published, atol=rounding)
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.lists(st.integers(0, 30), min_size=4, max_size=4).filter(any))
-def test_paired_difference_step_by_step(cells: list[int]) -> None:
-    e, f, g, h = cells
-    n = sum(cells)
-    phi = 0.0
-    if (margins := (e + f) * (g + h) * (e + g) * (f + h)) > 0:
-        product = e * h - f * g
-        phi = (max(product - n / 2, 0) if product > 0 else product) / margins**0.5
-    p1, p2 = (e + f) / n, (e + g) / n
-    (l1, u1), (l2, u2) = wilson(e + f, n), wilson(e + g, n)
-    delta = np.sqrt((p1 - l1) ** 2 - 2 * phi * (p1 - l1) * (u2 - p2) + (u2 - p2) ** 2)
-    epsilon = np.sqrt((u1 - p1) ** 2 - 2 * phi * (u1 - p1) * (p2 - l2) + (p2 - l2) ** 2)
-    expected = (p1 - p2 - delta, p1 - p2 + epsilon)
-    np.testing.assert_allclose(np.ravel(paired_difference(*both(*cells))), expected, atol=1e-12)
-
-
-def test_paired_difference_of_many_models() -> None:
-    random = np.random.default_rng(4)
-    b = random.random(500) < 0.8
-    a = np.where(random.random((6, 500)) < 0.1, random.random((6, 500)) < 0.5, b)
-    low, high = paired_difference(a, b)
-    difference = b.mean() - a.mean(axis=1)
-    assert ((low < difference) & (difference < high)).all()
-    for model in range(6):
-        np.testing.assert_allclose(np.ravel(paired_difference(a[model], b)), (low[model], high[model]))
-    wrong = (500 * (1 - a.mean(axis=1)), 500, 500 * (1 - b.mean()), 500)
-    unpaired = newcombe(*wrong)
-    assert (high - low < 0.75 * (unpaired[1] - unpaired[0])).all()
-    assert (paired_difference(a, b, 0.99)[1] > high).all()
-    same = paired_difference(b, b)
-    assert -0.01 < same[0][0] < 0 < same[1][0] < 0.01
-
-
-def test_paired_coverage_by_simulation() -> None:
-    random = np.random.default_rng(6)
-    cells = random.multinomial(150, [0.1, 0.08, 0.03, 0.79], 2000)
-    covered = 0
-    for e, f, g, h in cells:
-        low, high = paired_difference(*both(e, f, g, h))
-        covered += (low[0] <= 0.05 <= high[0]) / 2000
-    assert 0.93 < covered < 0.985
+        np.testing.assert_allclose(worst_gap_upper(plain, name), worst_gap_upper(scaled, name), atol=1e-9)
 
 
 def test_smallest_detectable_gap() -> None:
@@ -296,70 +238,30 @@ def test_detectable_gaps_are_detected_with_that_power() -> None:
     assert np.mean(np.abs(z) > 1.96) == pytest.approx(0.8, abs=0.02)
 
 
-def test_smallest_verifiable_gap_is_half_the_width_at_an_observed_gap_of_zero() -> None:
-    least = smallest_verifiable_gap([50, 50, 5000], [80, 8000, 8000], 0.3)
-    assert least[0] == pytest.approx(np.abs(newcombe(15, 50, 24, 80)).mean())
-    assert (np.diff(least) < 0).all()
-    rates = simulated(np.array([0.4, 0.4]), np.array([50.0, 80.0]), 3000, seed=2)
-    claims = worst_gap_upper(rates, "tpr")
-    near = np.abs(rates.tpr.mean(axis=1) - 0.4) < 0.005
-    assert (claims[near] > 0.98 * smallest_verifiable_gap(50, 80, 0.4)).all()
+def test_percentiles_leave_out_what_is_unknown() -> None:
+    draws = np.random.default_rng(0).normal(size=(400, 3))
+    draws[:, 1], draws[::2, 2] = np.nan, np.nan
+    low, high = percentiles(draws, 0.9)
+    np.testing.assert_allclose((low[0], high[0]), np.quantile(draws[:, 0], [0.05, 0.95]))
+    np.testing.assert_allclose((low[2], high[2]), np.quantile(draws[1::2, 2], [0.05, 0.95]))
+    assert np.isnan([low[1], high[1]]).all()
 
 
-def test_bootstrap_agrees_with_resampled_rows() -> None:
-    data = sample(9, n=150)
-    args = (data["decided"][0], data["favourable"], data["codes"], LEVELS)
-    random = np.random.default_rng(1)
-    for name in NAMES:
-        drawn = []
-        for _ in range(1500):
-            rows = random.integers(0, 150, 150)
-            drawn.append(gaps(group_rates(*(a[rows] for a in args[:3]), LEVELS), name)[0])
-        low, high = bootstrap_gap(*args, name, n_resamples=4000, random_state=0)
-        np.testing.assert_allclose((low, high), np.quantile(drawn, [0.025, 0.975], axis=0), atol=0.03)
+def test_two_by_two_equals_scipy() -> None:
+    chosen, size = np.array([12, 30, 41]), np.array([40, 66, 94])
+    p, deviations = two_by_two(chosen[:2], size[:2], chosen[2], size[2])
+    for g in range(2):
+        table = [[chosen[k], size[k] - chosen[k]] for k in (g, 2)]
+        assert p[g] == pytest.approx(fisher_exact(table)[1])
+        mean = (chosen[g] + chosen[2]) / (size[g] + size[2])
+        spread = np.sqrt(mean * (1 - mean) * (1 / size[g] + 1 / size[2]))
+        assert deviations[g] == pytest.approx((chosen[g] / size[g] - chosen[2] / size[2]) / spread)
 
 
-def test_bootstrap_is_near_newcombe_and_repeats() -> None:
-    data = sample(10, n=6000)
-    args = (data["decided"][1], data["favourable"], data["codes"], LEVELS, "tpr")
-    found = bootstrap_gap(*args, random_state=3)
-    rates = group_rates(*args[:4])
-    np.testing.assert_allclose(found, np.array(rate_gap_intervals(rates, "tpr"))[:, 0], atol=0.01)
-    np.testing.assert_array_equal(found, bootstrap_gap(*args, random_state=np.random.default_rng(3)))
-    wide = bootstrap_gap(*args, confidence=0.99, random_state=3)
-    assert (wide[0] < found[0]).all()
-    assert (wide[1] > found[1]).all()
-
-
-def test_bootstrap_without_the_rate() -> None:
-    codes = np.array([0, 0, 1, 1, -1])
-    favourable = np.array([False, False, True, True, True])
-    low, high = bootstrap_gap(favourable, favourable, codes, ("a", "b"), "tpr", random_state=0)
-    assert np.isnan([low, high]).all()
-    low, high = bootstrap_gap(favourable, favourable, codes, ("a", "b"), "selection", random_state=0)
-    np.testing.assert_array_equal([low, high], [[-1.0], [-1.0]])
-
-
-def test_selection_test_equals_scipy() -> None:
-    data = sample(11)
-    p, deviations = selection_test(rates_of(data))
-    for model in range(4):
-        chosen = np.bincount(data["codes"], data["decided"][model])
-        size = np.bincount(data["codes"])
-        for g in range(2):
-            table = [[chosen[k], size[k] - chosen[k]] for k in (g, 2)]
-            assert p[model, g] == pytest.approx(fisher_exact(table)[1])
-            mean = (chosen[g] + chosen[2]) / (size[g] + size[2])
-            spread = np.sqrt(mean * (1 - mean) * (1 / size[g] + 1 / size[2]))
-            assert deviations[model, g] == pytest.approx((chosen[g] / size[g] - chosen[2] / size[2]) / spread)
-
-
-def test_selection_test_of_special_cases() -> None:
-    codes = np.array([0, 0, 1, 1])
-    none, absent = np.zeros(4, dtype=bool), ("a", "absent", "b")
-    p, deviations = selection_test(group_rates(none, none, 2 * codes, absent))
-    np.testing.assert_array_equal(p, [[1.0, np.nan]])
-    np.testing.assert_array_equal(deviations, [[0.0, np.nan]])
+def test_two_by_two_of_special_cases() -> None:
+    p, deviations = two_by_two([0, 0], [2, 0], 0, 2)
+    np.testing.assert_array_equal(p, [1.0, np.nan])
+    np.testing.assert_array_equal(deviations, [0.0, np.nan])
 
 
 def test_inputs_that_cannot_be_used() -> None:
@@ -370,21 +272,10 @@ def test_inputs_that_cannot_be_used() -> None:
         newcombe(1, 2, 3, 2)
     rates = group_rates(yes, yes, codes, ("a", "b"))
     with pytest.raises(InputError, match="unknown rate 'ppv'"):
-        rate_gap_intervals(rates, "ppv")
-    means = group_means([1.0, 2.0, 3.0], [1.0, 2.0, 3.0], codes, ("a", "b"))
+        worst_gap_upper(rates, "ppv")
+    one = np.ones((1, 2))
+    means = GroupMeans(("a", "b"), one[0], one[0], one, one, one)
     with pytest.raises(InputError, match="mse is not a share of rows"):
         worst_gap_upper(means, "mse")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="unknown rate 'ppv'"):
-        bootstrap_gap(yes, yes, codes, ("a", "b"), "ppv")
-    with pytest.raises(InputError, match="bootstrap_gap got 2 models"):
-        bootstrap_gap([yes, yes], yes, codes, ("a", "b"), "tpr")
-    with pytest.raises(InputError, match="0 resamples"):
-        bootstrap_gap(yes, yes, codes, ("a", "b"), "tpr", n_resamples=0)
     with pytest.raises(InputError, match="confidence is 0"):
-        bootstrap_gap(yes, yes, codes, ("a", "b"), "tpr", confidence=0)
-    with pytest.raises(InputError, match="have types int64 and bool on 3 rows, expected bool"):
-        paired_difference(np.array([1, 0, 1]), yes)
-    with pytest.raises(InputError, match=r"a_correct has shape \(2,\), expected \(N, 3\)"):
-        paired_difference(yes[:2], yes)
-    with pytest.raises(InputError, match="favourable has type int64, expected bool"):
-        effective_sizes([1, 0, 1], codes, ("a", "b"))
+        percentiles(one, 0)

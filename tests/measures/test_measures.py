@@ -17,11 +17,12 @@ from fairfront.measures import (
     class_rates,
     counts,
     gaps,
-    group_means,
     group_rates,
     selection_ratio,
     worst_gap,
 )
+from fairfront.measures.counts import mean_sums
+from fairfront.measures.rates import rates_of
 from tests.support.extras import optional
 
 fairlearn_metrics = optional("fairlearn.metrics")
@@ -208,7 +209,7 @@ def test_means_of_predictions(weighted: bool) -> None:
     data = sample(7)
     values = np.random.default_rng(1).normal(3.0, 1.0, 120)
     weight = data["weight"] if weighted else None
-    means = group_means(data["scores"], values, data["codes"], LEVELS, weight)
+    means = rates_of(mean_sums(data["scores"], values, data["codes"], 3, weight), LEVELS, 0)
     for g in range(3):
         rows = data["codes"] == g
         row_weight = None if weight is None else weight[rows]

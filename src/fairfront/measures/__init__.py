@@ -3,7 +3,7 @@
 The files, from the ground up:
 
 - counts, rates: rows by model, group, label and decision, and the rates that follow
-- intervals, significance, logistic, calibration: how sure figures are, and how well probabilities fit
+- intervals, logistic, calibration: how sure figures are, and how well probabilities fit
 - score_counts, operating_points: scores counted and cut into decisions
 - figures, judged, lines: the catalogue of figures, what an audit reads, and the groups that it has a line for
 - evaluation, changes: many models on one data set, and who changes sides between them
@@ -17,18 +17,7 @@ from .audits import audit
 from .calibration import Calibration, Platt, calibration_table, fit_platt
 from .changes import Flips, Moves, flips
 from .evaluation import Evaluation, evaluate_scores
-from .intervals import (
-    effective_sizes,
-    error_interval,
-    katz,
-    newcombe,
-    paired_difference,
-    rate_gap_intervals,
-    selection_ratio_lower,
-    wilson,
-    worst_gap_floor,
-    worst_gap_upper,
-)
+from .intervals import error_interval, katz, newcombe, selection_ratio_lower, wilson, worst_gap_floor, worst_gap_upper
 from .rates import (
     ClassRates,
     GroupMeans,
@@ -36,13 +25,11 @@ from .rates import (
     PerGroup,
     class_rates,
     gaps,
-    group_means,
     group_rates,
     selection_ratio,
     worst_gap,
 )
 from .score_counts import auc
-from .significance import bootstrap_gap, selection_test, smallest_detectable_gap, smallest_verifiable_gap
 
 __all__ = [
     "Audit",
@@ -57,26 +44,18 @@ __all__ = [
     "Platt",
     "auc",
     "audit",
-    "bootstrap_gap",
     "calibration_table",
     "class_rates",
-    "effective_sizes",
     "error_interval",
     "evaluate_scores",
     "fit_platt",
     "flips",
     "gaps",
-    "group_means",
     "group_rates",
     "katz",
     "newcombe",
-    "paired_difference",
-    "rate_gap_intervals",
     "selection_ratio",
     "selection_ratio_lower",
-    "selection_test",
-    "smallest_detectable_gap",
-    "smallest_verifiable_gap",
     "wilson",
     "worst_gap",
     "worst_gap_floor",

@@ -19,9 +19,9 @@ from ..objectives import Array, Attribute, Task
 from ..problems.threads import blas_threads
 from ..validation import check_weights
 from .counts import Counts, Means, Sums, sums_of
-from .intervals import sizes_of
+from .intervals import effective_sizes
 from .operating_points import NONE_GIVEN, OperatingPoint
-from .rates import PerGroup, gaps, rates_of, selection_ratio, worst_gap
+from .rates import PerGroup, gaps, rate_sums, rates_of, selection_ratio, worst_gap
 from .score_counts import auc
 
 
@@ -117,122 +117,24 @@ def evaluate_scores(
     sample_weight: ArrayLike | None = None,
     decided: NDArray[np.bool_] | None = None,
 ) -> Evaluation:
-    """Judge N models by their scores on n rows.
+    """Judge N models by their scores (N, K, n) on rows whose labels (n,) are class indices, or values for regression.
 
-    Parameters
-    ----------
-    scores : array of shape (N, K, n)
-        Two classes: K = 1 and a score above 0 decides for ``task.classes[1]``; several classes: the largest
-        score decides; regression: K = 1 and the score is the prediction.
-    labels : array of shape (n,)
-        Class indices, or values for regression.
-    task : Task
-        Which label is favourable may be either of two classes.
-    attributes : sequence of Attribute
-        The groups; rows without a group count in ``error`` and ``auc`` and stay out of the gaps.
-    name : str
-        Name of the record.
-    sample_weight : array of shape (n,), optional
-    decided : array of bool, shape (N, n), optional
-        Two classes: which rows are decided for ``task.classes[1]`` where that is not a score above 0.
+    Two classes: K = 1 and a score above 0 decides for ``task.classes[1]``, unless ``decided`` (N, n) says which rows
+    are; several classes: the largest score decides; regression: K = 1 and the score is the prediction. Rows without a
+    group count in ``error`` and ``auc`` and stay out of the gaps.
     """
-    values = check_scores(scores, task)
-    truth = _check_truth(labels, task, values.shape[2])
-    weight = check_weights(sample_weight, len(truth))
+    values, truth = check_scores(scores, task), np.asarray(labels)
+    if truth.shape != values.shape[2:]:
+        raise InputError(f"labels has shape {truth.shape}, expected {values.shape[2:]}, as many as scores has rows.")
+    if task.kind != "regression" and not np.isin(truth, np.arange(len(task.classes))).all():
+        raise InputError(f"labels must be class indices from 0 to {len(task.classes) - 1}; encode them first.")
+    weight, area = check_weights(sample_weight, len(truth)), None
     sums = sums_of(decide(values, task) if decided is None else decided, truth, task, attributes, weight)
-    area = _score_auc(values[:, 0], truth == 1, weight) if task.kind == "binary" else None
-    return judgement_of(sums, task, attributes, name, area)
-
-
-def _score_auc(scores: NDArray[Any], positive: NDArray[np.bool_], weight: Array | None) -> Array:
-    """Return the AUC of each model's scores, NaN where decisions stand in their place: those rank nobody."""
-    decisions = [np.isin(each, (0.0, 1.0)).all() or np.isin(each, (-0.5, 0.5)).all() for each in scores]
-    return np.where(decisions, np.nan, auc(scores, positive, weight))
-
-
-@dataclass(frozen=True, eq=False)
-class Overall:
-    """Weights of all rows, of wrong ones (N,) (squared errors for regression), by label (K,), by decision (N, K)."""
-
-    n: int
-    weight: float
-    wrong: Array
-    labels: Array
-    decided: Array
-
-
-def overall_of(sums: Sums, task: Task) -> Overall:
-    """Add up what models decide on all rows."""
-    if isinstance(sums.everyone, Means):
-        return Overall(sums.n, sums.weight, sums.everyone.sums[:, 0, 2], np.empty(0), np.empty((0, 0)))
-    cells = sums.everyone.weight[:, 0]
-    wrong = cells.sum(axis=(1, 2)) - np.trace(cells, axis1=1, axis2=2)
-    return Overall(sums.n, sums.weight, wrong, cells[:1].sum(axis=(0, 2)), cells.sum(axis=1))
-
-
-def judgement_of(sums: Sums, task: Task, attributes: Sequence[Attribute], name: str, area: Array | None) -> Evaluation:
-    """Make the record of sums over all rows whose groups are those of attributes; ``area`` (N,) is the AUC."""
-    pairs = list(zip(attributes, sums.groups, strict=True))
-    groups = {each.name: rates_of(counts, each.levels, task.favourable) for each, counts in pairs}
-    record = evaluation_of(name, task, overall_of(sums, task), groups, area)
-    record = replace(record, sums=sums, proxies=tuple(each.name for each in attributes if each.is_proxy))
-    if sums.effective_n is None:
-        return record
-    sizes = {each.name: sizes_of(counts, task.favourable) for each, counts in pairs if isinstance(counts, Counts)}
-    return replace(record, sizes=sizes, effective_n=sums.effective_n)
-
-
-def evaluation_of(
-    name: str, task: Task, overall: Overall, groups: dict[str, PerGroup], area: Array | None
-) -> Evaluation:
-    """Make the record of sums over all rows and of rates per attribute."""
-    columns = _overall(overall, task) | ({} if area is None else {"auc": area})
-    signed: dict[str, Array] = {}
-    for attribute, rates in groups.items():
-        prefix = f"{attribute}." if len(groups) > 1 else ""
-        columns |= {prefix + key: column for key, column in _worst(rates).items()}
-        signed |= {prefix + key: gap for key, gap in _signed(rates, task).items()}
-    record = Evaluation(name, overall.n, columns, signed, groups)
-    if task.kind == "regression":
-        return record
-    most = overall.decided.max(axis=1) / overall.weight
-    return replace(record, labels=overall.labels / overall.weight, alike=np.minimum(most, 1.0))
-
-
-def decide(scores: NDArray[Any], task: Task) -> NDArray[Any]:
-    """Return class indices (booleans for two classes) or predictions, (N, n)."""
     if task.kind == "binary":
-        return np.asarray(scores[:, 0] > 0)
-    return np.asarray(scores.argmax(axis=1) if task.kind == "multiclass" else scores[:, 0])
-
-
-def _overall(overall: Overall, task: Task) -> dict[str, Array]:
-    mean = np.asarray(overall.wrong / overall.weight)
-    if task.kind == "regression":
-        return {"mse": mean}
-    approved = overall.decided[:, task.favourable] / overall.weight
-    return {"error": np.clip(mean, 0.0, 1.0), "approval_rate": np.clip(approved, 0.0, 1.0)}
-
-
-def _worst(rates: PerGroup) -> dict[str, Array]:
-    columns = {f"{name}_gap": worst_gap(rates, name) for name in _compared(rates)}
-    return columns | ({"selection_ratio": selection_ratio(rates)} if "selection" in rates.names else {})
-
-
-def _signed(rates: PerGroup, task: Task) -> dict[str, Array]:
-    found: dict[str, Array] = {}
-    for name in _compared(rates):
-        gap = gaps(rates, name)
-        if gap.ndim == 3:
-            found |= {f"{name}_gap[{label}]": gap[:, :, k] for k, label in enumerate(task.classes)}
-        else:
-            found[f"{name}_gap"] = gap
-    return found
-
-
-def _compared(rates: PerGroup) -> list[str]:
-    """Leave accuracy out: its gap is minus that of the error."""
-    return [name for name in rates.names if name != "accuracy"]
+        one = values[:, 0]
+        decisions = [np.isin(each, (0.0, 1.0)).all() or np.isin(each, (-0.5, 0.5)).all() for each in one]
+        area = np.where(decisions, np.nan, auc(one, truth == 1, weight))  # decisions in the place of scores rank nobody
+    return judgement_of(sums, task, attributes, name, area)
 
 
 def check_scores(scores: ArrayLike, task: Task) -> NDArray[Any]:
@@ -249,10 +151,70 @@ def check_scores(scores: ArrayLike, task: Task) -> NDArray[Any]:
     return array
 
 
-def _check_truth(labels: ArrayLike, task: Task, n: int) -> NDArray[Any]:
-    array = np.asarray(labels)
-    if array.shape != (n,):
-        raise InputError(f"labels has shape {array.shape}, expected ({n},), as many as scores has rows.")
-    if task.kind != "regression" and not np.isin(array, np.arange(len(task.classes))).all():
-        raise InputError(f"labels must be class indices from 0 to {len(task.classes) - 1}; encode them first.")
-    return array
+def decide(scores: NDArray[Any], task: Task) -> NDArray[Any]:
+    """Return class indices (booleans for two classes) or predictions, (N, n)."""
+    if task.kind == "binary":
+        return np.asarray(scores[:, 0] > 0)
+    return np.asarray(scores.argmax(axis=1) if task.kind == "multiclass" else scores[:, 0])
+
+
+def judgement_of(sums: Sums, task: Task, attributes: Sequence[Attribute], name: str, area: Array | None) -> Evaluation:
+    """Make the record of sums over all rows whose groups are those of attributes; ``area`` (N,) is the AUC."""
+    good, pairs = task.favourable, list(zip(attributes, sums.groups, strict=True))
+    groups = {each.name: rates_of(counts, each.levels, good) for each, counts in pairs}
+    record = evaluation_of(name, task, overall_of(sums), groups, area)
+    record = replace(record, sums=sums, proxies=tuple(each.name for each in attributes if each.is_proxy))
+    if sums.effective_n is None:
+        return record
+    sizes = {
+        each.name: effective_sizes(*(rate_sums(cells[:, :-1], good) for cells in (counts.weight, counts.squared)))
+        for each, counts in pairs
+        if isinstance(counts, Counts)
+    }
+    return replace(record, sizes=sizes, effective_n=sums.effective_n)
+
+
+@dataclass(frozen=True, eq=False)
+class Overall:
+    """Weights of all rows, of wrong ones (N,) (squared errors for regression), by label (K,), by decision (N, K)."""
+
+    n: int
+    weight: float
+    wrong: Array
+    labels: Array
+    decided: Array
+
+
+def overall_of(sums: Sums) -> Overall:
+    """Add up what models decide on all rows."""
+    if isinstance(sums.everyone, Means):
+        return Overall(sums.n, sums.weight, sums.everyone.sums[:, 0, 2], np.empty(0), np.empty((0, 0)))
+    cells = sums.everyone.weight[:, 0]
+    wrong = cells.sum(axis=(1, 2)) - np.trace(cells, axis1=1, axis2=2)
+    return Overall(sums.n, sums.weight, wrong, cells[:1].sum(axis=(0, 2)), cells.sum(axis=1))
+
+
+def evaluation_of(
+    name: str, task: Task, overall: Overall, groups: dict[str, PerGroup], area: Array | None
+) -> Evaluation:
+    """Make the record of sums over all rows and of rates per attribute."""
+    mean, shares = np.asarray(overall.wrong / overall.weight), overall.decided / overall.weight
+    columns, signed, known = {"mse": mean}, dict[str, Array](), dict[str, Array]()
+    if task.kind != "regression":
+        columns = {"error": np.clip(mean, 0.0, 1.0), "approval_rate": np.clip(shares[:, task.favourable], 0.0, 1.0)}
+        known = {"labels": overall.labels / overall.weight, "alike": np.minimum(shares.max(axis=1), 1.0)}
+    columns |= {} if area is None else {"auc": area}
+    for attribute, rates in groups.items():
+        prefix = f"{attribute}." if len(groups) > 1 else ""
+        for rate in rates.names:
+            if rate == "accuracy":  # its gap is minus that of the error
+                continue
+            columns[f"{prefix}{rate}_gap"] = worst_gap(rates, rate)
+            gap = gaps(rates, rate)
+            if gap.ndim == 3:
+                signed |= {f"{prefix}{rate}_gap[{label}]": gap[:, :, k] for k, label in enumerate(task.classes)}
+            else:
+                signed[f"{prefix}{rate}_gap"] = gap
+        if "selection" in rates.names:
+            columns[f"{prefix}selection_ratio"] = selection_ratio(rates)
+    return Evaluation(name, overall.n, columns, signed, groups, **known)  # type: ignore[arg-type]

@@ -1,8 +1,9 @@
-"""How sure a sample lets one be of rates, their gaps and their ratio: intervals.
+"""How sure a sample lets one be of rates, their gaps and their ratio: intervals and tests.
 
 Numbers only, vectorised over N models. An absolute gap is never below 0, so its interval would never be either:
 intervals are for signed gaps, and a claim about an absolute gap is the upper end, `worst_gap_upper`. Every interval is
-approximate and holds for rows drawn independently from the population that is meant.
+approximate and holds for rows drawn independently from the population that is meant. A test says whether chance alone
+could have made a gap, not whether the gap matters: read it with the gap itself.
 
 The selection ratio of c groups is the least over all pairs of groups of the lower rate over the higher, min(r, 1/r)
 with r the ratio of the pair's two rates. Ends that are shown hold for all pairs at once (Bonferroni). A claim that the
@@ -12,22 +13,34 @@ corrected: the intersection-union test (Berger 1982, Technometrics 24, 295-300).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
+from scipy.stats import fisher_exact
 
 from ..exceptions import InputError
 from ..objectives import Array
-from ..validation import check_confidence, check_weights
-from .counts import Counts, as_flags, as_models, count, ratio, weighted_sums
-from .rates import GroupRates, RateSums, rate_sums
+from ..validation import check_confidence
+from .counts import ratio
+from .rates import GroupRates, RateSums
 
 Interval = tuple[Array, Array]
 Sizes = Mapping[str, Array]
 
 DENOMINATORS = {"selection": "weight", "error": "weight", "accuracy": "weight", "tpr": "positives", "fpr": "negatives"}
+
+
+def normal_quantile(confidence: float) -> float:
+    """Return z with P(|normal| < z) = confidence."""
+    return float(ndtri(0.5 + check_confidence(confidence) / 2.0))
+
+
+def bonferroni(confidence: float, m: int) -> float:
+    """Return the confidence of each of m intervals (at least 1) such that all of them hold together."""
+    return 1.0 - (1.0 - check_confidence(confidence)) / max(1, m)
 
 
 def wilson(successes: ArrayLike, n: ArrayLike, confidence: float = 0.95) -> Interval:
@@ -50,10 +63,12 @@ def newcombe(s1: ArrayLike, n1: ArrayLike, s2: ArrayLike, n2: ArrayLike, confide
 
     Statistics in Medicine 17 (1998) 873-890, method 10: the two Wilson intervals, squared and added.
     """
-    first, second = wilson(s1, n1, confidence), wilson(s2, n2, confidence)
-    low, high = _squared_and_added(share_of(s1, n1), first, share_of(s2, n2), second)
+    (low1, high1), (low2, high2) = wilson(s1, n1, confidence), wilson(s2, n2, confidence)
+    p1, p2 = _share(s1, n1), _share(s2, n2)
+    low = p1 - p2 - np.sqrt((p1 - low1) ** 2 + (high2 - p2) ** 2)
+    high = p1 - p2 + np.sqrt((high1 - p1) ** 2 + (p2 - low2) ** 2)
     unknown = (np.asarray(n1) == 0) | (np.asarray(n2) == 0)
-    return np.where(unknown, -1.0, low), np.where(unknown, 1.0, high)
+    return np.where(unknown, -1.0, np.maximum(low, -1.0)), np.where(unknown, 1.0, np.minimum(high, 1.0))
 
 
 def katz(s1: ArrayLike, n1: ArrayLike, s2: ArrayLike, n2: ArrayLike, confidence: float = 0.95) -> Interval:
@@ -70,54 +85,45 @@ def katz(s1: ArrayLike, n1: ArrayLike, s2: ArrayLike, n2: ArrayLike, confidence:
     half = normal_quantile(confidence) * np.sqrt(1 / a - 1 / size1 + 1 / b - 1 / size2)
     middle = np.log(a / size1) - np.log(b / size2)
     unknown = (np.asarray(n1) == 0) | (np.asarray(n2) == 0)
-    return np.where(unknown | none, 0.0, np.exp(middle - half)), np.where(
-        unknown | nothing, np.inf, np.exp(middle + half)
-    )
+    low, high = np.exp(middle - half), np.exp(middle + half)
+    return np.where(unknown | none, 0.0, low), np.where(unknown | nothing, np.inf, high)
 
 
-def effective_sizes(
-    is_favourable: ArrayLike, codes: ArrayLike, levels: Sequence[str], sample_weight: ArrayLike | None = None
-) -> dict[str, Array]:
-    """Return Kish's effective number of rows, (sum w)^2 / sum w^2, per rate and group (c,).
+def _counts(successes: ArrayLike, n: ArrayLike) -> tuple[Array, Array]:
+    s, size = np.broadcast_arrays(np.asarray(successes, dtype=np.float64), np.asarray(n, dtype=np.float64))
+    if ((s < 0) | (s > size * (1 + 1e-9))).any():
+        raise InputError(f"successes run from {s.min():g} to {s.max():g}, expected 0 to n ({size.min():g} or more).")
+    return np.minimum(s, size), size
 
-    Arguments are those of `group_rates`. With equal weights these are the rows behind each rate.
+
+def _share(s: ArrayLike, n: ArrayLike) -> Array:
+    return np.asarray(np.asarray(s) / np.where(np.asarray(n) > 0, n, 1.0))
+
+
+def error_interval(error: ArrayLike, n: ArrayLike, confidence: float = 0.95) -> Interval:
+    """Return Wilson's interval of an error rate, or of any other share, measured on n rows."""
+    return wilson(np.multiply(error, n), n, confidence)
+
+
+def effective_sizes(weight: RateSums, squared: RateSums) -> dict[str, Array]:
+    """Return Kish's effective number of rows, (sum w)^2 / sum w^2, per rate and group (c,)."""
+    known = DENOMINATORS | ({"recall": "labels"} if weight.labels.shape[1] > 2 else {})
+    return {name: np.nan_to_num(ratio(getattr(weight, of) ** 2, getattr(squared, of))) for name, of in known.items()}
+
+
+def rows_behind(rates: GroupRates, name: str, sizes: Sizes | None) -> Array:
+    """Return the rows behind a rate in each group, (c,) or (c, classes): ``sizes`` where given, else scaled weights.
+
+    Scaled to a group's number of rows, weights are right where they are equal and too sure where they are not.
     """
-    label = as_flags(is_favourable, "is_favourable").astype(np.intp)
-    return sizes_of(count(label[None], label, 2, codes, len(levels), check_weights(sample_weight, len(label))), 1)
-
-
-def sizes_of(counts: Counts, good: int) -> dict[str, Array]:
-    """Return effective numbers of rows of counts whose last group are rows without one."""
-    return effective_sizes_of(*(rate_sums(each[:, :-1], good) for each in (counts.weight, counts.squared)))
-
-
-def effective_sizes_of(once: RateSums, squared: RateSums) -> dict[str, Array]:
-    """Return effective numbers of rows from sums of weights and of squared weights."""
-    known = DENOMINATORS | ({"recall": "labels"} if once.labels.shape[1] > 2 else {})
-    return {name: np.nan_to_num(ratio(getattr(once, of) ** 2, getattr(squared, of))) for name, of in known.items()}
-
-
-def rate_gap_intervals(rates: GroupRates, name: str, confidence: float = 0.95, sizes: Sizes | None = None) -> Interval:
-    """Return `newcombe` intervals of the signed gaps, group minus reference, each (N, c - 1).
-
-    Parameters
-    ----------
-    rates : GroupRates
-    name : str
-        selection, error or accuracy (of all rows of a group), tpr (of rows with the favourable label), fpr (of
-        the others), or recall of a `ClassRates` (of rows with the class; adds an axis for classes).
-    confidence : float
-        Of each interval on its own.
-    sizes : mapping of rate name to array (c,), optional
-        `effective_sizes`, to be given with unequal sample weights. Without, weights count as rows after scaling
-        a group's total to its number of rows: right for equal weights, too sure for unequal ones.
-
-    Notes
-    -----
-    NaN where the gap is: a group without the rows that the rate is about.
-    """
-    values, size = rates.rate(name), rows_behind(rates, name, sizes)
-    return _gaps_between(values[:, :-1], size[:-1], values[:, -1:], size[-1:], confidence)
+    if sizes is not None and name in sizes:
+        return np.asarray(sizes[name], dtype=np.float64)
+    field = DENOMINATORS.get(name, "class_weight")
+    if not hasattr(rates, field):
+        raise InputError(f"{name} is not a share of rows, expected one of {', '.join(DENOMINATORS)}, recall.")
+    weight = np.asarray(getattr(rates, field))
+    per_weight = np.nan_to_num(ratio(rates.n, rates.weight))
+    return np.asarray(weight * per_weight.reshape(-1, *[1] * (weight.ndim - 1)))
 
 
 def worst_gap_upper(rates: GroupRates, name: str, confidence: float = 0.95, sizes: Sizes | None = None) -> Array:
@@ -127,7 +133,7 @@ def worst_gap_upper(rates: GroupRates, name: str, confidence: float = 0.95, size
 
     Bonferroni's correction makes it hold for all pairs (and classes) of one model together; it does not
     correct for choosing among N models. Groups without the rate are left out, as by `worst_gap`; NaN when
-    fewer than two have it. ``sizes`` as in `rate_gap_intervals`.
+    fewer than two have it. ``sizes`` are `effective_sizes`, to be given with unequal sample weights.
     """
     low, high = _all_pairs(rates, name, confidence, sizes)
     return np.asarray(np.fmax.reduce(np.maximum(np.abs(low), np.abs(high)), axis=1, initial=np.nan))
@@ -145,91 +151,16 @@ def worst_gap_floor(rates: GroupRates, name: str, confidence: float = 0.95, size
     return np.asarray(np.fmax.reduce((high - low) / 2.0, axis=1, initial=np.nan))
 
 
-def error_interval(error: ArrayLike, n: ArrayLike, confidence: float = 0.95) -> Interval:
-    """Return Wilson's interval of an error rate, or of any other share, measured on n rows."""
-    return wilson(np.multiply(error, n), n, confidence)
-
-
-def paired_difference(a_correct: ArrayLike, b_correct: ArrayLike, confidence: float = 0.95) -> Interval:
-    """Return the interval of error of a minus error of b, two models judged on the same rows, (N,).
-
-    Newcombe's method 10 for paired data, Statistics in Medicine 17 (1998) 2635-2650: the two Wilson
-    intervals squared and added, less what the correlation phi of the errors takes away.
-
-    ``a_correct`` (N, n) or (n,) and ``b_correct`` (n,) are bool: whether a model decides a row as its label says.
-    """
-    right_b = np.asarray(b_correct)
-    n = len(right_b)
-    right_a = as_models(a_correct, n, "a_correct")
-    if n == 0 or right_a.dtype != np.bool_ or right_b.dtype != np.bool_:
-        found = f"types {right_a.dtype} and {right_b.dtype} on {n} rows"
-        raise InputError(f"a_correct and b_correct have {found}, expected bool on at least one; compare with labels.")
-    of_a, both = weighted_sums(~right_a, np.column_stack([np.ones(n), ~right_b])).T
-    of_b = np.full(len(of_a), float(n - right_b.sum()))
-    first, second = wilson(of_a, n, confidence), wilson(of_b, n, confidence)
-    return _squared_and_added(of_a / n, first, of_b / n, second, _correlation(of_a, of_b, both, n))
-
-
 def _all_pairs(rates: GroupRates, name: str, confidence: float, sizes: Sizes | None) -> Interval:
     """Return intervals of the gaps of all pairs of groups (and classes) that hold together, (N, pairs) each."""
     values, size = rates.rate(name), rows_behind(rates, name, sizes)
     one, other = np.triu_indices(len(size), 1)
     pairs = int(np.count_nonzero((size[one] > 0) & (size[other] > 0)))
-    level = 1.0 - (1.0 - check_confidence(confidence)) / max(1, pairs)
-    low, high = _gaps_between(values[:, one], size[one], values[:, other], size[other], level)
-    shape = len(values), low[:1].size
-    return low.reshape(shape), high.reshape(shape)
-
-
-def _gaps_between(p1: Array, n1: Array, p2: Array, n2: Array, confidence: float) -> Interval:
-    low, high = newcombe(np.nan_to_num(p1) * n1, n1, np.nan_to_num(p2) * n2, n2, confidence)
-    unknown = np.isnan(p1 - p2)
-    return np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
-
-
-def _squared_and_added(p1: Array, first: Interval, p2: Array, second: Interval, phi: Array | float = 0.0) -> Interval:
-    def joined(a: Array, b: Array) -> Array:
-        return np.asarray(np.sqrt(np.maximum(a**2 - 2.0 * phi * a * b + b**2, 0.0)))
-
-    low = p1 - p2 - joined(p1 - first[0], second[1] - p2)
-    high = p1 - p2 + joined(first[1] - p1, p2 - second[0])
-    return np.maximum(low, -1.0), np.minimum(high, 1.0)
-
-
-def _correlation(of_a: Array, of_b: Array, both: Array, n: int) -> Array:
-    """Return phi of two kinds of errors from their counts, drawn towards 0 by n/2 where positive (method 10)."""
-    product = both * (n - of_a - of_b + both) - (of_a - both) * (of_b - both)
-    product = np.where(product > 0, np.maximum(product - n / 2, 0.0), product)
-    return np.nan_to_num(ratio(product, np.sqrt(of_a * (n - of_a) * of_b * (n - of_b))))
-
-
-def rows_behind(rates: GroupRates, name: str, sizes: Sizes | None) -> Array:
-    """Return the rows behind a rate in each group, (c,) or (c, classes): ``sizes`` where given, else scaled weights."""
-    if sizes is not None and name in sizes:
-        return np.asarray(sizes[name], dtype=np.float64)
-    field = DENOMINATORS.get(name, "class_weight")
-    if not hasattr(rates, field):
-        raise InputError(f"{name} is not a share of rows, expected one of {', '.join(DENOMINATORS)}, recall.")
-    weight = np.asarray(getattr(rates, field))
-    per_weight = np.nan_to_num(ratio(rates.n, rates.weight))
-    return np.asarray(weight * per_weight.reshape(-1, *[1] * (weight.ndim - 1)))
-
-
-def share_of(s: ArrayLike, n: ArrayLike) -> Array:
-    """Return s / n, and s where n is 0."""
-    return np.asarray(np.asarray(s) / np.where(np.asarray(n) > 0, n, 1.0))
-
-
-def normal_quantile(confidence: float) -> float:
-    """Return z with P(|normal| < z) = confidence."""
-    return float(ndtri(0.5 + check_confidence(confidence) / 2.0))
-
-
-def _counts(successes: ArrayLike, n: ArrayLike) -> tuple[Array, Array]:
-    s, size = np.broadcast_arrays(np.asarray(successes, dtype=np.float64), np.asarray(n, dtype=np.float64))
-    if ((s < 0) | (s > size * (1 + 1e-9))).any():
-        raise InputError(f"successes run from {s.min():g} to {s.max():g}, expected 0 to n ({size.min():g} or more).")
-    return np.minimum(s, size), size
+    chosen = np.nan_to_num(values) * size
+    ends = newcombe(chosen[:, one], size[one], chosen[:, other], size[other], bonferroni(confidence, pairs))
+    unknown = np.isnan(values[:, one] - values[:, other])
+    low, high = (np.where(unknown, np.nan, end).reshape(len(values), unknown[:1].size) for end in ends)
+    return low, high
 
 
 def lower_over_higher(s1: ArrayLike, n1: ArrayLike, s2: ArrayLike, n2: ArrayLike, confidence: float = 0.95) -> Interval:
@@ -239,37 +170,111 @@ def lower_over_higher(s1: ArrayLike, n1: ArrayLike, s2: ArrayLike, n2: ArrayLike
         return np.minimum(low, 1.0 / high), np.minimum(1.0, np.minimum(high, 1.0 / low))
 
 
-def ratio_interval(rate: Array, size: Array, confidence: float = 0.95) -> Interval:
-    """Return ends of the lowest rate over the highest that hold for all pairs at once, from rates (N, c): (N,) each.
+def ratio_interval(rate: Array, size: Array, confidence: float = 0.95, *, together: bool = True) -> Interval:
+    """Return the least ends of the lower rate over the higher of all pairs, from rates (N, c): (N,) each.
 
-    ``size`` (c,) are the effective rows behind the rates. Groups without a rate (NaN) are left out; NaN where no group
-    has a favourable decision or fewer than two have a rate.
+    They hold for all pairs ``together``, or for each on its own. ``size`` (c,) are the effective rows behind the rates.
+    Groups without a rate (NaN) are left out; NaN where no group has a favourable decision or fewer than two have a
+    rate.
     """
-    pairs = int(np.count_nonzero(_known(rate).any(axis=0)))
-    level = 1.0 - (1.0 - check_confidence(confidence)) / max(1, pairs)
-    return _least_of_pairs(rate, size, level)
-
-
-def ratio_lower(rate: Array, size: Array, confidence: float = 0.95) -> Array:
-    """Return the least lower end of all pairs, each on its own: what may be claimed of the ratio, (N,)."""
-    return _least_of_pairs(rate, size, check_confidence(confidence))[0]
+    one, other = np.triu_indices(rate.shape[1], 1)
+    known = ~np.isnan(rate[:, one] + rate[:, other])
+    level = bonferroni(confidence, int(np.count_nonzero(known.any(axis=0)))) if together else confidence
+    chosen = np.nan_to_num(rate) * size
+    ends = lower_over_higher(chosen[:, one], size[one], chosen[:, other], size[other], level)
+    known &= (np.fmax.reduce(rate, axis=1, initial=0.0) > 0)[:, None]
+    low, high = (np.fmin.reduce(np.where(known, end, np.nan), axis=1, initial=np.nan) for end in ends)
+    return low, high
 
 
 def selection_ratio_lower(rates: GroupRates, confidence: float = 0.95, sizes: Sizes | None = None) -> Array:
-    """Return `ratio_lower` of the selection rates of N models; ``sizes`` as in `rate_gap_intervals`."""
-    return ratio_lower(rates.selection, rows_behind(rates, "selection", sizes), confidence)
+    """Return the least lower end of all pairs, each on its own: what may be claimed of the selection ratio, (N,)."""
+    return ratio_interval(rates.selection, rows_behind(rates, "selection", sizes), confidence, together=False)[0]
 
 
-def _known(rate: Array) -> Array:
-    one, other = np.triu_indices(rate.shape[1], 1)
-    return np.asarray(~np.isnan(rate[:, one] + rate[:, other]))
+def smallest_detectable_gap(
+    n1: ArrayLike, n2: ArrayLike, p: ArrayLike, confidence: float = 0.95, power: float = 0.8
+) -> Array:
+    """Return the least gap between two groups that a two-sided test on n1 and n2 rows finds with this power.
+
+        gap = z sqrt(m (1 - m) (1/n1 + 1/n2)) + z' sqrt(p (1 - p) / n1 + q (1 - q) / n2)
+
+    The normal approximation: the first group has rate p, the second q, farther by the gap on the side of 1/2,
+    where rates are less sure; m is their mean over all rows. NaN where even the largest gap is too small.
+    """
+    p, n1, n2 = np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in (p, n1, n2)))
+    n1, n2 = np.where(n1 > 0, n1, np.nan), np.where(n2 > 0, n2, np.nan)
+    z, side, room = normal_quantile(confidence), np.where(p > 0.5, -1.0, 1.0), np.maximum(p, 1.0 - p)
+
+    def needed(gap: Array) -> Array:
+        q = np.clip(p + side * gap, 0.0, 1.0)
+        m = (n1 * p + n2 * q) / (n1 + n2)
+        chance = z * np.sqrt(m * (1.0 - m) * (1.0 / n1 + 1.0 / n2))
+        return np.asarray(chance + ndtri(power) * np.sqrt(p * (1.0 - p) / n1 + q * (1.0 - q) / n2))
+
+    gap = room
+    for _ in range(60):  # needed is concave with a slope of at most 1/2 at the root: each round halves the distance
+        last, gap = gap, np.minimum(needed(gap), room)
+        if np.array_equal(last, gap, equal_nan=True):
+            break
+    return np.where(needed(room) <= room, gap, np.nan)
 
 
-def _least_of_pairs(rate: Array, size: Array, confidence: float) -> Interval:
-    """Return the least lower and the least upper end of all pairs, with the observed ratio between them."""
-    one, other = np.triu_indices(rate.shape[1], 1)
-    chosen = np.nan_to_num(rate) * size
-    found = lower_over_higher(chosen[:, one], size[one], chosen[:, other], size[other], confidence)
-    known = _known(rate) & (np.fmax.reduce(rate, axis=1, initial=0.0) > 0)[:, None]
-    low, high = (np.fmin.reduce(np.where(known, end, np.nan), axis=1, initial=np.nan) for end in found)
-    return low, high
+def two_by_two(s1: ArrayLike, n1: ArrayLike, s2: ArrayLike, n2: ArrayLike) -> tuple[Array, Array]:
+    """Test whether s1/n1 and s2/n2 differ: p-values and deviations; shapes broadcast.
+
+    The p-value is that of Fisher's exact test, two-sided, on counts rounded to whole rows. The second array is
+    the difference in standard deviations, (p1 - p2) / sqrt(m (1 - m) (1/n1 + 1/n2)) with m the mean rate.
+    NaN where a group has no rows; one call of SciPy per pair.
+    """
+    s1, n1, s2, n2 = np.broadcast_arrays(*(np.rint(np.asarray(v, dtype=np.float64)) for v in (s1, n1, s2, n2)))
+    known, mean = (n1 > 0) & (n2 > 0), _share(s1 + s2, n1 + n2)
+    spread = np.sqrt(mean * (1.0 - mean) * (_share(1.0, n1) + _share(1.0, n2)))
+    deviations = np.nan_to_num(ratio(_share(s1, n1) - _share(s2, n2), spread))
+    exact = np.vectorize(_fisher, otypes=[np.float64])
+    return np.where(known, exact(s1, n1, s2, n2), np.nan), np.where(known, deviations, np.nan)
+
+
+@lru_cache(maxsize=4096)  # the same counts come again and again, as exact and as published
+def _fisher(s1: float, n1: float, s2: float, n2: float) -> float:
+    return float(fisher_exact([[s1, n1 - s1], [s2, n2 - s2]])[1])
+
+
+def percentiles(values: Array, confidence: float) -> Interval:
+    """Return the central quantiles of each column, leaving NaN out; NaN for columns with nothing else."""
+    tail = (1.0 - check_confidence(confidence)) / 2.0
+    some = ~np.isnan(values).all(axis=0)
+    ends = np.full((2, values.shape[1]), np.nan)
+    if some.any():
+        quantile = np.nanquantile if np.isnan(values[:, some]).any() else np.quantile  # many times faster, and the same
+        ends[:, some] = quantile(values[:, some], [tail, 1.0 - tail], axis=0)
+    return ends[0], ends[1]
+
+
+def mantel_haenszel_gap(s1: Array, n1: Array, s0: Array, n0: Array, confidence: float = 0.95) -> tuple[Array, Interval]:
+    """Return the pooled difference of rates over strata (axis 0) with Sato's interval.
+
+    Biometrics 45 (1989) 1323-1324: consistent for few large strata and for many small ones.
+    """
+    total = np.where(n1 + n0 > 0, n1 + n0, 1.0)
+    weight = (n1 * n0 / total).sum(axis=0)
+    gap = ratio(((s1 * n0 - s0 * n1) / total).sum(axis=0), weight)
+    P = ((n1**2 * s0 - n0**2 * s1 + n1 * n0 * (n0 - n1) / 2.0) / total**2).sum(axis=0)
+    Q = ((s1 * (n0 - s0) + s0 * (n1 - s1)) / (2.0 * total)).sum(axis=0)
+    half = normal_quantile(confidence) * np.sqrt(np.maximum(ratio(gap * P + Q, weight**2), 0.0))
+    return gap, (gap - half, gap + half)
+
+
+def mantel_haenszel_ratio(
+    s1: Array, n1: Array, s0: Array, n0: Array, confidence: float = 0.95
+) -> tuple[Array, Interval]:
+    """Return the pooled ratio of rates over strata (axis 0) with Greenland and Robins' interval.
+
+    Biometrics 41 (1985) 55-68, the variance of the log of the ratio.
+    """
+    total = np.where(n1 + n0 > 0, n1 + n0, 1.0)
+    R, S = (s1 * n0 / total).sum(axis=0), (s0 * n1 / total).sum(axis=0)
+    spread = ((n1 * n0 * (s1 + s0) - s1 * s0 * total) / total**2).sum(axis=0)
+    half = normal_quantile(confidence) * np.sqrt(ratio(spread, R * S))
+    pooled = ratio(R, S)
+    return pooled, (pooled * np.exp(-half), pooled * np.exp(half))

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array, Task
@@ -24,7 +23,7 @@ from .disclosure import (
     publish_weights,
 )
 from .evaluation import Evaluation, Overall, evaluation_of, overall_of
-from .intervals import effective_sizes_of
+from .intervals import effective_sizes
 from .rates import PerGroup, RateSums, means_of, rate_sums
 
 PARTS = {"hits": "labels", "alarms": "negatives"}
@@ -97,30 +96,38 @@ def _means(exact: Means, pool: Pool, sums: Sums) -> PerGroup:
 
 def _rates(counts: Counts, pool: Pool, sums: Sums, good: int) -> tuple[PerGroup, dict[str, Array]]:
     """Return rates of published rows, none of groups of a few people, and the effective sizes behind them."""
-    exact = rate_sums(counts.rows, good)
-    weight, squared = (rate_sums(each[:, :-1], good, exact.n[:-1]) for each in (counts.weight, counts.squared))
-    shown, scaled, few = published_people(exact), weight, exact.n[:-1] < LIMIT
-    if _has_few(exact):
-        first = shown.changed(lambda each: each[:-1], lambda each: each[:, :-1])
-        scaled = first if sums.effective_n is None else _scaled_sums(weight, exact, shown, sums.weight / sums.n)
-    scaled = _without(scaled, few)
-    if _has_few(exact):
-        squared = _scaled_squares(weight, squared, scaled, exact, shown)
-    return scaled.rates(pool.levels, shown.labelled[:-1]), effective_sizes_of(scaled, squared)
+    everyone = rate_sums(counts.rows, good)
+    exact, shown = everyone.without_last(), published_people(everyone).without_last()
+    weight, squared = (rate_sums(each[:, :-1], good, exact.n) for each in (counts.weight, counts.squared))
+    parts = ((everyone.hits, everyone.labels), (everyone.alarms, everyone.negatives))
+    decided = np.concatenate([side.ravel() for part, whole in parts for side in (part, whole - part)])
+    rounded, scaled = any_small(everyone.n, everyone.labels, decided, 2), weight
+    if rounded:
+        scaled = shown if sums.effective_n is None else _scaled(weight, exact, shown, sums.weight / sums.n)
+    few = exact.n < LIMIT
+    labels, hits = (np.where(few[:, None], 0.0, each) for each in (scaled.labels, scaled.hits))
+    negatives, alarms = (np.where(few, 0.0, each) for each in (scaled.negatives, scaled.alarms))
+    scaled = RateSums(scaled.n, labels, negatives, hits, alarms, good)
+    if rounded:  # effective sizes go with the published rows, in whole rows
+        for name in PARTS.values():
+            once, of, told = (getattr(each, name) for each in (scaled, exact, shown))
+            size = np.nan_to_num(ratio(getattr(weight, name) ** 2, getattr(squared, name)))
+            known: Any = {name: np.nan_to_num(ratio(once**2, publish_weights(size, of, told, 1.0)))}
+            squared = replace(squared, **known)
+    return scaled.rates(pool.levels, shown.labelled), effective_sizes(scaled, squared)
 
 
-def _without(sums: RateSums, few: NDArray[np.bool_]) -> RateSums:
-    """Return sums without those of some groups, whose number of rows stays."""
-    labels, hits = (np.where(few[:, None], 0.0, each) for each in (sums.labels, sums.hits))
-    negatives, alarms = (np.where(few, 0.0, each) for each in (sums.negatives, sums.alarms))
-    return RateSums(sums.n, labels, negatives, hits, alarms, sums.good)
-
-
-def _has_few(people: RateSums) -> bool:
-    """Tell whether a count of people is small, so that not all are published as they are."""
-    pairs = ((people.hits, people.labels), (people.alarms, people.negatives))
-    decided = np.concatenate([side.ravel() for part, whole in pairs for side in (part, whole - part)])
-    return any_small(people.n, people.labels, decided, 2)
+def _scaled(weight: RateSums, exact: RateSums, shown: RateSums, unit: float) -> RateSums:
+    """Return the weights of groups with published rows, in units of a row's mean weight."""
+    found: dict[str, Any] = {"n": shown.n}
+    for part, whole in PARTS.items():
+        w, n, told = (getattr(each, whole) for each in (weight, exact, shown))
+        inner, people, shown_people = (getattr(each, part) for each in (weight, exact, shown))
+        found[whole] = publish_weights(w, n, told, unit)
+        inside = publish_weights(inner, people, shown_people, unit)
+        outside = publish_weights(w - inner, n - people, told - shown_people, unit)
+        found[part] = np.nan_to_num(ratio(inside, inside + outside)) * found[whole]
+    return replace(weight, **found)
 
 
 def published_people(exact: RateSums) -> RateSums:
@@ -159,7 +166,7 @@ def _decided(exact: RateSums, n: Array, totals: RateSums | None) -> RateSums:
 
 def _overall(sums: Sums, task: Task) -> Overall:
     """Return the sums of all rows, scaled by published over exact rows of each."""
-    found = overall_of(sums, task)
+    found = overall_of(sums)
     if isinstance(sums.everyone, Means):
         return found
     exact, good = rate_sums(sums.everyone.rows, task.favourable), task.favourable
@@ -179,32 +186,3 @@ def _overall(sums: Sums, task: Task) -> Overall:
         labels=found.labels * np.nan_to_num(ratio(shown.labels[0], exact.labels[0])),
         decided=decided,
     )
-
-
-def _scaled_sums(weight: RateSums, exact: RateSums, shown: RateSums, unit: float) -> RateSums:
-    """Return the weights of groups with published rows, in units of a row's mean weight.
-
-    ``exact`` and ``shown`` are people, with those without a group last.
-    """
-    c = len(weight.n)
-    found: dict[str, Any] = {"n": shown.n[:c]}
-    for part, whole in PARTS.items():
-        rows = [np.asarray(getattr(each, whole))[:c] for each in (weight, exact, shown)]
-        inner = [np.asarray(getattr(each, part))[:, :c] for each in (weight, exact, shown)]
-        found[whole] = publish_weights(rows[0], rows[1], rows[2], unit)
-        inside = publish_weights(inner[0], inner[1], inner[2], unit)
-        outside = publish_weights(rows[0] - inner[0], rows[1] - inner[1], rows[2] - inner[2], unit)
-        found[part] = np.nan_to_num(ratio(inside, inside + outside)) * found[whole]
-    return replace(weight, **found)
-
-
-def _scaled_squares(
-    weight: RateSums, squared: RateSums, scaled: RateSums, exact: RateSums, shown: RateSums
-) -> RateSums:
-    """Return squared weights beside ``scaled`` ones: effective sizes go with the published rows, in whole rows."""
-    found: dict[str, Any] = {}
-    for name in PARTS.values():
-        size = np.nan_to_num(ratio(getattr(weight, name) ** 2, getattr(squared, name)))
-        rows, told = (np.asarray(getattr(each, name))[: len(size)] for each in (exact, shown))
-        found[name] = np.nan_to_num(ratio(getattr(scaled, name) ** 2, publish_weights(size, rows, told, 1.0)))
-    return replace(squared, **found)

@@ -6,9 +6,9 @@ is not a rate gap of 0. Rates describe the sample given; small groups make them 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,9 +16,7 @@ from numpy.typing import ArrayLike
 from ..exceptions import InputError
 from ..objectives import Array
 from ..validation import check_weights
-from .counts import Counts, Means, as_flags, as_models, count, mean_sums, ratio
-
-Change = Callable[[Array], Array]
+from .counts import Counts, Means, as_flags, as_models, count, ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,33 +141,31 @@ class RateSums:
         several = self.labels.shape[1] > 2
         return self.labels if several else np.column_stack([self.positives, self.negatives])
 
-    def changed(self, of_groups: Change, of_models: Change) -> RateSums:
-        """Return sums with arrays of groups, (c, ...), and of models by groups, (N, c, ...), changed."""
-        n, labels, negatives = (of_groups(each) for each in (self.n, self.labels, self.negatives))
-        return RateSums(n, labels, negatives, of_models(self.hits), of_models(self.alarms), self.good)
+    def without_last(self) -> RateSums:
+        """Return the sums of all groups but the last, the rows without one."""
+        return RateSums(
+            self.n[:-1], self.labels[:-1], self.negatives[:-1], self.hits[:, :-1], self.alarms[:, :-1], self.good
+        )
 
     def together(self) -> RateSums:
         """Return all groups as one."""
-        return self.changed(lambda each: each.sum(axis=0, keepdims=True), lambda each: each.sum(axis=1, keepdims=True))
+        n, labels, negatives = (each.sum(axis=0, keepdims=True) for each in (self.n, self.labels, self.negatives))
+        hits, alarms = (each.sum(axis=1, keepdims=True) for each in (self.hits, self.alarms))
+        return RateSums(n, labels, negatives, hits, alarms, self.good)
 
     def rates(self, levels: Sequence[str], labelled: Array | None = None) -> GroupRates:
         """Divide the sums."""
         weight = self.weight
-        found: dict[str, Any] = {
-            "levels": tuple(levels),
-            "n": self.n,
-            "weight": weight,
-            "positives": self.positives,
-            "negatives": self.negatives,
-            "selection": share(self.hit + self.alarms, weight),
-            "tpr": share(self.hit, self.positives),
-            "fpr": share(self.alarms, self.negatives),
-            "error": share(weight - self.hits.sum(axis=2), weight),
-            "labelled": labelled,
-        }
+        shares = (
+            _share(self.hit + self.alarms, weight),
+            _share(self.hit, self.positives),
+            _share(self.alarms, self.negatives),
+            _share(weight - self.hits.sum(axis=2), weight),
+        )
+        found = (tuple(levels), self.n, weight, self.positives, self.negatives, *shares)
         if self.labels.shape[1] == 2:
-            return GroupRates(**found)
-        return ClassRates(**found, class_weight=self.labels, recall=share(self.hits, self.labels))
+            return GroupRates(*found, labelled=labelled)
+        return ClassRates(*found, self.labels, _share(self.hits, self.labels), labelled=labelled)
 
 
 def rate_sums(cells: Array, good: int, n: Array | None = None) -> RateSums:
@@ -181,9 +177,8 @@ def rate_sums(cells: Array, good: int, n: Array | None = None) -> RateSums:
     return RateSums(labels.sum(axis=1) if n is None else n, labels, negatives, hits, alarms, good)
 
 
-def share(part: Array, whole: Array) -> Array:
-    """Divide a part by its whole; sums in different order may leave [0, 1] by a rounding."""
-    return np.clip(ratio(part, whole), 0.0, 1.0)
+def _share(part: Array, whole: Array) -> Array:
+    return np.clip(ratio(part, whole), 0.0, 1.0)  # sums in different order may leave [0, 1] by a rounding
 
 
 def rates_of(counts: Counts | Means, levels: Sequence[str], good: int) -> PerGroup:
@@ -208,18 +203,9 @@ def group_rates(
 ) -> GroupRates:
     """Compute the rates of N models in each group.
 
-    Parameters
-    ----------
-    decided_favourable : array of bool, shape (N, n) or (n,)
-        Whether each model decides for the favourable label.
-    is_favourable : array of bool, shape (n,)
-        Whether the row's own label is the favourable one.
-    codes : array of int, shape (n,)
-        The group of each row as an index in ``levels``, -1 for none; or (n, c) shares of membership, which
-        make each rate a mean weighted by the shares.
-    levels : sequence of str
-        Names of the groups, the reference last.
-    sample_weight : array of shape (n,), optional
+    ``decided_favourable`` (N, n) or (n,) tells whether models decide for the favourable label, ``is_favourable`` (n,)
+    whether a row has it. ``codes`` (n,) are indices in ``levels``, -1 for no group, or (n, c) shares of membership,
+    which make each rate a mean weighted by the shares; the reference is the last of the levels.
     """
     label = as_flags(is_favourable, "is_favourable")
     decided = as_models(as_flags(decided_favourable, "decided_favourable"), len(label), "decided_favourable")
@@ -244,29 +230,6 @@ def class_rates(
     weight = check_weights(sample_weight, len(truth))
     counts = count(as_models(decided, len(truth), "decided"), truth, n_classes, codes, len(levels), weight)
     return rate_sums(counts.weight[:, :-1], favourable, counts.sizes[:-1]).rates(levels)
-
-
-def group_means(
-    predictions: ArrayLike,
-    values: ArrayLike,
-    codes: ArrayLike,
-    levels: Sequence[str],
-    sample_weight: ArrayLike | None = None,
-) -> GroupMeans:
-    """Compute the means of N models in each group.
-
-    Parameters
-    ----------
-    predictions : array of shape (N, n) or (n,)
-    values : array of shape (n,)
-        What was to be predicted.
-    codes, levels, sample_weight
-        As in `fairfront.measures.group_rates`.
-    """
-    truth = np.asarray(values, dtype=np.float64)
-    weight = check_weights(sample_weight, len(truth))
-    sums = mean_sums(as_models(predictions, len(truth), "predictions"), truth, codes, len(levels), weight)
-    return means_of(sums.rows[:-1], sums.weight[:-1], sums.sums[:, :-1], levels)
 
 
 def gaps(rates: PerGroup, name: str) -> Array:

@@ -16,9 +16,19 @@ from ..objectives import Array
 from .counts import ratio
 from .disclosure import Cell, in_units, publish_weights
 from .figures import Column, figure_of
-from .intervals import Interval, katz, newcombe, normal_quantile, wilson
+from .intervals import (
+    Interval,
+    katz,
+    mantel_haenszel_gap,
+    mantel_haenszel_ratio,
+    newcombe,
+    normal_quantile,
+    percentiles,
+    smallest_detectable_gap,
+    two_by_two,
+    wilson,
+)
 from .lines import COMPARED, Lines, Share
-from .significance import mantel_haenszel_gap, mantel_haenszel_ratio, percentiles, smallest_detectable_gap, two_by_two
 from .worst import Worst, worst_means
 
 BEHIND = {

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..objectives import Array
 from .figures import RATIOS, figure_of
-from .intervals import Interval, newcombe, ratio_interval, ratio_lower
+from .intervals import Interval, newcombe, ratio_interval
 from .lines import COMPARED, REFERENCE, TOO_FEW, Lines, Share
 
 
@@ -149,7 +149,7 @@ def worst_ratio(share: Share, lines: Lines, confidence: float) -> Worst:
         upper=float(upper[0]),
         between=(lines.names[low], lines.names[high]),
         people=(float(share.people[low]), float(share.people[high])),
-        pair_lower=float(ratio_lower(rate[None], size, confidence)[0]),
+        pair_lower=float(ratio_interval(rate[None], size, confidence, together=False)[0][0]),
     )
 
 
