@@ -13,7 +13,8 @@ from benchmarks import cases, contest, judge
 from benchmarks.comparison import Comparison
 from benchmarks.contests import CONTESTS
 from benchmarks.optimum import Logistic
-from benchmarks.peers import PEERS
+from benchmarks.peers import PEERS, Candidates, Fitting, Peer
+from benchmarks.peers.base import linear_candidates
 from tests.support.places import ROOT
 
 
@@ -49,6 +50,19 @@ def test_results_are_kept_read_and_compared(tmp_path: Path, monkeypatch: pytest.
     before = small.place("adult", "plain", quick=False).read_bytes()
     small.fit("adult", "plain", quick=False)
     assert small.place("adult", "plain", quick=False).read_bytes() == before
+
+
+def test_a_peer_of_ones_own_is_one_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def constant(fitting: Fitting) -> Candidates:
+        return linear_candidates(np.eye(1, fitting.train.X.shape[1] + 1))
+
+    monkeypatch.setattr(contest.report, "RESULTS", tmp_path)
+    monkeypatch.setattr(contest.Contest, "split", lambda self, case, seed, quick: split(seed))
+    pair = {"own": Peer("of one's own", constant), "fairfront_overshoot": PEERS["fairfront_overshoot"]}
+    small = replace(CONTESTS["peers"], peers=pair, splits=2, points=3)
+    for name in pair:
+        small.fit("adult", name, quick=False)
+    assert Comparison(small, "adult").done(needs_group=False) == list(pair)
 
 
 def test_the_independent_optimum_has_the_gap_it_was_given() -> None:

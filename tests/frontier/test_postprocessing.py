@@ -17,13 +17,14 @@ from sklearn.model_selection import FixedThresholdClassifier
 import fairfront as ff
 from fairfront.exceptions import InputError
 from fairfront.frontier.group_thresholds import GroupThresholdModel, postprocess_frontier
-from fairfront.frontier.threshold_curve import RATES_OF, threshold_curve
+from fairfront.frontier.threshold_curve import by_threshold, threshold_curve
+from fairfront.objectives import NOTIONS
 from fairfront.pareto import nondominated
 
 
 def rates(decided: np.ndarray, good: np.ndarray, notion: str) -> list[float]:
     rows = {"tpr": good, "fpr": ~good, "selection": np.ones_like(good)}
-    return [float(decided[rows[name]].mean()) for name in RATES_OF[notion]]
+    return [float(decided[rows[name]].mean()) for name in NOTIONS[notion].rates]
 
 
 def judged(cut: np.ndarray, s: np.ndarray, good: np.ndarray, codes: np.ndarray, notion: str) -> tuple[float, float]:
@@ -116,7 +117,7 @@ def loans(n: int = 1200, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndar
 
 
 @pytest.mark.parametrize("favourable", ["yes", "no"])
-@pytest.mark.parametrize("notion", list(RATES_OF))
+@pytest.mark.parametrize("notion", by_threshold())
 def test_a_frontier_of_thresholds(favourable: str, notion: str) -> None:
     X, y, group = loans()
     front = ff.trace(X, y, sensitive_features=group, favourable=favourable, n_points=4, progress=False)
@@ -133,7 +134,7 @@ def test_a_frontier_of_thresholds(favourable: str, notion: str) -> None:
         assert np.mean(model.predict(X[:500], sensitive_features=group[:500]) != y[:500]) == pytest.approx(
             later.column("error", "later")[place]
         )
-    chosen = later.select(least=f"{RATES_OF[notion][0]}_gap", on="later", confidence=None)
+    chosen = later.select(least=f"{NOTIONS[notion].rates[0]}_gap", on="later", confidence=None)
     assert set(chosen.predict(X, sensitive_features=group)) <= {"yes", "no"}
 
 

@@ -132,7 +132,7 @@ def _probability(front: Frontier, places: Places, X: Any, scores: Array) -> Arra
     if task.kind != "binary":
         return None
     if isinstance(points, LinearModels | EstimatorModels | PosteriorModels):
-        if points.loss != "logistic":
+        if not points.probable.all():
             return None
         log_odds = scores[:, 0]  # of these, scores are the log-odds
     else:

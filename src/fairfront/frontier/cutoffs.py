@@ -15,7 +15,7 @@ from ..exceptions import FairfrontWarning, InputError
 from ..measures import Evaluation
 from ..measures.evaluation import decide
 from ..measures.operating_points import NONE_GIVEN, Operating, OperatingPoint
-from ..objectives import Array, Attribute, Task
+from ..objectives import Array, Attribute, Task, is_likelihood
 from ..validation import check_text
 from .models import Models
 
@@ -168,5 +168,5 @@ def operating_words(record: Evaluation | None, facts: Facts) -> str:
         return ""
     if record is not None and record.operating is not None:
         return f"Operating point: {record.operating.words}."
-    default = "0.5" if facts.loss in ("logistic", "softmax", "error") else "0 (scores)"
+    default = "0.5" if is_likelihood(facts.loss) or not facts.trained else "0 (scores)"
     return f"Cut-off {default}: {NONE_GIVEN}."

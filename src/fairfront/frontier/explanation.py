@@ -122,7 +122,7 @@ def calibration_of(
 ) -> dict[str, Calibration]:
     """Return how well one model's probabilities fit each group: predicted, observed, slope, Brier score."""
     models = front.models
-    if not isinstance(models, LinearModels) or models.loss != "logistic":
+    if not isinstance(models, LinearModels) or not models.probable.all():
         raise InputError("calibration is about probabilities, expected a frontier of binary logistic models.")
     held = held_rows(front, X, y, sensitive_features, sample_weight)
     probability = expit(models.scores(held.X)[front.place(id), 0])
@@ -137,7 +137,7 @@ def calibration_of(
 def recalibrated(front: Frontier, X: Any, y: Any, sample_weight: Any) -> Frontier:
     """Scale and shift every model's scores so that they fit the labels of held-out rows (Platt)."""
     models = front.models
-    if not isinstance(models, LinearModels) or models.loss != "logistic":
+    if not isinstance(models, LinearModels) or not models.probable.all():
         raise InputError(
             "recalibration maps log-odds, expected a frontier of linear models of two classes with the logistic loss, "
             f"found {type(models).__name__} with loss {front.facts.loss!r}; put estimators into CalibratedClassifierCV."

@@ -20,7 +20,7 @@ from .held_rows import held_rows
 from .models import Models, Places
 from .points import Facts
 from .selection import plain_place
-from .threshold_curve import RATES_OF, threshold_curve
+from .threshold_curve import by_threshold, threshold_curve
 
 NEEDS = "every prediction needs the person's group"
 
@@ -163,8 +163,10 @@ def _notion(facts: Facts, notion: str | None) -> str:
     if facts.task.kind != "binary":
         raise InputError(f"labels are {facts.task.kind}, expected two classes; thresholds decide between two.")
     chosen = facts.notions[0] if notion is None else notion
-    if not isinstance(chosen, str) or chosen not in RATES_OF:
-        raise InputError(f"notion is {shown(chosen)}, expected one of {', '.join(RATES_OF)} for group thresholds.")
+    if not isinstance(chosen, str) or chosen not in by_threshold():
+        raise InputError(
+            f"notion is {shown(chosen)}, expected one of {', '.join(by_threshold())} for group thresholds."
+        )
     return chosen
 
 

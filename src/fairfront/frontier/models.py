@@ -11,13 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
-from sklearn.preprocessing import LabelBinarizer
-from sklearn.svm import LinearSVC
 
 from ..exceptions import InputError
 from ..measures.evaluation import decide
-from ..objectives import Array, Attribute, Task
+from ..objectives import LOSSES, Array, Attribute, Task, is_likelihood
 from ..problems.threads import blas_threads
 from ..storage.folders import make_folder
 from ..storage.foreign import SUFFIX, check_trusted, read_estimator, write_estimator
@@ -27,10 +24,6 @@ FOLDER = "models"
 """Where models with files of their own lie in the folder of a saved frontier."""
 MOST_CLASSES = 1_000_000
 """More classes than any task has."""
-HINGES = {"hinge": "hinge", "smoothed_hinge": "hinge", "squared_hinge": "squared_hinge"}
-CLASSES = ("logistic", "softmax", "squared", *HINGES)
-VALUES = ("squared",)
-"""Losses that a stock estimator of scikit-learn minimises too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +57,7 @@ class Models(ABC):
     @property
     def probable(self) -> NDArray[np.bool_]:
         """Tell which models give probabilities, (N,)."""
-        return np.full(len(self), self.loss == "logistic")
+        return np.full(len(self), self.task.kind == "binary" and is_likelihood(self.loss))
 
     @property
     def weights(self) -> Array:
@@ -175,40 +168,25 @@ class LinearModels(Models):
         return np.ascontiguousarray(products.T).reshape(N, K, -1) + self.intercept[:, :, None]
 
     def build(self, place: int) -> Any:
-        """Return LogisticRegression, LinearSVC, RidgeClassifier or Ridge with the weights set."""
-        model = self._blank()
+        """Return the linear model of scikit-learn whose plain fit has the same loss and ridge, with the weights set."""
+        losses = {name: LOSSES[name] for name in LOSSES if self.task.kind in LOSSES[name].kinds}
+        known = {name: vars(loss)["stock"] for name, loss in losses.items() if "stock" in vars(loss)}
+        if self.loss not in known:
+            raise InputError(
+                f"scikit-learn has no linear model with the loss {self.loss!r}, expected one of {', '.join(known)}; "
+                "read front.models.coef and front.models.intercept, or front.models.scores(X)."
+            )
+        model = known[self.loss](self.task, self.ridge * self.total, self.fit_intercept)
         coef, intercept = self.coef[place], self.intercept[place]
         regression = self.task.kind == "regression"
         model.coef_ = coef[0].copy() if regression else coef.copy()
         model.intercept_ = float(intercept[0]) if regression else intercept.copy()
         model.n_features_in_ = coef.shape[1]
-        if isinstance(model, RidgeClassifier):
-            model._label_binarizer = LabelBinarizer(pos_label=1, neg_label=-1).fit(np.asarray(self.task.classes))
         if not regression:
             model.classes_ = np.asarray(self.task.classes)
         if self.feature_names is not None:
             model.feature_names_in_ = np.asarray(self.feature_names, dtype=object)
         return model
-
-    def _blank(self) -> Any:
-        """Return the unfitted estimator whose plain fit minimises the same loss with the same ridge."""
-        stock = VALUES if self.task.kind == "regression" else CLASSES
-        if self.loss not in stock:
-            raise InputError(
-                f"scikit-learn has no linear model with the loss {self.loss!r}, expected one of {', '.join(stock)}; "
-                "read front.models.coef and front.models.intercept, or front.models.scores(X)."
-            )
-        strength = self.ridge * self.total
-        C = 1.0 / strength if strength > 0 else np.inf
-        if self.task.kind == "regression":
-            return Ridge(alpha=strength, fit_intercept=self.fit_intercept)
-        if self.loss == "squared":
-            return RidgeClassifier(alpha=strength, fit_intercept=self.fit_intercept)
-        if self.loss in ("logistic", "softmax"):
-            model = LogisticRegression(C=C, fit_intercept=self.fit_intercept)
-            model.n_iter_ = np.zeros(1, dtype=np.int32)
-            return model
-        return LinearSVC(C=C, loss=HINGES[self.loss], fit_intercept=self.fit_intercept)
 
     def write(self, folder: Path) -> Stored:
         """Return coefficients and intercepts as arrays, the rest for JSON; there are no files."""

@@ -17,11 +17,16 @@ from ..exceptions import InputError
 from ..objectives import NOTIONS, Array
 from ..pareto import nondominated
 
-BY_THRESHOLD = ("equal_opportunity", "predictive_equality", "demographic_parity", "equalized_odds")
-RATES_OF = {name: NOTIONS[name].rates for name in BY_THRESHOLD}
+CUT = frozenset({"tpr", "fpr", "selection"})
+"""Rates that never fall when a cut-off does."""
 ROUNDING = 1e-13
 STEP = 1e-12
 WINDOWS = 200
+
+
+def by_threshold() -> list[str]:
+    """Return the notions that thresholds can serve: those that compare rates of decisions which cut-offs move."""
+    return [name for name in NOTIONS if not NOTIONS[name].no_rates and set(NOTIONS[name].rates) <= CUT]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +113,7 @@ def _ladder(scores: Array, good: NDArray[np.bool_], mass: Array, notion: str) ->
     across = np.append(0.0, np.cumsum(mass[order] * ~good[order])[last])
     cut = np.concatenate([[np.inf], (ranked[last[:-1]] + ranked[last[:-1] + 1]) / 2.0, [-np.inf]])
     parts = {"tpr": (up, "favourable"), "fpr": (across, "other"), "selection": (up + across, "")}
-    rates = np.stack([_rate(*parts[name]) for name in RATES_OF[notion]])
+    rates = np.stack([_rate(*parts[name]) for name in NOTIONS[notion].rates])
     return _distinct(Ladder(cut, across + up[-1] - up, rates))
 
 

@@ -3,7 +3,7 @@
 from .cells import Atoms, Cells, Layout, build, find_atoms
 from .gaps import GAPS, Algebra, Gap
 from .groups import Attribute, Groups, check_groups, take_groups
-from .losses import LOSSES, Array, Loss, Task
+from .losses import LOSSES, Array, Loss, Task, is_likelihood
 from .notions import NOTIONS, Comparison, Notion, ScoreCovariance, compared_rows, rates_of
 from .proxies import GroupProbabilities, proxy_sentences, warn_of_names, warn_of_proxies
 from .question import Objectives, Question
@@ -38,6 +38,7 @@ __all__ = [
     "count_in_words",
     "counts_in_words",
     "find_atoms",
+    "is_likelihood",
     "measure",
     "proxy_sentences",
     "rates_of",

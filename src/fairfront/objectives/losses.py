@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..registry import Registry
 from ..validation import check_positive
+from .stock import Stock, linear_svc, logistic_regression, ridge
 
 Array = NDArray[np.float64]
 Kind = Literal["binary", "multiclass", "regression"]
@@ -57,12 +59,20 @@ class Task:
 
 
 class Loss(ABC):
-    """A per-sample training loss; knows nothing about groups or data."""
+    """A per-sample training loss; knows nothing about groups or data.
+
+    ``kinds`` are the labels that it is for, the first of them what labels are taken to be. ``smooth`` losses have no
+    kink. Of a ``likelihood`` the scores are log-odds, so that they give probabilities. ``stock`` makes the linear model
+    of scikit-learn, not yet fitted, whose plain fit minimises this loss, from task, strength (ridge times the sum of
+    weights: alpha, or 1 / C) and whether there is an intercept. It is not inherited, because a loss that is made of
+    another one is another loss; models of a loss without it are coefficients alone.
+    """
 
     name: ClassVar[str]
     kinds: ClassVar[tuple[Kind, ...]]
     smooth: ClassVar[bool] = True
     likelihood: ClassVar[bool] = False
+    stock: ClassVar[Stock | None] = None
 
     def n_scores(self, task: Task) -> int:
         """Return K, the number of scores per sample."""
@@ -119,6 +129,7 @@ class Logistic(MarginLoss):
 
     name: ClassVar[str] = "logistic"
     likelihood: ClassVar[bool] = True
+    stock: ClassVar[Stock | None] = logistic_regression
 
     def margin(self, u: Array) -> tuple[Array, Array]:
         """Return log(1 + exp(-u)) and -1 / (1 + exp(u)), without overflow for any u."""
@@ -145,6 +156,7 @@ class Hinge(MarginLoss):
 
     name: ClassVar[str] = "hinge"
     smooth: ClassVar[bool] = False
+    stock: ClassVar[Stock | None] = partial(linear_svc, "hinge")
 
     def margin(self, u: Array) -> tuple[Array, Array]:
         """Return max(0, 1 - u) and -1 where u < 1."""
@@ -167,6 +179,7 @@ class SmoothedHinge(MarginLoss):
     """
 
     name: ClassVar[str] = "smoothed_hinge"
+    stock: ClassVar[Stock | None] = partial(linear_svc, "hinge")
     width: float = 0.5
 
     def __post_init__(self) -> None:
@@ -192,6 +205,7 @@ class SquaredHinge(MarginLoss):
     """max(0, 1 - u)^2, the default loss of scikit-learn's LinearSVC."""
 
     name: ClassVar[str] = "squared_hinge"
+    stock: ClassVar[Stock | None] = partial(linear_svc, "squared_hinge")
 
     def margin(self, u: Array) -> tuple[Array, Array]:
         """Return max(0, 1 - u)^2 and -2 max(0, 1 - u)."""
@@ -209,6 +223,7 @@ class Squared(Loss):
 
     name: ClassVar[str] = "squared"
     kinds: ClassVar[tuple[Kind, ...]] = ("regression", "binary")
+    stock: ClassVar[Stock | None] = ridge
 
     def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
         """Return r^2 / 2 and r with r = score - target."""
@@ -227,6 +242,7 @@ class Softmax(Loss):
     name: ClassVar[str] = "softmax"
     kinds: ClassVar[tuple[Kind, ...]] = ("multiclass",)
     likelihood: ClassVar[bool] = True
+    stock: ClassVar[Stock | None] = logistic_regression
 
     def n_scores(self, task: Task) -> int:
         """Return one score per class."""
@@ -268,3 +284,8 @@ def one_hot(target: Array, width: int) -> Array:
 LOSSES: Registry[type[Loss]] = Registry("loss")
 for _loss in (Logistic, Hinge, SmoothedHinge, SquaredHinge, Softmax, Squared):
     LOSSES.add(_loss.name, _loss)
+
+
+def is_likelihood(name: str) -> bool:
+    """Tell whether models that were trained with the loss of this name have log-odds as scores."""
+    return name in LOSSES and LOSSES[name].likelihood

@@ -58,8 +58,8 @@ class Notion(ABC):
         """Return the averages to compare."""
 
     def sentence(self, task: Task) -> str:
-        """Say in words what is compared."""
-        return self.words[task.kind].format(good=task.favourable_label)
+        """Say in words what is compared; of a notion without words only its name is known."""
+        return self.words.get(task.kind, f"What {self.name!r} compares.").format(good=task.favourable_label)
 
     def check(self, task: Task, surrogate: Surrogate) -> None:
         """Refuse a task or a surrogate that the notion has no meaning for."""

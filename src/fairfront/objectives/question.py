@@ -24,7 +24,7 @@ from ..validation import (
 from .cells import Layout, build
 from .gaps import GAPS, Algebra, Gap, SquaredGap
 from .groups import Attribute, Groups, check_groups
-from .losses import LOSSES, Array, Logistic, Loss, Softmax, Squared, Task
+from .losses import LOSSES, Array, Logistic, Loss, Softmax, Task
 from .notions import NOTIONS, Notion, Surrogate, compared_rows
 from .proxies import proxy_sentences
 from .surrogates import Measure, measure
@@ -106,7 +106,7 @@ class Question:
             fit_intercept=fit_intercept,
             favourable=favourable,
             groups=check_groups(groups) or Groups(),
-            task=task or ("regression" if isinstance(chosen, Squared) else "classification"),
+            task=task or ("regression" if chosen.kinds[0] == "regression" else "classification"),
         )
 
 

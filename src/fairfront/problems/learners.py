@@ -17,7 +17,7 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 
 from ..exceptions import InputError
-from ..objectives import Array, Task
+from ..objectives import Array, Task, is_likelihood
 from ..validation import check_number, refuse
 from .fit_rows import Ints
 
@@ -33,7 +33,6 @@ OF_LABELS = (
     "auto_class_weights",
 )
 """Parameters that say something of labels, which a guess of groups would take for itself and scaling would undo."""
-HINGES = ("hinge", "smoothed_hinge", "squared_hinge")
 
 
 def weight_keyword(estimator: Any) -> str:
@@ -119,16 +118,16 @@ def loss_for(estimator: Any, loss: Any) -> Any:
     name = loss if isinstance(loss, str) else getattr(loss, "name", "")
     if name == "squared":
         raise InputError("loss 'squared' is for regressors, found a classifier; use loss='logistic' or 'hinge'.")
-    return "hinge" if name in ("logistic", "softmax") and not hasattr(estimator, "predict_proba") else loss
+    return "hinge" if is_likelihood(name) and not hasattr(estimator, "predict_proba") else loss
 
 
 def output_of(estimator: Any, task: Task, loss: str) -> Output:
     """Say which of an estimator's outputs is read: probabilities, decision function, labels or values."""
     if task.kind == "regression":
         return "value"
-    if loss in HINGES and hasattr(estimator, "decision_function"):
+    if not is_likelihood(loss) and hasattr(estimator, "decision_function"):
         return "decision"
-    if loss not in HINGES and hasattr(estimator, "predict_proba"):
+    if is_likelihood(loss) and hasattr(estimator, "predict_proba"):
         return "probability"
     return "label"
 

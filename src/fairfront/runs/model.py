@@ -16,7 +16,7 @@ from ..frontier.candidate_models import scores_of
 from ..frontier.cutoffs import at_cutoff, for_favourable
 from ..frontier.models import LinearModels, task_content, task_of
 from ..measures.operating_points import Operating, OperatingPoint
-from ..objectives import Array, Task
+from ..objectives import Array, Task, is_likelihood
 from ..storage.checksums import check_checksums, private_key, write_checksums, write_signature
 from ..storage.documents import column_names, read_bytes, read_json
 from ..storage.folders import write_file, write_folder
@@ -36,7 +36,6 @@ KIND = "fairfront model"
 NAME = "model"
 CARD, DECISION = "card.md", "decision.json"
 ESTIMATOR, ONNX = "estimator.skops", "model.onnx"
-PROBABLE = ("logistic", "softmax")
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +77,7 @@ class TableModel:
         """Tell whether scores are probabilities."""
         if self.points is None:
             return self.task.kind != "regression" and hasattr(self.estimator, "predict_proba")
-        return self.points.loss in PROBABLE
+        return is_likelihood(self.points.loss)
 
     @property
     def model(self) -> Any:

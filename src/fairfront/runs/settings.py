@@ -183,7 +183,7 @@ class Settings:
     @property
     def regression(self) -> bool:
         """Tell whether the target is a number to be predicted."""
-        return self.loss == "squared"
+        return LOSSES[self.loss].kinds[0] == "regression"
 
     @property
     def operating(self) -> Operating:

@@ -23,9 +23,8 @@ from ..measures.disclosure import LIMIT
 from ..measures.evaluation import decide
 from ..measures.judged import Judged, read_judged
 from ..measures.operating_points import Operating
-from ..objectives import Array, Groups
+from ..objectives import Array, Groups, is_likelihood
 from ..progress import progress_bar
-from .model import PROBABLE
 from .prepared_rows import Part
 from .settings import Settings
 
@@ -85,7 +84,7 @@ def _least(front: Frontier, test: Part, settings: Settings) -> int:
 
 def _given(front: Frontier, scores: Array) -> tuple[Any, Operating]:
     """Return what an audit reads: predictions, probabilities, scores with the cut-off 0, or decisions all alike."""
-    task, probable = front.facts.task, front.facts.loss in PROBABLE
+    task, probable = front.facts.task, is_likelihood(front.facts.loss)
     if task.kind == "regression":
         return scores[0], Operating()
     if task.kind == "multiclass":
