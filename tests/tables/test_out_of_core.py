@@ -137,7 +137,7 @@ def test_other_files_and_models_are_told_what_helps(
 
 
 def test_large_parts_are_sampled_for_the_card(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fairfront.runs.preparation.SEEN_BYTES", 100_000)
+    monkeypatch.setattr("fairfront.runs.prepared_rows.SEEN_BYTES", 100_000)
     one, two = both(file, monkeypatch)
     most = 100_000 // (8 * len(two.encoder.feature_names))
     seen, whole = two.part("validation").seen(), one.part("validation")

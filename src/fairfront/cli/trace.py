@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -95,28 +96,24 @@ def trace(
     from ..runs.decision import check_kept
     from ..runs.inventories import RUN
     from ..runs.pipeline import run_of
-    from ..runs.preparation import prepare
-    from ..runs.settings import as_costs, parse_attributes
     from ..storage.checkpoints import check_checkpoint
     from ..storage.checksums import private_key
     from ..storage.places import check_new_folder
-    from ..tables import MISSING, open_source
+    from ..tables import MISSING
     from .summary import options_json, print_compared, print_next, print_options
 
     check_new_folder(output, RUN, overwrite)
     check_kept(output, 0, sign)
     check_checkpoint(checkpoint, resume)
     key = None if sign is None else private_key(sign)
-    names, proxies, references = parse_attributes(groups, group_probabilities)
-    settings = Settings(
+    settings = Settings.of(
         target=target,
-        groups=names,
-        group_probabilities=proxies,
+        groups=groups,
+        group_probabilities=group_probabilities,
         favourable=favourable,
-        reference=references,
         cross=cross,
         min_size=min_size,
-        notion=tuple(notion or ()),
+        notion=notion or (),
         surrogate=surrogate,
         loss=loss,
         model=model,
@@ -125,10 +122,10 @@ def trace(
         max_fits=max_fits,
         split=split,
         seed=seed,
-        drop=tuple(drop or ()),
-        allow=tuple(allow or ()),
-        text=tuple(text or ()),
-        numbers=tuple(number or ()),
+        drop=drop or (),
+        allow=allow or (),
+        text=text or (),
+        numbers=number or (),
         missing=(*MISSING, *(missing or ())),
         delimiter=delimiter,
         weight=weight,
@@ -137,12 +134,11 @@ def trace(
         posteriors=posteriors,
         cutoff=cutoff,
         approval_rate=approval_rate,
-        costs=as_costs(costs),
+        costs=costs,
     )
     console = screen(stderr=json_output)
-    prepared = prepare(open_source(file, delimiter=delimiter, missing=settings.missing), settings)
-    _say_what_was_read(console, prepared)
-    run = run_of(file, settings, prepared=prepared, checkpoint=checkpoint, resume=resume)
+    told = partial(_say_what_was_read, console)
+    run = run_of(file, settings, checkpoint=checkpoint, resume=resume, on_read=told)
     run.write(output, overwrite=overwrite, key=key)
     if json_output:
         typer.echo(json.dumps(options_json(run), indent=1, allow_nan=False))

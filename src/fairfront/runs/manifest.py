@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -45,7 +46,7 @@ def manifest_of(prepared: Prepared, data: Mapping[str, Any], shown: Sequence[int
         "findings": [{"column": f.column, "kind": f.kind, "sentence": f.sentence} for f in prepared.findings],
         "rows_without_target": FEWER if 0 < unlabelled < FEWEST else unlabelled,
         "split": {"rule": prepared.split_words, "sha256": prepared.split_digest, "rows": prepared.sizes},
-        "settings": prepared.settings.to_json(),
+        "settings": asdict(prepared.settings),
         "sensitive": used_where(prepared.settings),
         "versions": versions(),
         "keep": "all",

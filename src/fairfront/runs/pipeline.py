@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,13 @@ from ..solvers import Newton, Posteriors, Weighting
 from ..storage.checkpoints import check_checkpoint
 from ..tables import open_source
 from ..tracing import trace
-from ..validation import check_names, check_progress, is_dask
+from ..validation import check_progress, is_dask
 from .manifest import manifest_of
 from .options import shortlist
 from .preparation import prepare
-from .prepared_rows import Part, Prepared
+from .prepared_rows import Prepared
 from .run import Run
-from .settings import PROXY, Settings, as_costs, parse_attributes
+from .settings import PROXY, Settings
 from .test_part import judged_on_test
 
 WORDS = {"min_size": "min_size (--min-size on the command line)"}
@@ -77,15 +77,8 @@ def trace_table(
     Run
         `Run.options` lists what to choose among, `Run.select` gives the model.
     """
-    names, proxies, references = parse_attributes(groups, group_probabilities)
     check_progress(progress)
-    for key in ("notion", "drop", "allow", "text", "numbers", "missing"):
-        if key in settings:
-            settings[key] = check_names(settings[key], key)
-    if "costs" in settings:
-        settings["costs"] = as_costs(settings["costs"])
-    settings |= {"groups": names, "group_probabilities": proxies, "reference": references}
-    known = Settings(target=target, **settings)
+    known = Settings.of(target=target, groups=groups, group_probabilities=group_probabilities, **settings)
     return run_of(data, known, progress, checkpoint=checkpoint, resume=resume)
 
 
@@ -93,33 +86,28 @@ def run_of(
     data: Any,
     settings: Settings,
     progress: Any = "auto",
-    prepared: Prepared | None = None,
+    *,
     checkpoint: Any = None,
     resume: bool = False,
+    on_read: Callable[[Prepared], None] | None = None,
 ) -> Run:
-    """Make the run that settings ask for; what is to be known of groups given as probabilities is said once."""
+    """Make the run that settings ask for: read, split and encode, trace, judge and disclose.
+
+    ``on_read`` is told what was read before anything is traced.
+    """
+    check_checkpoint(checkpoint, resume)
     warn_of_names((PROXY,) if settings.group_probabilities else ())
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ProxyWarning)
-        return _run_of(data, settings, progress, prepared, checkpoint, resume)
-
-
-def _run_of(
-    data: Any, settings: Settings, progress: Any, prepared: Prepared | None, checkpoint: Any, resume: bool
-) -> Run:
-    check_checkpoint(checkpoint, resume)
-    source = open_source(data, delimiter=settings.delimiter, missing=settings.missing)
-    ready = prepare(source, settings, progress) if prepared is None else prepared
-    train = ready.part("train")
-    _check_operating(train, settings)
-    kept = {"checkpoint": checkpoint, "resume": resume, "progress": progress}
-    with spelling(WORDS):
-        front = _trace(train, ready, kept)
-    del train
-    sha = source.sha256()
-    origin: Mapping[str, Any] = FRAME if sha is None else {"name": Path(data).name, "sha256": sha}
-    run = judged(Run(front, ready.encoder, {}), ready, progress)
-    steady = _stability(run.frontier, ready, progress)
+        warnings.simplefilter("ignore", ProxyWarning)  # said above, once
+        source = open_source(data, delimiter=settings.delimiter, missing=settings.missing)
+        ready = prepare(source, settings, progress)
+        if on_read is not None:
+            on_read(ready)
+        front = _traced(ready, checkpoint=checkpoint, resume=resume, progress=progress)
+        sha = source.sha256()
+        origin = FRAME if sha is None else {"name": Path(data).name, "sha256": sha}
+        run = judged(Run(front, ready.encoder, {}), ready, progress)
+        steady = _stability(run.frontier, ready, progress)
     return replace(run, stability=steady, manifest=manifest_of(ready, origin, shortlist(run.frontier)))
 
 
@@ -172,25 +160,21 @@ def with_exact_counts(run: Run, data: Any, progress: Any = "auto") -> Run:
 
 def _left_out(front: Frontier, ready: Prepared) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return the groups of train that training left out of the gaps, whose names no file has."""
-    known = dict(front.facts.sensitive)
     if ready.settings.group_probabilities:
         return ()
-    groups = Groups(cross=ready.settings.cross, min_size=1)
-    found = groups.resolve(ready.part("train").groups, ready.part("train").n)
+    known, train = dict(front.facts.sensitive), ready.part("train")
+    found = Groups(cross=ready.settings.cross, min_size=1).resolve(train.groups, train.n)
     out = [(each.name, tuple(level for level in each.levels if level not in known[each.name])) for each in found]
     return tuple((name, levels) for name, levels in out if levels)
 
 
-def _check_operating(train: Part, settings: Settings) -> None:
-    """Refuse a cut-off of several classes before anything is traced; Dask collections tell their classes later."""
-    if settings.operating.asked is not None and not is_dask(train.y):
+def _traced(ready: Prepared, **kept: Any) -> Frontier:
+    """Trace the frontier on train."""
+    settings, train = ready.settings, ready.part("train")
+    if settings.operating.asked is not None and not is_dask(train.y):  # Dask collections tell their classes later
         classes = len(np.unique(np.asarray(train.y)))
         if classes > 2:
             settings.operating.refuse(f"{classes} classes of {settings.target!r}")
-
-
-def _trace(train: Part, ready: Prepared, kept: Mapping[str, Any]) -> Frontier:
-    settings = ready.settings
     known: dict[str, Any] = {
         "sensitive_features": train.groups,
         "favourable": ready.favourable,
@@ -198,14 +182,15 @@ def _trace(train: Part, ready: Prepared, kept: Mapping[str, Any]) -> Frontier:
         "surrogate": settings.surrogate,
         "loss": settings.loss,
         "sample_weight": train.weight,
-        "groups": settings.group_rule,
+        "groups": Groups(reference=dict(settings.reference) or None, cross=settings.cross, min_size=settings.min_size),
         "random_state": settings.seed,
         **kept,
     }
-    if settings.model == "boosting":
-        search = (Posteriors if settings.posteriors else Weighting)(max_fits=settings.max_fits)
-        return _without_counts(trace(train.X, train.y, estimator=_boosted_trees(settings), solver=search, **known))
-    front = trace(train.X, train.y, ridge=settings.ridge, n_points=settings.n_points, **known)
+    with spelling(WORDS):
+        if settings.model == "boosting":
+            search = (Posteriors if settings.posteriors else Weighting)(max_fits=settings.max_fits)
+            return _without_counts(trace(train.X, train.y, estimator=_boosted_trees(settings), solver=search, **known))
+        front = trace(train.X, train.y, ridge=settings.ridge, n_points=settings.n_points, **known)
     assert isinstance(front.models, LinearModels)
     return replace(front, models=replace(front.models, feature_names=ready.encoder.feature_names))
 
@@ -213,13 +198,12 @@ def _trace(train: Part, ready: Prepared, kept: Mapping[str, Any]) -> Frontier:
 def _stability(front: Frontier, ready: Prepared, progress: Any) -> dict[str, Any]:
     """Refit the points on bootstrap samples, or say why not."""
     settings = ready.settings
-    n = settings.stability
-    if n == 0:
+    if settings.stability == 0:
         return {"why_not": "no refits were asked for (--stability 0)"}
     train = ready.part("train")
     if is_dask(train.X):
         return {"why_not": "the data are larger than memory, and refits draw all training rows again and again"}
-    if n is None and train.X.shape[0] * train.X.shape[1] > AFFORDABLE:
+    if settings.stability is None and train.X.shape[0] * train.X.shape[1] > AFFORDABLE:
         return {"why_not": "the data are large, so refits are made only when asked for (--stability 20)"}
     if settings.model != "linear" or not isinstance(front.facts.newton, Newton):
         return {"why_not": "refits are made for linear models only"}
@@ -229,29 +213,17 @@ def _stability(front: Frontier, ready: Prepared, progress: Any) -> dict[str, Any
             train.y,
             sensitive_features=train.groups,
             sample_weight=train.weight,
-            n=n or REFITS,
+            n=settings.stability or REFITS,
             random_state=settings.seed,
             progress=progress,
         )
     except FairfrontError as error:
         return {"why_not": str(error)}
-    return {
-        "refits": found.n,
-        "confidence": found.confidence,
-        "points": {
-            str(id): {
-                "flips": _share(found.flips[i], train.n),
-                "gap": found.gap[i].tolist(),
-                "loss": found.loss[i].tolist(),
-            }
-            for i, id in enumerate(front.ids.tolist())
-        },
-    }
-
-
-def _share(value: float, n: int) -> float | None:
-    """Return a share of n rows that may be published, None where there is none."""
-    return None if value != value else float(rounded(value * n) / n)
+    points = {}
+    for i, id in enumerate(front.ids.tolist()):
+        flips = None if np.isnan(found.flips[i]) else float(rounded(found.flips[i] * train.n) / train.n)
+        points[str(id)] = {"flips": flips, "gap": found.gap[i].tolist(), "loss": found.loss[i].tolist()}
+    return {"refits": found.n, "confidence": found.confidence, "points": points}
 
 
 def _boosted_trees(settings: Settings) -> Any:

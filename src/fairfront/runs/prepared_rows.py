@@ -1,26 +1,40 @@
-"""What a table becomes before training: a schema, findings, an encoder, and the rows of train, validation and test."""
+"""What a table becomes before training: a schema, findings, an encoder, and the rows of train, validation and test.
+
+Rows are in memory, or in a Parquet file that is larger than it. Matrices of the latter are read and encoded block by
+block, when needed, and what is kept of it is narrow: per row a byte for the part, one or two for the label and for each
+group column, and eight for a weight or a number to be predicted.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from ..exceptions import InputError
-from ..objectives import Array, GroupProbabilities, count_in_words
+from ..objectives import Array, GroupProbabilities
 from ..objectives.small_counts import FEWEST, rounded_count
+from ..problems.dask.passes import reduced
+from ..problems.dask.runner import lazy_column, lazy_matrix
 from ..tables import Schema, Table
+from ..tables.arrow import Block, ParquetBlocks
 from ..tables.encoder import TableEncoder
 from ..tables.findings import Finding
-from ..tables.split import dense
+from ..tables.split import PARTS
 from ..tables.target import Codes
-from .settings import PROXY, Settings
+from .settings import Settings
 
-PARTS = ("train", "validation", "test")
+BLOCK_BYTES = 32_000_000
+"""Size of an encoded block; a few are in memory at a time."""
+LEAST_ROWS, MOST_ROWS = 4_096, 262_144
+SEEN_BYTES = 256_000_000
+"""Size of the encoded rows that are brought into memory for the card and the explorer; more are sampled."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,49 +60,13 @@ class Part:
         return self if self.drawn is None else self.drawn()
 
 
-class Parts(Protocol):
-    """Where the rows of the three parts are."""
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """Return the number of rows of every part."""
-        ...
-
-    def part(self, name: str) -> Part:
-        """Encode the rows of one part; matrices are made when they are needed and not kept."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class TableParts:
-    """Parts of a table in memory."""
-
-    table: Table
-    encoder: TableEncoder
-    labels: Codes
-    groups: Mapping[str, Codes] | GroupProbabilities
-    weight: Array | None
-    rows: Mapping[str, NDArray[np.intp]]
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """Return the number of rows of every part."""
-        return {name: len(rows) for name, rows in self.rows.items()}
-
-    def part(self, name: str) -> Part:
-        """Encode the rows of one part; matrices are made when they are needed and not kept."""
-        rows = self.rows[name]
-        return Part(
-            X=self.encoder.transform(self.table.take(rows)),
-            y=self.labels.take(rows),
-            groups=groups_of(self.groups, rows),
-            weight=None if self.weight is None else self.weight[rows],
-        )
-
-
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A table made ready: its schema, what was found wrong with it, the encoder learnt on train, and the rows."""
+    """A table made ready: its schema, what was found wrong with it, the encoder learnt on train, and the rows.
+
+    ``place`` (rows of the source) is that of a row's part in `PARTS`, -1 for rows that are not used: those without a
+    label or of weight 0. Labels, groups, weights, and a table of ``rows`` in memory, are of the rows that are used.
+    """
 
     settings: Settings
     schema: Schema
@@ -97,9 +75,12 @@ class Prepared:
     encoder: TableEncoder
     favourable: Any
     unlabelled: int
-    split_digest: str
     split_words: str
-    parts: Parts
+    place: NDArray[np.int8]
+    labels: Codes
+    groups: Mapping[str, Codes] | GroupProbabilities
+    weight: Array | None
+    rows: Table | ParquetBlocks
 
     def __post_init__(self) -> None:
         """Refuse a part of a few people, whose figures would be facts about them."""
@@ -109,10 +90,6 @@ class Prepared:
                     f"the {name} part of the split has fewer than {FEWEST} rows, expected more: figures of so few "
                     "people are not written; use more rows, or another split."
                 )
-
-    def part(self, name: str) -> Part:
-        """Return the rows of one part."""
-        return self.parts.part(name)
 
     @property
     def n(self) -> int:
@@ -127,103 +104,69 @@ class Prepared:
     @property
     def sizes(self) -> dict[str, int]:
         """Return the number of rows of every part."""
-        return self.parts.sizes
+        return {name: int((self.place == i).sum()) for i, name in enumerate(PARTS)}
 
+    @property
+    def split_digest(self) -> str:
+        """Return a fingerprint of which row is in which part."""
+        return hashlib.sha256(self.place[self.place >= 0].astype(np.uint8).tobytes()).hexdigest()
 
-def candidate_columns(names: tuple[str, ...], settings: Settings, split_columns: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the columns that may be learnt from."""
-    aside = {settings.target, *settings.drop, *split_columns} | ({settings.weight} if settings.weight else set())
-    if not settings.use_sensitive:
-        aside |= set(settings.compared)
-    candidates = tuple(name for name in names if name not in aside)
-    if not candidates:
-        raise InputError("no column is left to learn from, expected at least one feature; drop fewer columns.")
-    return candidates
-
-
-def kept_columns(candidates: tuple[str, ...], findings: tuple[Finding, ...]) -> tuple[str, ...]:
-    """Return the columns to learn from after screening; refused columns stop the run."""
-    refused = [found for found in findings if found.kind == "refused"]
-    if refused:
-        raise InputError(" ".join(found.sentence for found in refused))
-    dropped = {found.column for found in findings if found.kind == "dropped"}
-    kept = tuple(name for name in candidates if name not in dropped)
-    if not kept:
-        raise InputError(
-            "every column was dropped (" + "; ".join(f.sentence for f in findings) + "), expected features."
+    def part(self, name: str) -> Part:
+        """Encode the rows of one part; matrices are made when they are needed and not kept, those of a file lazily."""
+        kept = self.place == PARTS.index(name)
+        if isinstance(self.rows, Table):
+            return self._held(self.encoder.transform(self.rows.take(self._used(kept))), kept)
+        assert not isinstance(self.groups, GroupProbabilities)
+        X, lengths = self._blocks(self.rows, kept)
+        rows = self._used(kept)
+        y, *columns = (
+            lazy_column(each.codes[rows], each.values, lengths) for each in (self.labels, *self.groups.values())
         )
-    return kept
+        weight = None if self.weight is None else lazy_column(self.weight[rows], None, lengths)
+        return Part(X, y, dict(zip(self.groups, columns, strict=True)), weight, partial(self._sample, self.rows, kept))
+
+    def _used(self, kept: NDArray[np.bool_]) -> NDArray[np.intp]:
+        return np.flatnonzero(kept[self.place >= 0])
+
+    def _held(self, X: Any, kept: NDArray[np.bool_]) -> Part:
+        rows = self._used(kept)
+        groups: Any = self.groups
+        groups = groups.take(rows) if isinstance(groups, GroupProbabilities) else _taken(groups, rows)
+        return Part(X, self.labels.take(rows), groups, None if self.weight is None else self.weight[rows])
+
+    def _blocks(self, file: ParquetBlocks, kept: NDArray[np.bool_]) -> tuple[Any, list[int]]:
+        """Return the matrix of some rows as a Dask array, and the lengths of its blocks."""
+        width = len(self.encoder.feature_names)
+        size = min(max(BLOCK_BYTES // (8 * width), LEAST_ROWS), MOST_ROWS)
+        found = [(block, kept[block.rows]) for block in file.cut(size) if kept[block.rows].any()]
+        parts, lengths = [(block, np.packbits(rows)) for block, rows in found], [int(rows.sum()) for _, rows in found]
+        like = sparse.csr_array((0, width)) if self.encoder.sparse else np.empty((0, width))
+        return lazy_matrix(partial(_encoded, file, self.encoder), parts, lengths, width, like), lengths
+
+    def _sample(self, file: ParquetBlocks, kept: NDArray[np.bool_]) -> Part:
+        """Read rows into memory, a random sample where they are many."""
+        most, places = seen_rows(self.encoder), np.flatnonzero(kept)
+        if len(places) > most:
+            places = np.sort(np.random.default_rng(self.settings.seed).choice(places, most, replace=False))
+        some = np.zeros(len(kept), dtype=bool)
+        some[places] = True
+        return self._held(reduced(lambda block: block, self._blocks(file, some)[0], combine=_stacked), some)
 
 
-def atoms_of(labels: Codes, groups: Mapping[str, Codes]) -> NDArray[np.intp]:
-    """Return the (label, groups) class of every row, which the split keeps in proportion; numbers by quarters."""
-    if labels.values is None:
-        code = np.searchsorted(np.quantile(labels.codes, [0.25, 0.5, 0.75]), labels.codes).astype(np.intp)
-    else:
-        code = dense(labels.codes)
-    for group in groups.values():
-        assert group.values is not None
-        texts = [str(group.values[i]) for i in range(len(group.values))]
-        occurs = np.bincount(group.codes, minlength=len(texts)) > 0
-        names = sorted({text for text, there in zip(texts, occurs.tolist(), strict=True) if there})
-        level = np.array([names.index(text) if text in names else -1 for text in texts], dtype=np.intp)
-        code = code * len(names) + level[group.codes]
-    return dense(code)
+def seen_rows(encoder: TableEncoder) -> int:
+    """Return the most rows that are brought into memory for the card and the explorer."""
+    return SEEN_BYTES // (8 * len(encoder.feature_names))
 
 
-def groups_of(groups: Mapping[str, Codes] | GroupProbabilities, rows: NDArray[np.intp]) -> Any:
-    """Return the groups of some rows: a column for each attribute, or probabilities."""
-    if isinstance(groups, GroupProbabilities):
-        return groups.take(rows)
-    return {key: codes.take(rows) for key, codes in groups.items()}
+def _taken(groups: Mapping[str, Codes], rows: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
+    return {name: codes.take(rows) for name, codes in groups.items()}
 
 
-def proxies_of(table: Table, settings: Settings) -> GroupProbabilities | None:
-    """Return the columns of probabilities, if there are any."""
-    if not settings.group_probabilities:
-        return None
-    return GroupProbabilities({name: table.complete(name).numbers for name in settings.group_probabilities}, name=PROXY)
+def _encoded(blocks: ParquetBlocks, encoder: TableEncoder, block: Block, kept: NDArray[np.uint8]) -> Any:
+    """Read a block and encode the rows whose bits are set."""
+    wanted = np.flatnonzero(np.unpackbits(kept, count=block.n))
+    return encoder.transform(blocks.read(block, encoder.columns, wanted))
 
 
-def proxy_finding(settings: Settings) -> tuple[Finding, ...]:
-    """Say what is not done where groups are probabilities."""
-    if not settings.group_probabilities:
-        return ()
-    return (
-        Finding(
-            "",
-            "noted",
-            f"Groups are probabilities ({', '.join(settings.group_probabilities)}): the split keeps the proportions of "
-            "labels alone, features are not screened for what tells the group, and no bootstrap refits are made.",
-        ),
-    )
-
-
-def weights_of(table: Table, settings: Settings) -> Array | None:
-    """Return the column of weights, if there is one."""
-    if settings.weight is None:
-        return None
-    values = table.columns[settings.weight].numbers
-    if values is None or not np.isfinite(values).all() or (values < 0).any():
-        raise InputError(
-            f"weight column {settings.weight!r} has words, missing or negative values, expected numbers >= 0."
-        )
-    return values
-
-
-def idle_finding(weight: Array | None, settings: Settings) -> tuple[Finding, ...]:
-    """Say that rows of weight 0 were left out, with the count unless it is small."""
-    n = 0 if weight is None else int((weight == 0).sum())
-    if not n:
-        return ()
-    return (Finding("", "noted", f"Rows with 0 in {settings.weight!r} were left out: {count_in_words(n)}."),)
-
-
-def digest_of(codes: NDArray[np.int8]) -> str:
-    """Return a fingerprint of which row is in which part."""
-    return hashlib.sha256(codes.astype(np.uint8).tobytes()).hexdigest()
-
-
-def rows_of(codes: NDArray[np.int8]) -> dict[str, NDArray[np.intp]]:
-    """Return the rows of every part."""
-    return {name: np.flatnonzero(codes == i) for i, name in enumerate(PARTS)}
+def _stacked(blocks: list[Any]) -> Any:
+    return sparse.vstack(blocks, format="csr") if sparse.issparse(blocks[0]) else np.concatenate(blocks)

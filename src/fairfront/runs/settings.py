@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from numbers import Real
 from typing import Any, Literal, get_args
 
@@ -12,7 +12,7 @@ import numpy as np
 from ..exceptions import InputError, spelled
 from ..frontier.refinement import MOST_REFITS
 from ..measures.operating_points import Operating, check_costs
-from ..objectives import LOSSES, NOTIONS, Groups
+from ..objectives import LOSSES, NOTIONS
 from ..objectives.notions import Surrogate
 from ..objectives.small_counts import FEWEST
 from ..tables import MISSING, check_delimiter
@@ -100,7 +100,6 @@ class Settings:
 
     def __post_init__(self) -> None:
         self._check_kinds()
-        LOSSES[self.loss]
         if self.regression:
             self.operating.refuse("values to be predicted (regression)")
         self.operating.check()
@@ -109,26 +108,8 @@ class Settings:
             object.__setattr__(self, "notion", (usual,))
         for name in self.notion:
             NOTIONS[name]
-        if check_count(self.min_size, "min_size") < FEWEST:
-            raise InputError(
-                f"{spelled('min_size')} is {self.min_size}, expected at least {FEWEST}: figures of fewer people are "
-                "not written to files."
-            )
-        check_choice(self.model, "model", get_args(Model))
-        if self.posteriors and (self.model != "boosting" or self.regression):
-            found = "a regression" if self.regression else f"the model {self.model!r}"
-            raise InputError(f"posteriors are for boosted trees and classes, found {found}; leave them out.")
-        self._refuse_idle()
-        check_choice(self.surrogate, "surrogate", get_args(Surrogate))
-        self._check_probabilities()
-        if self.target in self.compared:
-            raise InputError(f"{self.target!r} is the target and a group column, expected two different columns.")
-        for each in (*self.drop, self.weight):
-            if each in (self.target, *self.compared):
-                raise InputError(f"{each!r} is dropped or a weight, but it is also the target or a group column.")
-        for each in (self.weight, *parse_split(self.split).columns):
-            if each in self.drop:
-                raise InputError(f"{each!r} is dropped, but it is also the weight or what rows are split by; keep it.")
+        self._check_model()
+        self._check_columns()
         if not self.regression and self.favourable is None:
             raise InputError(
                 f"{spelled('favourable')} is missing, expected the value of {self.target!r} that is good for the "
@@ -154,26 +135,61 @@ class Settings:
         check_count(self.seed, "seed", least=0)
         check_delimiter(self.delimiter)
         parse_split(self.split)
+        LOSSES[self.loss]
 
-    def _refuse_idle(self) -> None:
-        """Refuse options that the model would not read."""
+    def _check_model(self) -> None:
+        """Refuse groups that are too small to be written, and options that the model would not read."""
+        if check_count(self.min_size, "min_size") < FEWEST:
+            raise InputError(
+                f"{spelled('min_size')} is {self.min_size}, expected at least {FEWEST}: figures of fewer people are "
+                "not written to files."
+            )
+        check_choice(self.model, "model", get_args(Model))
+        if self.posteriors and (self.model != "boosting" or self.regression):
+            found = "a regression" if self.regression else f"the model {self.model!r}"
+            raise InputError(f"posteriors are for boosted trees and classes, found {found}; leave them out.")
         linear = self.model == "linear"
+        idle, other = (("max_fits",), "boosting") if linear else (("n_points", "ridge", "surrogate"), "linear")
         for each in fields(self):
-            idle = each.name in (("max_fits",) if linear else ("n_points", "ridge", "surrogate"))
-            if idle and getattr(self, each.name) != each.default:
-                other = "boosting" if linear else "linear"
+            if each.name in idle and getattr(self, each.name) != each.default:
                 raise InputError(
                     f"{spelled(each.name)} is for the model {other!r}, found {self.model!r}; leave it out."
                 )
+        check_choice(self.surrogate, "surrogate", get_args(Surrogate))
 
-    def _check_probabilities(self) -> None:
-        """Refuse groups of both kinds or none, and what cannot be done with probabilities."""
+    def _check_columns(self) -> None:
+        """Refuse groups of both kinds or none, what cannot be done with probabilities, and columns used twice."""
         words = spelled("groups"), spelled("group_probabilities")
         if bool(self.groups) == bool(self.group_probabilities):
             raise InputError(f"{' and '.join(words)}: expected columns of exactly one of them, such as 'sex'.")
         for name in ("cross", "use_sensitive", "posteriors"):
             if self.group_probabilities and getattr(self, name):
                 raise InputError(f"{spelled(name)} needs the group of every row, found {words[1]}; leave it out.")
+        if self.target in self.compared:
+            raise InputError(f"{self.target!r} is the target and a group column, expected two different columns.")
+        for each in (*self.drop, self.weight):
+            if each in (self.target, *self.compared):
+                raise InputError(f"{each!r} is dropped or a weight, but it is also the target or a group column.")
+        for each in (self.weight, *parse_split(self.split).columns):
+            if each in self.drop:
+                raise InputError(f"{each!r} is dropped, but it is also the weight or what rows are split by; keep it.")
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        groups: str | Iterable[str] | None = None,
+        group_probabilities: str | Iterable[str] | None = None,
+        **given: Any,
+    ) -> Settings:
+        """Return settings as people write them: groups with their references, single names, costs in any form."""
+        names, proxies, references = parse_attributes(groups, group_probabilities)
+        for key in ("notion", "drop", "allow", "text", "numbers", "missing"):
+            if key in given:
+                given[key] = check_names(given[key], key)
+        if "costs" in given:
+            given["costs"] = as_costs(given["costs"])
+        return cls(groups=names, group_probabilities=proxies, reference=references, **given)
 
     @property
     def compared(self) -> tuple[str, ...]:
@@ -191,27 +207,16 @@ class Settings:
         costs = None if self.costs is None else dict(zip(("false_positive", "false_negative"), self.costs, strict=True))
         return Operating(self.cutoff, self.approval_rate, costs)
 
-    @property
-    def group_rule(self) -> Groups:
-        """Return how group columns become groups."""
-        return Groups(reference=dict(self.reference) or None, cross=self.cross, min_size=self.min_size)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain values for the manifest."""
-        return asdict(self)
-
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Settings:
         """Read settings from a manifest, or say which one is unknown."""
-        known = {each.name for each in fields(cls)}
-        strange = sorted(set(found) - known)
+        strange = sorted(set(found) - {each.name for each in fields(cls)})
         if strange:
             raise InputError(
                 f"the manifest has the unknown setting {strange[0]!r}; a newer fairfront wrote it: upgrade."
             )
-        values = {name: _tuples(value) for name, value in found.items()}
         try:
-            return cls(**values)
+            return cls(**{name: _tuples(value) for name, value in found.items()})
         except TypeError as error:
             raise InputError(
                 f"the manifest's settings cannot be used ({error}); they were edited: trace again."
@@ -232,8 +237,7 @@ def parse_attributes(
     if groups is not None:
         names, references = parse_groups(groups)
         return names, (), references
-    given = probabilities.split(",") if isinstance(probabilities, str) else check_names(probabilities, words[1])
-    parts = [each.strip() for each in given if each.strip()]
+    parts = _parts(probabilities, words[1])
     marked = [each.removesuffix(":ref") for each in parts if each.endswith(":ref")]
     columns = tuple(each.removesuffix(":ref") for each in parts)
     if len(columns) < 2 or len(set(columns)) < len(columns) or len(marked) > 1:
@@ -244,30 +248,11 @@ def parse_attributes(
     return (), columns, tuple((PROXY, name) for name in marked)
 
 
-def as_costs(given: Any) -> tuple[float, float] | None:
-    """Return the costs of a false positive and of a false negative from a mapping of the two, or from both in order."""
-    if given is None:
-        return None
-    if isinstance(given, Mapping):
-        return check_costs(given)
-    try:
-        false_positive, false_negative = (
-            float(part) for part in (given.split(",") if isinstance(given, str) else given)
-        )
-    except (TypeError, ValueError):
-        raise InputError(
-            f"{spelled('costs')} is {given!r}, expected two numbers: of a false positive and of a false negative, such "
-            "as 5,1."
-        ) from None
-    return check_costs({"false_positive": false_positive, "false_negative": false_negative})
-
-
-def parse_groups(text: str | Iterable[str]) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+def parse_groups(text: str | Iterable[str]) -> tuple[Names, References]:
     """Read ``sex,race:ref=White`` into columns and reference groups."""
     what = spelled("groups")
-    parts = text.split(",") if isinstance(text, str) else check_names(text, what)
     names, references = [], []
-    for part in (each.strip() for each in parts if each.strip()):
+    for part in _parts(text, what):
         name, colon, rest = part.partition(":")
         if colon and not rest.startswith("ref="):
             raise InputError(f"{what} has {part!r}, expected a column name, or name:ref=GROUP.")
@@ -277,3 +262,22 @@ def parse_groups(text: str | Iterable[str]) -> tuple[tuple[str, ...], tuple[tupl
     if not names:
         raise InputError(f"{what} is empty, expected column names such as sex,race:ref=White.")
     return tuple(names), tuple(references)
+
+
+def _parts(given: Any, what: str) -> list[str]:
+    parts = given.split(",") if isinstance(given, str) else check_names(given, what)
+    return [each.strip() for each in parts if each.strip()]
+
+
+def as_costs(given: Any) -> tuple[float, float] | None:
+    """Return the costs of a false positive and of a false negative from a mapping of the two, or from both in order."""
+    if given is None or isinstance(given, Mapping):
+        return None if given is None else check_costs(given)
+    try:
+        one, other = (float(part) for part in (given.split(",") if isinstance(given, str) else given))
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{spelled('costs')} is {given!r}, expected two numbers: of a false positive and of a false negative, such "
+            "as 5,1."
+        ) from None
+    return check_costs({"false_positive": one, "false_negative": other})
