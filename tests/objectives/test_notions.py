@@ -131,7 +131,7 @@ def test_favourable_may_be_the_first_class() -> None:
     (comparison,) = NOTIONS["demographic_parity"]().comparisons(task, "loss")
     assert (comparison.quantity, comparison.labels, comparison.words) == (Quantity("loss", 0), None, "as no")
     assert task.favourable_label == "no"
-    assert task.target_of(0) == -1.0
+    assert task.targets(0) == -1.0
 
 
 def test_tasks_turn_labels_into_targets() -> None:
@@ -139,6 +139,6 @@ def test_tasks_turn_labels_into_targets() -> None:
     np.testing.assert_array_equal(TASKS["binary"].targets(codes), [-1.0, 1.0, 1.0])
     np.testing.assert_array_equal(TASKS["multiclass"].targets(codes), codes)
     np.testing.assert_array_equal(TASKS["regression"].targets(np.array([0.5, 2.0])), [0.5, 2.0])
-    assert TASKS["multiclass"].target_of(2) == 2.0
+    assert TASKS["multiclass"].targets(2) == 2.0
     assert TASKS["regression"].favourable_label is None
     assert TASKS["regression"].label_codes == (0,)

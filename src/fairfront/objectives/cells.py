@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,15 +46,18 @@ def find_atoms(labels: Ints, attributes: tuple[Attribute, ...], sample_weight: A
     if any(attribute.shares is not None for attribute in attributes):
         return _soft_atoms(labels, attributes, sample_weight)
     table = np.column_stack([labels] + [a.codes for a in attributes if a.codes is not None])
-    base = table.max(axis=0) + 2
     flat = np.zeros(len(table), dtype=np.intp)
-    for column, size in zip(table.T, base, strict=True):
+    for column, size in zip(table.T, table.max(axis=0) + 2, strict=True):
         if flat.max(initial=0) > np.iinfo(np.intp).max // (2 * int(size)):
             flat = np.unique(flat, return_inverse=True)[1].astype(np.intp)
         flat = flat * size + (column + 1)
     _, first, index = np.unique(flat, return_index=True, return_inverse=True)
     weights = np.bincount(index, sample_weight, minlength=len(first)).astype(np.float64)
     return Atoms(table[first], weights, index.astype(np.intp), None)
+
+
+NO_SHARE = 1e-9
+"""What the probabilities of a row's kept groups leave over for no group, below which it is rounding."""
 
 
 def _soft_atoms(labels: Ints, attributes: tuple[Attribute, ...], sample_weight: Array | None) -> Atoms:
@@ -63,11 +68,9 @@ def _soft_atoms(labels: Ints, attributes: tuple[Attribute, ...], sample_weight: 
     for attribute in attributes:
         member = attribute.membership()
         rest = np.clip(1.0 - member.sum(axis=1, keepdims=True), 0.0, None)
-        rest[rest < 1e-9] = 0.0
-        member = np.hstack([member, rest])
-        levels = [*range(len(attribute.levels)), MISSING]
-        keys = [(*key, level) for key in keys for level in levels]
-        shares = (shares[:, :, None] * member[:, None, :]).reshape(len(labels), -1)
+        rest[rest < NO_SHARE] = 0.0
+        keys = [(*key, level) for key in keys for level in (*range(len(attribute.levels)), MISSING)]
+        shares = (shares[:, :, None] * np.hstack([member, rest])[:, None, :]).reshape(len(labels), -1)
     used = shares.sum(axis=0) > 0
     shares = np.ascontiguousarray(shares[:, used])
     weighted = shares if sample_weight is None else shares * sample_weight[:, None]
@@ -93,20 +96,24 @@ class Cells:
 
     @property
     def n(self) -> int:
-        """Count the rows."""
+        """Return the number of rows."""
         return int(self.offsets[-1]) if self.shares is None else int(self.shares.shape[1])
-
-    @property
-    def of_rows(self) -> Ints:
-        """Return the cell of every row, in the order of the data; not for shares."""
-        found = np.empty(self.n, dtype=np.intp)
-        found[self.order] = np.repeat(np.arange(self.count), np.diff(self.offsets))
-        return found
 
     @property
     def count(self) -> int:
         """Return the number of cells."""
         return len(self.weight)
+
+    @property
+    def of_rows(self) -> Ints:
+        """Return the cell of every row, in the order of the data; not for shares."""
+        return self.unsorted(np.repeat(np.arange(self.count), np.diff(self.offsets)))
+
+    def unsorted(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values of the sorted rows in the order of the data."""
+        found = np.empty(self.n, dtype=values.dtype)
+        found[self.order] = values
+        return found
 
     def chunks(self, size: int) -> Iterator[tuple[int, int, int]]:
         """Yield (start, stop, cell) of runs of at most ``size`` sorted rows; cell is -1 with shares."""
@@ -118,7 +125,7 @@ class Cells:
             yield from ((a, min(a + size, stop), cell) for a in range(start, stop, size))
 
 
-def merge(atoms: Atoms, signatures: NDArray[np.bool_], sample_weight: Array | None) -> tuple[Cells, Ints]:
+def _merged(atoms: Atoms, signatures: NDArray[np.bool_], sample_weight: Array | None) -> tuple[Cells, Ints]:
     """Merge atoms that every comparison treats alike; return the cells and the cell of each atom.
 
     ``signatures`` (a, events) says which averages each atom enters. Five groups under equal opportunity
@@ -126,20 +133,17 @@ def merge(atoms: Atoms, signatures: NDArray[np.bool_], sample_weight: Array | No
     weight enter no average and join the heaviest, so that every cell has weight.
     """
     signatures = np.where(atoms.weights[:, None] > 0.0, signatures, signatures[np.argmax(atoms.weights)])
-    _, into = np.unique(signatures, axis=0, return_inverse=True)
-    into = into.reshape(-1).astype(np.intp)
+    into = np.unique(signatures, axis=0, return_inverse=True)[1].reshape(-1).astype(np.intp)
     count = int(into.max()) + 1
     weight = np.bincount(into, atoms.weights, minlength=count).astype(np.float64)
     if atoms.shares is not None:
         shares = np.stack([atoms.shares[:, into == j].sum(axis=1) for j in range(count)])
-        n = shares.shape[1]
-        return Cells(np.arange(n), np.zeros(0, dtype=np.intp), weight, None, shares), into
+        return Cells(np.arange(shares.shape[1]), np.zeros(0, dtype=np.intp), weight, None, shares), into
     assert atoms.index is not None
     cell = into[atoms.index]
     order = np.argsort(cell, kind="stable")
     offsets = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=count))]).astype(np.intp)
-    row_weight = None if sample_weight is None else sample_weight[order]
-    return Cells(order, offsets, weight, row_weight, None), into
+    return Cells(order, offsets, weight, None if sample_weight is None else sample_weight[order], None), into
 
 
 @dataclass(frozen=True)
@@ -210,7 +214,7 @@ class Layout:
 
 def build(
     task: Task,
-    labels: NDArray[np.intp],
+    labels: Ints,
     attributes: tuple[Attribute, ...],
     notions: tuple[Notion, ...],
     gap: Gap,
@@ -230,70 +234,60 @@ def build(
     masks: list[NDArray[np.bool_]] = []
     averages: list[Average] = []
     contrasts: list[Contrast] = []
+    nowhere = np.empty(0, dtype=np.intp)
     for index, notion in enumerate(notions):
         for place, attribute in enumerate(attributes):
             named = [notion.name] * (len(notions) > 1) + [attribute.name] * (len(attributes) > 1)
-            prefix = "".join(f"{part}: " for part in named)
+            prefix, levels = "".join(f"{part}: " for part in named), attribute.levels
             for comparison in notion.comparisons(task, surrogate):
-                suffix = f" | {comparison.words}" if comparison.words else ""
-                first, nowhere = len(masks), np.empty(0, dtype=np.intp)
-                masks += _events(atoms, place, attribute, comparison, notion)
+                suffix, first = f" | {comparison.words}" if comparison.words else "", len(masks)
+                masks += [atoms.belongs(place, level, comparison.labels) for level in range(len(levels))]
+                _check_weights(
+                    [float(atoms.weights[mask].sum()) for mask in masks[first:]], attribute, comparison, notion
+                )
                 averages += [
                     Average(comparison.quantity, nowhere, f"{prefix}{level}{suffix}", comparison.labels)
-                    for level in attribute.levels
+                    for level in levels
                 ]
-                contrasts += [
-                    Contrast(first + i, None if j is None else first + j, f"{prefix}{words}{suffix}", index,
-                             notion.two_sided, notion.floor)
-                    for i, j, words in _pairs(attribute.levels, comparison.contrast == "each", gap.even)
-                ]  # fmt: skip
-    cells, into = merge(atoms, np.column_stack(masks), sample_weight)
+                for i, j in _pairs(len(levels), comparison.contrast == "each", gap.even):
+                    words = levels[i] if j is None else f"{levels[i]} - {levels[j]}"
+                    minus, name = None if j is None else first + j, f"{prefix}{words}{suffix}"
+                    contrasts.append(Contrast(first + i, minus, name, index, notion.two_sided, notion.floor))
+    cells, into = _merged(atoms, np.column_stack(masks), sample_weight)
     placed = tuple(replace(average, cells=np.unique(into[mask])) for average, mask in zip(averages, masks, strict=True))
-    quantities, k = _place(cells, placed)
+    quantities, k = _place(cells.count, placed)
     layout = Layout(cells, quantities, k, placed, tuple(contrasts), tuple(notion.name for notion in notions))
     return layout, layout.algebra(gap, ridge)
 
 
-def _events(
-    atoms: Atoms, place: int, attribute: Attribute, comparison: Comparison, notion: Notion
-) -> list[NDArray[np.bool_]]:
-    """Return one mask of atoms per group, or say which group has no such rows."""
-    masks = [atoms.belongs(place, level, comparison.labels) for level in range(len(attribute.levels))]
-    counts = [float(atoms.weights[mask].sum()) for mask in masks]
-    if min(counts) <= 0.0:
-        empty = ", ".join(f"{lv!r}" for lv, c in zip(attribute.levels, counts, strict=True) if c <= 0.0)
-        found = ", ".join(counts_in_words(attribute.levels, counts))
+def _check_weights(weights: list[float], attribute: Attribute, comparison: Comparison, notion: Notion) -> None:
+    """Refuse groups that have no rows of those that are compared."""
+    if min(weights) <= 0.0:
+        empty = ", ".join(f"{level!r}" for level, w in zip(attribute.levels, weights, strict=True) if w <= 0.0)
+        found = ", ".join(counts_in_words(attribute.levels, weights))
         which = "" if comparison.labels is None else f" with {comparison.words}"
         raise InputError(
             f"notion {notion.name!r} needs rows{which} in every group of {attribute.name!r}, "
             f"found none in {empty} (weight per group: {found}); merge groups, or leave small ones out "
             f"with {spelled('min_size', 'groups=Groups(min_size=...)')}."
         )
-    return masks
 
 
-def _pairs(levels: tuple[str, ...], each: bool, even: bool) -> list[tuple[int, int | None, str]]:
-    """Return what is compared with what, in words: each group by itself, or all pairs, group minus reference.
-
-    Pairs stand in both orders where phi is not even.
-    """
+def _pairs(n: int, each: bool, even: bool) -> list[tuple[int, int | None]]:
+    """Return which of n groups are compared: each by itself, or all pairs, in both orders where phi is not even."""
     if each:
-        return [(i, None, level) for i, level in enumerate(levels)]
-    pairs = [(i, j) for i in range(len(levels)) for j in range(i + 1, len(levels))]
-    if not even:
-        pairs = [pair for i, j in pairs for pair in ((i, j), (j, i))]
-    return [(i, j, f"{levels[i]} - {levels[j]}") for i, j in pairs]
+        return [(i, None) for i in range(n)]
+    return [pair for i, j in combinations(range(n), 2) for pair in ((i, j), (j, i))[: 1 if even else 2]]
 
 
-def _place(cells: Cells, averages: tuple[Average, ...]) -> tuple[tuple[tuple[Quantity, Ints], ...], int]:
+def _place(count: int, averages: tuple[Average, ...]) -> tuple[tuple[tuple[Quantity, Ints], ...], int]:
     """Give every (quantity, cell) that is needed its index in L; the training loss needs all cells."""
-    used = {Quantity("loss"): np.ones(cells.count, dtype=bool)}
+    used = {Quantity("loss"): np.ones(count, dtype=bool)}
     for average in averages:
-        used.setdefault(average.quantity, np.zeros(cells.count, dtype=bool))[average.cells] = True
-    placed = []
-    k = 0
+        used.setdefault(average.quantity, np.zeros(count, dtype=bool))[average.cells] = True
+    placed, k = [], 0
     for quantity, need in used.items():
-        where = np.full(cells.count, -1, dtype=np.intp)
+        where = np.full(count, -1, dtype=np.intp)
         where[need] = np.arange(k, k + int(need.sum()))
         k += int(need.sum())
         placed.append((quantity, where))

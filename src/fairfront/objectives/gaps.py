@@ -29,15 +29,15 @@ class Gap(ABC):
 
     @abstractmethod
     def value(self, z: Array) -> Array:
-        """Return phi(z)."""
+        """Return phi(z) in a new array."""
 
     @abstractmethod
     def slope(self, z: Array) -> Array:
-        """Return phi'(z)."""
+        """Return phi'(z) in a new array."""
 
     @abstractmethod
     def inverse(self, value: Array) -> Array:
-        """Return the z >= 0 with phi(z) = value."""
+        """Return the z >= 0 with phi(z) = value in a new array."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class PaperExponential(Gap):
 
 
 @dataclass(frozen=True)
-class Identity(Gap):
+class Identity(AbsoluteGap):
     """z itself: for objectives that need no gap function, as in `minimize`."""
 
     name: ClassVar[str] = "identity"
@@ -137,10 +137,6 @@ class Identity(Gap):
     def slope(self, z: Array) -> Array:
         """Return 1."""
         return np.ones_like(z)
-
-    def inverse(self, value: Array) -> Array:
-        """Return the value itself."""
-        return value.copy()
 
 
 GAPS: Registry[type[Gap]] = Registry("gap")
@@ -181,19 +177,18 @@ class Algebra:
         """Return the signed gaps z, (R, q)."""
         return np.asarray(L @ self.B.T - self.b)
 
-    def _effective(self, z: Array) -> Array:
+    def _effective(self, L: Array) -> Array:
         """Return z, with the harmless side of one-sided gaps set to 0 when phi is even."""
+        z = self.gaps(L)
         return np.where(self.two_sided, z, np.maximum(z, 0.0)) if self.gap.even else z
 
     def objectives(self, L: Array) -> Array:
         """Return the objective vectors h, (R, m)."""
-        phi = self.gap.value(self._effective(self.gaps(L)))
-        return np.column_stack([self.loss(L), phi])
+        return np.column_stack([self.loss(L), self.gap.value(self._effective(L))])
 
     def jacobian(self, L: Array) -> Array:
         """Return A with dh/dw = A G, (R, m, k)."""
-        slope = self.gap.slope(self._effective(self.gaps(L)))
-        fair = slope[:, :, None] * self.B
+        fair = self.gap.slope(self._effective(L))[:, :, None] * self.B
         return np.concatenate([np.broadcast_to(self.p, (len(L), 1, len(self.p))), fair], axis=1)
 
     def violation(self, z: Array) -> Array:

@@ -65,10 +65,9 @@ class Attribute:
 
     def sizes(self) -> Array:
         """Return the number of rows (expected number, for probabilities) of each level."""
-        if self.codes is not None:
-            counted = np.bincount(self.codes[self.codes >= 0], minlength=len(self.levels))
-            return counted.astype(np.float64)
-        return np.asarray(self.membership().sum(axis=0))
+        if self.codes is None:
+            return np.asarray(self.membership().sum(axis=0))
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.levels)).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -107,8 +106,9 @@ class Groups:
         are the rows that are compared, in words and as masks (n,): a group needs ``min_size`` rows of each.
         """
         if isinstance(sensitive_features, GroupProbabilities):
+            sensitive_features.check_length(n)
             self._check_reference((sensitive_features.name,))
-            return (self._soft(sensitive_features, n, among),)
+            return (self._soft(sensitive_features, among),)
         columns = as_columns(sensitive_features, "sensitive_features", n=n)
         if self.cross and len(columns) > 1:
             columns = {" & ".join(columns): _crossed(columns)}
@@ -129,45 +129,33 @@ class Groups:
         if len(set(levels)) < len(levels):  # 1 and "1" are one group, as they have one name
             distinct, again = np.unique(levels, return_inverse=True)
             codes, levels = np.where(codes < 0, MISSING, again[codes]), [str(v) for v in distinct]
-        rows = np.bincount(codes + 1, counts, minlength=len(levels) + 1).astype(np.float64)
-        n_missing, sizes = int(rows[0]), rows[1:]
-        _check_levels(name, levels, sizes, n_missing)
-        inside = [
-            (words, np.bincount(codes[rows] + 1, _of(counts, rows), minlength=len(levels) + 1)[1:].astype(np.float64))
-            for words, rows in among
+        everyone, entries = np.ones(len(codes), dtype=bool), np.ones(len(codes)) if counts is None else counts
+        rows = [
+            np.bincount(codes[mask] + 1, entries[mask], minlength=len(levels) + 1)
+            for mask in (everyone, *(mask for _, mask in among))
         ]
-        kept, left_out = self._kept(name, levels, sizes, inside)
-        order = self._reference_last(name, [levels[i] for i in kept], sizes[kept])
+        n_missing, sizes = int(rows[0][0]), np.stack(rows)[:, 1:].astype(np.float64)
+        _check_levels(name, levels, sizes[0], n_missing)
+        kept, left_out = self._kept(name, levels, sizes, among)
         renumber = np.full(len(levels) + 1, MISSING, dtype=np.intp)
-        renumber[kept[order]] = np.arange(len(kept))
-        names, largest = tuple(levels[i] for i in kept[order]), self._wanted(name) is None
-        return Attribute(name, names, renumber[codes], None, n_missing, left_out, largest)
+        renumber[kept] = np.arange(len(kept))
+        names = tuple(levels[i] for i in kept)
+        return Attribute(name, names, renumber[codes], None, n_missing, left_out, self._wanted(name) is None)
 
-    def _soft(self, given: GroupProbabilities, n: int, among: Compared) -> Attribute:
-        if len(given) != n:
-            raise InputError(
-                f"GroupProbabilities has {counted(len(given), 'row')}, expected {n}, as many as {spelled('X')}."
-            )
-        sizes = given.shares.sum(axis=0)
-        inside = [(words, given.shares[rows].sum(axis=0)) for words, rows in among]
-        kept, left_out = self._kept(given.name, list(given.levels), sizes, inside)
-        order = self._reference_last(given.name, [given.levels[i] for i in kept], sizes[kept])
-        return Attribute(
-            given.name,
-            tuple(given.levels[i] for i in kept[order]),
-            None,
-            np.ascontiguousarray(given.shares[:, kept[order]]),
-            0,
-            left_out,
-            self._wanted(given.name) is None,
-        )
+    def _soft(self, given: GroupProbabilities, among: Compared) -> Attribute:
+        sizes = np.stack([given.shares.sum(axis=0), *(given.shares[rows].sum(axis=0) for _, rows in among)])
+        kept, left_out = self._kept(given.name, list(given.levels), sizes, among)
+        names, shares = tuple(given.levels[i] for i in kept), np.ascontiguousarray(given.shares[:, kept])
+        return Attribute(given.name, names, None, shares, 0, left_out, self._wanted(given.name) is None)
 
     def _kept(
-        self, name: str, levels: list[str], sizes: Array, inside: Sequence[tuple[str, Array]]
+        self, name: str, levels: list[str], rows: Array, among: Compared
     ) -> tuple[NDArray[np.intp], tuple[tuple[str, int], ...]]:
-        """Return the levels with enough rows of every kind that is compared, and the others with their fewest rows."""
-        words = ("", *(f" with {kind}" for kind, _ in inside))
-        rows = np.stack([sizes, *(n for _, n in inside)])
+        """Return the levels with enough rows of every kind, the reference last, and the others with their fewest rows.
+
+        ``rows`` (kinds, levels) counts all rows, and those of every kind that is compared.
+        """
+        words = ("", *(f" with {kind}" for kind, _ in among))
         small = rows < self.min_size
         kind = np.argmax(small, axis=0)  # the first kind of which a group has too few
         kept, out = np.flatnonzero(~small.any(axis=0)), np.flatnonzero(small.any(axis=0))
@@ -187,34 +175,33 @@ class Groups:
                 GroupWarning,
                 stacklevel=2,
             )
-        return kept, tuple((levels[i], int(rows[kind[i], i])) for i in out)
+        reference = kept[self._reference(name, [levels[i] for i in kept], rows[0, kept])]
+        ordered = np.append(kept[kept != reference], reference)
+        return ordered, tuple((levels[i], int(rows[kind[i], i])) for i in out)
 
     def _wanted(self, name: str) -> Any:
         """Return the reference group that was named for an attribute, None where none was."""
         return self.reference.get(name) if isinstance(self.reference, Mapping) else self.reference
 
-    def _reference_last(self, name: str, levels: list[str], sizes: Array) -> NDArray[np.intp]:
-        """Return the order of levels with the reference group at the end."""
+    def _reference(self, name: str, levels: list[str], sizes: Array) -> int:
         wanted = self._wanted(name)
+        if wanted is None:
+            return int(np.argmax(sizes))
         if isinstance(wanted, float) and wanted.is_integer():
             wanted = int(wanted)
-        if wanted is None:
-            chosen = int(np.argmax(sizes))
-        elif str(wanted) in levels:
-            chosen = levels.index(str(wanted))
-        else:
+        if str(wanted) not in levels:
             raise InputError(
                 f"reference group {shown(wanted)} of {name!r} is not among its groups, expected one of "
                 f"{', '.join(levels)}."
             )
-        return np.array([i for i in range(len(levels)) if i != chosen] + [chosen], dtype=np.intp)
+        return levels.index(str(wanted))
 
 
-def _of(counts: Array | None, rows: NDArray[np.bool_]) -> Array | None:
-    return None if counts is None else counts[rows]
+MOST_LEVELS, MOST_SHARE = 100, 0.1
+"""Values of a column, and values per row, above both of which it holds numbers or identifiers instead of groups."""
 
 
-def _check_levels(name: str, levels: list[str], sizes: NDArray[Any], n_missing: int) -> None:
+def _check_levels(name: str, levels: list[str], sizes: Array, n_missing: int) -> None:
     if not levels:
         raise InputError(f"sensitive feature {name!r} is missing in all {n_missing} rows, expected at least 2 groups.")
     if len(levels) == 1:
@@ -222,7 +209,7 @@ def _check_levels(name: str, levels: list[str], sizes: NDArray[Any], n_missing: 
             f"sensitive feature {name!r} is constant (all {int(sizes[0])} rows are {levels[0]!r}), "
             "expected at least 2 groups; give another column."
         )
-    if len(levels) > max(100, 0.1 * sizes.sum()):
+    if len(levels) > max(MOST_LEVELS, MOST_SHARE * sizes.sum()):
         raise InputError(
             f"sensitive feature {name!r} has {len(levels)} values in {int(sizes.sum())} rows, expected groups; "
             "a number such as age must be cut into bands first, an identifier cannot be used."
@@ -232,10 +219,9 @@ def _check_levels(name: str, levels: list[str], sizes: NDArray[Any], n_missing: 
 def _crossed(columns: dict[str, NDArray[Any]]) -> NDArray[Any]:
     """Join columns value by value; missing where any of them is."""
     coded = [factorize(values) for values in columns.values()]
-    missing = np.any([codes < 0 for codes, _ in coded], axis=0)
     parts = [np.array([str(v) for v in found] + [""], dtype=object)[codes] for codes, found in coded]
     joined = np.array([" & ".join(row) for row in zip(*parts, strict=True)], dtype=object)
-    joined[missing] = None
+    joined[np.any([codes < 0 for codes, _ in coded], axis=0)] = None
     return joined
 
 
@@ -248,11 +234,8 @@ def check_groups(groups: Any) -> Groups | None:
 def take_groups(sensitive_features: Any, rows: NDArray[Any], n: int | None) -> Any:
     """Return the groups of some of n rows, columns or probabilities; None for n leaves lengths unchecked."""
     if isinstance(sensitive_features, GroupProbabilities):
-        if n is not None and len(sensitive_features) != n:
-            raise InputError(
-                f"GroupProbabilities has {counted(len(sensitive_features), 'row')}, expected {n}, as many as "
-                f"{spelled('X')}."
-            )
+        if n is not None:
+            sensitive_features.check_length(n)
         return sensitive_features.take(rows)
     columns = as_columns(sensitive_features, "sensitive_features", n=n)
     return {name: values[rows] for name, values in columns.items()}

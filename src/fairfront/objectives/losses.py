@@ -1,4 +1,4 @@
-"""Tasks and losses: what labels are, and a loss's value, slope and curvature as functions of (score, target).
+"""Tasks, losses and measures: what labels are, and functions of (score, target) that are averaged over rows.
 
 Scores have the shape (..., K, n): K = 1 for binary and regression, one row per class for softmax.
 Values have the shape (..., n), slopes (..., K, n), curvatures (..., K, K, n).
@@ -44,22 +44,29 @@ class Task:
         """Return the codes that distinguish atoms: one per class, a single one for regression."""
         return tuple(range(max(1, len(self.classes))))
 
-    def targets(self, y: NDArray[Any]) -> Array:
-        """Turn encoded labels (class indices, or values) into what the losses read.
-
-        Binary: -1 for ``classes[0]`` and +1 for ``classes[1]``; several classes: the class index;
-        regression: the value itself.
-        """
+    def targets(self, y: Any) -> Array:
+        """Return what losses read of class indices: -1 and +1 for two classes, the index for more; or of values."""
         values = np.asarray(y, dtype=np.float64)
-        return 2.0 * values - 1.0 if self.kind == "binary" else values
-
-    def target_of(self, label: int) -> float:
-        """Return the target value that stands for a class index."""
-        return 2.0 * label - 1.0 if self.kind == "binary" else float(label)
+        return np.asarray(2.0 * values - 1.0 if self.kind == "binary" else values)
 
 
-class Loss(ABC):
-    """A per-sample training loss; knows nothing about groups or data.
+class Measure(ABC):
+    """A per-sample function of (score, own target): a loss, or a smooth rate; knows nothing about groups or data."""
+
+    convex: ClassVar[bool] = True
+    linear: ClassVar[bool] = False
+
+    @abstractmethod
+    def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
+        """Return value and derivative with respect to the score (a subgradient at a kink), in new arrays."""
+
+    @abstractmethod
+    def curvature(self, score: Array, target: Array) -> Array:
+        """Return the second derivative with respect to the score."""
+
+
+class Loss(Measure):
+    """A per-sample training loss.
 
     ``kinds`` are the labels that it is for, the first of them what labels are taken to be. ``smooth`` losses have no
     kink. Of a ``likelihood`` the scores are log-odds, so that they give probabilities. ``stock`` makes the linear model
@@ -78,24 +85,8 @@ class Loss(ABC):
         """Return K, the number of scores per sample."""
         return 1
 
-    @abstractmethod
-    def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
-        """Return value and derivative with respect to the score, sharing what both need."""
-
-    @abstractmethod
-    def curvature(self, score: Array, target: Array) -> Array:
-        """Return the second derivative with respect to the score."""
-
-    def value(self, score: Array, target: Array) -> Array:
-        """Return the loss itself."""
-        return self.value_slope(score, target)[0]
-
-    def slope(self, score: Array, target: Array) -> Array:
-        """Return the derivative with respect to the score (a subgradient where there is a kink)."""
-        return self.value_slope(score, target)[1]
-
     def smoothed(self, width: float) -> Loss:
-        """Return a smooth loss near this one; a smooth loss is its own."""
+        """Return a smooth loss near this one, its kinks rounded over ``width``; a smooth loss is its own."""
         return self
 
 
@@ -163,7 +154,7 @@ class Hinge(MarginLoss):
         return np.maximum(0.0, 1.0 - u), np.where(u < 1.0, -1.0, 0.0)
 
     def margin_curvature(self, u: Array) -> Array:
-        """Return 0: the hinge has no curvature anywhere but at its kink."""
+        """Return 0."""
         return np.zeros_like(u)
 
     def smoothed(self, width: float) -> Loss:
@@ -254,8 +245,7 @@ class Softmax(Loss):
         top = score.max(axis=-2, keepdims=True)
         exped = np.exp(score - top)
         total = exped.sum(axis=-2, keepdims=True)
-        own = (score * hot).sum(axis=-2)
-        value = np.log(total[..., 0, :]) + top[..., 0, :] - own
+        value = np.log(total[..., 0, :]) + top[..., 0, :] - (score * hot).sum(axis=-2)
         exped /= total
         exped -= hot
         return value, exped
@@ -276,7 +266,7 @@ def softmax(score: Array) -> Array:
     return np.asarray(exped)
 
 
-def one_hot(target: Array, width: int) -> Array:
+def one_hot(target: Any, width: int) -> Array:
     """Return the (width, n) indicator of class indices."""
     return np.asarray(np.arange(width)[:, None] == target, dtype=np.float64)
 

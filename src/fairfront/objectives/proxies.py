@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError, ProxyWarning
+from ..exceptions import InputError, ProxyWarning, spelled
 from ..validation import as_columns, as_numbers, check_names, check_text, counted, refuse, shape_of
 from .losses import Array
 
 TOLERANCE = 0.01
 """How far the probabilities of a row may be from 1 together, as rounded ones are; they are divided by their sum."""
+EXACT = 1e-6
+"""How far they may be from 1 together to be left as they are, which keeps the digits of those that were exact."""
 
 PROXY_NOTE = "a mean weighted by probabilities; gaps of such means usually understate gaps between people"
 
@@ -50,12 +52,6 @@ def warn_of_names(names: Sequence[str], stacklevel: int = 3) -> None:
         warnings.warn(sentence, ProxyWarning, stacklevel=stacklevel)
 
 
-def _inside(index: NDArray[Any], n: int) -> bool:
-    if index.dtype.kind == "b":
-        return len(index) == n
-    return not len(index) or bool(-n <= index.min() and index.max() < n)
-
-
 class GroupProbabilities:
     """Probabilities of membership instead of group labels, one column per group, rows summing to 1.
 
@@ -84,10 +80,10 @@ class GroupProbabilities:
         self.name = check_text(name, "name", "the name of the attribute")
         self.levels = tuple(columns)
         self.shares: Array = np.column_stack([as_numbers(c, "GroupProbabilities") for c in columns.values()])
-        self._check_entries()
-        self._check_sums()
+        self._check()
 
-    def _check_entries(self) -> None:
+    def _check(self) -> None:
+        """Refuse what are no probabilities, and divide rows by their sum where that is close to 1."""
         if len(self.levels) < 2:
             raise InputError(f"GroupProbabilities has {len(self.levels)} column, expected one per group (2 or more).")
         wrong = ~np.isfinite(self.shares) | (self.shares < 0) | (self.shares > 1 + TOLERANCE)
@@ -100,9 +96,6 @@ class GroupProbabilities:
                 "entries), expected numbers between 0 and 1; give rows with unknown group equal probabilities or leave "
                 "them out."
             )
-
-    def _check_sums(self) -> None:
-        """Divide rows by their sum where that is close to 1, and refuse others."""
         sums = self.shares.sum(axis=1, keepdims=True)
         off = np.abs(sums[:, 0] - 1.0)
         if (off > TOLERANCE).any():
@@ -111,14 +104,26 @@ class GroupProbabilities:
                 f"GroupProbabilities must sum to 1 in every row, found {sums[row, 0]:.6g} in row {row} "
                 f"({int((off > TOLERANCE).sum())} such rows); divide each row by its sum."
             )
-        self.shares = np.where(off[:, None] > 1e-6, self.shares / sums, self.shares)
+        self.shares = np.where(off[:, None] > EXACT, self.shares / sums, self.shares)
+
+    def check_length(self, n: int) -> None:
+        """Refuse other than n rows."""
+        if len(self) != n:
+            raise InputError(
+                f"GroupProbabilities has {counted(len(self), 'row')}, expected {n}, as many as {spelled('X')}."
+            )
 
     def take(self, rows: NDArray[Any]) -> GroupProbabilities:
         """Return the probabilities of some of the rows."""
+        index, n = np.asarray(rows) if shape_of(rows, "rows") else np.empty(()), len(self)
+        known = index.ndim == 1 and index.dtype.kind in "biu"
+        if known and index.dtype.kind == "b":
+            known = len(index) == n
+        elif known and len(index):
+            known = bool(-n <= index.min() and index.max() < n)
+        if not known:
+            raise refuse("rows", rows, f"row numbers below {n}, or True or False for each row")
         found = copy.copy(self)
-        index = np.asarray(rows) if shape_of(rows, "rows") else np.empty(())
-        if index.ndim != 1 or index.dtype.kind not in "biu" or not _inside(index, len(self)):
-            raise refuse("rows", rows, f"row numbers below {len(self)}, or True or False for each row")
         found.shares = self.shares[index]
         return found
 

@@ -24,10 +24,10 @@ from ..validation import (
 from .cells import Layout, build
 from .gaps import GAPS, Algebra, Gap, SquaredGap
 from .groups import Attribute, Groups, check_groups
-from .losses import LOSSES, Array, Logistic, Loss, Softmax, Task
+from .losses import LOSSES, Array, Logistic, Loss, Measure, Softmax, Task
 from .notions import NOTIONS, Notion, Surrogate, compared_rows
 from .proxies import proxy_sentences
-from .surrogates import Measure, measure
+from .surrogates import measure
 
 Notions = str | Notion | tuple[str | Notion, ...] | list[str | Notion]
 TaskName = Literal["classification", "regression"]
