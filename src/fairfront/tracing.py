@@ -1,26 +1,36 @@
-"""Entry functions: trace a frontier, and (from `solvers`) solve a problem and minimise functions."""
+"""Entry functions: trace a frontier, solve a problem for single points, and minimise functions."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import numpy as np
+
+from .exceptions import InputError
 from .frontier import Frontier, assemble
 from .frontier.estimator_frontier import trace_estimator
-from .objectives import Gap, Groups, Loss, Notion, warn_of_proxies
+from .objectives import Array, Gap, Groups, Loss, Notion, warn_of_proxies
 from .objectives.notions import Surrogate
-from .problems import LinearProblem, blas_threads, linear_problem
-from .problems.base import decomposable
+from .problems import FirstOrder, FunctionProblem, LinearProblem, blas_threads, linear_problem
+from .problems.base import check_finite, decomposable
 from .progress import progress_bar
-from .solvers import Solver, Weighting
-from .solvers.base import Request
-from .solvers.entry import MinimizeResult, as_solver, minimize, solve
-from .solvers.fingerprints import linear_fingerprint
+from .solvers import Outcome, Solver, Status, Weighting
+from .solvers.base import Aim, Request, as_solver
+from .solvers.fingerprints import linear_fingerprint, problem_fingerprint
 from .solvers.journal import open_journal
 from .solvers.weighting import as_search, refuse_linear
-from .storage.checkpoints import Fingerprint, check_checkpoint
-from .validation import MOST_POINTS, check_count, check_flag, check_progress, check_seed
-
-__all__ = ["MinimizeResult", "minimize", "solve", "trace", "trace_problem"]
+from .storage.checkpoints import check_checkpoint
+from .validation import (
+    MOST_POINTS,
+    as_numbers,
+    check_callable,
+    check_count,
+    check_flag,
+    check_progress,
+    check_seed,
+    refuse,
+)
 
 
 def trace(
@@ -90,7 +100,6 @@ def trace(
     check_seed(random_state)
     check_flag(fit_intercept, "fit_intercept")
     warn_of_proxies(sensitive_features)
-    kept: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "progress": progress}
     common: dict[str, Any] = {
         "sensitive_features": sensitive_features,
         "favourable": favourable,
@@ -102,6 +111,7 @@ def trace(
     }
     linear: dict[str, Any] = {"surrogate": surrogate, "ridge": ridge, "fit_intercept": fit_intercept}
     asked: dict[str, Any] = {"preferences": preferences, "n_points": n_points}
+    kept: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "progress": progress}
     if estimator is not None:
         refuse_linear(trace, {**linear, **asked})
         search = as_search(solver, Weighting())
@@ -129,11 +139,157 @@ def trace_problem(
     count = None if n_points is None else check_count(n_points, "n_points", least=2, most=MOST_POINTS)
     chosen = as_solver(solver, problem.algebra)
     request = Request(preferences, count, random_state)
-
-    def owner() -> Fingerprint:
-        return linear_fingerprint(problem, **{"random_state": random_state, "solver": chosen, **vars(request)})
-
     stated = chosen.stated(problem)
-    with open_journal(checkpoint, resume, owner) as journal, progress_bar(progress, "tracing") as bar:
+    journal = open_journal(checkpoint, resume, lambda: linear_fingerprint(problem, **vars(request), solver=chosen))
+    with journal, progress_bar(progress, "tracing") as bar:
         points = chosen.trace(stated, request, journal, bar.update)
         return assemble(stated, chosen, points)
+
+
+@blas_threads(1)
+@decomposable()
+def solve(
+    problem: Any,
+    solver: str | Solver = "newton",
+    start: Any = None,
+    *,
+    preferences: Any = None,
+    max_gap: float | None = None,
+    on_iterate: Any = None,
+    random_state: int | None = None,
+    checkpoint: Any = None,
+    resume: bool = False,
+) -> Outcome:
+    """Run a solver on a problem and return where its runs ended.
+
+    Parameters
+    ----------
+    problem : LinearProblem or any problem with cells and move
+        What `linear_problem` returns; weights are then in the users' units.
+    solver : str or Solver
+    start : array of shape (K, d) or (R, K, d), optional
+        Weights that runs begin at.
+    preferences : array of shape (R, m), optional
+    max_gap : float, optional
+        A cap on every gap. Both say where the runs of ``Newton`` and ``PBPDO`` end; without either they go to the
+        smallest gap.
+    on_iterate : callable, optional
+        Is told the step, the runs that took it and where they are: of steps that are taken, not of those recalled.
+    random_state : int, optional
+    checkpoint, resume
+        As in `trace`.
+
+    Returns
+    -------
+    Outcome
+    """
+    chosen = as_solver(solver)
+    check_seed(random_state)
+    if on_iterate is not None:
+        check_callable(on_iterate, "on_iterate", "a function of the step, the runs and where they are")
+    if not isinstance(problem, FirstOrder):
+        raise refuse("problem", problem, "what linear_problem returns, or a problem with cells and move")
+    given = None if start is None else _start(start, problem)
+    asked = {"preferences": preferences, "max_gap": max_gap, "random_state": random_state}
+    stated: Any = problem
+    work = stated
+    aim = Aim(start=given, on_iterate=on_iterate, random_state=random_state)
+    if isinstance(problem, LinearProblem):
+        as_solver(chosen, problem.algebra)
+        stated = chosen.stated(problem)
+        work = chosen.working(stated)
+        first = None if given is None else work.from_user(given)
+        aim = replace(aim, start=first, exact=stated.framed())
+        if on_iterate is not None:  # is told weights in the users' units
+            aim = replace(aim, on_iterate=lambda t, ids, at: on_iterate(t, ids, replace(at, W=work.to_user(at.W))))
+    aim = replace(aim, target=chosen.target(work.algebra, preferences, max_gap))
+    asked |= {"loss": getattr(work, "loss", None), "solver": chosen}
+    with open_journal(checkpoint, resume, lambda: problem_fingerprint(stated, given, **asked)) as journal:
+        outcome = chosen.solve(work, aim, journal)
+    check_finite(outcome.W, outcome.L, outcome.objectives)
+    return replace(outcome, W=work.to_user(outcome.W)) if isinstance(problem, LinearProblem) else outcome
+
+
+def _start(start: Any, problem: Any) -> Array:
+    W = as_numbers(start, "start")
+    if W.ndim not in (2, 3) or W.shape[-2:] != (problem.K, problem.d) or not np.isfinite(W).all():
+        raise InputError(
+            f"start has shape {W.shape} or is not finite, expected finite numbers ({problem.K}, {problem.d}), or one "
+            "such matrix per run."
+        )
+    return W
+
+
+@dataclass(frozen=True)
+class MinimizeResult:
+    """What `minimize` found, with SciPy's words.
+
+    x (d,) the point, fun (m,) its objectives, status and message why it stopped, success whether it is solved,
+    nit accepted steps, nfev evaluations, history (T, m) the objectives of every accepted step.
+    """
+
+    x: Array
+    fun: Array
+    status: Status
+    message: str
+    success: bool
+    nit: int
+    nfev: int
+    history: Array
+
+
+def minimize(
+    functions: Any,
+    x0: Any,
+    preference: Any = None,
+    solver: str | Solver | None = None,
+    jac: Any = None,
+    random_state: int | None = None,
+    checkpoint: Any = None,
+    resume: bool = False,
+) -> MinimizeResult:
+    """Minimise a vector of differentiable functions, to an efficient point or to a preferred one.
+
+    Parameters
+    ----------
+    functions : callable or sequence of callables
+        One callable returning m values, or m callables returning one each.
+    x0 : array of shape (d,)
+    preference : array of shape (m,), optional
+        Positive numbers pi; the aim is pi_1 h_1 = ... = pi_m h_m on the frontier (needs positive objectives).
+    solver : optional
+        ``"pb_pdo"`` with a preference and ``"pdo"`` without one, by default.
+    jac : None, True or callable
+        As in SciPy: True when functions return (value, gradient), a callable for the Jacobian, None for finite
+        differences.
+    checkpoint : path, optional
+        File that takes note of the state after every 25 steps; with ``resume=True`` the run goes on from it.
+    """
+    x = np.atleast_1d(as_numbers(x0, "x0"))
+    if x.ndim > 1 or not x.size or not np.isfinite(x).all():
+        raise InputError(f"x0 has shape {x.shape} or is not finite, expected (d,): at least one finite number.")
+    problem = FunctionProblem(functions, x, jac)
+    chosen = as_solver(solver if solver is not None else "pdo" if preference is None else "pb_pdo")
+    check_seed(random_state)
+    chosen.check_needs(problem)
+    if preference is None and "preferences" in chosen.accepts:
+        raise InputError(f"solver {chosen.name!r} needs a preference, found None; give one, or use solver='pdo'.")
+    if preference is not None and as_numbers(preference, "preference").ndim != 1:
+        raise InputError(
+            f"preference has shape {np.shape(preference)}, expected ({problem.algebra.m},): one number per objective."
+        )
+    aim = Aim(chosen.target(problem.algebra, preference), x.reshape(1, 1, -1), random_state=random_state)
+    settings = {"solver": chosen, "preference": preference, "random_state": random_state}
+    with open_journal(checkpoint, resume, lambda: problem_fingerprint(problem, aim.start, **settings)) as journal:
+        outcome = chosen.solve(problem, aim, journal)
+    status, history = outcome.status[0], outcome.history[0]
+    return MinimizeResult(
+        x=outcome.W[0].reshape(-1),
+        fun=outcome.objectives[0],
+        status=status,
+        message=str(status),
+        success=status.solved,
+        nit=len(history) - 1,
+        nfev=outcome.passes,
+        history=history,
+    )

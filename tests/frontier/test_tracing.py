@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import fairfront as ff
-from fairfront.solvers.trajectory import Archive, spread
+from fairfront.solvers.archive import Archive, spread
 from tests.support.extras import optional
 
 pd = optional("pandas")

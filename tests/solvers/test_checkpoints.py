@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import fairfront as ff
 from fairfront.solvers import journal
-from fairfront.solvers.trajectory import EVERY
+from fairfront.solvers.loop import EVERY
 from fairfront.storage.checkpoints import read_checkpoint
 from tests.support.killed_runs import collect_states, digest_of, rows
 from tests.support.searches import trace

@@ -21,7 +21,7 @@ from ..objectives import LOSSES, Array, warn_of_proxies
 from ..problems import EstimatorProblem, LinearProblem, blas_threads, linear_problem
 from ..problems.learners import scores_of_learner
 from ..solvers import Weighting
-from ..solvers.entry import as_solver
+from ..solvers.base import as_solver
 from ..validation import (
     check_flag,
     check_mapping,

@@ -15,8 +15,8 @@ from ..objectives import Array
 from ..problems import LinearProblem
 from ..problems.dask.problem import refuse_collections
 from ..solvers import Status, Weighting
-from ..solvers.entry import solve
 from ..solvers.weighting import as_search, refuse_linear
+from ..tracing import solve
 from .base import FairClassifier, FairModel
 
 USUAL_FITS = 6

@@ -1,7 +1,6 @@
 """Solvers: frozen hyper-parameters and pure functions; they see cells, never rows or features."""
 
-from ..registry import Registry
-from .base import Outcome, Solver, Status, Target
+from .base import SOLVERS, Outcome, Solver, Status, Target
 from .knots import Knot
 from .loop import run
 from .newton import Newton
@@ -10,7 +9,6 @@ from .pb_pdo import PBPDO
 from .pdo import PDO
 from .weighting import Posteriors, Weighting
 
-SOLVERS: Registry[type[Solver]] = Registry("solver")
 for _solver in (Newton, PBPDO, PDO, PaperPDO, PaperPBPDO):
     SOLVERS.add(_solver.name, _solver)
 

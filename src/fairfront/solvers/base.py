@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, ClassVar, Literal, Self
 
@@ -13,17 +13,23 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..objectives import Algebra, Array
 from ..problems import FirstOrder, LinearProblem, Point
+from ..registry import Registry
+from ..validation import check_positive, check_preferences, refuse
 from .journal import Journal
 
 Mask = NDArray[np.bool_]
 Path = Literal["worst_gap", "proportional"]
-Accepted = Literal["preferences", "caps", "uneven gaps"]
+Accepted = Literal["preferences", "caps", "uneven gaps", "estimators"]
 OnPoint = Callable[[int, str, int], None]
 """Is told how many points are done, a note, and how many there are to be."""
 OnIterate = Callable[[int, NDArray[np.intp], Point], None]
 """Is told the step, the runs that took it, and where they are."""
 TARGETS = 12
 """Targets that are placed between plain training and the smallest gap when nothing is asked for."""
+TINY = 1e-300
+"""Smallest number that is divided by, where a quotient of zeros is to be zero."""
+CLOSED = 1e-12
+"""Smallest cap whose slope is taken: that of a gap function is 0 at 0."""
 SMOOTHING = 0.2
 """Width over which default solvers round a loss with a kink; the values reported are those of the loss itself."""
 
@@ -59,25 +65,8 @@ class Status(StrEnum):
 
     @property
     def solved(self) -> bool:
-        """Tell whether the point is finished: solved to tolerance, fitted, or given."""
-        return self in SOLVED
-
-
-SOLVED = frozenset(
-    {
-        Status.EFFICIENT,
-        Status.LINE,
-        Status.CHEBYSHEV,
-        Status.NEAREST,
-        Status.FLOOR,
-        Status.PAST,
-        Status.WEIGHTED,
-        Status.POSTERIOR,
-        Status.GIVEN,
-        Status.DOMINATED,
-    }
-)
-"""Finished models, which rules may choose among."""
+        """Tell whether the point is finished, so that rules may choose it: solved to tolerance, fitted, or given."""
+        return self.name not in ("RUNNING", "OUT_OF_REACH", "WEAK", "STALLED", "LIMIT", "VISITED")
 
 
 @dataclass(frozen=True)
@@ -86,27 +75,26 @@ class State:
 
     def take(self, runs: Mask) -> Self:
         """Return the chosen runs."""
-        inside = {name: value.take(runs) if isinstance(value, State) else value[runs] for name, value in self._parts()}
-        return replace(self, **inside)
+        parts = vars(self).items()
+        return replace(
+            self, **{name: part.take(runs) if isinstance(part, State) else part[runs] for name, part in parts}
+        )
 
-    def stored(self, name: str = "state") -> dict[str, NDArray[Any]]:
+    def stored(self, prefix: str = "state") -> dict[str, NDArray[Any]]:
         """Return all arrays by name."""
         found: dict[str, NDArray[Any]] = {}
-        for part, value in self._parts():
-            inner = f"{name}.{part}"
-            found |= value.stored(inner) if isinstance(value, State) else {inner: value}
+        for name, part in vars(self).items():
+            full = f"{prefix}.{name}"
+            found |= part.stored(full) if isinstance(part, State) else {full: part}
         return found
 
-    def restored(self, arrays: Mapping[str, NDArray[Any]], name: str = "state") -> Self:
+    def restored(self, arrays: Mapping[str, NDArray[Any]], prefix: str = "state") -> Self:
         """Return a state of the same kind with the arrays of `stored`."""
         found: dict[str, Any] = {}
-        for part, value in self._parts():
-            inner = f"{name}.{part}"
-            found[part] = value.restored(arrays, inner) if isinstance(value, State) else arrays[inner]
+        for name, part in vars(self).items():
+            full = f"{prefix}.{name}"
+            found[name] = part.restored(arrays, full) if isinstance(part, State) else arrays[full]
         return replace(self, **found)
-
-    def _parts(self) -> list[tuple[str, Any]]:
-        return [(field.name, getattr(self, field.name)) for field in fields(self)]
 
 
 @dataclass(frozen=True)
@@ -137,13 +125,13 @@ class Target(State):
 
     def caps_at(self, algebra: Algebra, level: Array) -> Array:
         """Return the caps phi^-1(level / pi_j) of the preference runs, the fixed caps of the others."""
-        wanted = algebra.gap.inverse(np.maximum(level, 1e-300)[:, None] / self.pi[:, 1:])
+        wanted = algebra.gap.inverse(np.maximum(level, TINY)[:, None] / self.pi[:, 1:])
         return np.where(self.by_preference[:, None], wanted, self.caps)
 
     def next_level(self, algebra: Algebra, level: Array, loss: Array, caps: Array, price: Array) -> Array:
         """Take a Newton step on pi_1 loss(level) = level, where the loss falls by ``price`` per unit of cap."""
-        slope = self.pi[:, 1:] * algebra.gap.slope(np.maximum(caps, 1e-12))
-        rate = self.pi[:, 0] * (np.abs(price) / np.maximum(slope, 1e-300)).sum(axis=1)
+        slope = self.pi[:, 1:] * algebra.gap.slope(np.maximum(caps, CLOSED))
+        rate = self.pi[:, 0] * (np.abs(price) / np.maximum(slope, TINY)).sum(axis=1)
         moved = level + (self.pi[:, 0] * loss - level) / (1.0 + rate)
         return np.where(self.by_preference, moved, level)
 
@@ -172,20 +160,6 @@ class Outcome:
     n_iter: NDArray[np.intp]
     history: tuple[Array, ...]
     passes: int
-    certificate: Array | None = None
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The next move of every run, and the status of those that stop here instead.
-
-    ``certificate`` (R,) of a common descent direction is at most 0, up to rounding, when no objective rises along it
-    (Lemma 1): the paper's |d|^2 - min_i <d, g_i> in paper mode, the worst -cos(d, g_i) in `PDO`.
-    """
-
-    beta: Array
-    status: list[Status]
-    memo: Any = None
     certificate: Array | None = None
 
 
@@ -247,7 +221,8 @@ class Solver:
     that goes step by step is a `loop.Descent` and has `prepare`, `plan` and `judge` instead.
 
     needs     the capabilities that the problem must have
-    accepts   what may be asked of it beside a number of points: preferences, caps on the gaps, gaps of one sign
+    accepts   what may be asked of it beside a number of points: preferences, caps on the gaps, gaps of one sign; or
+              that it is for estimators
     path      how automatic caps shrink: one cap on the worst gap of each notion, or all gaps in proportion
     """
 
@@ -273,6 +248,21 @@ class Solver:
         """Return where single runs end, on a problem as `working` gives it."""
         raise InputError(f"solver {self.name!r} solves no single points; use solver='newton'.")
 
+    def target(self, algebra: Algebra, preference: Any, max_gap: float | None = None) -> Target | None:
+        """Return the target of a run: a preference, a cap on every gap, or the smallest gap."""
+        if "preferences" not in self.accepts:
+            if preference is not None or max_gap is not None:
+                raise InputError(f"solver {self.name!r} takes no preference and no cap; use solver='pb_pdo'.")
+            return None
+        if preference is not None and max_gap is not None:
+            raise InputError("a preference and a cap on the gap were given, expected at most one of them.")
+        if preference is not None:
+            return Target.from_preferences(check_preferences(preference, algebra.names))
+        if "caps" not in self.accepts:
+            raise InputError(f"solver {self.name!r} needs a preference, found None.")
+        cap = 0.0 if max_gap is None else check_positive(max_gap, "the largest gap", zero=True)
+        return Target.from_caps(np.full((1, len(algebra.b)), cap))
+
     def check_needs(self, problem: object) -> None:
         """Refuse a problem that lacks what the solver needs, naming it."""
         missing = [need.__name__ for need in self.needs if not isinstance(problem, need)]
@@ -281,3 +271,21 @@ class Solver:
                 f"{type(self).__name__} needs {', '.join(n.__name__ for n in self.needs)}, "
                 f"{type(problem).__name__} lacks {', '.join(missing)}; use another solver."
             )
+
+
+SOLVERS: Registry[type[Solver]] = Registry("solver")
+
+
+def as_solver(solver: str | Solver, algebra: Algebra | None = None) -> Solver:
+    """Return the solver by name or as given, for gaps of one sign (of ``algebra``) only one that accepts them."""
+    if not isinstance(solver, (str, Solver)):
+        raise refuse("solver", solver, "a name or an instance such as ff.Newton()")
+    chosen: Solver = SOLVERS[solver]() if isinstance(solver, str) else solver
+    if "estimators" in chosen.accepts:
+        raise InputError("a Weighting searches the weights of an estimator, found none; give estimator=.")
+    if algebra is not None and not algebra.gap.even and "uneven gaps" not in chosen.accepts:
+        raise InputError(
+            f"gap {algebra.gap.name!r} rewards gaps of one sign and exists in paper mode only, found solver "
+            f"{chosen.name!r}; use gap='exponential', or solver='paper_pdo' or 'paper_pb_pdo'."
+        )
+    return chosen

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import hashlib
+import re
 import sys
+import types
 import warnings
 from collections.abc import Mapping
 from typing import Any
 
+import narwhals.stable.v1 as nw
 import numpy as np
 
 from ..objectives import Array, Objectives
 from ..problems import EstimatorProblem, LinearProblem
 from ..storage.checkpoints import Fingerprint
 from ..validation import as_numbers
-from .digests import code_of, digest
 
-PREFERRED = "preference"
 NEAR = 1e-3
 """How far from the start functions are evaluated a second time, relative to it."""
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+DEEPEST = 40
+"""Objects inside each other beyond this are known by what they show."""
 
 
 def problem_fingerprint(problem: Any, start: Array | None, **settings: Any) -> Fingerprint:
@@ -25,7 +32,7 @@ def problem_fingerprint(problem: Any, start: Array | None, **settings: Any) -> F
     algebra = problem.algebra
     known = {**_plain(settings), "fairfront": _version(), "start": start, "gap": algebra.gap}
     if hasattr(problem, "functions"):
-        known["functions"] = (code_of(problem.functions), code_of(problem.jac))
+        known["functions"] = (_code_of(problem.functions), _code_of(problem.jac))
     numbers = np.concatenate([algebra.p, algebra.B.reshape(-1), algebra.b])
     derived = {"objectives": (algebra.names, _rounded(numbers))}
     return Fingerprint(_digests(known), _cells_digest(problem, start), _digests(derived))
@@ -43,12 +50,16 @@ def estimator_fingerprint(problem: EstimatorProblem, **settings: Any) -> Fingerp
     """Return the fingerprint of a search in the weights of an estimator's fits."""
     learner, cells = problem.estimator, problem.objectives.layout.cells
     parameters = sorted(learner.get_params(deep=True).items(), key=lambda item: item[0])
+    learners = [learner, *(value for _, value in parameters if hasattr(value, "get_params"))]
+    packages = sorted({type(each).__module__.partition(".")[0] for each in learners})
     known = {
         **settings,
         **_question_of(problem.criterion),
         "kind of fits": type(problem),
         "estimator": (type(learner), parameters),
-        "version of the estimator": _packages(learner, *(value for _, value in parameters)),
+        "version of the estimator": {
+            name: str(getattr(sys.modules.get(name), "__version__", None)) for name in packages
+        },
         "random_state": problem.seed,
         "fit_params": dict(problem.fit_params),
         "shared_trees": None if problem.shared is None else problem.shared.first,
@@ -75,49 +86,35 @@ def _question_of(objectives: Objectives) -> dict[str, Any]:
 
 
 def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings in which lists and arrays of the same numbers are the same."""
-    return {name: _floats(value) if name.startswith(PREFERRED) else value for name, value in settings.items()}
-
-
-def _floats(value: Any) -> Any:
-    counted = value is None or isinstance(value, (int, np.integer))
-    return value if counted else np.atleast_2d(as_numbers(value, PREFERRED))
-
-
-def _packages(*learners: Any) -> dict[str, str]:
-    """Return the versions of the packages that an estimator and those inside it come from."""
-    tops = {type(each).__module__.partition(".")[0] for each in learners if hasattr(each, "get_params")}
-    return {top: str(getattr(sys.modules.get(top), "__version__", None)) for top in sorted(tops)}
-
-
-def _digests(values: Mapping[str, Any]) -> dict[str, str]:
-    return {name: digest(value) for name, value in values.items()}
+    """Return settings in which lists and arrays of the same preferences are the same."""
+    found = dict(settings)
+    for name in ("preference", "preferences"):
+        value = found.get(name)
+        if value is not None and not isinstance(value, (int, np.integer)):
+            found[name] = np.atleast_2d(as_numbers(value, "preference"))
+    return found
 
 
 def _cells_digest(problem: Any, start: Array | None = None) -> str:
     """Return a digest that every row has a part in: cells at two opposite models, in one pass.
 
-    Functions, which may be defined near the start only, are evaluated there.
+    Functions, which may be defined near the start only, are evaluated there, and where they are defined a step away:
+    others of the same value at the start differ there.
     """
+    rng = np.random.default_rng(0)
     if not hasattr(problem, "values") and start is not None:
         first = start.reshape(-1, problem.K, problem.d)
-        return digest((_rounded(problem.cells(first).L), _nearby(problem, first)))
-    W = np.random.default_rng(0).normal(scale=1.0 / np.sqrt(problem.d), size=(1, problem.K, problem.d))
+        here, nearby = _rounded(problem.cells(first).L), None
+        step = rng.normal(scale=NEAR, size=first.shape) * np.maximum(np.abs(first), 1.0)
+        with warnings.catch_warnings(), contextlib.suppress(Exception):  # any error: the start alone has to do
+            warnings.simplefilter("ignore")
+            nearby = _rounded(problem.cells(first + step).L)
+        return digest((here, nearby))
+    W = rng.normal(scale=1.0 / np.sqrt(problem.d), size=(1, problem.K, problem.d))
     both = np.concatenate([W, -W])
     values: Array = problem.values(both) if hasattr(problem, "values") else problem.cells(both).L
     layout = getattr(problem, "layout", None)
     return digest((_rounded(values), None if layout is None else _rounded(layout.cells.weight)))
-
-
-def _nearby(problem: Any, start: Array) -> list[str] | None:
-    """Return values near the start, where other functions of the same value there differ; None outside their domain."""
-    step = np.random.default_rng(0).normal(scale=NEAR, size=start.shape) * np.maximum(np.abs(start), 1.0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return _rounded(problem.cells(start + step).L)
-        except Exception:  # any function, any error: the start alone has to do
-            return None
 
 
 def _rounded(values: Array) -> list[str]:
@@ -129,3 +126,97 @@ def _version() -> str:
     from .. import __version__
 
     return __version__
+
+
+def _digests(values: Mapping[str, Any]) -> dict[str, str]:
+    return {name: digest(value) for name, value in values.items()}
+
+
+def digest(value: Any) -> str:
+    """Return the digest of any value: equal for equal values in every process."""
+    found = hashlib.sha256()
+    _take_in(found, value, ())
+    return found.hexdigest()[:32]
+
+
+def _code_of(functions: Any) -> Any:
+    """Return what functions do, without the values around them, which may change while they are called."""
+    if isinstance(functions, (list, tuple, np.ndarray)):
+        return [_code_of(each) for each in functions]
+    inner = getattr(functions, "__func__", functions)
+    if isinstance(inner, functools.partial):
+        return _code_of(inner.func)
+    if isinstance(inner, types.FunctionType):
+        return (inner.__module__, inner.__qualname__, inner.__code__)
+    return type(inner) if ADDRESS.search(repr(inner)) else inner
+
+
+def _take_in(found: Any, value: Any, around: tuple[int, ...]) -> None:
+    """Add a value and what is inside it, each with its type, so that no two values look alike.
+
+    ``around`` are the values that this one is inside of: one of them is not entered again.
+    """
+    value = _opened(value.item() if isinstance(value, np.generic) else value)
+    found.update(f"{type(value).__name__}(".encode())
+    within = (*around, id(value))
+    inside: Any = ()
+    if id(value) in around:
+        pass
+    elif isinstance(value, np.ndarray) and value.dtype.kind != "O":
+        _take_in(found, (value.dtype.str, value.shape), within)
+        found.update(np.ascontiguousarray(value).tobytes())
+    elif isinstance(value, (set, frozenset)):
+        found.update("".join(sorted(digest(each) for each in value)).encode())
+    elif isinstance(value, Mapping):
+        inside = value.items()
+    elif isinstance(value, (list, tuple)):
+        inside = value
+    elif (parts := _parts_of(value, len(within))) is not None:
+        inside = (parts,)
+    else:
+        found.update(ADDRESS.sub("", repr(value)).encode())
+    for each in inside:
+        _take_in(found, each, within)
+    found.update(b")")
+
+
+def _opened(value: Any) -> Any:
+    """Return frames, sparse matrices and sources of random numbers as the arrays that they consist of."""
+    native = nw.from_native(value, pass_through=True, eager_only=True)
+    if isinstance(native, nw.DataFrame):
+        return {str(column.name): column.to_numpy() for column in native.iter_columns()}
+    if hasattr(value, "tocsr"):
+        rows = value.tocsr()
+        return (rows.shape, rows.data, rows.indices, rows.indptr)
+    if isinstance(value, np.random.Generator):
+        return value.bit_generator.state
+    return value.get_state(legacy=False) if isinstance(value, np.random.RandomState) else value
+
+
+def _parts_of(value: Any, depth: int) -> tuple[Any, ...] | None:
+    """Return what functions do and the values around them, and the inside of objects that do not show what they are."""
+    if isinstance(value, np.ndarray):
+        return (value.shape, value.ravel().tolist())
+    if isinstance(value, types.CodeType):
+        return (value.co_code, value.co_consts, value.co_names)
+    if isinstance(value, types.FunctionType):
+        closure = [_content(cell) for cell in value.__closure__ or ()]
+        named = (value.__module__, value.__qualname__, value.__code__)
+        return (*named, closure, value.__defaults__, value.__kwdefaults__)
+    if isinstance(value, types.MethodType):
+        return (value.__func__, value.__self__)
+    if isinstance(value, functools.partial):
+        return (value.func, value.args, value.keywords)
+    if isinstance(value, type):
+        return (value.__module__, value.__qualname__)
+    if hasattr(value, "__dict__") and depth < DEEPEST and ADDRESS.search(shown := repr(value)):
+        return (type(value), ADDRESS.sub("", shown), vars(value))
+    return None
+
+
+def _content(cell: Any) -> Any:
+    """Return what a closure's cell holds; a function that is not defined yet is an empty one."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +20,14 @@ from numpy.typing import NDArray
 
 from ..exceptions import FairfrontWarning, InputError
 from ..objectives import Array
-from ..storage.checkpoints import (
-    Entry,
-    Fingerprint,
-    check_checkpoint,
-    read_checkpoint,
-    write_checkpoint,
-)
+from ..storage.checkpoints import Entry, Fingerprint, check_checkpoint, read_checkpoint, write_checkpoint
 from ..storage.writers import FileLock, remove_leftovers, take_lock
 
 SHARE = 20.0
 """Writing waits until so many times the last writing have passed: it takes a twentieth of the time at most."""
+SAME, TINY = 1e-6, 1e-9
+"""How far questions may differ and be the same, relative to themselves and to the largest number in them: sums over
+rows differ between machines in their last digits, and steps magnify that."""
 NOTHING = np.zeros(0)
 
 
@@ -77,16 +75,21 @@ class Journal:
     def note(self, kind: str, asked: NDArray[Any], arrays: Mapping[str, NDArray[Any]], **numbers: Any) -> None:
         """Keep an answer as the last one."""
         if self.keeps:
-            del self._entries[self._next :]
-            self._entries.append(Entry(kind, np.array(asked), _copied(arrays), numbers))
-            self._next += 1
-            self._changed()
+            self._keep(Entry(kind, np.array(asked), arrays, numbers))
 
     def renew(self, arrays: Mapping[str, NDArray[Any]], **numbers: Any) -> None:
         """Replace the last answer by what it has become."""
-        last = self._entries[self._next - 1]
-        self._entries[self._next - 1 :] = [Entry(last.kind, last.asked, _copied(arrays), numbers)]
-        self._changed()
+        self._next -= 1
+        last = self._entries[self._next]
+        self._keep(Entry(last.kind, last.asked, arrays, numbers))
+
+    def _keep(self, entry: Entry) -> None:
+        copied = {name: np.array(array) for name, array in entry.arrays.items()}  # the run goes on with its own
+        self._entries[self._next :] = [replace(entry, arrays=copied)]
+        self._next += 1
+        self._noted = True
+        if time.monotonic() - self._written >= SHARE * self._cost:
+            self._write()
 
     def weights(self, found: Callable[[], Array]) -> Array:
         """Return the weights of a fit, recalled or found now."""
@@ -119,11 +122,6 @@ class Journal:
             if self._lock is not None:
                 self._lock.release()
 
-    def _changed(self) -> None:
-        self._noted = True
-        if time.monotonic() - self._written >= SHARE * self._cost:
-            self._write()
-
     def _write(self) -> None:
         """Write the file; a disk that is full later on is told once, and the run goes on to its result."""
         try:
@@ -149,17 +147,11 @@ class Journal:
             warnings.warn(text, FairfrontWarning, stacklevel=2)
 
 
-def _copied(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Return arrays that stay as they are while the run goes on: the file may be written later."""
-    return {name: np.array(array) for name, array in arrays.items()}
-
-
 def _same(known: NDArray[Any], asked: NDArray[Any]) -> bool:
-    """Tell whether two questions are the same up to rounding: sums over rows may differ between machines."""
     if known.shape != asked.shape:
         return False
     scale = float(np.nanmax(np.abs(known), initial=0.0)) if known.size else 0.0
-    return bool(np.allclose(known, asked, rtol=1e-6, atol=1e-9 * scale, equal_nan=True))
+    return bool(np.allclose(known, asked, rtol=SAME, atol=TINY * scale, equal_nan=True))
 
 
 def open_journal(path: Any, resume: bool, owner: Callable[[], Fingerprint]) -> Journal:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
@@ -11,17 +11,42 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, UnboundedError
 from ..objectives import Algebra, Array
-from ..problems import FirstOrder, LinearProblem, Point
+from ..objectives.small_counts import FEWEST
+from ..problems import LinearProblem, Point
 from ..problems.limits import check_steps
+from ..storage.checkpoints import Entry
 from ..validation import MOST_POINTS, check_count, shown
-from .base import TARGETS, Aim, Mask, OnIterate, OnPoint, Outcome, Plan, Request, Solved, Solver, State, Status, Target
+from .archive import Archive
+from .base import TARGETS, Aim, Mask, OnIterate, OnPoint, Outcome, Request, Solved, Solver, State, Status, Target
 from .journal import Journal
-from .trajectory import Archive, Notes, RunLog, of_few
 
 KEPT = 100
 """Points on the way that are kept where nothing else is asked for."""
 UNBOUNDED = -1e15
 """Objectives below this fall for ever: no loss of finite data gets there."""
+EVERY = 25
+"""Steps after which a checkpoint takes note of all runs."""
+
+Ids = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The next move of every run, and the status of those that stop here instead.
+
+    ``certificate`` (R,) of a common descent direction is at most 0, up to rounding, when no objective rises along it
+    (Lemma 1): the paper's |d|^2 - min_i <d, g_i> in paper mode, the worst -cos(d, g_i) in `PDO`.
+    """
+
+    beta: Array
+    status: list[Status]
+    memo: Any = None
+    certificate: Array | None = None
+
+    def take(self, runs: Mask) -> Plan:
+        """Return the plan of some runs, which go on."""
+        memo = None if self.memo is None else {key: value[runs] for key, value in self.memo.items()}
+        return Plan(self.beta[runs], [Status.RUNNING] * int(runs.sum()), memo)
 
 
 class Descent(Solver):
@@ -51,8 +76,12 @@ class Descent(Solver):
     def aim(self, problem: LinearProblem, request: Request, journal: Journal) -> tuple[Array, Target]:
         """Return starting weights (1 or R, K, d) and the target of every run: random starts that go anywhere."""
         runs = 1 if request.preferences is None else check_runs(request.preferences)
-        start = random_weights(problem, runs, self.start_scale, np.random.default_rng(request.random_state))
+        start = self.random_weights(problem, runs, np.random.default_rng(request.random_state))
         return start, Target.from_preferences(np.ones((runs, problem.algebra.m)))
+
+    def random_weights(self, problem: Any, runs: int, rng: np.random.Generator) -> Array:
+        """Return random starts (R, K, d). Zero weights are a trap, because all losses are equal there."""
+        return rng.normal(scale=self.start_scale / np.sqrt(problem.d), size=(runs, problem.K, problem.d))
 
     def finish(self, problem: Any, outcome: Outcome, target: Target | None, journal: Journal) -> Outcome:
         """Return the outcome, made more precise where the solver was set to."""
@@ -65,13 +94,17 @@ class Descent(Solver):
         check_steps(problem, int(count) or TARGETS, self.max_iter, type(self)().max_iter)
         work, seed = self.working(problem), journal.seed(request.random_state)
         start, target = self.aim(work, replace(request, random_state=seed), journal)
-        hidden = journal.keeps and of_few(work)
-        archive = Archive(request.n_points or KEPT, (lambda W: axes_of(work, work.values(W))) if hidden else None)
-        runs = len(target.pi)
+        algebra, runs = work.algebra, len(target.pi)
+
+        def axes_of(L: Array) -> Array:
+            return np.column_stack([algebra.loss(L), algebra.worst(L)])
+
+        hidden = journal.keeps and _of_few(work)
+        archive = Archive(request.n_points or KEPT, (lambda W: axes_of(work.values(W))) if hidden else None)
         going = set(range(runs))
 
-        def on_iterate(iteration: int, ids: NDArray[np.intp], point: Point) -> None:
-            archive.add(axes_of(work, point.L), point.W)
+        def on_iterate(iteration: int, ids: Ids, point: Point) -> None:
+            archive.add(axes_of(point.L), point.W)
             if iteration > 1:
                 going.intersection_update(ids.tolist())
             on_point(runs - len(going), f"step {iteration}, {len(going)} of {runs} runs going", runs)
@@ -81,7 +114,7 @@ class Descent(Solver):
         seen = archive.points()[1]
         W = work.to_user(np.concatenate([outcome.W, seen]))
         status = (*outcome.status, *([Status.VISITED] * len(seen)))
-        pi = np.concatenate([target.pi, np.full((len(seen), problem.algebra.m), np.nan)])
+        pi = np.concatenate([target.pi, np.full((len(seen), algebra.m), np.nan)])
         return [Solved(*each) for each in zip(W, status, pi, strict=True)]
 
     def solve(self, problem: Any, aim: Aim, journal: Journal) -> Outcome:
@@ -101,84 +134,137 @@ def check_runs(preferences: Any) -> int:
     )
 
 
-def axes_of(problem: LinearProblem, L: Array) -> Array:
-    """Return loss and worst gaps of cells (N, k), on which points are compared."""
-    return np.column_stack([problem.algebra.loss(L), problem.algebra.worst(L)])
-
-
-def random_weights(problem: Any, runs: int, scale: float, rng: np.random.Generator) -> Array:
-    """Return random starts (R, K, d). Zero weights are a trap, because all losses are equal there."""
-    return rng.normal(scale=scale / np.sqrt(problem.d), size=(runs, problem.K, problem.d))
-
-
 def run(
     problem: Any,
     solver: Descent,
     start: Array | None = None,
-    target: Any = None,
+    target: Target | None = None,
     on_iterate: OnIterate | None = None,
-    random_state: int | np.random.Generator | None = None,
+    random_state: int | None = None,
     journal: Journal | None = None,
-    memory: Archive | None = None,
+    archive: Archive | None = None,
 ) -> Outcome:
     """Iterate until every run has stopped.
 
-    With a ``journal`` that keeps, the state is noted after every `EVERY` steps together with that of ``memory``, and
-    runs go on from what was noted: their cells are evaluated anew, as a resumed run has to do.
+    With a ``journal`` that keeps, the state is noted after every `EVERY` steps together with that of the ``archive``,
+    and runs go on from what was noted: their cells are evaluated anew, as a resumed run has to do.
     """
     solver.check_needs(problem)
     problem, W, state = solver.prepare(problem, start, target, np.random.default_rng(random_state))
     algebra: Algebra = problem.algebra
-    kept = Notes(journal or Journal(), target, memory, of_few(problem))
-    begun, log, ids, state = kept.begin(algebra, state)
-    if log is None:
-        point: Point = problem.cells(W)
-        log, ids = RunLog(algebra, point), np.arange(point.runs)
-        _report(on_iterate, 0, ids, point)
-    elif len(ids):
-        point = problem.cells(log.W[ids])
+    log = _RunLog(problem, W, target, journal or Journal(), archive)
+    report: OnIterate = on_iterate or (lambda iteration, ids, point: None)
+    if log.known is None:
+        begun, ids, point = 1, np.arange(len(W)), problem.cells(W)
+        log.history = [[h] for h in algebra.objectives(point.L)]
+        report(0, ids, point)
+    else:
+        begun, ids = int(log.known.numbers["iteration"]), log.known.arrays["ids"]
+        if len(ids):
+            point, state = problem.cells(log.W[ids]), state.restored(log.known.arrays)
     for iteration in range(begun, solver.max_iter + 1) if len(ids) else ():
-        if kept.due(iteration, begun):
+        if log.journal.keeps and iteration > begun and (iteration - 1) % EVERY == 0:
             log.W[ids] = point.W
-            kept.note(log, iteration, ids, state)
+            log.note(iteration, {"ids": ids, **state.stored()})
             point = problem.cells(point.W)
         plan, state = solver.plan(algebra, point, state)
-        log.certify(ids, plan.certificate)
+        if plan.certificate is not None:
+            log.certificate[ids] = np.fmax(log.certificate[ids], plan.certificate)
         going = np.array([status is Status.RUNNING for status in plan.status])
         if not going.all():
             log.finish(ids[~going], point.take(~going), [s for s in plan.status if s is not Status.RUNNING])
-            ids, point, state = ids[going], point.take(going), state.take(going)
-            plan = Plan(plan.beta[going], [Status.RUNNING] * int(going.sum()), _take(plan.memo, going))
+            ids, point, state, plan = ids[going], point.take(going), state.take(going), plan.take(going)
         if not len(ids):
             break
-        new = _evaluate(problem, point, plan)
+        new = problem.cells(problem.move(point, plan.beta))
+        if (algebra.objectives(new.L).min(axis=1) < UNBOUNDED).any():
+            raise UnboundedError(
+                "objectives fall without bound (below -1e15 after ever longer steps), expected functions that are "
+                "bounded below; no efficient point exists: add a penalty or bounds."
+            )
         taken, state = solver.judge(algebra, point, new, plan, state)
         point = new.where(taken, point)
         log.add(ids[taken], algebra.objectives(point.L[taken]), iteration)
-        _report(on_iterate, iteration, ids[taken], point.take(taken))
+        if taken.any():
+            report(iteration, ids[taken], point.take(taken))
     if len(ids):
         plan, state = solver.plan(algebra, point, state)
         log.finish(ids, point, [Status.LIMIT if s is Status.RUNNING else s for s in plan.status])
-    if kept.journal.keeps:
-        kept.end(log, problem, solver.max_iter + 1)
-    return log.outcome()
+    if log.journal.keeps:
+        if log.known is None or len(log.known.arrays["ids"]):
+            log.note(solver.max_iter + 1, {"ids": np.zeros(0, dtype=np.intp)})
+        log.L = problem.cells(log.W).L  # evaluated together, now and when resumed
+    history = tuple(np.array(h) for h in log.history)
+    h, status = algebra.objectives(log.L), tuple(log.status)
+    return Outcome(log.W, log.L, h, status, log.n_iter, history, log.passes, log.certificate)
 
 
-def _take(memo: Any, runs: Mask) -> Any:
-    return None if memo is None else {key: value[runs] for key, value in memo.items()}
+class _RunLog:
+    """What a batch of runs has found so far, and what a journal keeps of it: ``known`` is what was kept before."""
+
+    def __init__(
+        self, problem: Any, W: Array, target: Target | None, journal: Journal, archive: Archive | None
+    ) -> None:
+        self.journal, self.archive, self.few = journal, archive, _of_few(problem)
+        self.asked = np.zeros(0) if target is None else np.column_stack([target.pi, target.caps])
+        runs, algebra = len(W), problem.algebra
+        self.W, self.L = W.copy(), np.zeros((runs, len(algebra.p)))
+        self.status, self.n_iter, self.passes = [Status.RUNNING] * runs, np.zeros(runs, dtype=np.intp), 1
+        self.history: list[list[Array]] = []
+        self.certificate = np.full(runs, np.nan)
+        self.known = journal.recall("runs", self.asked)
+        self.noted = self.known is not None
+        if self.known is not None:
+            self._restore(self.known, algebra.m)
+
+    def add(self, ids: Ids, h: Array, iteration: int) -> None:
+        """Remember the objectives of accepted steps."""
+        self.passes += 1
+        self.n_iter[ids] = iteration
+        for place, values in zip(ids, h, strict=True):
+            self.history[place].append(values)
+
+    def finish(self, ids: Ids, point: Point, status: list[Status]) -> None:
+        """Remember where runs ended and why."""
+        self.W[ids], self.L[ids] = point.W, point.L
+        for place, why in zip(ids, status, strict=True):
+            self.status[place] = why
+
+    def note(self, iteration: int, arrays: dict[str, NDArray[Any]]) -> None:
+        """Note the runs before a step, with histories unless they are of few rows.
+
+        Cells are not noted: evaluating them anew is one more pass.
+        """
+        self.passes += 1
+        lengths = np.array([len(h) for h in self.history])
+        arrays |= {"W": self.W, "n_iter": self.n_iter, "certificate": self.certificate, "lengths": lengths}
+        if not self.few:
+            arrays["history"] = np.concatenate([np.array(h) for h in self.history])
+        if self.archive is not None:
+            arrays |= self.archive.stored()
+        numbers = {"iteration": iteration, "status": [each.name for each in self.status], "passes": self.passes}
+        if self.noted:
+            self.journal.renew(arrays, **numbers)
+        else:
+            self.journal.note("runs", self.asked, arrays, **numbers)
+        self.noted = True
+
+    def _restore(self, known: Entry, m: int) -> None:
+        arrays, numbers = known.arrays, known.numbers
+        self.W, self.n_iter, self.certificate = (arrays[name].copy() for name in ("W", "n_iter", "certificate"))
+        self.status, self.passes = [Status[name] for name in numbers["status"]], int(numbers["passes"])
+        unknown = np.full((int(arrays["lengths"].sum()), m), np.nan)
+        parts = np.split(arrays.get("history", unknown), np.cumsum(arrays["lengths"])[:-1])
+        self.history = [list(part) for part in parts]
+        if self.archive is not None:
+            self.archive.restore(arrays)
 
 
-def _evaluate(problem: FirstOrder, point: Point, plan: Plan) -> Point:
-    new = problem.cells(problem.move(point, plan.beta))
-    fallen = problem.algebra.objectives(new.L).min(axis=1) < UNBOUNDED
-    if fallen.any():
-        raise UnboundedError(
-            "objectives fall without bound (below -1e15 after ever longer steps), expected functions that are "
-            "bounded below; no efficient point exists: add a penalty or bounds."
-        )
-    return new
-
-
-def _report(on_iterate: OnIterate | None, iteration: int, ids: NDArray[np.intp], point: Point) -> None:
-    if on_iterate is not None and len(ids):
-        on_iterate(iteration, ids, point)
+def _of_few(problem: Any) -> bool:
+    """Tell whether some cell of a problem has so few rows that its averages are not written."""
+    layout = getattr(problem, "layout", None)
+    if layout is None:
+        return False
+    cells = layout.cells
+    counts = np.diff(cells.offsets) if cells.shares is None else cells.shares.sum(axis=1)
+    return bool(counts.min() < FEWEST)

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from ..objectives import Algebra, Array
 from ..problems import LinearProblem, Point
 from ..validation import as_numbers, check_choice, check_count, check_flag, check_positive, refuse
-from .base import Accepted, Path, Plan, Request, State, Status, Target
+from .base import Accepted, Path, Request, State, Status, Target
 from .journal import Journal
-from .loop import Descent, random_weights
+from .loop import Descent, Plan
 from .pb_pdo import PBPDO
 from .quadratic import certificate, factor, min_norm, projected_gradient
 
@@ -105,7 +105,7 @@ class PaperPDO(Descent):
         """Take the start as given, or random weights; no metric, no data-dependent choice."""
         m = problem.algebra.m
         pi = np.ones((1, m)) if target is None else target.pi
-        W = random_weights(problem, 1, self.start_scale, rng) if start is None else np.array(start, dtype=np.float64)
+        W = self.random_weights(problem, 1, rng) if start is None else np.array(start, dtype=np.float64)
         W = W[None] if W.ndim == 2 else W
         runs = max(len(W), len(pi))
         W = np.broadcast_to(W, (runs, *W.shape[1:])).copy()
@@ -201,7 +201,7 @@ class PaperPBPDO(PaperPDO):
             fair = loss / problem.algebra.gap.value(np.maximum(target.caps, small))
             target = Target.from_preferences(np.column_stack([np.ones(len(fair)), fair]))
         rng = np.random.default_rng(request.random_state)
-        return random_weights(problem, len(target.pi), self.start_scale, rng), target
+        return self.random_weights(problem, len(target.pi), rng), target
 
     def _rows(self, m: int) -> int:
         return m + 1

@@ -15,9 +15,9 @@ import numpy as np
 from ..objectives import Algebra, Array
 from ..problems import LinearProblem, Point, SecondOrder, WeightedFit
 from ..validation import check_choice, check_count, check_flag, check_positive, check_preferences
-from .base import TARGETS, Accepted, Mask, Outcome, Path, Plan, Request, State, Status, Target, tops
+from .base import TARGETS, Accepted, Mask, Outcome, Path, Request, State, Status, Target, tops
 from .journal import Journal
-from .loop import Descent, check_runs, run
+from .loop import Descent, Plan, check_runs, run
 from .newton import polished
 from .quadratic import Step, capped_step, first_step
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from ..objectives import Algebra, Array
 from ..problems import Point, SecondOrder
 from ..validation import check_count, check_positive
-from .base import Mask, Plan, State, Status
-from .loop import Descent, random_weights
+from .base import Mask, State, Status
+from .loop import Descent, Plan
 from .quadratic import common_direction, factor, first_step
 
 
@@ -64,7 +64,7 @@ class PDO(Descent):
         self, problem: Any, start: Array | None, target: Any, rng: np.random.Generator
     ) -> tuple[Any, Array, DescentState]:
         """Start from random weights unless told otherwise, with the loss's Hessian there as the fixed metric."""
-        W = random_weights(problem, 1, self.start_scale, rng) if start is None else np.array(start, dtype=np.float64)
+        W = self.random_weights(problem, 1, rng) if start is None else np.array(start, dtype=np.float64)
         W = W[None] if W.ndim == 2 else W
         newton = isinstance(problem, SecondOrder)
         if newton:

@@ -22,7 +22,7 @@ from ..problems import EstimatorProblem, Reading, estimator_problem
 from ..problems.user_data import check_jobs
 from ..problems.weighted_fits import Criterion
 from ..validation import check_choice, check_count, check_flag, check_mapping, check_positive, check_share, refuse
-from .base import Solver
+from .base import Accepted, Solver
 from .bundle import FLIPPED, bundle_path
 
 LINEAR = ("surrogate", "preferences", "preference", "n_points", "ridge", "fit_intercept")
@@ -74,7 +74,7 @@ class Weighting(Solver):
     overshoot: float = 0.15
     tol: float = 0.02
     negative: bool = True
-    needs: ClassVar[tuple[type, ...]] = ()
+    accepts: ClassVar[frozenset[Accepted]] = frozenset({"estimators"})
     name: ClassVar[str] = "weighting"
 
     def __post_init__(self) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import InputError
-from ..solvers.digests import digest
+from ..solvers.fingerprints import digest
 from ..storage.checkpoints import Fingerprint
 from ..storage.documents import decode, encode, read_bytes
 from ..storage.folders import write_file
