@@ -76,11 +76,11 @@ class Descent(Solver):
     def aim(self, problem: LinearProblem, request: Request, journal: Journal) -> tuple[Array, Target]:
         """Return starting weights (1 or R, K, d) and the target of every run: random starts that go anywhere."""
         runs = 1 if request.preferences is None else check_runs(request.preferences)
-        start = self.random_weights(problem, runs, np.random.default_rng(request.random_state))
+        start = self._random_weights(problem, runs, np.random.default_rng(request.random_state))
         return start, Target.from_preferences(np.ones((runs, problem.algebra.m)))
 
-    def random_weights(self, problem: Any, runs: int, rng: np.random.Generator) -> Array:
-        """Return random starts (R, K, d). Zero weights are a trap, because all losses are equal there."""
+    def _random_weights(self, problem: Any, runs: int, rng: np.random.Generator) -> Array:
+        # Zero weights are a trap, because all losses are equal there.
         return rng.normal(scale=self.start_scale / np.sqrt(problem.d), size=(runs, problem.K, problem.d))
 
     def finish(self, problem: Any, outcome: Outcome, target: Target | None, journal: Journal) -> Outcome:

@@ -105,7 +105,7 @@ class PaperPDO(Descent):
         """Take the start as given, or random weights; no metric, no data-dependent choice."""
         m = problem.algebra.m
         pi = np.ones((1, m)) if target is None else target.pi
-        W = self.random_weights(problem, 1, rng) if start is None else np.array(start, dtype=np.float64)
+        W = self._random_weights(problem, 1, rng) if start is None else np.array(start, dtype=np.float64)
         W = W[None] if W.ndim == 2 else W
         runs = max(len(W), len(pi))
         W = np.broadcast_to(W, (runs, *W.shape[1:])).copy()
@@ -201,7 +201,7 @@ class PaperPBPDO(PaperPDO):
             fair = loss / problem.algebra.gap.value(np.maximum(target.caps, small))
             target = Target.from_preferences(np.column_stack([np.ones(len(fair)), fair]))
         rng = np.random.default_rng(request.random_state)
-        return self.random_weights(problem, len(target.pi), rng), target
+        return self._random_weights(problem, len(target.pi), rng), target
 
     def _rows(self, m: int) -> int:
         return m + 1

@@ -64,7 +64,7 @@ class PDO(Descent):
         self, problem: Any, start: Array | None, target: Any, rng: np.random.Generator
     ) -> tuple[Any, Array, DescentState]:
         """Start from random weights unless told otherwise, with the loss's Hessian there as the fixed metric."""
-        W = self.random_weights(problem, 1, rng) if start is None else np.array(start, dtype=np.float64)
+        W = self._random_weights(problem, 1, rng) if start is None else np.array(start, dtype=np.float64)
         W = W[None] if W.ndim == 2 else W
         newton = isinstance(problem, SecondOrder)
         if newton:
