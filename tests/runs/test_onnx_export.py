@@ -21,8 +21,7 @@ from fairfront.frontier import LinearModels
 from fairfront.objectives import Task
 from fairfront.runs.onnx_export import export_onnx
 from fairfront.tables import coerce
-from fairfront.tables.encoder import TableEncoder
-from fairfront.tables.features import CategoryBlock, NumberBlock
+from fairfront.tables.encoder import CategoryBlock, NumberBlock, TableEncoder
 from fairfront.tables.source import MISSING
 from fairfront.tables.table import Column, Table
 from tests.support.places import DATA

@@ -21,9 +21,9 @@ from fairfront.problems.limits import memory
 from fairfront.runs.preparation import bytes_needed, prepare
 from fairfront.runs.prepared_rows import Prepared
 from fairfront.runs.settings import Settings
-from fairfront.tables import Table, TrainingRows, infer, load, open_source
+from fairfront.tables import Table, TableEncoder, TrainingRows, infer, load, open_source
 from fairfront.tables.arrow import ParquetBlocks
-from fairfront.tables.features import NumberBlock
+from fairfront.tables.encoder import NumberBlock
 from fairfront.tables.statistics import MedianSearch, Moments
 from fairfront.tables.table import Column
 from tests.support.waiting import PATIENCE
@@ -214,7 +214,8 @@ def test_tables_in_a_stream_give_the_block_of_all_rows(seed: int, n: int, chunks
     streamed = TrainingRows(lambda _: tables, {"x": "number"}, (), len(values))
     whole = TrainingRows.of(Table(len(values), {"x": Column(numbers=values)}), ["x"])
     median, mean, spread = plain(values)
-    for block in (*streamed.blocks(["x"], 0.001, 10), *whole.blocks(["x"], 0.001, 10)):
+    for rows in (streamed, whole):
+        (block,) = TableEncoder.fit(rows, ["x"]).blocks
         assert isinstance(block, NumberBlock)
         assert block.median == median
         assert abs(block.mean - mean) <= 1e-13 * np.nanmax(np.abs(values))
@@ -226,7 +227,7 @@ def test_a_number_that_few_rows_have_leaves_no_spread(chunks: int) -> None:
     values = np.zeros(1000)
     values[::200] = 1.0  # 5 rows: without them the column is constant
     tables = [Table(len(part), {"x": Column(numbers=part)}) for part in np.array_split(values, chunks)]
-    block = TrainingRows(lambda _: tables, {"x": "number"}, (), 1000).blocks(["x"], 0.001, 10)[0]
+    block = TableEncoder.fit(TrainingRows(lambda _: tables, {"x": "number"}, (), 1000), ["x"]).blocks[0]
     assert block == NumberBlock("x", 0.0, 0.0, 0.0, False)
 
 

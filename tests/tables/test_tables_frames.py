@@ -85,7 +85,7 @@ def test_chunks_hold_only_what_is_asked(name: str, tmp_path: Path) -> None:
     assert [list(chunk) for chunk in chunks] == [["zip", "age"]] * len(chunks)
     assert [value for chunk in chunks for value in chunk["age"].tolist()] == DATA["age"]
     assert chunks[0]["age"].dtype.kind == "i"
-    assert chunks[-1].place(0).startswith("row ")
+    assert chunks[-1].places(np.array([0])).startswith("row ")
     assert (source.sha256() is None) == (name in ("pandas", "polars", "pyarrow"))
 
 

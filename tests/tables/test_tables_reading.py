@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from fairfront.exceptions import InputError
 from fairfront.tables import infer, load, open_source
-from fairfront.tables.raw_cells import number_text, to_numbers
-from fairfront.tables.source import MISSING
-from fairfront.tables.statistics import KEPT, DistinctCount, hash_numbers, hash_texts
+from fairfront.tables.source import MISSING, to_numbers
+from fairfront.tables.statistics import KEPT, Tally, hash_texts
+from fairfront.tables.table import number_text
 
 CELL = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=8)
 WORD = st.sampled_from(["a", "b", " c ", 'say "hi"', "x,y", "two\nlines", "Zürich", "", "NA", "?", " None"])
@@ -181,8 +181,8 @@ def test_memory_per_cell_is_that_of_arrays(tmp_path: Path) -> None:
 
 
 def test_very_many_texts_keep_their_codes_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fairfront.tables.table.NAMED_LEVELS", 1)
-    monkeypatch.setattr("fairfront.tables.table.PASS_ROWS", 4)
+    monkeypatch.setattr("fairfront.tables.schema.NAMED_LEVELS", 1)
+    monkeypatch.setattr("fairfront.tables.schema.PASS_ROWS", 4)
     rows = [[cell, str(row)] for row, cell in enumerate(["b", " a", "?", "a ", "b", ""])]
     source = open_source(written([["id", "x"], *rows], tmp_path / "t.csv"))
     column = load(source, infer(source)).columns["id"]
@@ -193,22 +193,22 @@ def test_very_many_texts_keep_their_codes_only(tmp_path: Path, monkeypatch: pyte
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 300), max_size=60), max_size=8))
 def test_distinct_counts_are_exact_while_few(chunks) -> None:
-    texts, numbers = DistinctCount(), DistinctCount()
+    texts, numbers = Tally(), Tally()
     for chunk in chunks:
-        texts.add(hash_texts(map(str, chunk)))
-        numbers.add(hash_numbers(np.array(chunk, dtype=np.float64)))
+        texts.add_levels(hash_texts(map(str, chunk)), len(chunk))
+        numbers.add_numbers(np.array(chunk, dtype=np.float64))
     expected = len({value for chunk in chunks for value in chunk})
     assert texts.exact
-    assert (texts.count, numbers.count) == (expected, expected)
+    assert (texts.n_distinct, numbers.n_distinct) == (expected, expected)
 
 
 def test_distinct_counts_are_near_when_many() -> None:
-    counted = DistinctCount()
+    counted = Tally()
     for start in range(0, 300_000, 10_000):
-        counted.add(hash_numbers(np.arange(start, start + 20_000, dtype=np.float64)))
+        counted.add_numbers(np.arange(start, start + 20_000, dtype=np.float64))
     assert not counted.exact
     assert len(counted.smallest) == KEPT
-    assert abs(counted.count / 310_000 - 1) < 0.04
+    assert abs(counted.n_distinct / 310_000 - 1) < 0.04
 
 
 def test_numbers_are_written_as_people_write_them() -> None:

@@ -17,8 +17,7 @@ from ..exceptions import InputError, require
 from ..objectives import Array, Task
 from ..storage.folders import write_file
 from ..storage.places import check_new_file
-from ..tables.encoder import TableEncoder
-from ..tables.features import CategoryBlock, NumberBlock
+from ..tables.encoder import CategoryBlock, NumberBlock, TableEncoder
 from ..validation import counted
 
 CLASSIFIERS = (LogisticRegression, LinearSVC, RidgeClassifier)

@@ -24,7 +24,7 @@ from ..tables.encoder import TableEncoder, is_thin
 from ..tables.findings import MAX_LEVELS, Finding, screen
 from ..tables.source import FrameSource
 from ..tables.split import PARTS, Split, dense, parse_split
-from ..tables.target import Codes, read_groups, read_target
+from ..tables.table import Codes, read_groups, read_target
 from .prepared_rows import Prepared, seen_rows
 from .settings import PROXY, Settings
 

@@ -27,7 +27,7 @@ from ..tables.arrow import Block, ParquetBlocks
 from ..tables.encoder import TableEncoder
 from ..tables.findings import Finding
 from ..tables.split import PARTS
-from ..tables.target import Codes
+from ..tables.table import Codes
 from .settings import Settings
 
 BLOCK_BYTES = 32_000_000

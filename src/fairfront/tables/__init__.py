@@ -13,13 +13,12 @@ from ..validation import check_names, check_path, refuse
 from .arrow import KINDS, ArrowSource
 from .csv_file import CsvSource, opened
 from .encoder import TableEncoder, coerce
-from .features import TrainingRows
 from .findings import Finding, screen
-from .schema import ColumnSchema, Schema, infer
+from .schema import ColumnSchema, Schema, infer, load
 from .source import MISSING, Chunk, FrameSource, Source
 from .split import Split, parse_split
-from .table import Column, Table, load
-from .target import Target, read_groups, read_target
+from .statistics import TrainingRows
+from .table import Column, Table, Target, read_groups, read_target
 
 __all__ = [
     "MISSING",
@@ -66,8 +65,8 @@ def open_source(data: Any, *, delimiter: str | None = None, missing: Iterable[st
     if not isinstance(data, (str, PathLike)):
         return FrameSource(data, known)
     path = check_path(data, "data").expanduser()
-    _check_file(path)
     try:
+        _check_file(path)
         if path.suffix.lower() in KINDS:
             return ArrowSource(path, known)
         bare = Path(path.name.lower().removesuffix(".gz"))
@@ -95,13 +94,11 @@ def _check_file(path: Path) -> None:
     if not path.stat().st_size:
         raise InputError(f"{path} is empty (0 bytes), expected a header line and one row per person.")
     if path.suffix.lower() == ".gz":
-        _check_packed(path)
-
-
-def _check_packed(path: Path) -> None:
-    with opened(path) as (data, raw):
-        if data is raw:
-            raise InputError(f"{path} is not a gzip file, expected one by its ending .gz; rename it, or pack it again.")
+        with opened(path) as (data, raw):
+            if data is raw:
+                raise InputError(
+                    f"{path} is not a gzip file, expected one by its ending .gz; rename it, or pack it again."
+                )
 
 
 def check_delimiter(given: Any) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -12,82 +13,46 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, require
-from .raw_cells import CodeBook, Kind
 from .schema import Schema
-from .source import ROWS, Chunk, Source, as_frame, distinct_names, typed_cells
-from .table import Column, Table
+from .source import ROWS, Chunk, Kind, Source, as_frame, distinct_names, typed_cells
+from .table import CodeBook, Column, Table
 
 TOGETHER = 250_000
 """Rows of small row groups that are read together."""
 KINDS = {".parquet": "Parquet", ".pq": "Parquet", ".feather": "Feather", ".arrow": "Arrow", ".ipc": "Arrow"}
 
 
-class ArrowSource(Source):
-    """A Parquet, Feather or Arrow file."""
-
-    typed = True
-
-    def __init__(self, path: Path, missing: tuple[str, ...]) -> None:
-        self.path: Path = path
-        self.title, self.missing = str(path), missing
-        self.kind = KINDS[path.suffix.lower()]
-        self.arrow = require("pyarrow", "parquet", f"reading {self.kind} files")
-        names, self.size = self._head()
-        self.names = distinct_names(names, self.title)
-        if not self.size:
-            raise InputError(f"{self.title} has {len(self.names)} columns and no rows, expected one row per person.")
-
-    def chunks(self, columns: Iterable[str] | None = None, rows: int = ROWS) -> Iterator[Chunk]:
-        """Yield typed cells."""
-        asked = self.chosen(columns)
-        first = 0
-        for batch in self._batches(list(asked.values()), rows):
-            frame = as_frame(self.arrow.Table.from_batches([batch]))
-            cells = {name: typed_cells(frame[:, j], name) for j, name in enumerate(asked)}
-            yield Chunk(cells, first, first + batch.num_rows)
-            first += batch.num_rows
-
-    def _head(self) -> tuple[list[str], int]:
-        try:
-            if self.kind == "Parquet":
-                with _parquet().ParquetFile(self.path) as file:
-                    return list(file.schema_arrow.names), int(file.metadata.num_rows)
-            with self._ipc() as file:
-                return list(file.schema.names), sum(batch.num_rows for batch in _stored(file))
-        except (self.arrow.ArrowInvalid, OSError) as error:
-            raise self._fault(error) from error
-
-    def _batches(self, places: list[int], rows: int) -> Iterator[Any]:
-        try:
-            if self.kind == "Parquet":
-                with _parquet().ParquetFile(self.path) as file:
-                    names = [file.schema_arrow.names[place] for place in places]
-                    yield from (batch.select(names) for batch in _row_groups(file, rows, names) if batch.num_rows)
-                return
-            with self._ipc() as file:
-                for batch in _stored(file):
-                    part = batch.select(places)
-                    yield from (part.slice(start, rows) for start in range(0, part.num_rows, rows))
-        except (self.arrow.ArrowInvalid, OSError) as error:
-            raise self._fault(error) from error
-
-    def _ipc(self) -> Any:
-        ipc = require("pyarrow.ipc", "parquet", f"reading {self.kind} files")
-        try:
-            return ipc.open_file(self.arrow.memory_map(str(self.path)))
-        except self.arrow.ArrowInvalid:
-            return ipc.open_stream(self.arrow.memory_map(str(self.path)))
-
-    def _fault(self, error: Exception) -> InputError:
+@contextmanager
+def _opened(path: Path, **options: Any) -> Iterator[Any]:
+    """Open a file; what its reader complains of inside is said in one sentence."""
+    kind = KINDS[path.suffix.lower()]
+    arrow, parquet, ipc = (
+        require(f"pyarrow{each}", "parquet", f"reading {kind} files") for each in ("", ".parquet", ".ipc")
+    )
+    try:
+        with parquet.ParquetFile(path, **options) if kind == "Parquet" else _ipc_file(arrow, ipc, path) as file:
+            yield file
+    except (arrow.ArrowInvalid, OSError) as error:
         why = str(error).splitlines()[0].partition(". ")[0][:120].rstrip(".")
-        return InputError(
-            f"{self.title} cannot be read as a {self.kind} file ({why}), expected a whole file of that kind; "
-            "write it again, or give it the ending of what it is."
-        )
+        raise InputError(
+            f"{path} cannot be read as a {kind} file ({why}), expected a whole file of that kind; write it again, or "
+            "give it the ending of what it is."
+        ) from error
 
 
-def _parquet() -> Any:
-    return require("pyarrow.parquet", "parquet", "reading Parquet files")
+def _ipc_file(arrow: Any, ipc: Any, path: Path) -> Any:
+    try:
+        return ipc.open_file(arrow.memory_map(str(path)))
+    except arrow.ArrowInvalid:
+        return ipc.open_stream(arrow.memory_map(str(path)))
+
+
+def _stored(file: Any) -> Iterator[Any]:
+    """Yield the batches of an open Arrow file or stream."""
+    if hasattr(file, "num_record_batches"):
+        yield from (file.get_batch(i) for i in range(file.num_record_batches))
+    else:
+        yield from file
 
 
 def _row_groups(file: Any, rows: int, columns: list[str]) -> Iterator[Any]:
@@ -105,12 +70,40 @@ def _row_groups(file: Any, rows: int, columns: list[str]) -> Iterator[Any]:
             together, held = [], 0
 
 
-def _stored(file: Any) -> Iterator[Any]:
-    """Yield the batches of an open Arrow file or stream."""
-    if hasattr(file, "num_record_batches"):
-        yield from (file.get_batch(i) for i in range(file.num_record_batches))
-    else:
-        yield from file
+class ArrowSource(Source):
+    """A Parquet, Feather or Arrow file."""
+
+    def __init__(self, path: Path, missing: tuple[str, ...]) -> None:
+        self.path: Path = path
+        self.title, self.missing, self.kind = str(path), missing, KINDS[path.suffix.lower()]
+        with _opened(path) as file:
+            if self.kind == "Parquet":
+                names, self.size = file.schema_arrow.names, int(file.metadata.num_rows)
+            else:
+                names, self.size = file.schema.names, sum(batch.num_rows for batch in _stored(file))
+        self.names = distinct_names(names, self.title)
+        if not self.size:
+            raise InputError(f"{self.title} has {len(self.names)} columns and no rows, expected one row per person.")
+
+    def chunks(self, columns: Iterable[str] | None = None, rows: int = ROWS) -> Iterator[Chunk]:
+        """Yield typed cells."""
+        asked, first = self.chosen(columns), 0
+        with _opened(self.path) as file:
+            for batch in self._batches(file, list(asked.values()), rows):
+                frame = as_frame(batch)
+                cells = {name: typed_cells(frame[:, j], name) for j, name in enumerate(asked)}
+                yield Chunk(cells, first, first + batch.num_rows)
+                first += batch.num_rows
+
+    def _batches(self, file: Any, places: list[int], rows: int) -> Iterator[Any]:
+        arrow = require("pyarrow", "parquet", f"reading {self.kind} files")
+        if self.kind == "Parquet":
+            names = [file.schema_arrow.names[place] for place in places]
+            batches = (batch.select(names) for batch in _row_groups(file, rows, names) if batch.num_rows)
+        else:
+            parts = (batch.select(places) for batch in _stored(file))
+            batches = (part.slice(start, rows) for part in parts for start in range(0, part.num_rows, rows))
+        yield from (arrow.Table.from_batches([batch]) for batch in batches)
 
 
 @dataclass(frozen=True)
@@ -138,11 +131,11 @@ class ParquetBlocks:
     """A Parquet file whose columns have known kinds; it can be sent to other processes that see the same file.
 
     Texts are read as codes of a small dictionary per block, so that a pass over the file makes no text per cell.
+    ``stored`` are the names of the columns in the file.
     """
 
     path: Path
     stored: Mapping[str, str]
-    """The name in the file of each column."""
     kinds: Mapping[str, Kind]
     missing: tuple[str, ...]
 
@@ -167,7 +160,7 @@ class ParquetBlocks:
     def stream(self, names: Sequence[str], rows: int, kept: NDArray[np.bool_]) -> Iterator[Table]:
         """Yield the rows of the file that are kept, in order, a table at a time."""
         first = 0
-        with self._reader(names) as file:
+        with _opened(self.path, read_dictionary=self._texts(names)) as file:
             for batch in _row_groups(file, rows, [self.stored[name] for name in names]):
                 wanted = np.flatnonzero(kept[first : first + batch.num_rows])
                 yield self._table([batch], names, wanted, first)
@@ -177,7 +170,7 @@ class ParquetBlocks:
         """Return some rows of a block, by their places in it."""
         parts, at = [], 0
         columns = [self.stored[name] for name in names]
-        with self._reader(names) as file:
+        with _opened(self.path, read_dictionary=self._texts(names)) as file:
             # a row group is decoded from its beginning, so rows before the block are passed over
             for batch in file.iter_batches(block.n, row_groups=[block.group], columns=columns):
                 low, high = max(block.start, at), min(block.stop, at + batch.num_rows)
@@ -190,9 +183,8 @@ class ParquetBlocks:
             raise InputError(f"{self.path} has fewer rows than a moment ago; it is being written to.")
         return self._table(parts, names, wanted, block.first)
 
-    def _reader(self, names: Sequence[str]) -> Any:
-        texts = [self.stored[name] for name in names if self.kinds[name] == "category"]
-        return _opened(self.path, read_dictionary=texts)
+    def _texts(self, names: Sequence[str]) -> list[str]:
+        return [self.stored[name] for name in names if self.kinds[name] == "category"]
 
     def _table(self, batches: list[Any], names: Sequence[str], wanted: NDArray[np.intp], first: int) -> Table:
         arrow = require("pyarrow", "parquet", "reading Parquet files")
@@ -204,8 +196,7 @@ class ParquetBlocks:
     def _column(self, arrow: Any, cells: Any, name: str, first: int) -> Column:
         absent = frozenset(self.missing)
         book = CodeBook(absent)
-        text = (arrow.string(), arrow.large_string())
-        if arrow.types.is_dictionary(cells.type) and cells.type.value_type in text:
+        if arrow.types.is_dictionary(cells.type) and cells.type.value_type in (arrow.string(), arrow.large_string()):
             codes = [_codes(part, book) for part in cells.chunks]
             return Column.of_codes(np.concatenate([np.empty(0, dtype=np.int32), *codes]), tuple(book.levels))
         typed = typed_cells(as_frame(arrow.table({name: cells}))[:, 0], name)
@@ -223,12 +214,3 @@ def _codes(part: Any, book: CodeBook) -> NDArray[np.int32]:
     known = [book[text] if there else -1 for text, there in zip([*texts, None], found.tolist(), strict=True)]
     codes: NDArray[np.int32] = np.array(known, dtype=np.int32)[places]
     return codes
-
-
-def _opened(path: Path, **options: Any) -> Any:
-    try:
-        return _parquet().ParquetFile(path, **options)
-    except OSError as error:
-        raise InputError(
-            f"{path} cannot be read ({error.strerror or error}), expected a whole Parquet file."
-        ) from error

@@ -36,18 +36,23 @@ class CsvSource(Source):
         self.path: Path = path
         self.delimiter, self.missing = delimiter, missing
         self.title, self.size = str(path), path.stat().st_size
-        with opened(path) as (data, _), closing(CsvRows(path, data, delimiter)) as reader:
+        with opened(path) as (data, _), closing(_Rows(path, data, delimiter)) as reader:
             header, _ = reader.take(1)
         if not header:
             raise InputError(f"{path} is empty, expected a header line and one row per person.")
-        _check_delimiter(self.title, header, delimiter)
+        counts = {words: header[0].count(each) for each, words in DELIMITERS.items() if each != delimiter}
+        likely = max(counts, key=lambda words: counts[words])
+        if len(header) == 1 and counts[likely]:
+            raise InputError(
+                f"{path} has one column when it is cut at {DELIMITERS.get(delimiter, repr(delimiter))}, expected "
+                f"several; its header looks delimited by {likely}: give --delimiter {likely}."
+            )
         self.names = distinct_names(header, self.title)
 
     def chunks(self, columns: Iterable[str] | None = None, rows: int = ROWS) -> Iterator[Chunk]:
         """Yield text cells."""
-        asked, width = self.chosen(columns), len(self.names)
-        first = 0
-        with opened(self.path) as (data, raw), closing(CsvRows(self.path, data, self.delimiter)) as reader:
+        asked, width, first = self.chosen(columns), len(self.names), 0
+        with opened(self.path) as (data, raw), closing(_Rows(self.path, data, self.delimiter)) as reader:
             reader.take(1)
             while (found := reader.take(rows, width))[0]:
                 cells, lines = found
@@ -72,31 +77,28 @@ def opened(path: Path) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
             yield raw, raw
 
 
-class CsvRows:
+class _Rows:
     """The rows of an open file; knows in which line it is."""
 
     def __init__(self, path: Path, data: IO[bytes], delimiter: str) -> None:
-        self.path, self.title = path, str(path)
+        self.path, self.line = path, 0
         self.text = io.TextIOWrapper(data, encoding="utf-8-sig", newline="")
         blanks = delimiter != " "
         self.reader = csv.reader(self._lines(), delimiter=delimiter, strict=True, skipinitialspace=blanks)
-        self.line = 0
 
     def close(self) -> None:
-        """Close the file."""
         self.text.close()
 
     def _lines(self) -> Iterator[str]:
-        read = self.text.readline
-        while line := read(LINE_LIMIT):
+        while line := self.text.readline(LINE_LIMIT):
             if "\0" in line:
                 raise InputError(
-                    f"{self.title} line {self.reader.line_num + 1}: a NUL byte, expected text; the file is binary, "
+                    f"{self.path} line {self.reader.line_num + 1}: a NUL byte, expected text; the file is binary, "
                     "damaged or in UTF-16: save it as CSV in UTF-8."
                 )
             if len(line) == LINE_LIMIT:
                 raise InputError(
-                    f"{self.title} line {self.reader.line_num + 1}: more than {LINE_LIMIT} characters without a line "
+                    f"{self.path} line {self.reader.line_num + 1}: more than {LINE_LIMIT} characters without a line "
                     "end, expected one row per line; check that the file is a CSV file."
                 )
             yield line
@@ -107,100 +109,81 @@ class CsvRows:
         Rows must have ``width`` cells. They are joined in one list, because millions of small lists keep Python's
         garbage collector busy.
         """
-        cells: list[str] = []
-        lines: list[int] = []
         before = csv.field_size_limit(FIELD_LIMIT)  # the csv module keeps the limit for the whole process
         try:
-            self._collect(cells, lines, n, width)
+            return self._collected(n, width)
         except UnicodeDecodeError:
-            with opened(self.path) as (data, _):
-                raise _not_utf8(self.title, data) from None
+            raise _not_utf8(self.path) from None
         except csv.Error as error:
-            raise _broken_quotes(self.title, self.line + 1, self.reader.line_num, str(error)) from None
+            raise self._broken_quotes(str(error)) from None
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             how = "ends before its time" if isinstance(error, EOFError) else f"is damaged ({error})"
-            raise InputError(f"{self.title} {how}, expected a whole gzip file; copy or download it again.") from None
+            raise InputError(f"{self.path} {how}, expected a whole gzip file; copy or download it again.") from None
         except OSError as error:
-            raise InputError(f"{self.title} cannot be read ({error.strerror}), expected a file; try again.") from error
+            raise InputError(f"{self.path} cannot be read ({error.strerror}), expected a file; try again.") from error
         finally:
             csv.field_size_limit(before)
-        return cells, lines
 
-    def _collect(self, cells: list[str], lines: list[int], n: int, width: int | None) -> None:
-        reader = self.reader
-        for row in reader:
-            start, self.line = self.line + 1, reader.line_num
-            if len(row) != width and _blank(row):
-                continue
-            if len(row) != width and width is not None:
-                raise _ragged(self.title, start, self.line, len(row), width)
+    def _collected(self, n: int, width: int | None) -> tuple[list[str], list[int]]:
+        cells: list[str] = []
+        lines: list[int] = []
+        for row in self.reader:
+            start, self.line = self.line + 1, self.reader.line_num
+            if len(row) != width:
+                if not row or (len(row) == 1 and not row[0].strip()):
+                    continue
+                if width is not None:
+                    raise self._ragged(start, len(row), width)
             cells += row
             lines.append(start)
             if len(lines) == n:
-                return
+                break
+        return cells, lines
 
+    def _ragged(self, start: int, found: int, width: int) -> InputError:
+        where, remedy = f"line {start}", "mend the row; a cell that contains the delimiter must be in quotes"
+        if start < self.line:
+            where = f"lines {start} to {self.line}"
+            remedy = "close the quote that was opened there, or mend the row"
+        return InputError(f"{self.path} {where}: {found} cells, expected {width} as in the header; {remedy}.")
 
-def _blank(row: list[str]) -> bool:
-    return not row or (len(row) == 1 and not row[0].strip())
-
-
-def _check_delimiter(title: str, header: list[str], delimiter: str) -> None:
-    """Refuse a header that is one cell with another delimiter in it."""
-    counts = {other: header[0].count(other) for other in DELIMITERS if other != delimiter}
-    likely = max(counts, key=lambda other: counts[other])
-    if len(header) == 1 and counts[likely]:
-        raise InputError(
-            f"{title} has one column when it is cut at {DELIMITERS.get(delimiter, repr(delimiter))}, expected several; "
-            f"its header looks delimited by {DELIMITERS[likely]}: give --delimiter {DELIMITERS[likely]}."
-        )
-
-
-def _ragged(title: str, start: int, end: int, found: int, width: int) -> InputError:
-    """Return the fault of a row with too few or too many cells."""
-    where = f"line {start}" if start == end else f"lines {start} to {end}"
-    remedy = (
-        "mend the row; a cell that contains the delimiter must be in quotes"
-        if start == end
-        else "close the quote that was opened there, or mend the row"
-    )
-    return InputError(f"{title} {where}: {found} cells, expected {width} as in the header; {remedy}.")
-
-
-def _broken_quotes(title: str, start: int, end: int, message: str) -> InputError:
-    """Return the fault that the csv module complained of, in a row that begins in line ``start``."""
-    if "field limit" in message and start == end:
+    def _broken_quotes(self, message: str) -> InputError:
+        """Return the fault that the csv module complained of."""
+        start, end = self.line + 1, self.reader.line_num
+        if "field limit" in message and start == end:
+            return InputError(
+                f"{self.path} line {start}: a cell of more than {FIELD_LIMIT} characters, expected at most that many; "
+                "shorten it or leave the column out of the file."
+            )
+        if "field limit" in message or "unexpected end" in message:
+            until = "the end of the file" if "unexpected end" in message else f"line {end} and beyond"
+            return InputError(
+                f"{self.path} line {start}: a quote is opened and not closed, so that the cell runs to {until}, "
+                "expected a closing quote; close it, or double the quotes that belong to the text."
+            )
         return InputError(
-            f"{title} line {start}: a cell of more than {FIELD_LIMIT} characters, expected at most that many; "
-            "shorten it or leave the column out of the file."
+            f"{self.path} line {end}: the quotes do not fit ({message}), expected cells whose quotes open at their "
+            "start and close at their end; double the quotes that belong to the text."
         )
-    if "field limit" in message or "unexpected end" in message:
-        until = "the end of the file" if "unexpected end" in message else f"line {end} and beyond"
-        return InputError(
-            f"{title} line {start}: a quote is opened and not closed, so that the cell runs to {until}, expected a "
-            "closing quote; close it, or double the quotes that belong to the text."
-        )
-    return InputError(
-        f"{title} line {end}: the quotes do not fit ({message}), expected cells whose quotes open at their start and "
-        "close at their end; double the quotes that belong to the text."
-    )
 
 
-def _not_utf8(title: str, data: IO[bytes]) -> InputError:
+def _not_utf8(path: Path) -> InputError:
     """Find the first byte that is not UTF-8 in a file that could not be decoded."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     line, done, head, found = 1, 0, b"", "the file ends within a character"
-    while block := data.read(BLOCK):
-        head = head or block[:2]
-        try:
-            decoder.decode(block)
-        except UnicodeDecodeError as error:
-            line += error.object[: error.start].count(b"\n")
-            place = done + len(block) - len(error.object) + error.start + 1
-            found = f"the byte 0x{error.object[error.start]:02x} (byte {place} of the file)"
-            break
-        line, done = line + block.count(b"\n"), done + len(block)
+    with opened(path) as (data, _):
+        while block := data.read(BLOCK):
+            head = head or block[:2]
+            try:
+                decoder.decode(block)
+            except UnicodeDecodeError as error:
+                line += error.object[: error.start].count(b"\n")
+                place = done + len(block) - len(error.object) + error.start + 1
+                found = f"the byte 0x{error.object[error.start]:02x} (byte {place} of the file)"
+                break
+            line, done = line + block.count(b"\n"), done + len(block)
     utf16 = head in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     guess = "UTF-16" if utf16 else "another encoding such as Latin-1"
     return InputError(
-        f"{title} line {line}: {found} is not UTF-8, expected text in UTF-8; it looks like {guess}: save it as UTF-8."
+        f"{path} line {line}: {found} is not UTF-8, expected text in UTF-8; it looks like {guess}: save it as UTF-8."
     )

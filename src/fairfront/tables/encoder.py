@@ -11,15 +11,76 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from ..exceptions import InputError
-from .features import OTHER, Block, CategoryBlock, NumberBlock, Positions, TrainingRows
-from .raw_cells import Array, CodeBook
-from .source import MISSING, Chunk, listed, nearest
-from .table import Column, Table
+from .source import MISSING, Array, Chunk, Kind, listed, nearest
+from .statistics import TrainingRows
+from .table import CodeBook, Column, Table
 
+OTHER, NONE = "(other)", "(missing)"
 WIDE = 256
 FULL = 0.1
-Entry = tuple[int, Positions | None, Array]
-"""The first column of a block, each row's column in the block (-1: nowhere; None: all in the first), and its value."""
+STATISTICS = ("median", "mean", "factor")
+Entry = tuple[NDArray[np.int64] | None, Array]
+"""Each row's column in a block (-1: nowhere; None: all in the first), and its value."""
+
+
+@dataclass(frozen=True)
+class NumberBlock:
+    """A number, centred and scaled; missing ones become the median, with an indicator where enough were missing.
+
+    ``factor`` is 1 / standard deviation, and 0 for a column that is constant or known in too few training rows: it
+    then says nothing.
+    """
+
+    name: str
+    median: float
+    mean: float
+    factor: float
+    indicator: bool
+    kind: Kind = "number"
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Return the names of the block's columns."""
+        return (self.name, f"{self.name} (missing)") if self.indicator else (self.name,)
+
+    def entries(self, column: Column) -> Iterator[Entry]:
+        """Yield each row's column in the block, and its value."""
+        absent = column.absent
+        yield None, (np.where(absent, self.median, column.values) - self.mean) * self.factor
+        if self.indicator:
+            yield np.where(absent, 1, -1), np.ones(len(absent))
+
+
+@dataclass(frozen=True)
+class CategoryBlock:
+    """One indicator per level that is frequent enough, one for all others together, one for missing.
+
+    The columns for others and missing are there where enough training rows were; elsewhere such rows are zero in
+    the whole block, like levels that were never seen.
+    """
+
+    name: str
+    levels: tuple[str, ...]
+    other: bool
+    missing: bool
+    kind: Kind = "category"
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Return the names of the block's columns."""
+        tail = [label for label, there in ((OTHER, self.other), (NONE, self.missing)) if there]
+        return tuple(f"{self.name}={level}" for level in (*self.levels, *tail))
+
+    def entries(self, column: Column) -> Iterator[Entry]:
+        """Yield each row's column in the block, and its value."""
+        place = {level: position for position, level in enumerate(self.levels)}
+        rest = len(self.levels) if self.other else -1
+        absent = len(self.levels) + self.other if self.missing else -1
+        lookup = np.array([*(place.get(level, rest) for level in column.levels), absent], dtype=np.int64)
+        yield lookup[column.values], np.ones(len(column.values))
+
+
+Block = NumberBlock | CategoryBlock
 
 
 @dataclass(frozen=True)
@@ -83,9 +144,28 @@ class TableEncoder:
         if not rows.n:
             raise InputError("the table has no rows, expected training rows.")
         known = TrainingRows.of(rows, features) if isinstance(rows, Table) else rows
-        blocks = known.blocks(features, rare, min_count)
+        numbers = known.moments([name for name in features if known.columns[name].kind == "number"], min_count)
+        blocks: list[Block] = []
+        for name in features:
+            tally = known.columns[name]
+            absent = known.n - tally.present >= min_count
+            if tally.kind == "category":
+                if not tally.named:
+                    raise InputError(
+                        f"column {name!r} has {tally.n_distinct} different values, expected a category with few; leave "
+                        f"it out with --drop {name}."
+                    )
+                limit = max(min_count, rare * known.n)
+                kept = {level for level, count in tally.counts.items() if count >= limit} - {OTHER, NONE}
+                pooled = tally.present - sum(tally.counts[level] for level in kept)
+                blocks.append(CategoryBlock(name, tuple(sorted(kept)), pooled >= min_count, absent))
+            elif tally.present < min_count:  # statistics of so few people would be facts about them
+                blocks.append(NumberBlock(name, 0.0, 0.0, 0.0, absent))
+            else:
+                median, moments = numbers[name]
+                blocks.append(NumberBlock(name, median, moments.mean, moments.factor, absent))
         width = sum(len(block.feature_names) for block in blocks)
-        return cls(blocks, is_thin(width, len(features)) if sparse is None else sparse, rows.missing)
+        return cls(tuple(blocks), is_thin(width, len(features)) if sparse is None else sparse, rows.missing)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -110,36 +190,36 @@ class TableEncoder:
     def transform(self, table: Table) -> Any:
         """Return the matrix (n, d) of a table: a float64 array, or a CSR array where ``sparse``."""
         self.check(tuple(table.columns))
-        return (_sparse if self.sparse else _dense)(table.n, len(self.feature_names), self._entries(table))
-
-    def _entries(self, table: Table) -> Iterator[Entry]:
-        start = 0
+        n, width, start = table.n, len(self.feature_names), 0
+        X, rows = np.zeros((0 if self.sparse else n, width)), np.arange(n)
+        found: list[tuple[Array, Array]] = []
         for block in self.blocks:
             column = table.columns[block.name]
-            if block.kind != column.kind and block.kind == "number":
-                raise InputError(
-                    f"the column {block.name!r} is a category, expected numbers as in training; mend the words in it, "
-                    "or name them with --missing."
-                )
             if block.kind != column.kind:
-                raise InputError(
-                    f"the column {block.name!r} holds numbers, expected a category as in training; read it with "
-                    f"--text {block.name}, or convert the rows with coerce."
-                )
-            yield from ((start, *entry) for entry in block.entries(column))
+                raise _other_kind(block)
+            for positions, values in block.entries(column):
+                if self.sparse:
+                    places = np.full(n, start) if positions is None else np.where(positions < 0, -1, start + positions)
+                    found.append((np.where(values == 0.0, -1, places), values))
+                elif positions is None:
+                    X[:, start] = values
+                else:
+                    there = positions >= 0
+                    X[rows[there], start + positions[there]] = values[there]
             start += len(block.feature_names)
+        if not self.sparse:
+            return X
+        columns, cells = (np.column_stack(each) for each in zip(*found, strict=True))  # columns ascend in every row
+        ends = np.concatenate([[0], np.cumsum((columns >= 0).sum(axis=1))])
+        return sp.csr_array((cells[columns >= 0], columns[columns >= 0], ends), shape=(n, width))
 
     def to_content(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return plain JSON values and arrays of numbers; they hold no rare value and no extreme of any row."""
+        keys = {"number": ("name", "kind", "indicator"), "category": ("name", "kind", "levels", "other", "missing")}
+        columns = [{key: getattr(block, key) for key in keys[block.kind]} for block in self.blocks]
+        content = {"schema": 1, "sparse": self.sparse, "missing": list(self.missing), "columns": columns}
         numbers = [block for block in self.blocks if isinstance(block, NumberBlock)]
-        content = {
-            "schema": 1,
-            "sparse": self.sparse,
-            "missing": list(self.missing),
-            "columns": [_described(block) for block in self.blocks],
-        }
-        statistics = {key: np.array([getattr(b, key) for b in numbers]) for key in ("median", "mean", "factor")}
-        return content, statistics
+        return content, {key: np.array([getattr(block, key) for block in numbers]) for key in STATISTICS}
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> TableEncoder:
@@ -147,8 +227,8 @@ class TableEncoder:
         try:
             if content["schema"] != 1:
                 raise ValueError(f"schema {content['schema']}, expected 1")
-            statistics = iter(zip(*(arrays[key].tolist() for key in ("median", "mean", "factor")), strict=True))
-            blocks = tuple(_read(each, statistics) for each in content["columns"])
+            statistics = iter(zip(*(arrays[key].tolist() for key in STATISTICS), strict=True))
+            blocks = tuple(_read_block(each, statistics) for each in content["columns"])
             if next(statistics, None) is not None:
                 raise ValueError("more numbers than columns")
             return cls(blocks, bool(content["sparse"]), tuple(str(text) for text in content["missing"]))
@@ -164,14 +244,19 @@ def is_thin(width: int, filled: int) -> bool:
     return width >= WIDE and filled <= FULL * width
 
 
-def _described(block: Block) -> dict[str, Any]:
-    if isinstance(block, NumberBlock):
-        return {"name": block.name, "kind": "number", "indicator": block.indicator}
-    levels = list(block.levels)
-    return {"name": block.name, "kind": "category", "levels": levels, "other": block.other, "missing": block.missing}
+def _other_kind(block: Block) -> InputError:
+    if block.kind == "number":
+        return InputError(
+            f"the column {block.name!r} is a category, expected numbers as in training; mend the words in it, or name "
+            "them with --missing."
+        )
+    return InputError(
+        f"the column {block.name!r} holds numbers, expected a category as in training; read it with --text "
+        f"{block.name}, or convert the rows with coerce."
+    )
 
 
-def _read(found: Mapping[str, Any], statistics: Any) -> Block:
+def _read_block(found: Mapping[str, Any], statistics: Iterator[tuple[Any, ...]]) -> Block:
     if found["kind"] == "number":
         median, mean, factor = (float(value) for value in next(statistics, ()))
         if not np.isfinite([median, mean, factor]).all():
@@ -183,59 +268,22 @@ def _read(found: Mapping[str, Any], statistics: Any) -> Block:
     return CategoryBlock(str(found["name"]), levels, bool(found["other"]), bool(found["missing"]))
 
 
-def _dense(n: int, width: int, entries: Iterator[Entry]) -> Array:
-    X, rows = np.zeros((n, width)), np.arange(n)
-    for start, positions, values in entries:
-        if positions is None:
-            X[:, start] = values
-        else:
-            there = positions >= 0
-            X[rows[there], start + positions[there]] = values[there]
-    return X
-
-
-def _sparse(n: int, width: int, entries: Iterator[Entry]) -> Any:
-    """Return a CSR array; entries come with columns ascending."""
-    found = []
-    for start, positions, values in entries:
-        places = np.full(n, start) if positions is None else np.where(positions < 0, -1, start + positions)
-        found.append((np.where(values == 0.0, -1, places), values))
-    places, values = (np.column_stack(each) for each in zip(*found, strict=True))
-    there = places >= 0
-    ends = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
-    return sp.csr_array((values[there], places[there], ends), shape=(n, width))
-
-
 def coerce(chunk: Mapping[str, NDArray[Any]], encoder: TableEncoder, missing: tuple[str, ...] = ()) -> Table:
-    """Convert raw cells to what the encoder reads.
+    """Convert raw cells, a chunk of a source or arrays by name, to the columns that the encoder reads.
 
-    Parameters
-    ----------
-    chunk : mapping of column names to cells
-        A chunk of a source, or arrays by name.
-    encoder : TableEncoder
-    missing : texts
-        Stand for a missing value besides those that the encoder knows.
-
-    Returns
-    -------
-    Table
-        The encoder's columns. Levels that the encoder does not know are one level, "(other)".
+    The texts in ``missing`` stand for a missing value besides those that the encoder knows. Levels that the encoder
+    does not know are one level, "(other)".
     """
     encoder.check(tuple(chunk))
-    known = chunk if isinstance(chunk, Chunk) else Chunk(_arrays(chunk))
+    if not isinstance(chunk, Chunk):
+        arrays = {name: np.asarray(cells) for name, cells in chunk.items()}
+        chunk = Chunk({name: a if a.dtype.kind in "iuf" else a.astype(object) for name, a in arrays.items()})
     absent = frozenset((*encoder.missing, *missing))
     columns: dict[str, Column] = {}
     for block in encoder.blocks:
         if isinstance(block, CategoryBlock):
-            levels = (*block.levels, OTHER)
-            codes = CodeBook(absent, block.levels, other=len(block.levels)).codes(known[block.name])
-            columns[block.name] = Column.of_codes(codes, levels)
+            codes = CodeBook(absent, block.levels, other=len(block.levels)).codes(chunk[block.name])
+            columns[block.name] = Column.of_codes(codes, (*block.levels, OTHER))
         else:
-            columns[block.name] = Column(numbers=known.numbers(block.name, absent))
-    return Table(known.n, columns, encoder.missing)
-
-
-def _arrays(chunk: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    arrays = {name: np.asarray(cells) for name, cells in chunk.items()}
-    return {name: cells if cells.dtype.kind in "iuf" else cells.astype(object) for name, cells in arrays.items()}
+            columns[block.name] = Column(numbers=chunk.numbers(block.name, absent))
+    return Table(chunk.n, columns, encoder.missing)

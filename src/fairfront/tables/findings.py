@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..measures import auc
 from ..objectives.small_counts import rounded_part
-from .features import TrainingRows
-from .raw_cells import Array
-from .statistics import ColumnFacts
+from .source import Array
+from .statistics import ColumnTally, TrainingRows
 from .table import Column
 
 Ints = NDArray[np.intp]
@@ -95,101 +94,80 @@ def screen(
     compared = {name: _codes(values) for name, values in groups.items()}
     found: list[Finding] = []
     for name, tally in rows.columns.items():
-        useless = _unusable(name, tally.facts, rows.n)
-        found += [] if useless is None else [useless]
-        if useless is None or useless.kind == "flagged":
-            sample = tally.sample()
-            strength = (number_association if regression else class_association)(sample, target, rows.halves)
-            found += _leak(name, *strength)
-            for group, codes in compared.items():
-                found += _proxy(name, group, *class_association(sample, codes, rows.halves)) if name != group else []
+        useless = _unusable(name, tally, rows.n)
+        if useless is not None:
+            found.append(useless)
+            if useless.kind != "flagged":
+                continue
+        sample = tally.sample()
+        strength, scale = (_tells_number if regression else _tells_class)(sample, target, rows.halves)
+        if strength >= LIMITS[scale]:
+            sentence = (
+                f"{name!r} alone predicts the target ({scale} {strength:.3f}, limit {LIMITS[scale]}): it is probably "
+                f"known only after the outcome; leave it out with --drop {name}, or keep it with --allow {name}."
+            )
+            found.append(Finding(name, "refused", sentence))
+        for group, codes in compared.items():
+            strength, scale = _tells_class(sample, codes, rows.halves) if name != group else (0.0, scale)
+            if strength >= LIMITS[scale]:
+                sentence = (
+                    f"{name!r} alone tells {group!r} ({scale} {strength:.3f}): a model that reads it knows the group; "
+                    f"consider --drop {name}."
+                )
+                found.append(Finding(name, "flagged", sentence))
     return tuple(replace(f, kind="flagged") if f.column in allow and f.kind == "refused" else f for f in found)
 
 
-def _codes(values: NDArray[Any]) -> NDArray[np.intp]:
+def _codes(values: NDArray[Any]) -> Ints:
     if values.dtype != object:
         return np.unique(values, return_inverse=True)[1].astype(np.intp)
     place = {value: code for code, value in enumerate(sorted({str(v) for v in values.tolist() if v is not None}))}
     return np.array([-1 if v is None else place[str(v)] for v in values.tolist()], dtype=np.intp)
 
 
-def _unusable(name: str, facts: ColumnFacts, n: int) -> Finding | None:
-    count, present = facts.n_distinct, facts.present
+def _unusable(name: str, tally: ColumnTally, n: int) -> Finding | None:
+    """Find constants, identifiers and crowded categories; what counts leave of n rows does not tell a small count."""
+    count, present = tally.n_distinct, tally.present
     if count == 0 or (count == 1 and n - present < LEAST):
         return Finding(name, "dropped", f"Dropped {name!r}: {'one' if count else 'no'} value in all rows.")
-    identity = _identity(name, facts, n)
-    if identity is not None:
-        return identity
-    limit = min(MAX_LEVELS, max(FEW_LEVELS, int(LEVELS_PER_ROW * n)))
-    if facts.kind == "category" and count > limit:
-        return Finding(
-            name,
-            "refused",
-            f"{name!r} is a category with {_counted(facts, n)} values in {n} rows, expected at most {limit}: group its "
-            f"values in the file, or leave it out with --drop {name}.",
-        )
-    return None
-
-
-def _counted(facts: ColumnFacts, n: int) -> str:
-    """Return the number of different values; what it leaves of n rows does not tell a small count."""
-    shown = rounded_part(facts.n_distinct, n)
-    return str(shown) if facts.exact else f"about {shown}"
-
-
-def _identity(name: str, facts: ColumnFacts, n: int) -> Finding | None:
-    """Find texts or whole numbers that differ in nearly every row, or in most rows of a column that is called an ID."""
-    share = facts.n_distinct / facts.present
+    shown = f"{'' if tally.exact else 'about '}{rounded_part(count, n)}"
+    # texts or whole numbers that differ in nearly every row, or in most rows of a column that is called an identifier
     called = not ID_WORDS.isdisjoint(re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower().replace("_", " ").split())
-    if facts.present < ENOUGH or share < (MOST if called else NEARLY_ALL):
+    if present >= ENOUGH and count / present >= (MOST if called else NEARLY_ALL):
+        how = f"{shown} distinct values in {rounded_part(present, n)} rows"
+        running = called or tally.high - tally.low <= DENSE * count
+        whole = tally.integers and max(-tally.low, tally.high) < WHOLE
+        if tally.kind == "category" or (whole and running):
+            return Finding(name, "dropped", f"Dropped {name!r}: looks like an identifier ({how}).")
+        if whole:
+            sentence = f"{name!r} has {how}: if it is an identifier, leave it out with --drop {name}."
+            return Finding(name, "flagged", sentence)
+    limit = min(MAX_LEVELS, max(FEW_LEVELS, int(LEVELS_PER_ROW * n)))
+    if tally.kind == "number" or count <= limit:
         return None
-    how = f"{_counted(facts, n)} distinct values in {rounded_part(facts.present, n)} rows"
-    sure = Finding(name, "dropped", f"Dropped {name!r}: looks like an identifier ({how}).")
-    if facts.kind == "category":
-        return sure
-    if max(-facts.low, facts.high) >= WHOLE or not facts.integers:
-        return None
-    if called or facts.high - facts.low <= DENSE * facts.n_distinct:
-        return sure
-    return Finding(name, "flagged", f"{name!r} has {how}: if it is an identifier, leave it out with --drop {name}.")
-
-
-def _leak(name: str, strength: float, scale: Scale) -> list[Finding]:
-    if strength < LIMITS[scale]:
-        return []
     sentence = (
-        f"{name!r} alone predicts the target ({scale} {strength:.3f}, limit {LIMITS[scale]}): it is probably known "
-        f"only after the outcome; leave it out with --drop {name}, or keep it with --allow {name}."
+        f"{name!r} is a category with {shown} values in {n} rows, expected at most {limit}: group its values in the "
+        f"file, or leave it out with --drop {name}."
     )
-    return [Finding(name, "refused", sentence)]
+    return Finding(name, "refused", sentence)
 
 
-def _proxy(name: str, group: str, strength: float, scale: Scale) -> list[Finding]:
-    if strength < LIMITS[scale]:
-        return []
-    sentence = (
-        f"{name!r} alone tells {group!r} ({scale} {strength:.3f}): a model that reads it knows the group; consider "
-        f"--drop {name}."
-    )
-    return [Finding(name, "flagged", sentence)]
-
-
-def class_association(column: Column, codes: Ints, halves: NDArray[np.bool_]) -> tuple[float, Scale]:
+def _tells_class(column: Column, codes: Ints, halves: NDArray[np.bool_]) -> tuple[float, Scale]:
     """Return how well a column predicts class codes (-1: left aside), and on which scale.
 
     Classes with fewer than ten rows are left aside: nothing can be said of them.
     """
-    codes = _sizeable(codes)
+    sizes = np.append(np.bincount(codes[codes >= 0]) >= LEAST, False)
+    codes = np.where(sizes, np.cumsum(sizes) - 1, -1)[codes]
     known = codes >= 0
     column, codes, halves = column.take(known), codes[known], halves[known]
     n_classes = int(codes.max(initial=-1)) + 1
     if n_classes < 2:
         return 0.0, "AUC"
     if n_classes > 2:
-        guess = (
-            _majorities(column, codes, n_classes, halves) if column.numbers is None else _cuts(column, codes, halves)
-        )
-        return _errors_removed(guess, codes), "share of errors removed"
+        guess = (_majorities if column.numbers is None else _cuts)(column, codes, halves)
+        wrong = len(codes) - int(np.bincount(codes).max())
+        return 1.0 - int((guess != codes).sum()) / wrong, "share of errors removed"
     positive = codes == 1
     strengths = [_area(_crossed_means(_binned(column), positive.astype(np.float64), halves), positive)]
     present = ~column.absent
@@ -198,30 +176,18 @@ def class_association(column: Column, codes: Ints, halves: NDArray[np.bool_]) ->
     return max(strengths), "AUC"
 
 
-def number_association(column: Column, target: Array, halves: NDArray[np.bool_]) -> tuple[float, Scale]:
+def _tells_number(column: Column, target: Array, halves: NDArray[np.bool_]) -> tuple[float, Scale]:
     """Return the absolute correlation of a column with a number to be predicted."""
     known = np.isfinite(target)
     if column.numbers is not None:
         known &= ~column.absent
-        found = column.numbers[known]
+        one, two = column.numbers[known], target[known]
     else:
-        found = _crossed_means(_level_codes(column), np.where(known, target, 0.0), halves)[known]
-    return _correlation(found, target[known]), "correlation"
-
-
-def _correlation(one: Array, two: Array) -> float:
+        one, two = _crossed_means(_binned(column), np.where(known, target, 0.0), halves)[known], target[known]
     if len(one) < 3 * LEAST or (one == one[0]).all() or (two == two[0]).all():
-        return 0.0
+        return 0.0, "correlation"
     sizes = np.abs(one).max(), np.abs(two).max()  # divided out, so that squares of huge numbers stay finite
-    return float(abs(np.corrcoef(one / sizes[0], two / sizes[1])[0, 1]))
-
-
-def _sizeable(codes: Ints) -> Ints:
-    sizes = np.bincount(codes[codes >= 0])
-    kept = np.flatnonzero(sizes >= LEAST)
-    renumber = np.full(len(sizes) + 1, -1, dtype=np.intp)
-    renumber[kept] = np.arange(len(kept))
-    return renumber[codes]
+    return float(abs(np.corrcoef(one / sizes[0], two / sizes[1])[0, 1])), "correlation"
 
 
 def _area(scores: Array, positive: NDArray[np.bool_]) -> float:
@@ -231,22 +197,14 @@ def _area(scores: Array, positive: NDArray[np.bool_]) -> float:
     return max(area, 1.0 - area)
 
 
-def _level_codes(column: Column) -> Ints:
-    """Return levels counted from 0, missing the last."""
-    codes, found = column.distinct()
-    return np.where(codes < 0, len(found), codes)
-
-
 def _binned(column: Column) -> Ints:
-    """Return levels, of a number its quantile bins."""
+    """Return levels counted from 0, of a number its quantile bins; missing is the last."""
     if column.numbers is None:
-        return _level_codes(column)
+        codes, found = column.distinct()
+        return np.where(codes < 0, len(found), codes)
     present = column.numbers[~column.absent]
-    edges = (
-        np.unique(np.quantile(present, np.linspace(0, 1, BINS + 1)[1:-1], method="inverted_cdf"))
-        if len(present)
-        else present
-    )
+    shares = np.linspace(0, 1, BINS + 1)[1:-1]
+    edges = np.unique(np.quantile(present, shares, method="inverted_cdf")) if len(present) else present
     bins = np.searchsorted(edges, column.numbers, side="right")
     return np.where(column.absent, len(edges) + 1, bins).astype(np.intp)
 
@@ -263,10 +221,10 @@ def _crossed_means(levels: Ints, target: Array, halves: NDArray[np.bool_]) -> Ar
     return found
 
 
-def _majorities(column: Column, codes: Ints, n_classes: int, halves: NDArray[np.bool_]) -> Ints:
+def _majorities(column: Column, codes: Ints, halves: NDArray[np.bool_]) -> Ints:
     """Return the majority class of each row's level in the other half."""
-    levels, guess = _level_codes(column), np.zeros(len(codes), dtype=np.intp)
-    n_levels = int(levels.max(initial=0)) + 1
+    levels, guess = _binned(column), np.zeros(len(codes), dtype=np.intp)
+    n_levels, n_classes = int(levels.max(initial=0)) + 1, int(codes.max()) + 1
     for half in (halves, ~halves):
         cells = np.bincount(levels[~half] * n_classes + codes[~half], minlength=n_levels * n_classes)
         table = cells.reshape(n_levels, n_classes)
@@ -286,8 +244,3 @@ def _cuts(column: Column, codes: Ints, halves: NDArray[np.bool_]) -> Ints:
             tree = DecisionTreeClassifier(max_leaf_nodes=BINS, random_state=0)
             guess[half] = tree.fit(ranks[~half], codes[~half]).predict(ranks[half])
     return guess
-
-
-def _errors_removed(guess: Ints, codes: Ints) -> float:
-    wrong = len(codes) - int(np.bincount(codes).max(initial=0))
-    return 1.0 - int((guess != codes).sum()) / wrong if wrong else 0.0

@@ -1,4 +1,4 @@
-"""The schema of a table, found in one pass: what kind each column is and how full, without a value from any cell."""
+"""The schema of a table, found in one pass (what kind each column is and how full), and columns loaded by it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives.small_counts import FEWER, FEWEST, rounded_count
-from .raw_cells import Kind, to_numbers, to_texts
-from .source import PASS_ROWS, Chunk, Source
-from .statistics import FactTally, hash_texts
+from .source import PASS_ROWS, Chunk, Kind, Source, to_numbers
+from .statistics import NAMED_LEVELS, Tally, hash_texts
+from .table import CodeBook, Column, Table, to_texts
 
 NEARLY = 0.97
 EXAMPLES = 3
@@ -22,7 +22,7 @@ EXAMPLES = 3
 
 @dataclass(frozen=True)
 class ColumnSchema:
-    """What is known of one column.
+    """What is known of one column, without a value from any cell.
 
     Attributes
     ----------
@@ -82,19 +82,13 @@ class Schema:
         what it leaves of all rows does not tell that count.
         """
         shown = self.n if n is None else n
-        columns = [
-            asdict(column) | {"n_missing": _hidden(column.n_missing), "n_distinct": self._distinct(column, shown)}
-            for column in self.columns
-        ]
+        columns = [asdict(column) for column in self.columns]
+        for column in columns:
+            if 0 < column["n_missing"] < FEWEST:
+                column["n_missing"] = FEWER
+            if (left := self.n - column["n_distinct"]) < FEWEST:
+                column["n_distinct"] = shown - rounded_count(left)
         return {"n": shown, "missing": list(self.missing), "columns": columns}
-
-    def _distinct(self, column: ColumnSchema, shown: int) -> int:
-        left = self.n - column.n_distinct
-        return shown - rounded_count(left) if left < FEWEST else column.n_distinct
-
-
-def _hidden(count: int) -> int | str:
-    return FEWER if 0 < count < FEWEST else count
 
 
 def infer(
@@ -123,73 +117,62 @@ def infer(
     words is refused: it is a slip, or a category that only looks like a number, and only a person knows which.
     """
     asked = source.chosen(columns)
+    forced: dict[str, Kind] = {}
     for what, named in (("text", text), ("numbers", numbers)):
         for name in named:
             source.check_column(name, what)
-    tallies = {name: _Tally(source, name, _forced(name, text, numbers)) for name in asked}
+            if what == "numbers" and name in text and name in asked:
+                raise InputError(f"column {name!r} is named in text and in numbers, expected one of them.")
+            forced[name] = "category" if what == "text" else "number"
+    tallies = [_CellTally(source, name, forced.get(name)) for name in asked]
     n = 0
     for chunk in source.chunks(asked, PASS_ROWS):
-        for tally in tallies.values():
-            tally.add(chunk)
+        for tally in tallies:
+            tally.add_cells(chunk)
         n += chunk.n
         if on_progress is not None:
             on_progress(chunk.done)
-    _check_mixed(list(tallies.values()))
-    return Schema(n, tuple(tally.result() for tally in tallies.values()), tuple(source.missing))
+    _refuse_mixed([tally for tally in tallies if tally.mixed])
+    return Schema(n, tuple(tally.result() for tally in tallies), tuple(source.missing))
 
 
-def _forced(name: str, text: Collection[str], numbers: Collection[str]) -> Kind | None:
-    if name in text and name in numbers:
-        raise InputError(f"column {name!r} is named in text and in numbers, expected one of them.")
-    return "category" if name in text else "number" if name in numbers else None
-
-
-class _Tally:
+class _CellTally(Tally):
     """What has been seen of the raw cells of one column so far."""
 
     def __init__(self, source: Source, name: str, forced: Kind | None) -> None:
+        super().__init__()
         self.name, self.forced, self.typed = name, forced, source.typed
         self.missing = frozenset(source.missing)
-        self.facts = FactTally()
         self.n_missing = self.n_numbers = 0
-        self.numeric = False
-        self.example, self.places = "", ""
+        self.numeric, self.example, self.places = False, "", ""
 
-    def add(self, chunk: Chunk) -> None:
+    def add_cells(self, chunk: Chunk) -> None:
         cells = chunk[self.name]
         is_text = cells.dtype == object
         self.numeric |= not is_text
-        names = self.n_numbers == 0 and self.facts.distinct.full  # many words, never a number: no need to try each
-        if self.forced == "category" or (self.forced is None and is_text and (self.typed or names)):
-            self._add_texts(cells)
-        else:
-            self._add_numbers(cells, chunk)
-
-    def _add_texts(self, cells: NDArray[Any]) -> None:
+        names = self.n_numbers == 0 and self.full  # many words, never a number: no need to try each
+        if self.forced != "category" and (self.forced or not is_text or not (self.typed or names)):
+            values, words = to_numbers(cells, self.missing)
+            known = values[np.isfinite(values)]
+            self.n_numbers += len(known)
+            if not len(words):
+                self.n_missing += len(values) - len(known)
+                self.add_numbers(known)
+                return
+            if not self.places:
+                self.example = str(cells[words[0]]).strip()
+                self.places = chunk.places(words[:EXAMPLES])
         texts = to_texts(cells)
         distinct = set(texts)
         absent = {text for text in distinct if text is None or text.strip() in self.missing}
         n_missing = sum(map(absent.__contains__, texts)) if absent else 0
         self.n_missing += n_missing
-        self.facts.add_levels(hash_texts({str(text).strip() for text in distinct - absent}), len(texts) - n_missing)
-
-    def _add_numbers(self, cells: NDArray[Any], chunk: Chunk) -> None:
-        values, words = to_numbers(cells, self.missing)
-        known = values[np.isfinite(values)]
-        self.n_numbers += len(known)
-        if not len(words):
-            self.n_missing += len(values) - len(known)
-            self.facts.add_numbers(known)
-            return
-        if not self.places:
-            self.example = str(cells[words[0]]).strip()
-            self.places = chunk.places(words[:EXAMPLES].tolist())
-        self._add_texts(cells)
+        self.add_levels(hash_texts({str(text).strip() for text in distinct - absent}), len(texts) - n_missing)
 
     @property
     def n_words(self) -> int:
         """Return the number of rows that have a value which is not a number, or was not tried."""
-        return self.facts.present - self.n_numbers
+        return self.present - self.n_numbers
 
     @property
     def mixed(self) -> bool:
@@ -198,33 +181,104 @@ class _Tally:
             return self.n_words > 0
         return self.forced is None and 0 < self.n_words < self.n_numbers
 
-    @property
-    def kind(self) -> Kind:
-        if self.forced is not None:
-            return self.forced
-        return "number" if self.n_words == 0 and (self.n_numbers or self.numeric) else "category"
-
     def result(self) -> ColumnSchema:
-        facts = self.facts.result(self.kind)
-        count, present = facts.n_distinct, facts.present
-        alike = count == present if facts.exact else count >= NEARLY * present
-        unique = alike and present > 1 and (facts.integers or facts.kind == "category")
-        return ColumnSchema(
-            self.name, facts.kind, self.n_missing, count, facts.exact, facts.integers, count <= 1, unique
-        )
+        number = self.n_words == 0 and bool(self.n_numbers or self.numeric)
+        kind: Kind = self.forced or ("number" if number else "category")
+        count, exact, present = self.n_distinct, self.exact, self.present
+        integers = kind == "number" and present > 0 and self.integers
+        alike = count == present if exact else count >= NEARLY * present
+        unique = alike and present > 1 and (integers or kind == "category")
+        return ColumnSchema(self.name, kind, self.n_missing, count, exact, integers, count <= 1, unique)
 
 
-def _check_mixed(tallies: list[_Tally]) -> None:
-    mixed = [tally for tally in tallies if tally.mixed]
+def _refuse_mixed(mixed: list[_CellTally]) -> None:
     if not mixed:
         return
     one, others = mixed[0], [tally.name for tally in mixed[1:]]
     also = f" (the same holds for {', '.join(others)})" if others else ""
     word = one.example if len(one.example) <= 30 else one.example[:30] + "..."
-    wanted = "one kind" if one.forced is None else "a number in each"
-    second = f"--text {one.name} if it is a category" if one.forced is None else "mend them"
+    wanted, second = ("one kind", f"--text {one.name} if it is a category")
+    if one.forced is not None:
+        wanted, second = ("a number in each", "mend them")
     raise InputError(
         f"column {one.name!r} has numbers in {one.n_numbers} rows and words in {one.n_words} (first in {one.places}, "
         f"such as {word!r}), expected {wanted}{also}; give --missing {word!r} if it stands for a missing value, "
         f"or {second}."
     )
+
+
+def load(
+    source: Source,
+    schema: Schema,
+    columns: Iterable[str] | None = None,
+    *,
+    times: Collection[str] = (),
+    on_progress: Callable[[int], None] | None = None,
+) -> Table:
+    """Read columns into memory as the schema says.
+
+    Parameters
+    ----------
+    source : Source
+    schema : Schema
+        What `infer` found in the same source.
+    columns : names, optional
+        Columns to load; default: those of the schema.
+    times : names of columns
+        ISO dates to load as seconds since 1970, which takes no text per different time.
+    on_progress : function, optional
+        Called with the amount read so far, in units of ``source.size``.
+    """
+    asked = source.chosen(schema.names if columns is None else columns)
+    fills = [_Fill(schema, name, name in times) for name in asked]
+    start = 0
+    for chunk in source.chunks(asked, PASS_ROWS):
+        if start + chunk.n <= schema.n:
+            for fill in fills:
+                fill.put(slice(start, start + chunk.n), chunk)
+        start += chunk.n
+        if on_progress is not None:
+            on_progress(chunk.done)
+    if start != schema.n:
+        raise InputError(
+            f"{source.title} has {start} rows, expected {schema.n} as a moment ago; it is being written to."
+        )
+    return Table(schema.n, {fill.name: fill.column() for fill in fills}, schema.missing)
+
+
+class _Fill:
+    """A column that is filled chunk by chunk: numbers or times, codes of levels, or codes of very many texts.
+
+    The latter are told apart by 64-bit hashes and numbered by first appearance; other levels are sorted at the end.
+    """
+
+    def __init__(self, schema: Schema, name: str, time: bool) -> None:
+        column = schema.column(name)
+        self.name, self.time, self.missing = name, time, frozenset(schema.missing)
+        self.number, self.book = time or column.kind == "number", CodeBook(self.missing)
+        self.many = not self.number and column.n_distinct > NAMED_LEVELS
+        self.values: NDArray[Any] = np.empty(schema.n, dtype=np.float64 if self.number else np.int32)
+        self.hashes: NDArray[np.int64] = np.empty(schema.n if self.many else 0, dtype=np.int64)
+
+    def put(self, here: slice, chunk: Chunk) -> None:
+        if self.number:
+            self.values[here] = chunk.numbers(self.name, self.missing, time=self.time)
+        elif not self.many:
+            self.values[here] = self.book.codes(chunk[self.name])
+        else:
+            bare = [None if text is None else text.strip() for text in to_texts(chunk[self.name])]
+            self.hashes[here] = np.fromiter(map(hash, bare), dtype=np.int64, count=len(bare))
+            self.values[here] = [-1 if text is None or text in self.missing else 0 for text in bare]
+
+    def column(self) -> Column:
+        if self.number:
+            return Column(numbers=self.values, time=self.time)
+        if self.many:
+            known = self.values >= 0
+            _, first, inverse = np.unique(self.hashes[known], return_index=True, return_inverse=True)
+            self.values[known] = np.argsort(np.argsort(first))[inverse]
+            return Column(codes=self.values, n_levels=len(first))
+        levels = sorted(self.book.levels)
+        place = {level: code for code, level in enumerate(levels)}
+        rank = np.array([*(place[level] for level in self.book.levels), -1], dtype=np.int32)
+        return Column.of_codes(rank[self.values], tuple(levels))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import narwhals.stable.v1 as nw
 import numpy as np
@@ -16,8 +18,10 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
 from ..validation import is_missing
-from .raw_cells import Array, to_numbers, to_seconds
 
+Array = NDArray[np.float64]
+Places = NDArray[np.intp]
+Kind = Literal["number", "category"]
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "null", "NULL", "None", "?")
 """Cells that stand for a missing value in every file, compared after blanks at both ends are taken off.
 
@@ -27,8 +31,65 @@ ROWS = 50_000
 PASS_ROWS = 5_000
 """Rows per chunk of a pass over the whole source: the cells then stay in the processor's cache."""
 SHOWN = 12
-TIMES = (nw.Date, nw.Datetime, nw.Time)
-TEXTS = (nw.String, nw.Categorical, nw.Enum)
+ABSENT: Any = float("nan")
+MONTH = re.compile(r"\d{4}-\d{2}")
+OBJECTS = (nw.Boolean, nw.Categorical, nw.Enum, nw.Date, nw.Datetime, nw.Time, nw.Object)
+
+
+def to_numbers(cells: NDArray[Any], missing: frozenset[str]) -> tuple[Array, Places]:
+    """Return numbers (NaN where missing) and the rows whose cell is neither a finite number nor missing.
+
+    Texts are numbers as Python's ``float`` reads them, without underscores, NaN and infinity: those are words.
+    """
+    if cells.dtype.kind in "iuf":
+        values = cells.astype(np.float64)
+        return values, np.flatnonzero(np.isinf(values))
+    texts = cells.tolist()
+    quick = _all_numbers(texts)
+    if quick is None:
+        quick = _all_numbers([ABSENT if text is None or text in missing else text for text in texts])
+    return _read_each(texts, number_of, missing) if quick is None else (quick, np.empty(0, dtype=np.intp))
+
+
+def _all_numbers(texts: list[Any]) -> Array | None:
+    """Convert all texts at once; None where one of them is no finite number, save those that are known absent."""
+    try:
+        values = np.fromiter(map(float, texts), dtype=np.float64, count=len(texts))
+    except (TypeError, ValueError):
+        return None
+    absent = texts.count(ABSENT)
+    if np.count_nonzero(np.isfinite(values)) != len(texts) - absent:
+        return None
+    written = "".join(texts if not absent else [text for text in texts if text is not ABSENT])
+    return None if "_" in written else values
+
+
+def _read_each(texts: list[Any], read: Callable[[str], float], missing: frozenset[str]) -> tuple[Array, Places]:
+    """Convert the distinct texts one by one, which is quick for categories."""
+    known = {text: np.nan if text is None or text.strip() in missing else read(text) for text in set(texts)}
+    values = np.fromiter(map(known.__getitem__, texts), dtype=np.float64, count=len(texts))
+    words = np.flatnonzero(np.isinf(values))
+    values[words] = np.nan
+    return values, words
+
+
+def number_of(text: str) -> float:
+    """Return the number that a text stands for, infinity for a word."""
+    try:
+        value = float(text)
+    except ValueError:
+        return np.inf
+    return value if np.isfinite(value) and "_" not in text else np.inf
+
+
+def seconds_of(text: str) -> float:
+    """Return the seconds since 1970 (UTC where no zone is given) of an ISO date, month or time; else infinity."""
+    plain = text.strip()
+    try:
+        found = datetime.fromisoformat(f"{plain}-01" if MONTH.fullmatch(plain) else plain)
+    except ValueError:
+        return np.inf
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
 class Chunk(dict[str, NDArray[Any]]):
@@ -37,7 +98,7 @@ class Chunk(dict[str, NDArray[Any]]):
     Attributes
     ----------
     lines : ndarray of shape (n,) or None
-        Line of the file in which each row begins; None where rows have no lines.
+        Line of the file in which each row begins (the header is line 1); None where rows have no lines.
     first : int
         Number of rows before this chunk.
     done : int
@@ -55,35 +116,32 @@ class Chunk(dict[str, NDArray[Any]]):
         """Return the number of rows."""
         return len(next(iter(self.values()))) if self else 0
 
-    def place(self, row: int) -> str:
-        """Say where a row of the chunk stands: its line in a text file (the header is line 1), else its number."""
-        return f"line {int(self.lines[row])}" if self.lines is not None else f"row {self.first + row + 1}"
+    def places(self, rows: Places) -> str:
+        """Say where some rows stand: "lines 3, 8" of a text file, "row 5" of others."""
+        word, numbers = ("row", self.first + 1 + rows) if self.lines is None else ("line", self.lines[rows])
+        return f"{word}{'s' if len(rows) > 1 else ''} {', '.join(map(str, numbers.tolist()))}"
 
-    def places(self, rows: Sequence[int]) -> str:
-        """Say where some rows stand, "lines 3, 8"."""
-        word, _, first = self.place(int(rows[0])).partition(" ")
-        rest = [self.place(int(row)).partition(" ")[2] for row in rows[1:]]
-        return f"{word}{'s' if rest else ''} {', '.join([first, *rest])}"
-
-    def numbers(self, name: str, missing: frozenset[str]) -> Array:
-        """Return a column as numbers, NaN where missing, or say which line has a word."""
-        values, words = to_numbers(self[name], missing)
-        if len(words):
+    def numbers(self, name: str, missing: frozenset[str], *, time: bool = False) -> Array:
+        """Return a column as numbers, or ISO dates as seconds since 1970; NaN where missing. Name another text."""
+        cells = self[name]
+        if not time:
+            values, words = to_numbers(cells, missing)
+        elif cells.dtype.kind in "iuf":
+            return cells.astype(np.float64)
+        else:
+            values, words = _read_each(cells.tolist(), seconds_of, missing)
+        if not len(words):
+            return values
+        where, cell = self.places(words[:1]), str(cells[words[0]])
+        if time:
             raise InputError(
-                f"column {name!r} has {str(self[name][words[0]]).strip()!r} in {self.place(int(words[0]))} "
-                f"({len(words)} such rows nearby), expected a number; mend it, or name it with --missing."
+                f"column {name!r} has {cell!r} in {where}, expected an ISO date such as 2024-01-31; write it that way, "
+                "or name it with --missing."
             )
-        return values
-
-    def seconds(self, name: str, missing: frozenset[str]) -> Array:
-        """Return a column of ISO dates as seconds since 1970, NaN where missing, or say which line has another text."""
-        values, words = to_seconds(self[name], missing)
-        if len(words):
-            raise InputError(
-                f"column {name!r} has {self[name][words[0]]!r} in {self.place(int(words[0]))}, expected an ISO date "
-                "such as 2024-01-31; write it that way, or name it with --missing."
-            )
-        return values
+        raise InputError(
+            f"column {name!r} has {cell.strip()!r} in {where} ({len(words)} such rows nearby), expected a number; mend "
+            "it, or name it with --missing."
+        )
 
 
 class Source(ABC):
@@ -109,7 +167,7 @@ class Source(ABC):
     path: Path | None = None
     names: tuple[str, ...]
     missing: tuple[str, ...]
-    typed: bool
+    typed: bool = True
     size: int
 
     @abstractmethod
@@ -124,13 +182,12 @@ class Source(ABC):
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     @cached_property
-    def places(self) -> dict[str, int]:
-        """Return the place of every column, counted from 0."""
+    def _places(self) -> dict[str, int]:
         return {name: place for place, name in enumerate(self.names)}
 
     def check_column(self, name: str, what: str = "columns") -> None:
         """Refuse a name that the source does not have, and name the nearest."""
-        if name not in self.places:
+        if name not in self._places:
             raise InputError(
                 f"{spelled(what)} names {name!r}, but {self.title} has no such column{nearest(name, self.names)}"
             )
@@ -140,7 +197,7 @@ class Source(ABC):
         asked = self.names if columns is None else tuple(columns)
         for name in asked:
             self.check_column(name)
-        return {name: self.places[name] for name in asked}
+        return {name: self._places[name] for name in asked}
 
 
 def nearest(name: str, known: Sequence[str], otherwise: str | None = None) -> str:
@@ -159,22 +216,21 @@ def listed(names: Sequence[str]) -> str:
 
 def distinct_names(names: Sequence[str], title: str) -> tuple[str, ...]:
     """Return column names without blanks around them, "column 3" for one without a name; each occurs once."""
-    found = tuple(name.strip() or f"column {place}" for place, name in enumerate(names, start=1))
     seen: dict[str, int] = {}
-    for place, name in enumerate(found, start=1):
+    for place, given in enumerate(names, start=1):
+        name = given.strip() or f"column {place}"
         if name in seen:
             raise InputError(
                 f"{title} has the column {name!r} twice (places {seen[name]} and {place}), expected different names; "
                 "rename one of them."
             )
         seen[name] = place
-    return found
+    return tuple(seen)
 
 
 class FrameSource(Source):
     """A data frame of pandas, polars or pyarrow."""
 
-    typed = True
     title = "the data frame"
 
     def __init__(self, frame: Any, missing: tuple[str, ...]) -> None:
@@ -208,47 +264,35 @@ def as_frame(frame: Any) -> Any:
 
 def typed_cells(series: Any, name: str) -> NDArray[Any]:
     """Return numbers as an int or float array, all else as texts with None for missing ones."""
-    dtype = series.dtype
-    if dtype.is_integer() and not series.null_count():
+    dtype, n_missing = series.dtype, series.null_count()
+    if dtype.is_integer() and not n_missing:
         return np.asarray(series.to_numpy())
     if dtype.is_numeric():
         return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
-    if series.null_count() == len(series):
+    if n_missing == len(series):
         return np.full(len(series), None, dtype=object)
-    if dtype == nw.String:
-        texts = series.to_list()
-        return np.array(
-            [v if isinstance(v, str) else None for v in texts] if series.null_count() else texts, dtype=object
-        )
-    if dtype == nw.Boolean and not series.null_count():
+    if dtype == nw.Boolean and not n_missing:
         return np.where(series.to_numpy(), "true", "false").astype(object)
-    if dtype == nw.Boolean or dtype in TEXTS or dtype in TIMES or dtype == nw.Object:
-        return _objects([_cell(value, name) for value in series.to_list()])
-    raise InputError(
-        f"column {name!r} has the type {dtype}, expected numbers, text, true and false, or dates; convert or drop it."
-    )
-
-
-def _objects(values: list[Any]) -> NDArray[Any]:
-    """Return texts, or numbers where a column of mixed objects holds nothing else."""
-    known = [value for value in values if value is not None]
-    if known and not any(isinstance(value, str) for value in known):
-        return np.array([np.nan if value is None else float(value) for value in values])
-    return np.array([None if value is None else str(value) for value in values], dtype=object)
+    if dtype == nw.String:
+        return np.array([cell if isinstance(cell, str) else None for cell in series.to_list()], dtype=object)
+    if dtype not in OBJECTS:
+        expected = "numbers, text, true and false, or dates"
+        raise InputError(f"column {name!r} has the type {dtype}, expected {expected}; convert or drop it.")
+    values = [_cell(value, name) for value in series.to_list()]
+    if any(isinstance(value, str) for value in values) or all(value is None for value in values):
+        return np.array([None if value is None else str(value) for value in values], dtype=object)
+    return np.array([np.nan if value is None else float(value) for value in values])  # objects that are all numbers
 
 
 def _cell(value: Any, name: str) -> Any:
-    """Return one cell as text, as a number where it is one, or None."""
-    if isinstance(value, str):
-        return value
     if is_missing(value):
         return None
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
+    if isinstance(value, (str, int, float, np.number)):
+        return value
     if hasattr(value, "isoformat"):
         return value.isoformat()
-    if isinstance(value, (int, float, np.number)):
-        return value
     raise InputError(
         f"column {name!r} has a cell of the type {type(value).__name__}, expected a number, text, true or false, or a "
         "date; convert or drop the column."

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
 from ..validation import check_text
-from .raw_cells import number_of, seconds_of
+from .source import number_of, seconds_of
 from .table import Table
 
 PARTS = ("train", "validation", "test")
@@ -25,32 +25,24 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True, kw_only=True)
 class Split(ABC):
-    """A rule that sends every row to one of three parts, by a column or none; the same seed gives the same parts."""
+    """A rule that sends every row to one of three parts, by a column or none; the same seed gives the same parts.
+
+    ``times`` are those of the columns that hold times, to be loaded as such.
+    """
 
     column: str = ""
+    times: tuple[str, ...] = ()
+    shares: tuple[float, float, float] = SHARES
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Return the columns that the rule reads."""
         return (self.column,) if self.column else ()
 
-    @property
-    def times(self) -> tuple[str, ...]:
-        """Return those of the columns that hold times, to be loaded as such."""
-        return ()
-
-    @property
-    @abstractmethod
-    def remedy(self) -> str:
-        """Say what helps against an empty part."""
-
-    @abstractmethod
     def describe(self, *, grouped: bool = True) -> str:
         """Say the rule in one sentence; ``grouped`` says that atoms are classes of label and groups, not of labels."""
-
-    @abstractmethod
-    def assign(self, table: Table, atoms: Rows, seed: int) -> NDArray[np.int8]:
-        """Return the part of every row: 0, 1 or 2."""
+        shares = ", ".join(f"{share:g} % {name}" for share, name in zip(self.shares, PARTS, strict=True))
+        return self._rule("label and group" if grouped else "label", shares)
 
     def codes(self, table: Table, atoms: NDArray[Any], seed: int = 0) -> NDArray[np.int8]:
         """Return the part of every row: 0 for train, 1 for validation, 2 for test, none of which is empty.
@@ -65,30 +57,36 @@ class Split(ABC):
         """
         if table.n != len(atoms):
             raise InputError(f"atoms have {len(atoms)} rows, expected {table.n}, as many as the table.")
-        part = self.assign(table, dense(atoms), seed)
+        part = self._assign(table, dense(atoms), np.random.default_rng(seed))
         for name, size in zip(PARTS, np.bincount(part, minlength=len(PARTS)), strict=True):
             if not size:
                 raise InputError(
                     f"the {name} part of the split has no rows ({len(atoms)} in all), expected some in each part; "
-                    f"{self.remedy}."
+                    f"{self._remedy()}."
                 )
         return part
 
+    @abstractmethod
+    def _rule(self, atoms: str, shares: str) -> str: ...
 
-@dataclass(frozen=True, kw_only=True)
+    @abstractmethod
+    def _remedy(self) -> str: ...
+
+    @abstractmethod
+    def _assign(self, table: Table, atoms: Rows, rng: np.random.Generator) -> NDArray[np.int8]: ...
+
+
 class RandomSplit(Split):
     """Rows at random, every atom in the same proportions."""
 
-    shares: tuple[float, float, float] = SHARES
-    remedy = "use more rows, or other shares"
+    def _rule(self, atoms: str, shares: str) -> str:
+        return f"Random split, stratified by {atoms}: {shares}."
 
-    def describe(self, *, grouped: bool = True) -> str:
-        """Say the rule in one sentence."""
-        return f"Random split, stratified by label{' and group' if grouped else ''}: {_percent(self.shares)}."
+    def _remedy(self) -> str:
+        return "use more rows, or other shares"
 
-    def assign(self, table: Table, atoms: Rows, seed: int) -> NDArray[np.int8]:
+    def _assign(self, table: Table, atoms: Rows, rng: np.random.Generator) -> NDArray[np.int8]:
         """Give seats to atoms in random order, and to the rows of each in random order."""
-        rng = np.random.default_rng(seed)
         turn = rng.permutation(int(atoms.max(initial=0)) + 1)
         luck, taken = rng.random(len(atoms)), seats(len(atoms), self.shares)
         part, start = np.empty(len(atoms), dtype=np.int8), 0
@@ -99,26 +97,19 @@ class RandomSplit(Split):
         return part
 
 
-@dataclass(frozen=True, kw_only=True)
 class PersonSplit(Split):
     """All rows of one identifier in one part."""
 
-    shares: tuple[float, float, float] = SHARES
+    def _rule(self, atoms: str, shares: str) -> str:
+        return f"Random split, all rows with the same {self.column!r} in one part: {shares}."
 
-    @property
-    def remedy(self) -> str:
-        """Say what helps against an empty part."""
+    def _remedy(self) -> str:
         return f"{self.column!r} needs at least 3 different values, and more to keep the shares"
 
-    def describe(self, *, grouped: bool = True) -> str:
-        """Say the rule in one sentence."""
-        return f"Random split, all rows with the same {self.column!r} in one part: {_percent(self.shares)}."
-
-    def assign(self, table: Table, atoms: Rows, seed: int) -> NDArray[np.int8]:
+    def _assign(self, table: Table, atoms: Rows, rng: np.random.Generator) -> NDArray[np.int8]:
         """Give seats to identifiers: by their most frequent atom, in random order, large ones first."""
         owner, found = table.complete(self.column).distinct()
-        main, sizes = main_atoms(owner, atoms), np.bincount(owner, minlength=len(found))
-        rng = np.random.default_rng(seed)
+        main, sizes = _main_atoms(owner, atoms), np.bincount(owner, minlength=len(found))
         turn = rng.permutation(int(main.max(initial=0)) + 1)
         part = np.empty(len(found), dtype=np.int8)
         part[np.lexsort((rng.random(len(main)), -sizes, turn[main]))] = seats(len(found), self.shares)
@@ -132,31 +123,23 @@ class TimeSplit(Split):
     first: str
     second: str
 
-    @property
-    def times(self) -> tuple[str, ...]:
-        """Return the column where the limits are dates."""
-        return () if _is_number(self.first) else (self.column,)
-
-    @property
-    def remedy(self) -> str:
-        """Say what helps against an empty part."""
-        return f"choose other limits than {self.first} and {self.second}"
-
-    def describe(self, *, grouped: bool = True) -> str:
-        """Say the rule in one sentence."""
+    def _rule(self, atoms: str, shares: str) -> str:
         first, second = self.first, self.second
         return f"Split by {self.column!r}: train before {first}, validation from {first}, test from {second}."
 
-    def assign(self, table: Table, atoms: Rows, seed: int) -> NDArray[np.int8]:
+    def _remedy(self) -> str:
+        return f"choose other limits than {self.first} and {self.second}"
+
+    def _assign(self, table: Table, atoms: Rows, rng: np.random.Generator) -> NDArray[np.int8]:
         """Compare each row with the two limits; a column of dates has to be loaded as times."""
         column = table.complete(self.column)
         dates = column.time or column.numbers is None
         if dates != bool(self.times):
             found, wanted = ("dates", "such as 2024-01-31") if dates else ("numbers", "that are numbers")
             raise InputError(f"column {self.column!r} holds {found}, expected limits {wanted}, found {self.first}.")
-        assert column.numbers is not None  # `load` makes seconds of the columns in `times`
-        limits = np.array([_limit(self.first), _limit(self.second)], dtype=np.float64)
-        return np.searchsorted(limits, column.numbers, side="right").astype(np.int8)
+        read = seconds_of if self.times else number_of
+        limits = np.array([read(self.first), read(self.second)])
+        return np.searchsorted(limits, column.values, side="right").astype(np.int8)
 
 
 def parse_split(text: str) -> Split:
@@ -172,17 +155,19 @@ def parse_split(text: str) -> Split:
     if kind != "time" or not column or limits.count(",") != 1:
         raise InputError(f"{spelled('split')} is {text!r}, {EXPECTED}.")
     first, second = (limit.strip() for limit in limits.split(","))
-    one, two = _limit(first), _limit(second)
+    numbers = np.isfinite([number_of(first), number_of(second)])
+    read = number_of if numbers.any() else seconds_of
+    one, two = read(first), read(second)
     found = f"{spelled('split')} has the times {first!r} and {second!r}"
-    if one is None or two is None or _is_number(first) != _is_number(second):
+    if np.isinf([one, two]).any():
         raise InputError(f"{found}, expected two ISO dates, or two numbers.")
     if one >= two:
         raise InputError(f"{found}, expected the earlier one first.")
-    return TimeSplit(column=column, first=first, second=second)
+    return TimeSplit(column=column, times=() if numbers.any() else (column,), first=first, second=second)
 
 
 def _shares(text: str) -> tuple[float, float, float]:
-    found = [number_of(part, frozenset()) for part in text.split("/")]
+    found = [number_of(part) for part in text.split("/")]
     total = sum(found)
     positive = len(found) == 3 and all(0 < share < np.inf for share in found)
     if not positive or min(abs(total - 100), abs(total - 1)) > 1e-9:
@@ -193,18 +178,6 @@ def _shares(text: str) -> tuple[float, float, float]:
     return found[0] * scale, found[1] * scale, found[2] * scale
 
 
-def _is_number(text: str) -> bool:
-    return bool(np.isfinite(number_of(text, frozenset())))
-
-
-def _limit(text: str) -> float | None:
-    return number_of(text, frozenset()) if _is_number(text) else seconds_of(text)
-
-
-def _percent(shares: tuple[float, float, float]) -> str:
-    return ", ".join(f"{share:g} % {name}" for share, name in zip(shares, PARTS, strict=True))
-
-
 def seats(n: int, shares: tuple[float, ...]) -> NDArray[np.int8]:
     """Return parts for n rows or people in turn, such that every stretch of them has nearly the right shares.
 
@@ -213,7 +186,11 @@ def seats(n: int, shares: tuple[float, ...]) -> NDArray[np.int8]:
     found, done, early = np.empty(n, dtype=np.int8), 0, 0.0
     while done < n:
         late = early + STRETCH / sum(shares)
-        times = [_times(early, late, share) for share in shares]
+        times = []
+        for share in shares:
+            places = np.arange(max(0, int(early * share) - 2), int(late * share) + 3, dtype=np.float64)
+            due = (places + 0.5) / share
+            times.append(due[(due >= early) & (due < late)])
         part = np.repeat(np.arange(len(shares), dtype=np.int8), [len(each) for each in times])
         order = np.argsort(np.concatenate(times), kind="stable")[: n - done]
         found[done : done + len(order)] = part[order]
@@ -221,14 +198,7 @@ def seats(n: int, shares: tuple[float, ...]) -> NDArray[np.int8]:
     return found
 
 
-def _times(early: float, late: float, share: float) -> NDArray[np.float64]:
-    """Return the times of one part's seats in a stretch."""
-    places = np.arange(max(0, int(early * share) - 2), int(late * share) + 3, dtype=np.float64)
-    times = (places + 0.5) / share
-    return np.asarray(times[(times >= early) & (times < late)], dtype=np.float64)
-
-
-def main_atoms(owner: Rows, atoms: Rows) -> Rows:
+def _main_atoms(owner: Rows, atoms: Rows) -> Rows:
     """Return the most frequent atom of each owner, the first of equals."""
     n_atoms = int(atoms.max(initial=0)) + 1
     pairs, counts = np.unique(owner * n_atoms + atoms, return_counts=True)

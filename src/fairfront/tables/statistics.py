@@ -1,4 +1,4 @@
-"""Statistics of a column that comes in chunks: counts, different values, range, median, mean and spread.
+"""Statistics of columns that come in chunks: counts, different values, range, median, mean and spread.
 
 A column in memory is one chunk. Counts, ranges and medians are exact; numbers of different values are exact up to the
 limit that a caller sets, and good estimates beyond; hashes are kept for them, values are not.
@@ -7,19 +7,23 @@ limit that a caller sets, and good estimates beyond; hashes are kept for them, v
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .raw_cells import Array, Kind
+from .source import Array, Kind
+from .table import Column, Table
 
 Hashes = NDArray[np.uint64]
 KEPT = 1 << 14
 """Hashes that are kept of a column too long for memory."""
+NAMED_LEVELS = 100_000
+"""Levels up to which their texts are kept; a column with more is an identifier, of which codes are enough."""
+SAMPLE = 100_000
+"""Most rows that relations between columns are judged on, and brackets of medians are taken from."""
 FEW_VALUES = 20
 """Numbers of so few different values are counted: mean and scale would tell how many rows have a rare one of them."""
 WIDTHS = (0.01, 0.1, 0.5)
@@ -28,46 +32,6 @@ MERGED = 1 << 16
 """Numbers near the median that wait until each of them is kept once, with its count."""
 ROUNDING = 1e-12
 """A spread below this share of the mean is no more than rounding."""
-
-
-class DistinctCount:
-    """Count distinct values by their smallest hashes (k minimum values).
-
-    Up to k = ``kept`` distinct values the count is exact; None keeps them all. Beyond, with u the k-th smallest hash
-    as a share of the range, the estimate is (k - 1) / u, whose standard error is about 1 / sqrt(k) = 0.8 %.
-    """
-
-    def __init__(self, kept: int | None = KEPT) -> None:
-        self.kept, self.full = kept, False
-        self.smallest: Hashes = np.empty(0, dtype=np.uint64)
-        self.pending: list[Hashes] = []
-
-    def add(self, hashes: Hashes) -> None:
-        """Take note of some more values."""
-        if self.full:
-            hashes = hashes[hashes < self.smallest[-1]]
-        self.pending.append(hashes)
-        if sum(map(len, self.pending)) >= 2 * KEPT:  # sorting is dear, so it is done seldom
-            self._merge()
-
-    def _merge(self) -> None:
-        if self.pending:
-            self.smallest = np.unique(np.concatenate([self.smallest, *self.pending]))[: self.kept]
-            self.pending.clear()
-            self.full = len(self.smallest) == self.kept
-
-    @property
-    def exact(self) -> bool:
-        """Tell whether the count is exact."""
-        self._merge()
-        return not self.full
-
-    @property
-    def count(self) -> int:
-        """Return the number of distinct values, or its estimate."""
-        if self.exact:
-            return len(self.smallest)
-        return round((len(self.smallest) - 1) / (float(self.smallest[-1]) / 2.0**64))
 
 
 def hash_numbers(values: NDArray[Any]) -> Hashes:
@@ -86,74 +50,116 @@ def hash_texts(texts: Iterable[str]) -> Hashes:
     return np.frombuffer(digests, dtype=np.uint64)
 
 
-@dataclass(frozen=True)
-class ColumnFacts:
-    """How many rows have a value, how many values differ (an estimate unless ``exact``), and the numbers' range."""
+class Tally:
+    """How many rows of a column have a value, how many values differ, and the range of numbers, so far.
 
-    kind: Kind
-    present: int
-    n_distinct: int
-    exact: bool = True
-    integers: bool = False
-    low: float = 0.0
-    high: float = 0.0
-
-
-class FactTally:
-    """The facts of a column so far."""
+    Distinct values are counted by their smallest hashes (k minimum values). Up to k = ``kept`` of them the count is
+    exact; None keeps them all. Beyond, with u the k-th smallest hash as a share of the range, the estimate is
+    (k - 1) / u, whose standard error is about 1 / sqrt(k) = 0.8 %.
+    """
 
     def __init__(self, kept: int | None = KEPT) -> None:
-        self.distinct, self.present = DistinctCount(kept), 0
+        self.kept, self.full, self.present = kept, False, 0
         self.integers, self.low, self.high = True, np.inf, -np.inf
+        self.smallest: Hashes = np.empty(0, dtype=np.uint64)
+        self.pending: list[Hashes] = []
 
     def add_numbers(self, known: Array) -> None:
         """Take note of rows with a number."""
-        self.present += len(known)
         if len(known):
-            self.distinct.add(hash_numbers(known))
             self.integers = self.integers and bool((known == np.rint(known)).all())
             self.low, self.high = min(self.low, float(known.min())), max(self.high, float(known.max()))
+            self.add_levels(hash_numbers(known), len(known))
 
     def add_levels(self, hashes: Hashes, present: int) -> None:
-        """Take note of so many rows with a text, by the hashes of their different texts."""
+        """Take note of so many rows with a value, by the hashes of their different values."""
         self.present += present
-        self.distinct.add(hashes)
+        self.pending.append(hashes[hashes < self.smallest[-1]] if self.full else hashes)
+        if sum(map(len, self.pending)) >= 2 * KEPT:  # sorting is dear, so it is done seldom
+            self._merge()
 
-    def result(self, kind: Kind) -> ColumnFacts:
-        """Return what is known at the end."""
-        exact, count = self.distinct.exact, min(self.distinct.count, self.present)
-        if kind == "category" or not self.present:
-            return ColumnFacts(kind, self.present, count, exact)
-        return ColumnFacts(kind, self.present, count, exact, self.integers, self.low, self.high)
+    def _merge(self) -> None:
+        self.smallest = np.unique(np.concatenate([self.smallest, *self.pending]))[: self.kept]
+        self.pending.clear()
+        self.full = len(self.smallest) == self.kept
+
+    @property
+    def exact(self) -> bool:
+        """Tell whether the number of different values is exact."""
+        self._merge()
+        return not self.full
+
+    @property
+    def n_distinct(self) -> int:
+        """Return the number of different values, or its estimate."""
+        if self.exact:
+            return len(self.smallest)
+        return min(self.present, round((len(self.smallest) - 1) / (float(self.smallest[-1]) / 2.0**64)))
+
+
+class ColumnTally(Tally):
+    """One column of training rows: besides its facts, the rows of each level, and the sampled rows."""
+
+    def __init__(self, kind: Kind, kept: int | None) -> None:
+        super().__init__(kept)
+        self.kind, self.named = kind, True
+        self.counts: dict[str, int] = {}
+        self.parts: list[Column] = []
+
+    def add(self, column: Column, drawn: NDArray[np.intp]) -> None:
+        """Take note of some more rows, of which some were drawn."""
+        self.parts.append(column.take(drawn))
+        if column.numbers is not None:
+            self.add_numbers(column.numbers[~column.absent])
+            return
+        sizes = np.bincount(column.values[column.values >= 0], minlength=column.n_levels)
+        seen = np.flatnonzero(sizes).tolist()
+        self.named = self.named and column.named
+        # codes without texts, of an identifier, tell values apart as well: they come in one table only
+        texts = [column.levels[code] for code in seen] if column.named else []
+        self.add_levels(hash_texts(texts) if column.named else hash_numbers(np.array(seen)), int(sizes.sum()))
+        if self.named:
+            for level, code in zip(texts, seen, strict=True):
+                self.counts[level] = self.counts.get(level, 0) + int(sizes[code])
+            self.named = len(self.counts) <= NAMED_LEVELS
+
+    def sample(self) -> Column:
+        """Return the sampled rows as one column; levels of several tables are sorted."""
+        if len(self.parts) == 1:
+            return self.parts[0]
+        if self.kind == "number":
+            return Column(numbers=np.concatenate([part.values for part in self.parts]))
+        levels = sorted({part.levels[code] for part in self.parts for code in np.unique(part.values) if code >= 0})
+        place = {level: code for code, level in enumerate(levels)}
+        codes = [
+            np.array([*(place.get(level, -1) for level in part.levels), -1], dtype=np.int32)[part.values]
+            for part in self.parts
+        ]
+        return Column.of_codes(np.concatenate(codes), tuple(levels))
 
 
 class MedianSearch:
     """Find the median of n numbers: count those below a bracket, and keep those inside.
 
     The bracket is taken from a random sample. With 100 000 rows it misses the median about once in a thousand million
-    times; a wider one is then tried in another pass. The last one is the whole line.
+    times; a wider one is then tried in another pass. The last one is the whole line, and the first for few values.
     """
 
     def __init__(self, sample: Array, n: int) -> None:
-        self.sample, self.n, self.tried = np.sort(sample[~np.isnan(sample)]), n, 0
-        self.few: dict[float, int] | None = None if _has_many_values(self.sample) else {}
-        self._begin()
+        self.sample, self.n = np.sort(sample[~np.isnan(sample)]), n
+        many = np.count_nonzero(self.sample[1:] != self.sample[:-1]) >= FEW_VALUES
+        self._begin(0 if many else len(WIDTHS) - 1)
 
-    def _begin(self) -> None:
-        width, m = WIDTHS[self.tried], len(self.sample)
+    def _begin(self, tried: int) -> None:
+        self.tried, width, m = tried, WIDTHS[tried], len(self.sample)
         low, high = int((0.5 - width) * m), int((0.5 + width) * m)
         self.low = self.sample[low] if low > 0 else -np.inf
         self.high = self.sample[high] if high < m else np.inf
-        self.below = 0
-        self.values, self.counts = np.empty(0), np.empty(0, dtype=np.intp)
+        self.below, self.values, self.counts = 0, np.empty(0), np.empty(0, dtype=np.intp)
         self.pending: list[Array] = []
 
     def add(self, known: Array) -> None:
-        """Take some more numbers; those of few different values are counted in the first pass."""
-        if self.few is not None and not self.tried:
-            for value, count in zip(*(each.tolist() for each in np.unique(known, return_counts=True)), strict=True):
-                self.few[value] = self.few.get(value, 0) + count
-            self.few = self.few if len(self.few) <= FEW_VALUES else None
+        """Take some more numbers."""
         self.below += int((known < self.low).sum())
         self.pending.append(known[(known >= self.low) & (known <= self.high)])
         if sum(map(len, self.pending)) > MERGED:
@@ -161,11 +167,10 @@ class MedianSearch:
 
     def _merge(self) -> None:
         """Keep each value once, with its count."""
-        new, sizes = np.unique(np.concatenate([np.empty(0), *self.pending]), return_counts=True)
+        sizes = np.concatenate([self.counts, np.ones(sum(map(len, self.pending)))])
+        self.values, place = np.unique(np.concatenate([self.values, *self.pending]), return_inverse=True)
+        self.counts = np.bincount(place, sizes, minlength=len(self.values)).astype(np.intp)
         self.pending.clear()
-        values, place = np.unique(np.concatenate([self.values, new]), return_inverse=True)
-        counts = np.bincount(place, np.concatenate([self.counts, sizes]), minlength=len(values))
-        self.values, self.counts = values, counts.astype(np.intp)
 
     def settled(self) -> bool:
         """Tell whether the median was in the bracket; where not, begin with a wider one."""
@@ -173,8 +178,7 @@ class MedianSearch:
         inside = self.below <= (self.n - 1) // 2 and self.n // 2 < self.below + int(self.counts.sum())
         if inside or not self.n:
             return True
-        self.tried += 1
-        self._begin()
+        self._begin(self.tried + 1)
         return False
 
     def median(self) -> float:
@@ -187,13 +191,9 @@ class MedianSearch:
 
     def rare(self, min_count: int) -> Array:
         """Return those of a few values that fewer than ``min_count`` rows have, unless these are half of the rows."""
-        values, counts = np.array(list(self.few or {})), np.array(list((self.few or {}).values()), dtype=np.intp)
-        few = counts < min_count
-        return values[few & bool(2 * counts[few].sum() < counts.sum())]
-
-
-def _has_many_values(known: Array) -> bool:
-    return any(len(np.unique(some)) > FEW_VALUES for some in (known[:1000], known) if len(some))
+        few = self.counts < min_count
+        counted = WIDTHS[self.tried] == WIDTHS[-1] and len(self.values) <= FEW_VALUES
+        return self.values[few & bool(counted and 2 * self.counts[few].sum() < self.counts.sum())]
 
 
 class Moments:
@@ -221,3 +221,73 @@ class Moments:
     def factor(self) -> float:
         """Return 1 / standard deviation, 0 where that is no more than rounding."""
         return 1.0 / self.spread if self.spread > max(ROUNDING * abs(self.mean), 1e-300) else 0.0
+
+
+class TrainingRows:
+    """What one pass over n training rows found.
+
+    Besides a sample of rows, memory holds counts per level and the values around each median. A table in memory is a
+    stream of one.
+
+    Parameters
+    ----------
+    stream : function of column names
+        Yields the rows of these columns, in order, a table at a time, as often as it is called.
+    kinds : mapping of str to {"number", "category"}
+        The columns to look at.
+    missing : tuple of str
+        Texts that were read as missing values.
+    n : int
+        Number of rows.
+    kept : int or None
+        Different values up to which their number is exact; None: always.
+    """
+
+    def __init__(
+        self,
+        stream: Callable[[Sequence[str]], Iterable[Table]],
+        kinds: Mapping[str, Kind],
+        missing: tuple[str, ...],
+        n: int,
+        kept: int | None = KEPT,
+    ) -> None:
+        self.stream, self.missing, self.n = stream, missing, n
+        rng = np.random.default_rng(0)
+        self.drawn: NDArray[np.intp] = np.sort(rng.permutation(n)[:SAMPLE])
+        self.halves: NDArray[np.bool_] = rng.random(len(self.drawn)) < 0.5
+        self.columns = {name: ColumnTally(kind, kept) for name, kind in kinds.items()}
+        first = 0
+        for table in stream(list(kinds)):
+            low, high = np.searchsorted(self.drawn, [first, first + table.n])
+            for name, tally in self.columns.items():
+                tally.add(table.columns[name], self.drawn[low:high] - first)
+            first += table.n
+
+    @classmethod
+    def of(cls, table: Table, names: Sequence[str]) -> TrainingRows:
+        """Look at columns of a table in memory."""
+        return cls(lambda _: [table], {name: table.column(name).kind for name in names}, table.missing, table.n, None)
+
+    def moments(self, names: Sequence[str], min_count: int) -> dict[str, tuple[float, Moments]]:
+        """Return the median of numbers, and the moments in which it stands for missing values and rare ones of a few.
+
+        Takes at least two more passes over these columns.
+        """
+        searches = {
+            name: MedianSearch(self.columns[name].sample().values, self.columns[name].present) for name in names
+        }
+        left = list(names)
+        while left:
+            for name, column in self._columns(left):
+                searches[name].add(column.values[~column.absent])
+            left = [name for name in left if not searches[name].settled()]
+        found = {name: (search.median(), Moments()) for name, search in searches.items()}
+        rare = {name: search.rare(min_count) for name, search in searches.items()}
+        for name, column in self._columns(names):
+            unlike = column.absent | np.isin(column.values, rare[name])
+            found[name][1].add(np.where(unlike, found[name][0], column.values))
+        return found
+
+    def _columns(self, names: Sequence[str]) -> Iterator[tuple[str, Column]]:
+        for table in self.stream(names) if names else ():
+            yield from ((name, table.columns[name]) for name in names)

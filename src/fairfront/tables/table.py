@@ -1,22 +1,65 @@
-"""Tables in memory, 8 bytes per number and 4 per category: texts live once per level, not once per cell."""
+"""Tables in memory, 8 bytes per number and 4 per category, and the target and the groups that are read from them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
+from ..exceptions import InputError, spelled
 from ..objectives import count_in_words
-from .raw_cells import Array, CodeBook, Kind, number_text, to_texts
-from .schema import Schema
-from .source import MISSING, PASS_ROWS, Chunk, Source, nearest
+from ..validation import counted, shown
+from .source import MISSING, Array, Kind, listed, nearest, number_of
 
-NAMED_LEVELS = 100_000
-"""Levels up to which their texts are kept; a column with more is an identifier, of which codes are enough."""
+MAX_CLASSES = 20
+MAX_GROUPS = 50
+
+
+def number_text(value: float) -> str | None:
+    """Write a number as people do: 3 rather than 3.0; None for NaN."""
+    if value != value:
+        return None
+    return str(int(value)) if value == np.rint(value) and abs(value) < 2**53 else repr(value)
+
+
+def to_texts(cells: NDArray[Any]) -> list[str | None]:
+    """Return cells as texts, numbers written out."""
+    if cells.dtype.kind == "f":
+        return [number_text(value) for value in cells.tolist()]
+    return [str(value) for value in cells.tolist()] if cells.dtype.kind in "iu" else cells.tolist()
+
+
+class CodeBook(dict[Any, int]):
+    """Give texts codes 0, 1, ... in the order of their first appearance, and missing ones -1.
+
+    Raw cells are looked up at the speed of a dict; blanks are taken off once for each distinct cell.
+    """
+
+    def __init__(self, missing: frozenset[str], levels: Iterable[str] = (), other: int | None = None) -> None:
+        super().__init__({None: -1})
+        self.missing, self.other = missing, other
+        self.levels: dict[str, int] = {level: code for code, level in enumerate(levels)}
+
+    def __missing__(self, cell: Any) -> int:
+        text = str(cell).strip()
+        if text in self.missing:
+            code = -1
+        elif self.other is None:
+            code = self.levels.setdefault(text, len(self.levels))
+        else:
+            code = self.levels.get(text, self.other)
+            if code == self.other:
+                return code  # unknown texts are not collected, so that a stream of them stays small
+        self[cell] = code
+        return code
+
+    def codes(self, cells: NDArray[Any]) -> NDArray[np.int32]:
+        """Return the codes of raw cells."""
+        texts = to_texts(cells)
+        return np.fromiter(map(self.__getitem__, texts), dtype=np.int32, count=len(texts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,14 +101,13 @@ class Column:
     @property
     def absent(self) -> NDArray[np.bool_]:
         """Return which rows are missing."""
-        missing: NDArray[np.bool_] = np.isnan(self.values) if self.kind == "number" else self.values < 0
+        missing: NDArray[np.bool_] = self.values < 0 if self.numbers is None else np.isnan(self.numbers)
         return missing
 
     def take(self, rows: Any) -> Column:
         """Return the column of some rows; levels stay as they are."""
-        if self.numbers is not None:
-            return replace(self, numbers=self.numbers[rows])
-        return replace(self, codes=self.values[rows])
+        part = self.values[rows]
+        return replace(self, codes=part) if self.numbers is None else replace(self, numbers=part)
 
     def distinct(self) -> tuple[NDArray[np.intp], NDArray[Any]]:
         """Return codes of the values that occur (-1 for missing), and these values (or the codes of levels)."""
@@ -74,14 +116,13 @@ class Column:
             return np.where(seen, np.cumsum(seen) - 1, -1)[self.codes], np.flatnonzero(seen)
         codes = np.full(len(self.values), -1, dtype=np.intp)
         known = ~self.absent
-        found, inverse = np.unique(self.values[known], return_inverse=True)
-        codes[known] = inverse
+        found, codes[known] = np.unique(self.values[known], return_inverse=True)
         return codes, found
 
     def texts(self, found: NDArray[Any]) -> list[str | None]:
         """Return values that `distinct` found as texts; numbers are written as people do."""
         if self.numbers is not None:
-            return [number_text(value) for value in found.tolist()]
+            return to_texts(found)
         return [self.levels[code] for code in found.tolist()]
 
 
@@ -113,8 +154,7 @@ class Table:
     def take(self, rows: Any) -> Table:
         """Return the table of some rows (numbers or a mask)."""
         columns = {name: column.take(rows) for name, column in self.columns.items()}
-        n = len(np.arange(self.n)[rows])
-        return replace(self, n=n, columns=columns)
+        return replace(self, n=len(np.arange(self.n)[rows]), columns=columns)
 
     def texts(self, name: str) -> NDArray[Any]:
         """Return a column as texts, with None for missing ones; numbers are written as people do."""
@@ -128,103 +168,122 @@ class Table:
         return np.array([*column.texts(found), None], dtype=object)[codes]
 
 
-def load(
-    source: Source,
-    schema: Schema,
-    columns: Iterable[str] | None = None,
-    *,
-    times: Collection[str] = (),
-    on_progress: Callable[[int], None] | None = None,
-) -> Table:
-    """Read columns into memory as the schema says.
+@dataclass(frozen=True, eq=False)
+class Codes:
+    """Codes (n,) that index ``values``, of which the last may be None for missing; or numbers, without values."""
 
-    Parameters
-    ----------
-    source : Source
-    schema : Schema
-        What `infer` found in the same source.
-    columns : names, optional
-        Columns to load; default: those of the schema.
-    times : names of columns
-        ISO dates to load as seconds since 1970, which takes no text per different time.
-    on_progress : function, optional
-        Called with the amount read so far, in units of ``source.size``.
+    codes: NDArray[Any]
+    values: NDArray[Any] | None = None
+
+    @classmethod
+    def of(cls, codes: NDArray[np.intp], values: NDArray[Any]) -> Codes:
+        """Make the codes as small as they can be; -1 stands for the last value."""
+        small = np.min_scalar_type(len(values))
+        return cls(np.where(codes < 0, len(values) - 1, codes).astype(small), values)
+
+    def take(self, rows: Any = slice(None)) -> NDArray[Any]:
+        """Return the values of some rows."""
+        return np.asarray(self.codes[rows] if self.values is None else self.values[self.codes[rows]])
+
+    def where(self, rows: NDArray[np.bool_]) -> Codes:
+        """Return the column of some rows."""
+        return Codes(self.codes[rows], self.values)
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """Labels of the ``rows`` of a table that have one; ``dropped`` rows have none.
+
+    ``column`` holds whole numbers, numbers or texts, as they are in the table; ``favourable`` is the label that is good
+    for the person, in the type of the labels, and None for regression.
     """
-    asked = source.chosen(schema.names if columns is None else columns)
-    fills = {name: _fill(schema, name, name in times) for name in asked}
-    start = 0
-    for chunk in source.chunks(asked, PASS_ROWS):
-        if start + chunk.n <= schema.n:
-            for fill in fills.values():
-                fill.put(start, chunk)
-        start += chunk.n
-        if on_progress is not None:
-            on_progress(chunk.done)
-    if start != schema.n:
+
+    column: Codes = field(repr=False)
+    favourable: Any
+    rows: NDArray[np.intp] = field(repr=False)
+    dropped: int
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """Return the label of every row, (len(rows),)."""
+        return self.column.take()
+
+
+def read_target(table: Table, name: str, favourable: Any = None, *, regression: bool = False) -> Target:
+    """Read the column to predict, a number for a regression; rows where it is missing are left out and counted.
+
+    ``favourable`` is the label that is good for the person; text is turned into the type of the labels.
+    """
+    column = table.column(name)
+    rows = np.flatnonzero(~column.absent)
+    if not len(rows):
+        raise InputError(f"target {name!r} is missing in all {table.n} rows, expected labels; choose another column.")
+    kept, dropped = column.take(rows), table.n - len(rows)
+    if not regression:
+        labels = _labels(name, kept)
+        good = None if favourable is None else _favourable(name, favourable, labels.values)
+        return Target(labels, good, rows, dropped)
+    if kept.numbers is None:
         raise InputError(
-            f"{source.title} has {start} rows, expected {schema.n} as a moment ago; it is being written to."
+            f"target {name!r} has {column.n_levels} categories, expected numbers for a regression; name words for "
+            "missing values with --missing, or use a loss for labels such as logistic."
         )
-    return Table(schema.n, {name: fill.done() for name, fill in fills.items()}, schema.missing)
+    if np.ptp(kept.numbers) == 0:
+        raise InputError(f"target {name!r} has one value in all rows, expected different ones; choose another column.")
+    return Target(Codes(kept.numbers), None, rows, dropped)
 
 
-def _fill(schema: Schema, name: str, time: bool) -> _NumberFill | _CodeFill:
-    """Return a column that is to be filled chunk by chunk."""
-    missing, column = frozenset(schema.missing), schema.column(name)
-    if time or column.kind == "number":
-        return _NumberFill(name, schema.n, missing, time)
-    return (_CodeFill if column.n_distinct <= NAMED_LEVELS else _IdentityFill)(name, schema.n, missing)
+def _labels(name: str, column: Column) -> Codes:
+    codes, found = column.distinct()
+    if len(found) > MAX_CLASSES:
+        remedy = "choose another column, or merge its values"
+        if column.numbers is not None:
+            remedy = "it looks like a number to predict: use --loss squared"
+        raise InputError(
+            f"target {name!r} has {counted(len(found), 'value')}, expected 2 to {MAX_CLASSES} labels; {remedy}."
+        )
+    values = found if column.numbers is not None else np.array(column.texts(found), dtype=object)
+    if column.numbers is not None and (found == np.rint(found)).all() and np.abs(found).max() < 2**53:
+        values = found.astype(np.int64)
+    if len(found) < 2:
+        raise InputError(
+            f"target {name!r} has one value only ({values.tolist()[0]!r}), expected 2 to {MAX_CLASSES} labels; choose "
+            "another column, or rows of both kinds."
+        )
+    return Codes.of(codes, values)
 
 
-class _NumberFill:
-    """Numbers, or times as seconds since 1970; NaN where missing."""
-
-    def __init__(self, name: str, n: int, missing: frozenset[str], time: bool) -> None:
-        self.name, self.missing, self.time = name, missing, time
-        self.values: Array = np.empty(n)
-
-    def put(self, start: int, chunk: Chunk) -> None:
-        read = chunk.seconds if self.time else chunk.numbers
-        self.values[start : start + chunk.n] = read(self.name, self.missing)
-
-    def done(self) -> Column:
-        return Column(numbers=self.values, time=self.time)
+def _favourable(name: str, asked: Any, labels: Any) -> Any:
+    for label in labels.tolist():
+        same_number = not isinstance(label, str) and number_of(str(asked)) == label
+        if label == asked or str(label) == str(asked).strip() or same_number:
+            return label
+    texts = [str(label) for label in labels.tolist()]
+    raise InputError(
+        f"{spelled('favourable')} is {shown(asked)}, but {name!r} has no such value, expected one of "
+        f"{listed([repr(text) for text in texts])}{nearest(str(asked), texts, '.')}"
+    )
 
 
-class _CodeFill:
-    """Codes of categories; levels are sorted at the end."""
-
-    def __init__(self, name: str, n: int, missing: frozenset[str]) -> None:
-        self.name, self.missing, self.book = name, missing, CodeBook(missing)
-        self.codes: NDArray[np.int32] = np.empty(n, dtype=np.int32)
-
-    def put(self, start: int, chunk: Chunk) -> None:
-        self.codes[start : start + chunk.n] = self.book.codes(chunk[self.name])
-
-    def done(self) -> Column:
-        found = list(self.book.levels)
-        order = sorted(range(len(found)), key=found.__getitem__)
-        rank = np.full(len(found) + 1, -1, dtype=np.int32)
-        rank[order] = np.arange(len(found), dtype=np.int32)
-        return Column.of_codes(rank[self.codes], tuple(found[i] for i in order))
+def read_groups(table: Table, names: Sequence[str]) -> dict[str, Codes]:
+    """Return group columns as texts with None for missing ones; columns with too many values are refused."""
+    return {name: _group(table, name) for name in names}
 
 
-class _IdentityFill(_CodeFill):
-    """Codes of very many texts, told apart by 64-bit hashes, numbered by first appearance."""
-
-    def __init__(self, name: str, n: int, missing: frozenset[str]) -> None:
-        super().__init__(name, n, missing)
-        self.hashes: NDArray[np.int64] = np.empty(n, dtype=np.int64)
-
-    def put(self, start: int, chunk: Chunk) -> None:
-        bare = [None if text is None else text.strip() for text in to_texts(chunk[self.name])]
-        here, absent = slice(start, start + chunk.n), self.missing | {None}
-        self.hashes[here] = np.fromiter(map(hash, bare), dtype=np.int64, count=len(bare))
-        self.codes[here] = [-1 if text in absent else 0 for text in bare]
-
-    def done(self) -> Column:
-        known = self.codes == 0
-        _, first, inverse = np.unique(self.hashes[known], return_index=True, return_inverse=True)
-        rank = np.empty(len(first), dtype=np.int32)
-        rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
-        self.codes[known] = rank[inverse]
-        return Column(codes=self.codes, n_levels=len(first))
+def _group(table: Table, name: str) -> Codes:
+    column = table.column(name)
+    codes, found = column.distinct()
+    texts = column.texts(found) if column.named else []
+    if len(found) > MAX_GROUPS or not column.named:
+        remedy = "merge them into fewer groups, or choose another column"
+        if texts and all(np.isfinite(number_of(str(text))) for text in texts):
+            remedy = "cut the numbers into bands first"
+        count = len(found) if column.named else column.n_levels
+        raise InputError(
+            f"group column {name!r} has {count} values in {table.n} rows, expected at most {MAX_GROUPS} groups; "
+            f"{remedy}."
+        )
+    if len(found) < 2:
+        what = f"one value only ({texts[0]!r})" if texts else "no value at all"
+        raise InputError(f"group column {name!r} has {what}, expected 2 to {MAX_GROUPS} groups; choose another column.")
+    return Codes.of(codes, np.array([*texts, None], dtype=object))
