@@ -18,7 +18,7 @@ from fairfront.frontier.points import ARRAYS, Points
 from fairfront.frontier.store import MODELS, load_frontier, save_frontier
 from fairfront.measures import Evaluation
 from fairfront.objectives.notions import EqualOpportunity
-from fairfront.storage.npz import pack
+from fairfront.storage.documents import pack
 
 
 def draw(n: int = 300) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -19,7 +19,8 @@ import fairfront as ff
 from fairfront.cli import app
 from fairfront.runs import Settings
 from fairfront.solvers import journal
-from fairfront.storage.writers import remove_leftovers, take_lock
+from fairfront.storage.checkpoints import take_lock
+from fairfront.storage.places import remove_leftovers
 from tests.support.killed_runs import digest_of, rows
 from tests.support.places import environment
 
@@ -128,7 +129,7 @@ def test_only_its_owner_can_read_it(written: Path) -> None:
 
 def test_two_runs_do_not_share_a_file(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither two threads nor two processes; what a dead one left of its lock is taken over and removed."""
-    code = "import sys; from fairfront.storage.writers import take_lock; lock = take_lock(sys.argv[1]); print(1)"
+    code = "import sys; from fairfront.storage.checkpoints import take_lock; lock = take_lock(sys.argv[1]); print(1)"
     command = [sys.executable, "-c", f"{code}; sys.stdout.flush(); sys.stdin.read()", str(written)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment()) as other:
         assert other.stdout is not None
@@ -144,7 +145,7 @@ def test_two_runs_do_not_share_a_file(written: Path, monkeypatch: pytest.MonkeyP
     lock.release()
     traced(written, resume=True)
     assert [each.name for each in written.parent.iterdir()] == ["run.checkpoint"]
-    monkeypatch.setattr("fairfront.storage.writers.fcntl", None)
+    monkeypatch.setattr("fairfront.storage.checkpoints.fcntl", None)
     traced(written, resume=True)
 
 

@@ -18,10 +18,9 @@ import pytest
 
 import fairfront as ff
 from fairfront.storage import folders, write_file, write_folder
+from fairfront.storage.checksums import Inventory
 from fairfront.storage.folders import exchange, write_numbered
-from fairfront.storage.packages import Inventory
-from fairfront.storage.places import read_folder
-from fairfront.storage.writers import remove_leftovers
+from fairfront.storage.places import read_folder, remove_leftovers
 
 OLD = "manifest.json"
 THING = Inventory("thing", files={OLD: lambda data: data == b"fairfront", "inner/new.txt": lambda data: data == b"new"})

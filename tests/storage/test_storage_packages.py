@@ -21,7 +21,7 @@ from hypothesis.extra import numpy as hnp
 
 import fairfront as ff
 from fairfront.storage import read_package, write_file, write_package
-from fairfront.storage.npz import pack
+from fairfront.storage.documents import pack
 
 KIND = "fairfront thing"
 CONTENT = {"label": "yes", "share": 0.1, "bad": [math.nan, math.inf, -math.inf], "none": None, "deep": {"$float": "x"}}
@@ -324,18 +324,9 @@ def test_every_kind_of_damage_has_its_sentence(package, damage) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_older_schemas_are_upgraded_step_by_step_or_refused(package) -> None:
-    def second(content: Any, arrays: dict) -> tuple[Any, dict]:
-        return {**content, "share": 2 * content["share"]}, arrays
-
-    def third(content: Any, arrays: dict) -> tuple[Any, dict]:
-        return {"all": content}, {"only": arrays["coef"]}
-
-    content, arrays = read_package(package, "thing", KIND, schema=3, upgrades={1: second, 2: third})
-    assert content["all"]["share"] == 0.2
-    assert list(arrays) == ["only"]
-    with pytest.raises(ff.InputError, match=r"with schema 1, which fairfront .* reads no more \(expected 2 to 3\)"):
-        read_package(package, "thing", KIND, schema=3, upgrades={2: third})
+def test_older_schemas_are_refused(package) -> None:
+    with pytest.raises(ff.InputError, match=r"with schema 1, which fairfront .* reads no more \(expected 3\)"):
+        read_package(package, "thing", KIND, schema=3)
 
 
 def test_loading_builds_nothing_but_numbers(package, monkeypatch) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fairfront.storage.checksums import checksum_of, digest_of, found_in, write_checksums
-from fairfront.storage.npz import pack
+from fairfront.storage.documents import pack
 
 
 def reseal(folder: Path) -> None:

@@ -41,8 +41,8 @@ def demo(
     """
     from ..datasets import load_loans
     from ..explorer.page import is_page
+    from ..storage.checksums import Inventory
     from ..storage.folders import write_folder
-    from ..storage.packages import Inventory
     from ..storage.places import check_new_folder
     from ..tracing import trace
 

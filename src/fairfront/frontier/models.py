@@ -17,7 +17,7 @@ from ..measures.evaluation import decide
 from ..objectives import LOSSES, Array, Attribute, Task, is_likelihood
 from ..problems.threads import blas_threads
 from ..storage.folders import make_folder
-from ..storage.foreign import SUFFIX, check_trusted, read_estimator, write_estimator
+from ..storage.packages import SUFFIX, check_trusted, read_estimator, write_estimator
 
 Places = Sequence[int] | NDArray[np.intp]
 FOLDER = "models"

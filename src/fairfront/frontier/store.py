@@ -24,8 +24,9 @@ from ..measures.published import published
 from ..objectives import GAPS, LOSSES, NOTIONS, Groups, Question
 from ..registry import Registry
 from ..solvers import Newton, Status
+from ..storage.checksums import Inventory
 from ..storage.folders import make_folder, write_folder
-from ..storage.packages import Inventory, inner_name, parts_of, read_package, write_package
+from ..storage.packages import inner_name, parts_of, read_package, write_package
 from ..storage.places import read_folder
 from ..validation import counted
 from .candidate_models import CandidateModels

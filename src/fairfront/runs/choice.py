@@ -12,8 +12,7 @@ from typing import Any
 
 from ..exceptions import InputError
 from ..frontier.selection import subset
-from ..storage.folders import make_folder, write_folder
-from ..storage.writers import turn
+from ..storage.folders import make_folder, turn, write_folder
 from .decision import DECISIONS, Decision, add_record, candidates, check_recordable, records_now, with_earlier
 from .inventories import MODEL
 from .model import TableModel

@@ -5,9 +5,8 @@ from __future__ import annotations
 from ..exceptions import InputError
 from ..explorer import Details
 from ..frontier.store import KIND as FRONTIER_KIND
-from ..storage.checksums import SIGNATURE
+from ..storage.checksums import SIGNATURE, Inventory, Known
 from ..storage.documents import parse_json
-from ..storage.packages import Inventory, Known
 from ..storage.places import CHECKSUMS, MANIFEST, anything
 from .decision import DECISIONS, FORMAT
 from .manifest import FORMAT as MANIFEST_FORMAT

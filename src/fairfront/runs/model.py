@@ -20,8 +20,7 @@ from ..objectives import Array, Task, is_likelihood
 from ..storage.checksums import check_checksums, private_key, write_checksums, write_signature
 from ..storage.documents import column_names, read_bytes, read_json
 from ..storage.folders import write_file, write_folder
-from ..storage.foreign import read_estimator, write_estimator
-from ..storage.packages import parts_of, read_package, write_package
+from ..storage.packages import parts_of, read_estimator, read_package, write_estimator, write_package
 from ..storage.places import MANIFEST
 from ..tables import Table, coerce, open_source
 from ..tables.encoder import TableEncoder

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..exceptions import ChangedError, FairfrontError, InputError
-from ..storage.foreign import SUFFIX, untrusted_types
+from ..storage.packages import SUFFIX, untrusted_types
 from .choice import pruned
 from .decision import Decision, candidates, decided, stages, with_earlier
 from .pipeline import FRAME, run_of, with_exact_counts

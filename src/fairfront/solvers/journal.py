@@ -20,8 +20,16 @@ from numpy.typing import NDArray
 
 from ..exceptions import FairfrontWarning, InputError
 from ..objectives import Array
-from ..storage.checkpoints import Entry, Fingerprint, check_checkpoint, read_checkpoint, write_checkpoint
-from ..storage.writers import FileLock, remove_leftovers, take_lock
+from ..storage.checkpoints import (
+    Entry,
+    FileLock,
+    Fingerprint,
+    check_checkpoint,
+    read_checkpoint,
+    take_lock,
+    write_checkpoint,
+)
+from ..storage.places import remove_leftovers
 
 SHARE = 20.0
 """Writing waits until so many times the last writing have passed: it takes a twentieth of the time at most."""

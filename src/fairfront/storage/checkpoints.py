@@ -2,15 +2,19 @@
 
 The first line names the kind of file, the second is the checksum of all that follows: a line of JSON and one array with
 all numbers. The file is replaced in one piece, so that a kill leaves the last whole one; a torn one is told by its
-checksum. Whose run it is of is known by fingerprints: of every setting, and of the data.
+checksum. Whose run it is of is known by fingerprints: of every setting, and of the data. Only one run at a time writes
+it (`take_lock`); the system ends the lock of a run that was killed.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
+import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,15 +24,18 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
 from ..validation import check_flag, check_path
-from .documents import decode, encode, parse_json, read_bytes
-from .folders import write_file
-from .npz import pack, unpack
+from .documents import decode, encode, pack, parse_json, read_bytes, unpack
+from .folders import fcntl, is_still, write_file
 from .packages import parts_of
-from .places import check_new_file, check_outside, check_parent
+from .places import check_new_file, check_outside
 
 KINDS = b"fairfront checkpoint "
 KIND = KINDS + b"1"
 ANEW = "delete it to start anew, or choose another path."
+BUSY = {errno.EACCES, errno.EAGAIN}
+LOCKLESS = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS}
+_taken: set[str] = set()
+_guard = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -51,23 +58,23 @@ class Fingerprint:
 
     def refuse_other(self, other: Fingerprint, path: Any) -> None:
         """Say whether a checkpoint is of other settings or of other data than this run."""
-        changed = _changed(self.settings, other.settings)
+
+        def differing(ours: Mapping[str, str], its: Mapping[str, str]) -> list[str]:
+            return [name for name in dict.fromkeys((*ours, *its)) if ours.get(name) != its.get(name)]
+
+        changed = differing(self.settings, other.settings)
         if not changed and self.rows != other.rows:
             raise InputError(
                 f"{path} is a checkpoint of other data, or of other settings that change what rows count for "
                 "(favourable, groups), expected the same rows, labels, groups and weights; continue with those, or "
                 "choose another path."
             )
-        changed = changed or _changed(self.derived, other.derived)
+        changed = changed or differing(self.derived, other.derived)
         if changed:
             raise InputError(
                 f"{path} is a checkpoint of other settings ({', '.join(changed)}), expected the same; continue with "
                 "those, or choose another path."
             )
-
-
-def _changed(ours: Mapping[str, str], its: Mapping[str, str]) -> list[str]:
-    return [name for name in dict.fromkeys((*ours, *its)) if ours.get(name) != its.get(name)]
 
 
 def check_checkpoint(path: Any, resume: bool) -> None:
@@ -79,13 +86,9 @@ def check_checkpoint(path: Any, resume: bool) -> None:
                 f"{spelled('resume')} needs a checkpoint, found {spelled('None')}; name the file to go on from."
             )
         return
-    _check_place(check_path(path, "checkpoint", "the name of a file such as 'run.checkpoint'"), resume)
-
-
-def _check_place(target: Path, resume: bool) -> None:
+    target = check_path(path, "checkpoint", "the name of a file such as 'run.checkpoint'")
     if target.is_dir():
         raise InputError(f"{target} is a folder, expected the name of a file for the checkpoint; choose another name.")
-    check_parent(target)
     check_outside(target)
     check_new_file(target, overwrite=True)
     if not os.access(target.parent, os.W_OK):
@@ -116,11 +119,7 @@ def write_checkpoint(path: Any, fingerprint: Fingerprint, entries: Sequence[Entr
     }
     body = json.dumps(encode(content), allow_nan=False).encode("ascii") + b"\n" + packed
     sealed = b"\n".join([KIND, hashlib.sha256(body).hexdigest().encode("ascii"), body])
-    write_file(path, sealed, overwrite=True, own=_is_checkpoint, private=True)
-
-
-def _is_checkpoint(head: bytes) -> bool:
-    return head.startswith(KINDS)
+    write_file(path, sealed, overwrite=True, own=lambda head: head.startswith(KINDS), private=True)
 
 
 def read_checkpoint(path: Any) -> tuple[Fingerprint, list[Entry]]:
@@ -138,18 +137,76 @@ def read_checkpoint(path: Any) -> tuple[Fingerprint, list[Entry]]:
     with parts_of(path, "checkpoint"):
         content = decode(parse_json(line, str(path)))
         values = unpack(packed, content["packed"], str(path))["values"]
-        found = Fingerprint(content["settings"], content["rows"], content["derived"])
-        return found, _restored(content["entries"], values)
+        entries, start = [], 0
+        for each in content["entries"]:
+            arrays = {}
+            for name, (dtype, shape) in each["arrays"].items():
+                size = int(np.prod(shape, dtype=np.int64))
+                arrays[name] = values[start : start + size].astype(dtype).reshape(shape)
+                start += size
+            entries.append(Entry(each["kind"], arrays.pop("asked"), arrays, each["numbers"]))
+        return Fingerprint(content["settings"], content["rows"], content["derived"]), entries
 
 
-def _restored(described: list[dict[str, Any]], values: NDArray[Any]) -> list[Entry]:
-    """Cut the one array into those that entries were written with."""
-    entries, start = [], 0
-    for each in described:
-        arrays = {}
-        for name, (dtype, shape) in each["arrays"].items():
-            size = int(np.prod(shape, dtype=np.int64))
-            arrays[name] = values[start : start + size].astype(dtype).reshape(shape)
-            start += size
-        entries.append(Entry(each["kind"], arrays.pop("asked"), arrays, each["numbers"]))
-    return entries
+class FileLock:
+    """A hidden empty file beside another one, locked from `take_lock` to `release` and then removed.
+
+    Locks of the system are one per process, so that a child of a killed run keeps none; threads are told apart here.
+    """
+
+    def __init__(self, place: Path, descriptor: int | None) -> None:
+        self.place, self._descriptor = place, descriptor
+
+    def release(self) -> None:
+        """Let other runs take the file; the second time does nothing."""
+        with _guard:
+            if str(self.place) in _taken:
+                _taken.discard(str(self.place))
+                if self._descriptor is not None:
+                    _drop(self.place)
+                    os.close(self._descriptor)
+
+
+def take_lock(path: Any) -> FileLock:
+    """Return the lock of a file, or say that another run has it."""
+    target = Path(os.path.realpath(path))
+    place = target.with_name(f".{target.name}.lock")
+    busy = InputError(
+        f"another run uses {target} right now, expected one run per checkpoint; wait for its end, or choose another "
+        "path."
+    )
+    with _guard:
+        if str(place) in _taken:
+            raise busy
+        try:
+            descriptor = None if fcntl is None else _locked(place)
+        except OSError as error:
+            if error.errno in BUSY and place.exists() and os.access(place, os.W_OK):
+                raise busy from error
+            raise InputError(f"{target} cannot be written beside {place.name} ({error}); choose another.") from error
+        _taken.add(str(place))
+        return FileLock(place, descriptor)
+
+
+def _locked(place: Path) -> int | None:
+    """Return the open file with the lock; None on disks that have no locks."""
+    while True:
+        descriptor = os.open(place, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if is_still(place, descriptor):
+                return descriptor
+        except OSError as error:
+            os.close(descriptor)
+            if error.errno not in LOCKLESS:
+                raise
+            _drop(place)
+            return None
+        os.close(descriptor)
+
+
+def _drop(place: Path) -> None:
+    """Remove a lock, which is empty; a file of that name with anything in it is somebody's own."""
+    with suppress(OSError):
+        if not place.stat().st_size:
+            place.unlink()

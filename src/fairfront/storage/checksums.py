@@ -7,6 +7,8 @@ Names that start with a dot are files of writers at work, or of the system; noth
 SHA256SUMS.sig is the Ed25519 signature of that list, with keys in PEM files. It covers every file, so an edit by
 someone without the private key is seen by whoever has the public one. A signature is the 64 bytes that
 ``openssl pkeyutl -sign -rawin`` writes, and openssl can check it without fairfront.
+
+An `Inventory` is every file that a folder of one kind may hold, so that nothing else is ever replaced with it.
 """
 
 from __future__ import annotations
@@ -15,63 +17,61 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fnmatch import translate
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ..exceptions import ChangedError, InputError, require
 from ..validation import check_path
 from .folders import write_file
-from .places import CHECKSUMS
+from .packages import package_files
+from .places import CHECKSUMS, left_of, place_of
 
 SIGNATURE = "SHA256SUMS.sig"
 LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 RENEW = "copy the folder again or make it anew."
 PURPOSE = "signing, or checking a signature"
-MAKE = "make one with: openssl genpkey -algorithm ed25519 -out key.pem"
-PUBLIC = "take it from the private one with: openssl pkey -in key.pem -pubout -out public.pem"
+REMEDIES = {
+    "private": "make one with: openssl genpkey -algorithm ed25519 -out key.pem",
+    "public": "take it from the private one with: openssl pkey -in key.pem -pubout -out public.pem",
+}
+Known = Callable[[bytes], bool]
+"""Tells whether the bytes of a file are of the format that its name stands for."""
 
 
 def write_checksums(folder: Path) -> None:
     """Write the list of all files that a folder has now."""
-    write_file(folder / CHECKSUMS, as_lines(found_in(folder)), overwrite=True)
+    write_file(folder / CHECKSUMS, _as_lines(found_in(folder)), overwrite=True)
 
 
 def check_checksums(folder: Path, growing: str | None = None) -> dict[str, str]:
     """Return the sha256 of every file by its path, or name one that was changed, is missing or not listed.
 
-    Parameters
-    ----------
-    growing : str
-        Subfolder whose files may be newer than the list: they are written before it, and their reader checks them.
+    Files of the subfolder ``growing`` may be newer than the list: they are written before it, and their reader checks
+    them.
     """
     listed = read_checksums(folder)  # before the folder is looked at: a record that is written meanwhile is new
     found = found_in(folder)
     for name in sorted({*listed, *found}):
         if name not in found:
             raise ChangedError(f"{folder / name} is missing, expected all files that {CHECKSUMS} lists; {RENEW}")
-        if name not in listed:
-            if growing is None or not name.startswith(f"{growing}/"):
-                raise ChangedError(f"{folder / name} is not one of the files that {CHECKSUMS} lists; remove it.")
-        elif listed[name] != found[name]:
+        if name not in listed and not _is_in(name, growing):
+            raise ChangedError(f"{folder / name} is not one of the files that {CHECKSUMS} lists; remove it.")
+        if listed.get(name, found[name]) != found[name]:
             raise ChangedError(f"{folder / name} was changed after it was written (its checksum differs); {RENEW}")
     return found
 
 
-def changed_in(folder: Path, growing: str | None = None) -> frozenset[str]:
-    """Return the files that a folder has and its list has not, or not so; ``growing`` is as in `check_checksums`."""
-    try:
-        listed, found = read_checksums(folder), found_in(folder)
-    except InputError:
-        return frozenset([CHECKSUMS])
-    new = {name for name in found if growing is not None and name.startswith(f"{growing}/") and name not in listed}
-    return frozenset(name for name in found.keys() - new if found[name] != listed.get(name))
+def _is_in(name: str, subfolder: str | None) -> bool:
+    return subfolder is not None and name.startswith(f"{subfolder}/")
 
 
 def read_checksums(folder: Path) -> dict[str, str]:
     """Return the list of a folder, sha256 by path, refusing one that is missing or spelt otherwise than ours."""
     file = folder / CHECKSUMS
-    if not is_regular(file):
+    if not _is_regular(file):
         raise ChangedError(
             f"{folder} has no {CHECKSUMS}, expected the list of checksums that fairfront writes with every run and "
             "model; make it anew."
@@ -79,7 +79,7 @@ def read_checksums(folder: Path) -> dict[str, str]:
     text = file.read_bytes().decode("utf-8", errors="replace")
     lines = [LINE.fullmatch(line) for line in text.split("\n")[:-1]]
     listed = {line[2]: line[1] for line in lines if line is not None}
-    if None in lines or as_lines(listed) != text:
+    if None in lines or _as_lines(listed) != text:
         raise ChangedError(
             f"{file} was changed after it was written (it is not a list as fairfront writes it); {RENEW}"
         )
@@ -89,29 +89,27 @@ def read_checksums(folder: Path) -> dict[str, str]:
 def found_in(folder: Path) -> dict[str, str]:
     """Return the sha256 of every file that is there, by path; only regular files are opened."""
     found = {}
-    for place in _visible(folder):
-        name = place.relative_to(folder).as_posix()
-        if name in (CHECKSUMS, SIGNATURE):
+    for name, mode in sorted(_entries(folder, hidden=False)):
+        if stat.S_ISDIR(mode) or name in (CHECKSUMS, SIGNATURE):
             continue
-        if not is_regular(place):
-            raise ChangedError(f"{place} is a link or a device, expected a regular file; {RENEW}")
-        found[name] = digest_of(place)
+        if not stat.S_ISREG(mode):
+            raise ChangedError(f"{folder / name} is a link or a device, expected a regular file; {RENEW}")
+        found[name] = digest_of(folder / name)
     return found
 
 
-def _visible(folder: Path) -> Iterable[Path]:
+def _entries(folder: Path, before: str = "", hidden: bool = True) -> Iterator[tuple[str, int]]:
+    """Yield all that is in a folder, links as links, by its name from there."""
     with os.scandir(folder) as entries:
-        for entry in sorted(entries, key=lambda each: each.name):
-            if entry.name.startswith("."):
-                continue
-            if entry.is_dir(follow_symlinks=False):
-                yield from _visible(Path(entry.path))
-            else:
-                yield Path(entry.path)
+        for entry in entries:
+            if hidden or not entry.name.startswith("."):
+                mode = entry.stat(follow_symlinks=False).st_mode
+                yield f"{before}{entry.name}", mode
+                if stat.S_ISDIR(mode):
+                    yield from _entries(Path(entry.path), f"{before}{entry.name}/", hidden)
 
 
-def is_regular(path: Path) -> bool:
-    """Tell whether a path is a regular file and not a link to one."""
+def _is_regular(path: Path) -> bool:
     try:
         return stat.S_ISREG(path.lstat().st_mode)
     except OSError:
@@ -134,43 +132,45 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-def as_lines(sums: Mapping[str, str]) -> str:
-    """Return a list as it is written, one line for each file in the order of their paths."""
+def _as_lines(sums: Mapping[str, str]) -> str:
     return "".join(f"{sums[name]}  {name}\n" for name in sorted(sums))
 
 
 def checksum_of(sums: Mapping[str, str], growing: str) -> str:
     """Return one checksum of all files but those of a subfolder that grows."""
-    return digest(as_lines({name: found for name, found in sums.items() if not name.startswith(f"{growing}/")}))
+    return digest(_as_lines({name: found for name, found in sums.items() if not _is_in(name, growing)}))
 
 
 def private_key(path: Any) -> Any:
     """Return the Ed25519 private key of a PEM file."""
-    serialization, ed25519 = _library()
-    pem = _pem(path, MAKE)
+    return _key(path, "private")
+
+
+def public_key(path: Any) -> Any:
+    """Return the Ed25519 public key of a PEM file."""
+    return _key(path, "public")
+
+
+def _key(path: Any, half: str) -> Any:
+    pem = require("cryptography.hazmat.primitives.serialization", "sign", PURPOSE)
+    kinds = require("cryptography.hazmat.primitives.asymmetric.ed25519", "sign", PURPOSE)
+    remedy = REMEDIES[half]
+    file = check_path(path, "the key")
+    if file.exists() and not file.is_file():
+        raise InputError(f"the key {path} is not a regular file, expected a PEM file; {remedy}")
     try:
-        key = serialization.load_pem_private_key(pem, password=None)
+        data = file.read_bytes()
+        key = pem.load_pem_private_key(data, None) if half == "private" else pem.load_pem_public_key(data)
+    except OSError as error:
+        raise InputError(f"the key {path} cannot be read ({error.strerror}), expected a PEM file; {remedy}") from error
     except TypeError:
         raise InputError(
             f"{path} is encrypted, expected a private key without a passphrase; decrypt it to a file of your own first."
         ) from None
     except Exception as error:  # whatever a library makes of bytes that are no key
-        raise InputError(f"{path} is not a private key in PEM, expected an Ed25519 one; {MAKE}") from error
-    if not isinstance(key, ed25519.Ed25519PrivateKey):
-        raise InputError(f"{path} holds a key of another kind, expected an Ed25519 private key; {MAKE}")
-    return key
-
-
-def public_key(path: Any) -> Any:
-    """Return the Ed25519 public key of a PEM file."""
-    serialization, ed25519 = _library()
-    pem = _pem(path, PUBLIC)
-    try:
-        key = serialization.load_pem_public_key(pem)
-    except Exception as error:
-        raise InputError(f"{path} is not a public key in PEM, expected an Ed25519 one; {PUBLIC}") from error
-    if not isinstance(key, ed25519.Ed25519PublicKey):
-        raise InputError(f"{path} holds a key of another kind, expected an Ed25519 public key; {PUBLIC}")
+        raise InputError(f"{path} is not a {half} key in PEM, expected an Ed25519 one; {remedy}") from error
+    if not isinstance(key, kinds.Ed25519PrivateKey if half == "private" else kinds.Ed25519PublicKey):
+        raise InputError(f"{path} holds a key of another kind, expected an Ed25519 {half} key; {remedy}")
     return key
 
 
@@ -181,7 +181,7 @@ def write_signature(folder: Path, key: Any) -> None:
 
 def is_signed(folder: Path) -> bool:
     """Tell whether a folder has a signature, right or wrong."""
-    return is_regular(folder / SIGNATURE)
+    return _is_regular(folder / SIGNATURE)
 
 
 def is_signature_of(folder: Path, key: Any) -> bool:
@@ -193,19 +193,68 @@ def is_signature_of(folder: Path, key: Any) -> bool:
     return True
 
 
-def _library() -> tuple[Any, Any]:
-    """Return what reads keys, and the kind of keys."""
-    return (
-        require("cryptography.hazmat.primitives.serialization", "sign", PURPOSE),
-        require("cryptography.hazmat.primitives.asymmetric.ed25519", "sign", PURPOSE),
-    )
+@dataclass(frozen=True)
+class Inventory:
+    """What is in a folder of one kind.
 
+    kind       what the folder is, such as "run"
+    packages   path -> format of packages that every such folder has; each names its files and knows their checksums
+    files      pattern -> what knows by its bytes another file that may be there
+    listed     whether a list of checksums covers them all, but for new files in the subfolder ``growing``
+    """
 
-def _pem(path: Any, remedy: str) -> bytes:
-    file = check_path(path, "the key")
-    if file.exists() and not file.is_file():
-        raise InputError(f"the key {path} is not a regular file, expected a PEM file; {remedy}")
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise InputError(f"the key {path} cannot be read ({error.strerror}), expected a PEM file; {remedy}") from error
+    kind: str
+    packages: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, Known] = field(default_factory=dict)
+    listed: bool = False
+    growing: str | None = None
+
+    def check(self, folder: Path) -> None:
+        """Refuse to replace a folder that is neither empty nor, file by file, what fairfront writes."""
+        found = sorted(_entries(folder))
+        if not found:
+            return
+        packed = [package_files(folder, name, kind) for name, kind in self.packages.items()]
+        packaged = frozenset().union(*packed)
+        changed = self._changed(folder) if self.listed else frozenset()
+        for name, mode in found:
+            if name in changed or not self._is_ours(folder, name, mode, packaged):
+                raise InputError(
+                    f"{place_of(folder)} holds other things than fairfront writes into a {self.kind}, or changed ones "
+                    f"({name}), and stays as it is, expected nothing else; move them away, or choose another name."
+                )
+        if not all(packed) or changed:
+            raise InputError(
+                f"{place_of(folder)} is not a whole {self.kind}, and stays as it is, expected one with all its files; "
+                "choose another name."
+            )
+
+    def _changed(self, folder: Path) -> frozenset[str]:
+        """Return the files that a folder has and its list has not, or not so."""
+        try:
+            listed, found = read_checksums(folder), found_in(folder)
+        except InputError:
+            return frozenset([CHECKSUMS])
+        new = {name for name in found if _is_in(name, self.growing) and name not in listed}
+        return frozenset(name for name in found.keys() - new if found[name] != listed.get(name))
+
+    def _is_ours(self, folder: Path, name: str, mode: int, packaged: frozenset[str]) -> bool:
+        if stat.S_ISDIR(mode):
+            inner = [*self.packages, *self.files, *packaged]
+            return name in {str(parent) for each in inner for parent in PurePosixPath(each).parents}
+        if not stat.S_ISREG(mode):
+            return False
+        if (left := left_of(folder / name)) is not None:
+            return self._known(str(PurePosixPath(name).with_name(left))) is not None
+        known = self._known(name)
+        return name in packaged or (known is not None and known((folder / name).read_bytes()))
+
+    def _known(self, name: str) -> Known | None:
+        """Return what knows a file by its bytes, if its name is one of ours; a star stands for one name of a path."""
+        names = PurePosixPath(name).parts
+        for pattern, known in self.files.items():
+            parts = PurePosixPath(pattern).parts
+            pairs = zip(parts, names, strict=False)
+            if len(parts) == len(names) and all(re.match(translate(part), each) for part, each in pairs):
+                return known
+        return None

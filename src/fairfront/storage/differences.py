@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,8 @@ SHOWN = 60
 NOTHING = "nothing"
 SEALS = ("bytes", "sha256")
 PACKAGE = {"format", "arrays", "files", "content"}
+Found = tuple[str, str, str, int]
+"""A field, what is stored and what was found there, and how many of its values differ."""
 
 
 @dataclass(frozen=True)
@@ -63,54 +67,46 @@ def differences(
     ours, theirs = found_in(stored), found_in(found)
     said: dict[str, list[Difference]] = {}
     for name in sorted({*ours, *theirs}):
+        one, two = stored / name, found / name
+        parts: Iterator[Found] = iter(())
         if name not in ours or name not in theirs:
-            one, two = (NOTHING if name not in each else "a file" for each in (ours, theirs))
-            said[name] = [Difference(name, "file", one, two)]
+            there = ["a file" if name in each else NOTHING for each in (ours, theirs)]
+            parts = iter([("file", there[0], there[1], 1)])
         elif ours[name] == theirs[name]:
-            said[name] = []
+            pass
+        elif one.suffix == ".json":
+            fields = [each.partition(":")[2] for each in free if each.partition(":")[0] in ("*", name)]
+            parts = _in_json(one, two, tolerance, fields)
+        elif one.suffix == ".npz":
+            parts = _in_arrays(one, two, tolerance, name in mixed)
+        elif one.suffix == ".md":
+            parts = _in_text(one, two)
         else:
-            known = (tolerance, free, name in mixed)
-            said[name] = list(_in_file(name, stored / name, found / name, *known))
+            parts = _in_bytes(one, two, "bytes")
+        said[name] = [Difference(name, *part) for part in parts]
     return said
 
 
-def _in_file(
-    name: str, one: Path, two: Path, tolerance: float, free: Collection[str], mixed: bool
-) -> Iterator[Difference]:
-    kind = one.suffix
-    if kind == ".json":
-        yield from _in_json(name, one, two, tolerance, free)
-    elif kind == ".npz":
-        yield from _in_arrays(name, one, two, tolerance, mixed)
-    elif kind == ".md":
-        yield from _in_text(name, one, two)
-    else:
-        yield Difference(name, "bytes", _bytes(one), _bytes(two))
-
-
-def _in_json(name: str, one: Path, two: Path, tolerance: float, free: Collection[str]) -> Iterator[Difference]:
+def _in_json(one: Path, two: Path, tolerance: float, free: Collection[str]) -> Iterator[Found]:
     trees = [read_json(path) for path in (one, two)]
-    sealed = [_without_seals(tree) for tree in trees]
     groups: dict[str, list[tuple[str, Any, Any]]] = {}
-    for field, a, b in _leaves("", sealed[0], sealed[1], tolerance):
-        if not any(_is_under(field, each.partition(":")[2]) for each in free if each.partition(":")[0] in ("*", name)):
-            groups.setdefault(_place(field), []).append((field, a, b))
+    for field, a, b in _leaves("", _without_seals(trees[0]), _without_seals(trees[1]), tolerance):
+        if not any(field == top or field.startswith((f"{top}.", f"{top}[")) for top in free):
+            anywhere = re.sub(r"\[[^\]]*\]?", "", field)  # one line stands for all values of a list
+            groups.setdefault(anywhere, []).append((field, a, b))
     for several in groups.values():
         field, a, b = several[0]
-        yield Difference(name, field, _text(a), _text(b), len(several))
+        yield field, _text(a), _text(b), len(several)
     if trees[0] == trees[1] and not groups and not tolerance:
-        yield Difference(name, "spelling", _bytes(one), _bytes(two))
+        yield from _in_bytes(one, two)
 
 
 def _without_seals(tree: Any) -> Any:
     """Return a package without the checksums of its other files, which differ where those do."""
     if not isinstance(tree, dict) or not set(tree) >= PACKAGE:
         return tree
-    plain = {key: value for key, value in tree.items() if key != "sha256"}
-    arrays, files = plain["arrays"], plain["files"]
-    plain["arrays"] = {key: value for key, value in arrays.items() if key not in SEALS}
-    plain["files"] = list(files)
-    return plain
+    arrays = {key: value for key, value in tree["arrays"].items() if key not in SEALS}
+    return {**{k: v for k, v in tree.items() if k != "sha256"}, "arrays": arrays, "files": list(tree["files"])}
 
 
 def _leaves(field: str, a: Any, b: Any, tolerance: float) -> Iterator[tuple[str, Any, Any]]:
@@ -128,86 +124,57 @@ def _leaves(field: str, a: Any, b: Any, tolerance: float) -> Iterator[tuple[str,
             return
         for place, pair in enumerate(zip(a, b, strict=True)):
             yield from _leaves(f"{field}[{place}]", *pair, tolerance)
-    elif not _same(a, b, tolerance):
+    elif tolerance and isinstance(a, float) and isinstance(b, float):
+        if not math.isclose(a, b, rel_tol=0.0, abs_tol=tolerance * max(1.0, abs(a))):
+            yield field, a, b
+    elif type(a) is not type(b) or a != b:
         yield field, a, b
 
 
-def _same(a: Any, b: Any, tolerance: float) -> bool:
-    if tolerance and isinstance(a, float) and isinstance(b, float):
-        return math.isclose(a, b, rel_tol=0.0, abs_tol=tolerance * max(1.0, abs(a)))
-    return type(a) is type(b) and bool(a == b)
-
-
-def _place(field: str) -> str:
-    """Return a field without the places in its lists, so that one line stands for all values of a list."""
-    return "".join(part.partition("]")[2] if i else part for i, part in enumerate(field.split("[")))
-
-
-def _is_under(field: str, top: str) -> bool:
-    return field == top or field.startswith((f"{top}.", f"{top}["))
-
-
-def _in_arrays(name: str, one: Path, two: Path, tolerance: float, mixed: bool) -> Iterator[Difference]:
-    ours, theirs = _arrays(one), _arrays(two)
-    some = False
-    for key in dict.fromkeys((*ours, *theirs)):
-        there = _in_array(name, key, ours.get(key), theirs.get(key), tolerance, mixed)
-        some = some or there is not None
-        if there is not None:
-            yield there
-    if not some and not tolerance:
-        yield Difference(name, "spelling", _bytes(one), _bytes(two))
-
-
-def _arrays(path: Path) -> dict[str, NDArray[Any]]:
-    with np.load(path, allow_pickle=False) as found:
-        return {key: found[key] for key in found.files}
+def _in_arrays(one: Path, two: Path, tolerance: float, mixed: bool) -> Iterator[Found]:
+    with np.load(one, allow_pickle=False) as ours, np.load(two, allow_pickle=False) as theirs:
+        keys = dict.fromkeys((*ours.files, *theirs.files))
+        pairs = {key: [each.get(key) for each in (ours, theirs)] for key in keys}
+    parts = [_in_array(key, one_of, two_of, tolerance, mixed) for key, (one_of, two_of) in pairs.items()]
+    found = [part for part in parts if part is not None]
+    yield from found
+    if not found and not tolerance:
+        yield from _in_bytes(one, two)
 
 
 def _in_array(
-    name: str, key: str, one: NDArray[Any] | None, two: NDArray[Any] | None, tolerance: float, mixed: bool
-) -> Difference | None:
+    key: str, one: NDArray[Any] | None, two: NDArray[Any] | None, tolerance: float, mixed: bool
+) -> Found | None:
     if one is None or two is None or one.shape != two.shape or one.dtype != two.dtype:
-        return Difference(name, key, _described(one), _described(two))
+        a, b = (NOTHING if each is None else f"{each.dtype} of shape {each.shape}" for each in (one, two))
+        return key, a, b, 1
     far = ~(one == two)
-    if one.dtype.kind in "fc":
-        far &= ~(np.isnan(one) & np.isnan(two))
-        largest = max(1.0, float(np.max(np.abs(one), where=np.isfinite(one), initial=0.0)))
-        allowed = tolerance * (np.abs(one) if mixed else largest)
-        with np.errstate(invalid="ignore"):
-            far &= ~(np.abs(one - two) <= allowed)
+    by = np.ones(one.shape)
+    with np.errstate(invalid="ignore"):
+        if one.dtype.kind in "iuf":
+            by = np.abs(one.astype(float) - two.astype(float))
+        if one.dtype.kind in "fc":
+            far &= ~(np.isnan(one) & np.isnan(two))
+            largest = max(1.0, float(np.max(np.abs(one), where=np.isfinite(one), initial=0.0)))
+            far &= ~(np.abs(one - two) <= tolerance * (np.abs(one) if mixed else largest))
     if not far.any():
         return None
-    place = _farthest(one, two, far)
+    farthest = int(np.where(far, np.where(np.isnan(by), np.inf, by), -1.0).argmax())
+    place = tuple(int(i) for i in np.unravel_index(farthest, one.shape))
     where = f"{key}[{', '.join(map(str, place))}]"
-    return Difference(name, where, _text(one[place].item()), _text(two[place].item()), int(far.sum()))
+    return where, _text(one[place].item()), _text(two[place].item()), int(far.sum())
 
 
-def _farthest(one: NDArray[Any], two: NDArray[Any], far: NDArray[np.bool_]) -> tuple[int, ...]:
-    with np.errstate(invalid="ignore"):
-        by = np.abs(one.astype(float) - two.astype(float)) if one.dtype.kind in "iuf" else np.ones(one.shape)
-    by = np.where(far, np.where(np.isnan(by), np.inf, by), -1.0)
-    return tuple(int(i) for i in np.unravel_index(int(by.argmax()), by.shape))
+def _in_text(one: Path, two: Path) -> Iterator[Found]:
+    lines = [path.read_bytes().decode("utf-8", errors="replace").split("\n") for path in (one, two)]
+    pairs = enumerate(zip_longest(*lines, fillvalue=NOTHING), start=1)
+    other = [(f"line {n}", _text(a), _text(b)) for n, (a, b) in pairs if a != b]
+    yield from [(*other[0], len(other))] if other else _in_bytes(one, two)
 
 
-def _described(array: NDArray[Any] | None) -> str:
-    return NOTHING if array is None else f"{array.dtype} of shape {array.shape}"
-
-
-def _in_text(name: str, one: Path, two: Path) -> Iterator[Difference]:
-    ours, theirs = (path.read_bytes().decode("utf-8", errors="replace").split("\n") for path in (one, two))
-    long = max(len(ours), len(theirs))
-    lines = [[*each, *[NOTHING] * (long - len(each))] for each in (ours, theirs)]
-    other = [n for n, (a, b) in enumerate(zip(*lines, strict=True), start=1) if a != b]
-    if other:
-        a, b = (_text(each[other[0] - 1]) for each in lines)
-        yield Difference(name, f"line {other[0]}", a, b, len(other))
-    else:
-        yield Difference(name, "spelling", _bytes(one), _bytes(two))
-
-
-def _bytes(path: Path) -> str:
-    return f"{path.stat().st_size} bytes with sha256 {digest_of(path)}"
+def _in_bytes(one: Path, two: Path, what: str = "spelling") -> Iterator[Found]:
+    a, b = (f"{path.stat().st_size} bytes with sha256 {digest_of(path)}" for path in (one, two))
+    yield what, a, b, 1
 
 
 def _text(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Documents: how JSON and CSV are read and written; what is too deep, too large or not JSON is refused.
+"""Documents: how JSON, arrays and CSV are read and written; what is too deep, too large or of another kind is refused.
 
 What may be stored in JSON, and how the few things that it lacks are spelt:
 
@@ -13,29 +13,40 @@ mapping with text keys                object                         dict
 mapping whose only key starts with $  ``{"$dict": {...}}``           dict
 ====================================  =============================  ============================
 
-Anything else is refused: a reader must need nothing but JSON.
+Anything else is refused: a reader must need nothing but JSON. Arrays of numbers are in npz files whose bytes depend on
+nothing but the arrays.
 """
 
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 import re
 import stat
+import zipfile
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
 
 from ..exceptions import ChangedError, InputError
 
 AGAIN = "copy it again or make it anew."
 DEPTH = 100
 """Lists and objects inside one another; what fairfront writes has a tenth of it."""
+DIGITS = 300
+"""Longest number of a file: whole numbers have no end in Python, and reading long ones takes long."""
 FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+ARRAY_NAME = re.compile(r"[A-Za-z0-9_.\-]+")
+ARRAY_KINDS = "biufc"
+LONG_AGO = (1980, 1, 1, 0, 0, 0)
+UNIX = 3
 FORMULA = (
     r"^(?![+\-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+\-]?\d+)?$)"  # numbers, which may begin with a sign
     r"(?:\s*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]|[\t\r\n])"
@@ -75,46 +86,35 @@ def read_json(path: Any) -> Any:
 
 def parse_json(text: str | bytes, name: str) -> Any:
     """Return what JSON stands for: strict, of bounded depth and numbers, every key once; ``name`` is whose it is."""
+    deep = f"holds lists inside lists more than {DEPTH} deep"
+    plain, wrong = "", None
     try:
         plain = text.decode("utf-8") if isinstance(text, bytes) else text
-    except UnicodeDecodeError as error:
-        raise ChangedError(f"{name} is not JSON, expected a file written by fairfront; {AGAIN}") from error
-    try:
         found = json.loads(
-            plain, parse_constant=_constant, parse_float=_float, parse_int=_int, object_pairs_hook=_object
+            plain, parse_constant=_constant, parse_float=_number, parse_int=_number, object_pairs_hook=_object
         )
+        if not _is_too_deep(found):
+            return found
+        wrong = deep
     except _UnusableError as error:
-        raise ChangedError(f"{name} holds {error}, expected a file written by fairfront; {AGAIN}") from None
+        wrong = f"holds {error}"
     except RecursionError:
-        raise ChangedError(_too_deep(name)) from None
-    except ValueError as error:
-        ends = not plain.lstrip().startswith(("{", "[")) or plain.rstrip().endswith(("}", "]"))
-        what = "is not JSON" if ends else "ends too early"
-        raise ChangedError(f"{name} {what}, expected a file written by fairfront; {AGAIN}") from error
-    if _is_deeper(found, DEPTH):
-        raise ChangedError(_too_deep(name))
-    return found
-
-
-def _too_deep(name: str) -> str:
-    return f"{name} holds lists inside lists more than {DEPTH} deep, expected a file written by fairfront; {AGAIN}"
+        wrong = deep
+    except ValueError:
+        cut = plain.lstrip().startswith(("{", "[")) and not plain.rstrip().endswith(("}", "]"))
+        wrong = "ends too early" if cut else "is not JSON"
+    raise ChangedError(f"{name} {wrong}, expected a file written by fairfront; {AGAIN}")
 
 
 def _constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-def _float(text: str) -> float:
+def _number(text: str) -> float:
     number = float(text)
-    if math.isinf(number):
+    if math.isinf(number) or len(text) > DIGITS:
         raise _UnusableError("a number that is too large")
-    return number
-
-
-def _int(text: str) -> int:
-    if len(text) > 300:
-        raise _UnusableError("a number that is too large")
-    return int(text)
+    return int(text) if text.lstrip("-").isdigit() else number
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -125,19 +125,12 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _is_deeper(value: Any, depth: int) -> bool:
-    """Tell whether lists and objects are inside one another deeper than so many times."""
-    level = [value]
-    for _ in range(depth):
-        level = [inner for each in level for inner in _inside(each)]
-        if not level:
-            return False
-    return True
-
-
-def _inside(value: Any) -> list[Any]:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [each for each in inner if isinstance(each, (dict, list))]
+def _is_too_deep(value: Any) -> bool:
+    level: list[Any] = [[value]]
+    for _ in range(DEPTH + 1):
+        parts = (part for each in level for part in (each.values() if isinstance(each, dict) else each))
+        level = [part for part in parts if isinstance(part, (dict, list))]
+    return bool(level)
 
 
 def encode(value: Any, where: str = "content") -> Any:
@@ -154,23 +147,19 @@ def encode(value: Any, where: str = "content") -> Any:
         return float(value) if math.isfinite(value) else {"$float": str(float(value))}
     if isinstance(value, (list, tuple)):
         return [encode(each, f"{where}[{place}]") for place, each in enumerate(value)]
-    if isinstance(value, Mapping):
-        return _mapping(value, where)
-    raise InputError(
-        f"{where} is of type {type(value).__name__}, expected text, numbers, booleans, None, lists or mappings; "
-        "turn it into one of those before saving."
-    )
-
-
-def _mapping(value: Mapping[Any, Any], where: str) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InputError(
+            f"{where} is of type {type(value).__name__}, expected text, numbers, booleans, None, lists or mappings; "
+            "turn it into one of those before saving."
+        )
     for key in value:
         if not isinstance(key, str):
             raise InputError(f"{where} has the key {key!r}, expected text; turn keys into text before saving.")
     found = {str(key): encode(each, f"{where}.{key}") for key, each in value.items()}
-    return {"$dict": found} if _marked(found) else found
+    return {"$dict": found} if _is_marked(found) else found
 
 
-def _marked(value: Mapping[str, Any]) -> bool:
+def _is_marked(value: Mapping[str, Any]) -> bool:
     return len(value) == 1 and next(iter(value)).startswith("$")
 
 
@@ -180,7 +169,7 @@ def decode(value: Any) -> Any:
         return [decode(each) for each in value]
     if not isinstance(value, dict):
         return value
-    if not _marked(value):
+    if not _is_marked(value):
         return {key: decode(each) for key, each in value.items()}
     (key, inner), *_ = value.items()
     if key == "$dict" and isinstance(inner, dict):
@@ -188,6 +177,91 @@ def decode(value: Any) -> Any:
     if key == "$float" and isinstance(inner, str) and inner in FLOATS:
         return FLOATS[inner]
     raise InputError(f"found the unknown mark {key!r} among the stored values; upgrade fairfront to read it.")
+
+
+def archive_of(members: Mapping[str, bytes]) -> bytes:
+    """Return a zip file with some members in their order: nothing is compressed, no time and no system is noted."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in members.items():
+            entry = zipfile.ZipInfo(name, LONG_AGO)
+            entry.create_system, entry.external_attr = UNIX, 0o600 << 16
+            archive.writestr(entry, data)
+    return buffer.getvalue()
+
+
+def is_stored(entry: zipfile.ZipInfo) -> bool:
+    """Tell whether a member takes as many bytes in memory as in its file; compressed ones could take any number."""
+    return entry.compress_type == zipfile.ZIP_STORED and entry.compress_size == entry.file_size
+
+
+def pack(arrays: Mapping[str, NDArray[Any]]) -> tuple[bytes, dict[str, Any]]:
+    """Return the bytes of an npz file, and the type and shape of every array in it."""
+    described: dict[str, Any] = {}
+    members: dict[str, bytes] = {}
+    for name in sorted(arrays):
+        array = np.asarray(arrays[name])
+        if not ARRAY_NAME.fullmatch(name):
+            raise InputError(f"array has the name {name!r}, expected letters, digits, '.', '_' and '-' only.")
+        if array.dtype.kind not in ARRAY_KINDS:
+            raise InputError(
+                f"array {name!r} is of type {array.dtype}, expected numbers or booleans; text belongs into the content."
+            )
+        inside = io.BytesIO()
+        npy.write_array(inside, array, allow_pickle=False)
+        members[f"{name}.npy"] = inside.getvalue()
+        described[name] = {"dtype": array.dtype.str, "shape": list(array.shape)}
+    return archive_of(members), described
+
+
+def unpack(packed: bytes, described: Mapping[str, Any], file: str) -> dict[str, NDArray[Any]]:
+    """Return the arrays that are described; shapes and sizes are compared before memory is taken for any of them."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+            inside = [entry.filename for entry in archive.infolist()]
+            expected = [f"{name}.npy" for name in described]
+            for name, member in zip(described, expected, strict=True):
+                if member not in inside:
+                    raise ChangedError(f"{file} lacks the array {name!r}; {AGAIN}")
+            if len(inside) > len(described):
+                strange = min(set(inside) - set(expected) or inside)
+                raise ChangedError(f"{file} holds {strange!r}, which its JSON does not name; make it anew.")
+            return {
+                name: _array(archive, f"{name}.npy", str(known["dtype"]), list(known["shape"]), f"{name!r} of {file}")
+                for name, known in described.items()
+            }
+    except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError) as error:
+        raise ChangedError(f"{file} is not an npz file or is damaged; {AGAIN}") from error
+
+
+def _array(archive: zipfile.ZipFile, member: str, dtype: str, shape: list[int], name: str) -> NDArray[Any]:
+    """Return one array: its header is read and compared first, and then just the bytes that it stands for."""
+    entry = archive.getinfo(member)
+    if not is_stored(entry):
+        raise ChangedError(f"array {name} is compressed, expected it as it is; make it anew.")
+    with archive.open(entry) as inside:
+        try:
+            read = npy.read_array_header_1_0 if npy.read_magic(inside) == (1, 0) else npy.read_array_header_2_0
+            found, fortran, kind = read(inside)
+            if min(found, default=0) < 0:
+                raise ValueError(f"shape {found}")
+        except ValueError as error:
+            raise ChangedError(f"array {name} cannot be read, expected numbers; {AGAIN}") from error
+        if kind.hasobject:
+            raise ChangedError(
+                f"array {name} holds objects, expected numbers; objects could run code and are never loaded."
+            )
+        if kind.kind not in ARRAY_KINDS:
+            raise ChangedError(f"array {name} is of type {kind}, expected numbers or booleans.")
+        if kind.str != dtype or list(found) != shape:
+            raise ChangedError(
+                f"array {name} has type {kind.str} and shape {list(found)}, expected {dtype} and {shape}; make it anew."
+            )
+        size, there = kind.itemsize * math.prod(found), entry.file_size - inside.tell()
+        if size != there:
+            raise ChangedError(f"array {name} has {there} bytes, expected {size} for the shape {list(found)}; {AGAIN}")
+        flat = np.frombuffer(bytearray(inside.read(size)), dtype=kind)
+    return flat.reshape(found[::-1]).T if fortran else flat.reshape(found)
 
 
 class CsvWriter:

@@ -1,8 +1,9 @@
 """Folders and files that appear whole or not at all: all writing of fairfront goes through here.
 
-Everything is built beside its place under a hidden name (`leftovers`), forced to the disk, and renamed. What has its
+Everything is built beside its place under a hidden name (`places`), forced to the disk, and renamed. What has its
 final name is complete; what was interrupted is removed, by its own writer or by the next one. What is replaced is there
-until the new one is, and readers find one of the two at every moment.
+until the new one is, and readers find one of the two at every moment. Those that add to one folder do so one after the
+other (`turn`); the system ends the lock of a writer that was killed.
 """
 
 from __future__ import annotations
@@ -11,40 +12,49 @@ import ctypes
 import errno
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from itertools import count
 from pathlib import Path
 from threading import Lock
 from typing import IO, TYPE_CHECKING, Any
 
-from .places import Own, anything, check_new_file, check_new_folder, told
-from .writers import PARTIAL, REPLACED, beside, in_use, real, remove, remove_leftovers
+from .places import (
+    PARTIAL,
+    REPLACED,
+    Own,
+    anything,
+    beside,
+    check_new_file,
+    check_new_folder,
+    in_use,
+    real,
+    remove,
+    remove_leftovers,
+    told,
+)
+
+try:
+    import fcntl as fcntl
+except ImportError:  # a system without locks of files: runs of one process are told apart, others are not
+    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
-    from .packages import Inventory
+    from .checksums import Inventory
 
-_one_by_one = Lock()
 HERE = -100
 """AT_FDCWD: paths are as the process sees them."""
 NO_REPLACE, EXCHANGE = 1, 2
 CANNOT = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM}
-"""What systems and disks answer that do not have it."""
+"""What systems and disks answer that cannot rename so."""
+_one_by_one = Lock()
 
 
 def write_folder(path: Any, fill: Callable[[Path], None], inventory: Inventory, *, overwrite: bool = False) -> Path:
     """Make a folder whose contents ``fill`` writes, and return its path.
 
-    Parameters
-    ----------
-    path : path
-        Where the folder is to be; the folder above it must exist.
-    fill : function of a Path
-        Writes all files into the empty folder that it is given.
-    inventory : Inventory
-        What such a folder may hold: only an empty one, or one with these files and no others, is ever replaced.
-    overwrite : bool
-        Replace a folder that fairfront wrote before. It stays as it is until the new one is complete.
+    Only an empty folder, or one with the files of ``inventory`` and no others, is ever replaced; it stays as it is
+    until the new one is complete.
     """
     target = real(path)
     partial = beside(target, PARTIAL)
@@ -55,7 +65,8 @@ def write_folder(path: Any, fill: Callable[[Path], None], inventory: Inventory, 
         try:
             partial.mkdir()
             fill(partial)
-            _sync_tree(partial)
+            for each in (*sorted(partial.rglob("*"), reverse=True), partial):
+                _sync(each)
             with _one_by_one:
                 check_new_folder(target, inventory, overwrite)
                 _put(partial, target, inventory)
@@ -76,25 +87,22 @@ def write_file(
 
 def write_numbered(folder: Path, text: str) -> Path:
     """Write a JSON file under the next free number of a folder; of two writers at once, neither loses its own."""
-    first = real(folder) / _numbered(1)
+    names = (folder / f"{number:04d}.json" for number in count(1))
+    first = real(folder) / "0001.json"
     draft = beside(first, PARTIAL)
     with told(first), in_use(first):
         remove_leftovers(first)
         try:
             with _forced(draft) as file:
                 file.write(text.encode("utf-8"))
-            for number in count(1):
+            for name in names:
                 with suppress(FileExistsError):
-                    rename_new(draft, folder / _numbered(number))
+                    rename_new(draft, name)
                     break
         finally:
             draft.unlink(missing_ok=True)
         _sync(folder)
-    return folder / _numbered(number)
-
-
-def _numbered(number: int) -> str:
-    return f"{number:04d}.json"
+    return name
 
 
 @contextmanager
@@ -103,18 +111,8 @@ def writing(
 ) -> Iterator[IO[Any]]:
     """Yield a file to write to piece by piece, which takes its name only when all is written.
 
-    Parameters
-    ----------
-    path : path
-        The folder above it must exist. Nothing but a regular file is ever replaced: no link, pipe, device or socket.
-    text : bool
-        Text in UTF-8 instead of bytes.
-    overwrite : bool
-        Replace a file that is there.
-    own : function of bytes
-        Tells from its beginning whether that file is of the kind that is written here; others stay.
-    private : bool
-        The file can be read by its owner only.
+    Nothing but a regular file is ever replaced: no link, pipe, device or socket, nor one that ``own`` does not know by
+    its beginning. ``private`` files can be read by their owner only.
     """
     target = real(path)
     partial = beside(target, PARTIAL)
@@ -138,7 +136,8 @@ def writing(
 def _forced(partial: Path, text: bool = False, private: bool = False) -> Iterator[IO[Any]]:
     """Yield a new file that is on the disk when it is left."""
     how: dict[str, Any] = {"mode": "w", "encoding": "utf-8", "newline": ""} if text else {"mode": "wb"}
-    with open(partial, **how, opener=_owners if private else None) as file:
+    opener = (lambda name, flags: os.open(name, flags, 0o600)) if private else None
+    with open(partial, **how, opener=opener) as file:
         yield file
         file.flush()
         os.fsync(file.fileno())
@@ -150,15 +149,10 @@ def make_folder(path: Path) -> None:
         path.mkdir(exist_ok=True)
 
 
-def _owners(path: str, flags: int) -> int:
-    """Open a new file that its owner alone may read."""
-    return os.open(path, flags, 0o600)
-
-
 def _put(partial: Path, target: Path, inventory: Inventory) -> None:
     """Rename into place; a folder that is there changes places with the new one, or moves aside for a moment.
 
-    What was put into the old folder since it was checked brings it back.
+    What was put into the old folder since it was checked brings it back, as does anything that fails.
     """
     if not target.exists():
         partial.rename(target)
@@ -169,45 +163,27 @@ def _put(partial: Path, target: Path, inventory: Inventory) -> None:
             exchange(partial, target)
             raise
     else:
-        _put_in_two_steps(partial, target, inventory)
-
-
-def _put_in_two_steps(partial: Path, target: Path, inventory: Inventory) -> None:
-    """Move the old folder aside and the new one into its place; the old one comes back if anything fails."""
-    aside = beside(target, REPLACED)
-    remove(aside)
-    try:
-        target.rename(aside)
-        inventory.check(aside)
-        partial.rename(target)
-    except BaseException:
-        if aside.exists() and not target.exists():
-            aside.rename(target)
-        raise
-    aside.rename(partial)  # from here on a kill leaves nothing that could be taken for the folder
-
-
-def _sync_tree(folder: Path) -> None:
-    for each in sorted(folder.rglob("*"), reverse=True):
-        _sync(each)
-    _sync(folder)
+        aside = beside(target, REPLACED)
+        remove(aside)
+        try:
+            target.rename(aside)
+            inventory.check(aside)
+            partial.rename(target)
+        except BaseException:
+            if aside.exists() and not target.exists():
+                aside.rename(target)
+            raise
+        aside.rename(partial)  # from here on a kill leaves nothing that could be taken for the folder
 
 
 def _sync(path: Path) -> None:
     """Force what was written to the disk; systems that cannot do so for folders are left in peace."""
-    if path.is_dir():
-        with suppress(OSError):
-            _fsync(path)
-    elif path.is_file():
-        _fsync(path)
-
-
-def _fsync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    with suppress(OSError) if path.is_dir() else ExitStack():
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def exchange(one: Path, other: Path) -> bool:
@@ -251,3 +227,27 @@ def _renameat2() -> Any:
     call.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
     call.restype = ctypes.c_int
     return call
+
+
+def is_still(place: Path, descriptor: int) -> bool:
+    """Tell whether what was locked has its name still: another may have removed or replaced it meanwhile."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), place.stat())
+    except FileNotFoundError:
+        return False
+
+
+@contextmanager
+def turn(folder: Path) -> Iterator[None]:
+    """Wait until no other process or thread has its turn in a folder, and hold it; disks without locks let all in."""
+    with ExitStack() as held:
+        while fcntl is not None:
+            held.callback(os.close, descriptor := os.open(folder, os.O_RDONLY))
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            except OSError:  # locks are not kept here
+                break
+            if is_still(folder, descriptor):
+                break
+            held.close()
+        yield

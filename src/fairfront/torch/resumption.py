@@ -17,7 +17,7 @@ from ..solvers.fingerprints import digest
 from ..storage.checkpoints import Fingerprint
 from ..storage.documents import decode, encode, read_bytes
 from ..storage.folders import write_file
-from ..storage.writers import remove_leftovers
+from ..storage.places import remove_leftovers
 from ..validation import check_path
 from .backend import Tensor, safetensors, torch
 from .batches import TorchObjectives
