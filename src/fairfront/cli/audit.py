@@ -204,7 +204,7 @@ def _show_json(found: Audit, verdicts: list[Verdict], before: dict[str, Any] | N
 
 def _show(found: Audit, verdicts: list[Verdict], before: dict[str, Any] | None) -> None:
     """Print what `Audit.to_dict` shows."""
-    from ..measures.sentences import in_shell, marked_in_shell, reference_sentences
+    from ..measures.figures import in_shell, marked_in_shell, reference_sentences
     from .audit_tables import LEGEND, baseline_lines, console_for_output, ranking_lines
 
     console, shown = console_for_output(), found.to_dict(small=found.small)

@@ -13,10 +13,10 @@ from sklearn.metrics import make_scorer
 
 from ..exceptions import GroupWarning, InputError
 from ..measures.figures import SCORED, SHARES, VALUES, Column, larger_is_better
-from ..measures.group_table import GroupTable, Settings, tabulate
+from ..measures.group_table import GroupTable, tabulate
 from ..measures.judged import Judged
 from ..measures.lines import TOO_FEW, Lines, lines_of
-from ..measures.scores import Resampling
+from ..measures.table_columns import Settings
 from ..objectives import Array, Groups, Task, check_groups, take_groups, warn_of_proxies
 from ..registry import Registry
 from ..validation import as_numbers, check_favourable, check_labels, check_weights, factorize, pass_hint, weighted_rows
@@ -87,7 +87,7 @@ class GroupScore:
             judged, sensitive_features = judged.take(rows), take_groups(sensitive_features, rows, len(truth))
         lines = lines_of(sensitive_features, len(judged.truth), self.groups)
         self._warn_of_small(lines)
-        settings = Settings(resampling=Resampling(0))
+        settings = Settings(n_resamples=0)
         found = [self._figure(tabulate(judged, each, settings), judged.task) for each in lines]
         known = [value for value in found if value == value]
         if not known:

@@ -5,11 +5,11 @@ The files, from the ground up:
 - counts, rates: rows by model, group, label and decision, and the rates that follow
 - intervals, logistic, calibration: how sure figures are, and how well probabilities fit
 - score_counts, operating_points: scores counted and cut into decisions
-- figures, judged, lines: the catalogue of figures, what an audit reads, and the groups that it has a line for
+- figures, judged, lines: the catalogue of figures and sentences, what an audit reads, and its groups
 - evaluation, changes: many models on one data set, and who changes sides between them
-- worst, scores, table_columns, group_table: the tables of one model
+- table_columns, scores, group_table: the tables of one model
 - disclosure, published: what may be shared
-- sentences, claims, audit_record, audits: what people read, claim and ask
+- claims, audit_record, audits: what people claim, read and ask
 """
 
 from .audit_record import Audit

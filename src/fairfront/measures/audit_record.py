@@ -16,11 +16,10 @@ from ..objectives.proxies import PROXY_NOTE
 from ..validation import BACKENDS, check_choice, counted
 from .claims import Verdict, judge
 from .disclosure import LIMIT, Cell, check_small
-from .figures import Column, figure_of
+from .figures import RATIOS, Column, figure_of, found_sentences, not_defined, pooled_sentences, reference_sentences
 from .group_table import GroupTable
 from .lines import ALL
-from .sentences import found_sentences, pooled_sentences, reference_sentences, worst_record
-from .worst import Worst
+from .table_columns import Worst
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +168,7 @@ def _plain(audit: Audit) -> dict[str, Any]:
             for name, table in audit.groups.items()
         },
         "tables": {name: table.readable for name, table in audit.groups.items()},
-        "worst": {name: [worst_record(w) for w in table.worst] for name, table in audit.groups.items()},
+        "worst": {name: [_worst(w) for w in table.worst] for name, table in audit.groups.items()},
         "sentences": [*audit.notions, *audit.found],
         "found": list(audit.found),
     }
@@ -179,6 +178,17 @@ def _plain(audit: Audit) -> dict[str, Any]:
         }
         result |= {"strata": strata, "pooled": audit.pooled}
     return result
+
+
+def _worst(worst: Worst) -> dict[str, Any]:
+    """Return a worst contrast with words where it has no value."""
+    record: dict[str, Any] = {"figure": worst.figure, "notion": worst.notion, "unit": worst.unit}
+    record["not_compared"] = list(worst.not_compared)
+    if worst.value != worst.value:
+        return {**record, "value": not_defined(worst)}
+    names = ("value", "lower", "upper", "pair_lower" if worst.figure in RATIOS else "floor")
+    record |= {name: getattr(worst, name) for name in names} | {"between": list(worst.between)}
+    return record | ({"people": list(worst.people)} if worst.people[0] == worst.people[0] else {})
 
 
 FIGURES_SHOWN = (

@@ -21,16 +21,12 @@ from ..validation import (
 from .audit_record import Audit
 from .counts import Counts
 from .disclosure import LIMIT, ROUNDED
-from .group_table import Settings, published_strata, published_table, tabulate
+from .figures import idle_sentence, notion_sentences
+from .group_table import published_strata, published_table, tabulate
 from .judged import Judged, gathered, read_judged
 from .lines import Lines, levels_of, lines_of
 from .operating_points import Operating, Side
-from .scores import Resampling
-from .sentences import (
-    idle_sentence,
-    notion_sentences,
-)
-from .table_columns import pooled_columns
+from .table_columns import Settings, pooled_columns
 
 MOST_RESAMPLES = 100_000
 WEIGHTED = "Rates are weighted by the sample weights, and intervals rest on effective rows (Kish); counts are rows."
@@ -96,8 +92,8 @@ def audit(
     1.0
     """
     warn_of_proxies(sensitive_features)
-    resampling = Resampling(check_count(n_resamples, "n_resamples", most=MOST_RESAMPLES), check_seed(random_state))
-    settings = Settings(check_confidence(confidence), check_flag(simultaneous, "simultaneous"), resampling)
+    draws, seed = check_count(n_resamples, "n_resamples", most=MOST_RESAMPLES), check_seed(random_state)
+    settings = Settings(check_confidence(confidence), check_flag(simultaneous, "simultaneous"), draws, seed)
     check_groups(groups)
     if sensitive_features is None:
         raise InputError("sensitive_features is None, expected one value per row: the group of each.")
@@ -137,7 +133,7 @@ def audits(
     if not models:
         return
     warn_of_proxies(sensitive_features)
-    settings = Settings(resampling=Resampling(n_resamples, random_state))
+    settings = Settings(n_resamples=n_resamples, random_state=random_state)
     first = models[0]
     lines = lines_of(sensitive_features, len(first.truth), groups)
     counts: list[Counts | None] = [None] * len(lines)

@@ -1,9 +1,23 @@
-"""The catalogue of figures: what each is a share or mean of, in which unit, which way is better; and their columns."""
+"""The catalogue of figures: what each is a share or mean of, in which unit, which way is better; and what is said.
+
+Sentences state figures and how sure they are, and draw no conclusion about law or about anybody's intent.
+"""
 
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ..objectives import count_in_words
+
+if TYPE_CHECKING:
+    from .group_table import GroupTable
+    from .judged import Judged
+    from .lines import Lines
+    from .table_columns import Worst
 
 FORM = re.compile(
     r"(?:(?P<attribute>.*)\.)?(?P<figure>[a-z_]+?)(?:\[(?P<label>.*)\])?(?P<gap>_gap)?(?:_(?P<end>lower|upper))?", re.S
@@ -95,6 +109,16 @@ SHARES = _catalogue(
 )
 """Shares of rows: intervals by Wilson and Newcombe."""
 
+PARTS = {
+    "selection": ("chosen", "everyone"),
+    "tpr": ("hit", "positive"),
+    "fpr": ("alarm", "negative"),
+    "fnr": ("hit", "positive"),
+    "precision": ("hit", "chosen"),
+    "error": ("wrong", "everyone"),
+}
+"""Which rows each share is part of and of all of which; `fnr` is the rest of its part."""
+
 UNRANKED, IMPROBABLE = "one label only", "scores are not probabilities"
 UNSLOPED = "no calibration line (one label, one score, or separated labels)"
 SCORED = _catalogue(
@@ -146,3 +170,114 @@ def larger_is_better(name: str) -> bool:
     """Tell whether larger values of a column are better: of ``auc`` and ``sex.selection_ratio``, never of a gap."""
     column = Column.of(name)
     return not column.gap and column.figure in FIGURES and FIGURES[column.figure].better > 0
+
+
+def notion_sentences(judged: Judged) -> tuple[str, ...]:
+    """Say how decisions were made and what each notion compares."""
+    good = repr(judged.task.favourable_label)
+    figures = VALUES if judged.task.kind == "regression" else SHARES | (SCORED if judged.calibrates else {})
+    compared = [f"{_capital(f.notion)} {f.compares.format(good=good)}." for f in figures.values() if f.notion]
+    if judged.task.kind == "regression":
+        return (f"{_capital(judged.rule)}.", *compared)
+    chosen = "" if judged.favourable_was_given else " (the second of the sorted labels, because none was given)"
+    odds = "Equalized odds takes the worse of equal opportunity and predictive equality."
+    ratio = f"The selection ratio {RATIOS['selection_ratio'].compares}."
+    return (f"{_capital(judged.rule)}; the favourable label is {good}{chosen}.", *compared, odds, ratio)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def idle_sentence(n: int) -> str:
+    """Say how many rows of weight 0 were left out."""
+    return f"Rows of weight 0 count as if they were not there: {count_in_words(n)} were left out."
+
+
+def reference_words(levels: Sequence[str], largest: bool, another: str = "") -> str:
+    """Name the reference, the last of the levels; where none was given, say so and how to choose another."""
+    if not largest:
+        return levels[-1]
+    return f"{levels[-1]}, the largest group" + (f"; choose another with {another}" if another else "")
+
+
+def in_shell(attribute: str, group: str) -> str:
+    """Return the words of a command that choose a group as the reference."""
+    return shlex.quote(f"{attribute}:ref={group}")
+
+
+def marked_in_shell(attribute: str, column: str) -> str:
+    """Return the words of a command that choose a column of probabilities as the reference."""
+    return shlex.quote(f"{column}:ref")
+
+
+def _in_python(attribute: str, group: str) -> str:
+    return f"Groups(reference={{{attribute!r}: {group!r}}})"
+
+
+def reference_sentences(tables: Iterable[GroupTable], words: Callable[[str, str], str] = _in_python) -> tuple[str, ...]:
+    """Name the reference of every attribute for which none was given; ``words`` choose another."""
+    said = []
+    for lines in (table.lines for table in tables if table.lines.largest):
+        levels = lines.names[: lines.c]
+        named = reference_words(levels, True, words(lines.attribute, levels[0]))
+        said.append(f"{lines.attribute}: the reference is {named}.")
+    return tuple(said)
+
+
+def found_sentences(table: GroupTable, confidence: float) -> Iterator[str]:
+    """Say each notion's worst contrast and how sure it is, then which groups are not compared."""
+    attribute = table.lines.attribute
+    for worst in table.worst:
+        of_no_probabilities = worst.value != worst.value and Column.of(worst.figure).figure in SCORED
+        if worst.notion and not of_no_probabilities:
+            yield f"{attribute}: {_worst_sentence(worst, confidence)}"
+    for name, kind in zip(table.lines.names, table.lines.status, strict=True):
+        if kind == "too few":
+            yield f"{attribute}: {name} has too few rows (fewer than {table.lines.min_size}) and is not compared."
+
+
+def pooled_sentences(lines: Lines, columns: Mapping[str, list[Any]]) -> Iterator[str]:
+    """Say the pooled selection gap and ratio to the reference of every group, where they are known and shown."""
+    for i, group in enumerate(columns["group"]):
+        keys = ("selection_gap", "selection_over_reference")
+        gap, ratio = ([columns[key + end][i] for end in ("", "_lower", "_upper")] for key in keys)
+        if not any(isinstance(value, str) for value in (*gap, *ratio)):
+            yield (
+                f"{lines.attribute}: within levels of the control features, {group} against "
+                f"{lines.names[lines.reference]}: selection gap {gap[0]:.4g} ({gap[1]:.4g} to {gap[2]:.4g}), ratio of "
+                f"selection rates {ratio[0]:.3f} ({ratio[1]:.3f} to {ratio[2]:.3f}), pooled by Mantel and Haenszel's "
+                "weights."
+            )
+
+
+SPOKEN = {"tpr_gap": "TPR gap", "fpr_gap": "FPR gap", "odds_gap": "gap", "in_the_large_gap": "gap"}
+"""Contrasts whose name is not the one of their column; the notion says the rest."""
+
+
+def _worst_sentence(worst: Worst, confidence: float) -> str:
+    """Say one worst gap or ratio, whom it is between and whom it leaves out."""
+    what = f"{worst.notion}, {SPOKEN.get(worst.figure, worst.figure.replace('_', ' '))}"
+    if worst.value != worst.value:
+        return f"{what}: {not_defined(worst)}."
+    (low, high), (few, many), rate = worst.between, worst.people, "value"
+    one, other = low, high
+    if few == few:  # people are counted
+        one, other, rate = f"{low} ({few:.0f} people)", f"{high} ({many:.0f})", "rate"
+    sure, over = f"{confidence:.0%} confidence over all groups", ""
+    if worst.not_compared:
+        left = f"; over {worst.groups - len(worst.not_compared)} of {worst.groups} groups"
+        over = f"{left}; not compared: {', '.join(worst.not_compared)}"
+    if worst.figure in RATIOS:
+        ends = f"{worst.lower:.3f} to {worst.upper:.3f}"
+        return f"{what}: {one} has {worst.value:.3f} times the rate of {other} ({ends}; {sure}){over}."
+    lower = f"; {low} has the lower {rate}" if worst.value > 0 else ""
+    return (
+        f"{what}: {worst.value:.4g} between {one} and {other}, "
+        f"at most {worst.upper:.4g} ({worst.unit}; {sure}){lower}{over}."
+    )
+
+
+def not_defined(worst: Worst) -> str:
+    """Say why a worst contrast has no value."""
+    return f"not defined: {RATIOS[worst.figure].missing if worst.figure in RATIOS else 'fewer than two groups have it'}"

@@ -21,6 +21,7 @@ from .disclosure import (
     LIMIT,
     Cell,
     any_small,
+    in_units,
     publish_levels,
     publish_sizes,
     publish_table,
@@ -28,37 +29,30 @@ from .disclosure import (
 )
 from .judged import Judged
 from .lines import Lines, Share, published_lines, shares_of
-from .scores import OF_BOTH_LABELS, Resampling, Scores, drawn_scores, score_columns
-from .table_columns import Sureness, selection_columns, share_columns, value_columns, why
-from .worst import Worst, worst_shares
+from .scores import OF_BOTH_LABELS, Scores, drawn_scores, score_columns
+from .table_columns import (
+    Settings,
+    Worst,
+    normal_columns,
+    selection_columns,
+    share_columns,
+    why,
+    worst_means,
+    worst_shares,
+)
 
 Mask = NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How sure intervals are to be, and how they are drawn."""
-
-    confidence: float = 0.95
-    simultaneous: bool = False
-    resampling: Resampling = field(default_factory=Resampling)
-
-    def sureness(self, lines: Lines) -> Sureness:
-        """Return the confidence of figures and of gaps, the latter for all groups at once on request."""
-        others = max(1, int(lines.compared.sum())) if self.simultaneous else 1
-        return Sureness(self.confidence, 1.0 - (1.0 - self.confidence) / others)
-
-
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """What stands behind the table of one attribute: counts of every line, and figures of scores by their suffix.
+    """What stands behind a table: counts of every line (of rows only for regression), and figures of scores by class.
 
     Figures are not given of lines with ``few`` people, nor figures of ranking of those with ``few_labels``.
     """
 
-    lines: Lines
     counts: Counts
-    scores: dict[str, Scores]
+    scores: dict[int, Scores]
     few: Mask
     few_labels: Mask
 
@@ -70,8 +64,8 @@ class GroupTable:
     lines: Lines
     columns: dict[str, NDArray[Any]]
     worst: tuple[Worst, ...]
+    behind: Counted
     shares: dict[str, Share] = field(default_factory=dict)
-    behind: Counted | None = None
 
     @cached_property
     def cells(self) -> dict[str, list[Cell]]:
@@ -82,9 +76,9 @@ class GroupTable:
         }
 
     def _why(self, name: str, i: int) -> Cell:
-        if self.behind is not None and self.behind.few[i]:
+        if self.behind.few[i]:
             return Cell(reason=FEW)
-        if self.behind is not None and self.behind.few_labels[i] and name.startswith(OF_BOTH_LABELS):
+        if self.behind.few_labels[i] and name.startswith(OF_BOTH_LABELS):
             return Cell(reason=f"{FEW} with one of the labels")
         return why(name, i, self.lines, self.columns)
 
@@ -97,135 +91,144 @@ class GroupTable:
 @blas_threads(1)
 def tabulate(judged: Judged, lines: Lines, settings: Settings, counts: Counts | None = None) -> GroupTable:
     """Compute every figure of every line; ``counts`` are those of its decisions where they are known already."""
+    nobody = np.zeros(len(lines.names), dtype=bool)
     if judged.task.kind == "regression":
-        return value_table(judged, lines, settings)
+        return _value_table(judged, lines, settings, nobody)
     if counts is None:
         counts = lines.counts(judged.decided[None], judged.truth, len(judged.task.classes), judged.weight).of_model(0)
-    scores = {suffix: drawn_scores(each, lines, settings.resampling) for suffix, each in judged.scored.items()}
-    nobody = np.zeros(len(lines.names), dtype=bool)
-    return table_of(Counted(lines, counts, scores, nobody, nobody), judged.task, settings)
+    scores = {k: drawn_scores(each, lines, settings) for k, each in judged.scored.items()}
+    return _table_of(lines, Counted(counts, scores, nobody, nobody), judged.task, settings)
 
 
-def value_table(
-    judged: Judged, lines: Lines, settings: Settings, shown: Array | None = None, known: bool = True
-) -> GroupTable:
-    """Compute the means of every line; beside published numbers of rows in units of what one row adds."""
-    sure = settings.sureness(lines)
-    values, worst = value_columns(judged.truth, judged.decided, judged.weight, lines, sure, shown, known)
-    return GroupTable(lines, _head(lines) | values, worst)
-
-
-def table_of(behind: Counted, task: Task, settings: Settings) -> GroupTable:
+def _table_of(lines: Lines, behind: Counted, task: Task, settings: Settings) -> GroupTable:
     """Compute every figure from counts and from figures of scores."""
-    lines, counts, sure = behind.lines, behind.counts, settings.sureness(behind.lines)
-    shares = {name: _given(share, behind.few) for name, share in shares_of(counts, task).items()}
-    columns: dict[str, NDArray[Any]] = {**_head(lines), **_counted(behind, task.favourable)}
+    good, few, rows = task.favourable, behind.few, behind.counts.rows
+    n, positives = rows.sum(axis=(1, 2)), rows[:, good].sum(axis=1)
+    counts = {
+        "weight": behind.counts.weight.sum(axis=(1, 2)),
+        "positives": lines.whole(positives),
+        "negatives": lines.whole(n - positives),
+        "selected": lines.whole(rows[:, :, good].sum(axis=1)),
+    }
+    if few.any():
+        counts = {name: np.where(few, np.nan, values) for name, values in counts.items()}
+    columns: dict[str, NDArray[Any]] = {**_head(lines), "n": lines.whole(n), **counts}
+    shares = {
+        name: replace(share, value=np.where(few, np.nan, share.value), size=np.where(few, 0.0, share.size))
+        for name, share in shares_of(behind.counts, task).items()
+    }
     for name, share in shares.items():
-        columns |= share_columns(name, share, lines, sure)
+        columns |= share_columns(name, share, lines, settings)
         if name == "selection":
-            columns |= selection_columns(share, columns["n"], lines, sure)
+            columns |= selection_columns(share, columns["n"], lines, settings)
     worst = worst_shares(shares, lines, settings.confidence)
-    for suffix, scores in behind.scores.items():
-        found, gaps = score_columns(scores, suffix, lines, sure)
+    for k, scores in behind.scores.items():
+        suffix = "" if task.kind == "binary" else f"[{task.classes[k]}]"
+        found, gaps = score_columns(scores, suffix, lines, settings)
         columns, worst = columns | found, worst + gaps
-    return GroupTable(lines, columns, worst, shares, behind)
+    return GroupTable(lines, columns, worst, behind, shares)
 
 
 def _head(lines: Lines) -> dict[str, NDArray[Any]]:
     return {"group": np.array(lines.names, dtype=object), "status": np.array(lines.status, dtype=object)}
 
 
-def _given(share: Share, few: Mask) -> Share:
-    """Return a share without its value in lines of a few people."""
-    return replace(share, value=np.where(few, np.nan, share.value), size=np.where(few, 0.0, share.size))
+def _value_table(
+    judged: Judged, lines: Lines, settings: Settings, few: Mask, shown: Array | None = None, known: bool = True
+) -> GroupTable:
+    """Compute means of every line but those of a few people, with normal intervals, and the worst gaps.
 
-
-def _counted(behind: Counted, good: int) -> dict[str, Array]:
-    """Return rows, weight, and the rows with the favourable label, another label, a favourable decision."""
-    counts, lines = behind.counts, behind.lines
-    n = counts.rows.sum(axis=(1, 2))
-    positives = counts.rows[:, good].sum(axis=1)
-    found = {
-        "n": lines.whole(n),
-        "weight": counts.weight.sum(axis=(1, 2)),
-        "positives": lines.whole(positives),
-        "negatives": lines.whole(n - positives),
-        "selected": lines.whole(counts.rows[:, :, good].sum(axis=1)),
-    }
-    if not behind.few.any():
-        return found
-    return {name: values if name == "n" else np.where(behind.few, np.nan, values) for name, values in found.items()}
+    ``shown`` are published numbers of rows, beside which weights and means are given in units of what one row adds;
+    those of all rows are not where their number is ``known``.
+    """
+    nothing = np.zeros(len(judged.truth), dtype=np.intp)
+    counts = lines.counts(nothing[None], nothing, 1, judged.weight).of_model(0).changed(lambda cells: cells[:, 0, 0])
+    n, weight = counts.rows, counts.weight
+    size = np.nan_to_num(ratio(weight**2, counts.squared))
+    columns: dict[str, Any] = {"weight": weight}
+    if shown is not None:
+        mean_weight = float(weight[-1] / n[-1])
+        columns["weight"] = np.append(publish_weights(weight[:-1], n[:-1], shown[:-1], mean_weight), weight[-1])
+    residual, worst = judged.truth - judged.decided, []
+    for name, values in {"prediction": judged.decided, "residual": residual, "mse": residual**2}.items():
+        shift = float(values.mean())
+        powers = (values - shift, (values - shift) ** 2)
+        first, second = (lines.sums(each if judged.weight is None else each * judged.weight) for each in powers)
+        mean = ratio(first, weight)
+        spread = np.maximum(ratio(second, weight) - mean**2, 0.0)
+        mean, error = mean + shift, np.sqrt(ratio(spread, np.where(size > 1, size - 1.0, np.nan)))
+        if shown is not None:
+            one = np.nan_to_num(error * np.sqrt(size)) / np.where(shown > 0, shown, 1.0)
+            mean = in_units(mean, np.append(one[:-1], 0.0 if known else one[-1]))
+        columns |= normal_columns(name, mean, error, lines, settings)
+        worst.append(worst_means(name, mean, error, lines, settings))
+    if few.any():
+        columns = {name: np.where(few, np.nan, values) for name, values in columns.items()}
+    columns = {**_head(lines), "n": lines.whole(n if shown is None else shown), **columns}
+    return GroupTable(lines, columns, tuple(worst), Counted(counts, {}, few, np.zeros(len(n), dtype=bool)))
 
 
 def published_table(judged: Judged, exact: GroupTable, settings: Settings) -> GroupTable:
     """Return the table of an attribute as it may be published; its line of all rows is that of every attribute."""
     lines = published_lines(exact.lines, exact.columns["n"])
     if judged.task.kind == "regression":
-        return _values(judged, lines, settings)
+        return _published_values(judged, lines, settings)
     known = exact if lines is exact.lines else tabulate(judged, lines, settings)
-    rows = _behind(known).counts.rows
-    return _counts(known, judged.task, settings, publish_table(rows[None, :-1])[0], _is_plain(rows), whole=True)
+    rows = known.behind.counts.rows
+    return _published_counts(known, judged.task, settings, publish_table(rows[None, :-1])[0], _is_plain(rows), True)
 
 
 def published_strata(
     levels: Mapping[str, tuple[Judged, NDArray[np.intp]]], whole: Mapping[str, GroupTable], settings: Settings
 ) -> dict[str, dict[str, GroupTable]]:
     """Return the tables within levels; their counts add up to those of the published tables of all rows, ``whole``."""
-    judged = {level: some for level, (some, _) in levels.items()}
+
+    def of_levels(exact: Array, total: Array) -> Array:
+        shown = publish_levels(exact[:, :-1], total[:-1])
+        return np.concatenate([shown, shown.sum(axis=1, keepdims=True)], axis=1)  # all rows are the sum of other lines
+
     found: dict[str, dict[str, GroupTable]] = {level: {} for level in levels}
     for name, published in whole.items():
         lines = {level: published.lines.take(rows) for level, (_, rows) in levels.items()}
-        if next(iter(judged.values())).task.kind == "regression":
-            exact = np.stack([each.sizes() for each in lines.values()])[:, :, None, None]
-            every = _levels(exact, np.asarray(published.columns["n"], dtype=np.float64)[:, None, None])[:, :, 0, 0]
-            for level, shown in zip(levels, every, strict=True):
-                found[level][name] = _values(judged[level], lines[level], settings, shown)
+        if not published.shares:  # regression
+            exact = np.stack([each.sizes() for each in lines.values()])
+            every = of_levels(exact, np.asarray(published.columns["n"], dtype=np.float64))
+            for (level, (judged, _)), shown in zip(levels.items(), every, strict=True):
+                found[level][name] = _published_values(judged, lines[level], settings, shown)
             continue
-        tables = {level: tabulate(judged[level], lines[level], settings) for level in levels}
-        exact = np.stack([_behind(table).counts.rows for table in tables.values()])
-        every = _levels(exact, _behind(published).counts.rows)
+        tables = {level: tabulate(judged, lines[level], settings) for level, (judged, _) in levels.items()}
+        exact = np.stack([table.behind.counts.rows for table in tables.values()])
         plain = all(_is_plain(rows) for rows in (*exact, exact.sum(axis=0)))
-        for (level, table), shown in zip(tables.items(), every, strict=True):
-            found[level][name] = _counts(table, judged[level].task, settings, shown, plain)
+        for level, shown in zip(levels, of_levels(exact, published.behind.counts.rows), strict=True):
+            found[level][name] = _published_counts(tables[level], levels[level][0].task, settings, shown, plain)
     return found
-
-
-def _levels(exact: Array, total: Array) -> Array:
-    """Return rows by level, line, label and decision that may be published; all rows are the sum of the other lines."""
-    shown = publish_levels(exact[:, :-1], total[:-1])
-    return np.concatenate([shown, shown.sum(axis=1, keepdims=True)], axis=1)
-
-
-def _behind(table: GroupTable) -> Counted:
-    assert table.behind is not None
-    return table.behind
-
-
-def _counts(
-    table: GroupTable, task: Task, settings: Settings, shown: Array, plain: bool, whole: bool = False
-) -> GroupTable:
-    """Return a table of published counts; ``plain`` says that they are exact, ``whole`` that those of all rows are."""
-    exact = _behind(table)
-    rows = exact.counts.rows
-    n, labels = rows.sum(axis=(1, 2)), rows.sum(axis=2)
-    few = (n > 0) & (n < LIMIT)
-    few_labels = ((labels > 0) & (labels < LIMIT)).any(axis=1) & ~few
-    counts = exact.counts if plain else _scaled(exact.counts, shown)
-    scores = {
-        suffix: each.published(few, few_labels, _shift(exact.counts, counts, suffix, task))
-        for suffix, each in exact.scores.items()
-    }
-    if not plain:
-        known = np.where(whole & (np.arange(len(n)) == len(n) - 1), 0.0, shown.sum(axis=2).T).T  # no units of all rows
-        up = {suffix: known[:, _class(suffix, task)] for suffix in scores}
-        scores = {suffix: each.in_units(up[suffix], known.sum(axis=1) - up[suffix]) for suffix, each in scores.items()}
-    return table_of(Counted(exact.lines, counts, scores, few, few_labels), task, settings)
 
 
 def _is_plain(rows: Array) -> bool:
     """Tell whether rows by line, label and decision, all rows last, are published as they are."""
     groups = rows[:-1]
     return not any_small(groups.sum(axis=(1, 2)), groups.sum(axis=2), groups, groups.shape[2])
+
+
+def _published_counts(
+    table: GroupTable, task: Task, settings: Settings, shown: Array, plain: bool, whole: bool = False
+) -> GroupTable:
+    """Return a table of published counts; ``plain`` says that they are exact, ``whole`` that those of all rows are."""
+    exact, rows = table.behind.counts, table.behind.counts.rows
+    n, labels = rows.sum(axis=(1, 2)), rows.sum(axis=2)
+    few = (n > 0) & (n < LIMIT)
+    few_labels = ((labels > 0) & (labels < LIMIT)).any(axis=1) & ~few
+    counts = exact if plain else _scaled(exact, shown)
+    known = shown.sum(axis=2)
+    if whole:  # no units of all rows
+        known[-1] = 0.0
+    scores = {}
+    for k, each in table.behind.scores.items():
+        base, told = (ratio(c.weight[:, k].sum(axis=1), c.weight.sum(axis=(1, 2))) for c in (exact, counts))
+        scores[k] = each.published(few, few_labels, np.nan_to_num(told - base))
+        if not plain:
+            scores[k] = scores[k].in_units(known[:, k], known.sum(axis=1) - known[:, k])
+    return _table_of(table.lines, Counted(counts, scores, few, few_labels), task, settings)
 
 
 def _scaled(exact: Counts, shown: Array) -> Counts:
@@ -240,33 +243,10 @@ def _scaled(exact: Counts, shown: Array) -> Counts:
     return Counts(shown, *found)
 
 
-def _shift(exact: Counts, shown: Counts, suffix: str, task: Task) -> Array:
-    """Return by how much the share of the label behind a figure of scores moves from exact to published counts."""
-    k = _class(suffix, task)
-
-    def base(counts: Counts) -> Array:
-        return ratio(counts.weight[:, k].sum(axis=1), counts.weight.sum(axis=(1, 2)))
-
-    return np.nan_to_num(base(shown) - base(exact))
-
-
-def _class(suffix: str, task: Task) -> int:
-    """Return the class that a figure of scores with such an ending is about."""
-    names = [f"[{label}]" for label in task.classes]
-    return names.index(suffix) if suffix in names else task.favourable
-
-
-def _values(judged: Judged, lines: Lines, settings: Settings, shown: Array | None = None) -> GroupTable:
+def _published_values(judged: Judged, lines: Lines, settings: Settings, shown: Array | None = None) -> GroupTable:
     """Return a table of means with published numbers of rows, and no means of a few people."""
     n, known = lines.sizes(), shown is None
     few = (n > 0) & (n < LIMIT)
     if shown is None and few[:-1].any():
         shown = np.append(publish_sizes(n[:-1]), n[-1])
-    table = value_table(judged, lines, settings, shown, known)
-    columns = {
-        name: values if name in ("group", "status", "n") else np.where(few, np.nan, values)
-        for name, values in table.columns.items()
-    }
-    nobody = np.zeros(len(n), dtype=bool)
-    behind = Counted(table.lines, Counts(n, n, n), dict[str, Scores](), few, nobody)
-    return replace(table, columns=columns, behind=behind)
+    return _value_table(judged, lines, settings, few, shown, known)

@@ -59,16 +59,16 @@ class Judged:
     favourable_was_given: bool = True
 
     @cached_property
-    def scored(self) -> dict[str, ScoredRows]:
-        """Return scores with the labels that they speak for, by the ending of their columns: one, or one per class."""
+    def scored(self) -> dict[int, ScoredRows]:
+        """Return scores with the labels that they speak for, by class: the favourable one of two, or every one."""
         if self.scores is None:
             return {}
         if self.scores.ndim == 1:
-            good = self.truth == self.task.favourable
-            return {"": ScoredRows(self.scores, good, self.weight, self.probability, self.side == "below")}
+            good, below = self.task.favourable, self.side == "below"
+            return {good: ScoredRows(self.scores, self.truth == good, self.weight, self.probability, below)}
         return {
-            f"[{label}]": ScoredRows(self.scores[:, k], self.truth == k, self.weight, self.probability, False)
-            for k, label in enumerate(self.task.classes)
+            k: ScoredRows(self.scores[:, k], self.truth == k, self.weight, self.probability, False)
+            for k in range(len(self.task.classes))
         }
 
     @property
@@ -104,47 +104,50 @@ def read_judged(
             f"{truly} has shape {other} and {what} {shape}, expected one value per row in both, and at least one row."
         )
     labels, weight = check_labels(y_true, n, truly), check_weights(sample_weight, n)
-    if task == "regression" or (task is None and _continuous(labels)):
+    continuous = labels.dtype.kind == "f" and str(type_of_target(labels)).startswith("continuous")
+    if task == "regression" or (task is None and continuous):
         operating.refuse("values to be predicted (regression)")
-        return _regression(labels, given, weight)
-    matrix = _matrix(given)
+        values = as_numbers(labels, truly, "regression needs numbers")
+        predictions = as_numbers(check_labels(given, n, what), what, "regression needs numbers")
+        return Judged(Task("regression"), values, predictions, "the predictions are those given", weight=weight)
+    matrix = as_numbers(given, what) if len(shape) == 2 and shape[1] > 1 else None
+    if matrix is not None and not np.isfinite(matrix).all():
+        raise InputError(f"{what} has NaN or infinity, expected a number for every row and class.")
     predicted = None if matrix is not None else check_labels(given, n, what)
     classes, truth, codes = _classes(labels, predicted, scored=operating.asked is not None)
     good, side = _favourable(classes, favourable, operating.side)
     kind = Task("binary" if len(classes) == 2 else "multiclass", tuple(classes), good)
-    said = favourable is not None or operating.side is not None
     if codes is not None:
         operating.refuse("decisions (labels)")
         judged = Judged(kind, truth, codes, "the decisions are those given")
     elif kind.kind == "multiclass":
         operating.refuse(f"{len(classes)} classes")
-        judged = _of_classes(kind, truth, matrix)
+        if matrix is None:
+            raise InputError(
+                f"{what} is one number per row, expected labels or one column per class for {len(classes)} classes; "
+                "for values to be predicted say task='regression'."
+            )
+        if matrix.shape[1] != len(classes):
+            found = f"{what} has {counted(matrix.shape[1], 'column')}"
+            raise InputError(f"{found}, expected {len(classes)}, one per class of {truly}.")
+        rule = "the class with the largest score is the decision"
+        judged = Judged(kind, truth, matrix.argmax(axis=1), rule, matrix, _within_unit(matrix))
     else:
-        scores = as_numbers(predicted, what) if matrix is None else _second(matrix)
-        judged = _of_scores(kind, truth, scores, operating, side, weight)
+        if matrix is not None and matrix.shape[1] != 2:
+            found = f"{what} has {counted(matrix.shape[1], 'column')}"
+            raise InputError(f"{found}, expected 2 (one per class) or one value.")
+        scores = as_numbers(predicted, what) if matrix is None else matrix[:, 1]
+        cutoff, how = operating.find(scores, truth == good, side, weight)
+        decided = np.where(decide(scores, cutoff, side), good, 1 - good)
+        which = f"of {cutoff:.6g} or more" if side == "above" else f"below {cutoff:.6g}"
+        rule = f"a score {which} is decided as {kind.favourable_label!r} ({how})"
+        judged = Judged(kind, truth, decided, rule, scores, _within_unit(scores), side, cutoff)
+    said = favourable is not None or operating.side is not None
     return replace(judged, weight=weight, favourable_was_given=said)
 
 
-def _matrix(given: Any) -> Array | None:
-    """Return scores given as one column per class, None for one value per row."""
-    if np.ndim(given) != 2 or np.shape(given)[1] < 2:
-        return None
-    what = spelled("scores_or_labels")
-    matrix = as_numbers(given, what)
-    if not np.isfinite(matrix).all():
-        raise InputError(f"{what} has NaN or infinity, expected a number for every row and class.")
-    return matrix
-
-
-def _continuous(labels: NDArray[Any]) -> bool:
-    return labels.dtype.kind == "f" and str(type_of_target(labels)).startswith("continuous")
-
-
-def _regression(labels: NDArray[Any], given: Any, weight: Array | None) -> Judged:
-    what = spelled("scores_or_labels")
-    truth = as_numbers(labels, spelled("y_true"), "regression needs numbers")
-    predicted = as_numbers(check_labels(given, len(truth), what), what, "regression needs numbers")
-    return Judged(Task("regression"), truth, predicted, "the predictions are those given", weight=weight)
+def _within_unit(scores: Array) -> bool:
+    return bool(scores.min() >= 0.0 and scores.max() <= 1.0)
 
 
 def _classes(labels: NDArray[Any], predicted: NDArray[Any] | None, *, scored: bool) -> Labels:
@@ -187,44 +190,6 @@ def _favourable(classes: list[Any], favourable: Any, side: Side | None) -> tuple
     return good, ("above" if good else "below") if side is None else check_side(side)
 
 
-def _of_classes(task: Task, truth: NDArray[np.intp], matrix: Array | None) -> Judged:
-    what = spelled("scores_or_labels")
-    if matrix is None:
-        raise InputError(
-            f"{what} is one number per row, expected labels or one column per class for "
-            f"{len(task.classes)} classes; for values to be predicted say task='regression'."
-        )
-    if matrix.shape[1] != len(task.classes):
-        raise InputError(
-            f"{what} has {counted(matrix.shape[1], 'column')}, expected {len(task.classes)}, one per class of "
-            f"{spelled('y_true')}."
-        )
-    rule = "the class with the largest score is the decision"
-    return Judged(task, truth, matrix.argmax(axis=1), rule, matrix, _within_unit(matrix))
-
-
-def _second(matrix: Array) -> Array:
-    if matrix.shape[1] != 2:
-        found = f"{spelled('scores_or_labels')} has {counted(matrix.shape[1], 'column')}"
-        raise InputError(f"{found}, expected 2 (one per class) or one value.")
-    return np.asarray(matrix[:, 1])
-
-
-def _of_scores(
-    task: Task, truth: NDArray[np.intp], scores: Array, operating: Operating, side: Side, weight: Array | None
-) -> Judged:
-    cutoff, how = operating.find(scores, truth == task.favourable, side, weight)
-    favoured = decide(scores, cutoff, side)
-    decided = np.where(favoured, task.favourable, 1 - task.favourable)
-    which = "of {:.6g} or more" if side == "above" else "below {:.6g}"
-    rule = f"a score {which.format(cutoff)} is decided as {task.favourable_label!r} ({how})"
-    return Judged(task, truth, decided, rule, scores, _within_unit(scores), side, cutoff)
-
-
-def _within_unit(scores: Array) -> bool:
-    return bool(scores.min() >= 0.0 and scores.max() <= 1.0)
-
-
 PER_VALUE, PER_ROW = 8, 120
 """Bytes of memory for each value that is brought here, and for each row that is audited."""
 SHARE = 0.5
@@ -236,54 +201,45 @@ Packed = tuple[NDArray[Any], list[Any] | None]
 
 def gathered(**given: Any) -> dict[str, Any]:
     """Return what was given with Dask collections as columns in memory, or say that they do not fit."""
-    if not any(map(is_dask, given.values())):
+    far = [value for value in given.values() if is_dask(value)]
+    if not far:
         return given
-    _check_room(given)
-    return {what: _brought(what, value) if is_dask(value) else value for what, value in given.items()}
-
-
-def _check_room(given: Mapping[str, Any]) -> None:
-    columns = sum(_width(value) for value in given.values() if value is not None)
-    n = _rows(next(value for value in given.values() if is_dask(value)))
+    first = next(filter(is_dask, far[0].values())) if isinstance(far[0], Mapping) else far[0]
+    n = int(reduced(lambda block: block.shape[0], first, combine=sum))
+    columns = 0
+    for value in given.values():
+        wide = getattr(value, "ndim", 1) == 2
+        columns += len(value) if isinstance(value, Mapping) else int(value.shape[1]) if wide else value is not None
     need, room = n * (PER_ROW + PER_VALUE * columns), SHARE * memory()
     if need > room:
         raise InputError(
             f"an audit of {n} rows needs about {need / GIGABYTE:.1f} GB ({PER_ROW} bytes per row and {PER_VALUE} per "
             f"value), expected at most {room / GIGABYTE:.1f} GB, half of the memory; audit a random sample of rows."
         )
-
-
-def _width(value: Any) -> int:
-    if isinstance(value, Mapping):
-        return len(value)
-    return int(value.shape[1]) if getattr(value, "ndim", 1) == 2 else 1
-
-
-def _rows(collection: Any) -> int:
-    columns = collection.values() if isinstance(collection, Mapping) else [collection]
-    return int(reduced(lambda block: block.shape[0], next(filter(is_dask, columns)), combine=sum))
+    return {what: _brought(what, value) if is_dask(value) else value for what, value in given.items()}
 
 
 def _brought(what: str, collection: Any) -> Any:
     """Return a mapping of columns for groups and controls, and one array for all else."""
     if isinstance(collection, Mapping):
         return {name: _brought("", each) if is_dask(each) else each for name, each in collection.items()}
-    packed = reduced(partial(_pack, what=what), collection, combine=lambda parts: list(chain.from_iterable(parts)))
+    packed = reduced(partial(_packed, what=what), collection, combine=lambda parts: list(chain.from_iterable(parts)))
     columns = {name: _unpacked([part[name] for part in packed]) for name in packed[0]}
     if what in ("sensitive_features", "control_features"):
         return columns
     return next(iter(columns.values())) if len(columns) == 1 else np.column_stack(list(columns.values()))
 
 
-def _pack(block: Any, what: str) -> list[dict[str, Packed]]:
-    return [{name: _packed(values) for name, values in as_columns(block, what).items()}]
-
-
-def _packed(values: NDArray[Any]) -> Packed:
-    if values.dtype.kind in "biuf":
-        return values, None
-    codes, found = factorize(values)
-    return np.where(codes < 0, len(found), codes).astype(np.min_scalar_type(len(found))), found
+def _packed(block: Any, what: str) -> list[dict[str, Packed]]:
+    """Return the columns of a block, texts as small codes."""
+    columns: dict[str, Packed] = {}
+    for name, values in as_columns(block, what).items():
+        if values.dtype.kind in "biuf":
+            columns[name] = values, None
+        else:
+            codes, found = factorize(values)
+            columns[name] = np.where(codes < 0, len(found), codes).astype(np.min_scalar_type(len(found))), found
+    return [columns]
 
 
 def _unpacked(parts: list[Packed]) -> NDArray[Any]:

@@ -16,17 +16,17 @@ from numpy.typing import NDArray
 from ..objectives import Array
 from .counts import ratio
 from .disclosure import in_units
-from .intervals import normal_quantile
 from .lines import Lines
 from .logistic import logistic_line
 from .score_counts import ScoredRows, Tally
-from .table_columns import Sureness, drawn_columns, normal_columns
-from .worst import Worst, worst_means
+from .table_columns import Settings, Worst, drawn_columns, normal_columns, worst_means
 
 BINS = 100
 BLOCK = 1 << 14
 FEW_ROWS = 500
 DRAWN = ("auc", "gini", "ks", "brier", "in_the_large", "mean_score")
+OF_BOTH_LABELS = ("auc", "gini", "ks", "slope", "slope_error")
+"""Figures that rest on the people of either label, however few they are."""
 LIMITS = {"auc": (0.0, 1.0), "gini": (-1.0, 1.0), "ks": (0.0, 1.0), "brier": (0.0, 1.0)}
 
 
@@ -71,7 +71,8 @@ def bins_of(tally: Tally) -> Binned:
     origin = 0.0 if tally.probability else float(tally.value[len(tally.value) // 2])  # keeps squares from cancelling
     sums, area, distance, before = np.empty((3, 2, len(starts))), 0.0, 0.0, np.zeros((2, 1))
     bounds = np.append(starts, len(tally.value))
-    for first, last in pairwise(_blocks(bounds)):
+    firsts = np.searchsorted(starts, np.arange(0, bounds[-1], BLOCK))  # a large bin is a block of its own
+    for first, last in pairwise([*np.unique(firsts[firsts < len(starts)]).tolist(), len(starts)]):
         part = slice(bounds[first], bounds[last])
         value, sides = tally.value[part] - origin, np.stack([tally.up[part], tally.down[part]])
         running = before + np.cumsum(sides, axis=1)
@@ -83,12 +84,6 @@ def bins_of(tally: Tally) -> Binned:
             distance = max(distance, float(np.abs(running[0] / up - running[1] / down).max()))
         before = running[:, -1:]
     return Binned(sums, origin, area, distance)
-
-
-def _blocks(bounds: NDArray[np.intp]) -> list[int]:
-    """Return the first bins of blocks of about `BLOCK` scores, and the number of bins; a large bin is a block."""
-    firsts = np.searchsorted(bounds[:-1], np.arange(0, bounds[-1], BLOCK))
-    return [*np.unique(firsts[firsts < len(bounds) - 1]).tolist(), len(bounds) - 1]
 
 
 def _starts(tally: Tally) -> NDArray[np.intp]:
@@ -159,18 +154,6 @@ def _of_sums(sums: Array, origin: float, tally: Tally) -> dict[str, Array]:
     return found | {"brier": brier, "in_the_large": good - (1.0 - mean if tally.below else mean)}
 
 
-OF_BOTH_LABELS = ("auc", "gini", "ks", "slope", "slope_error")
-"""Figures that rest on the people of either label, however few they are."""
-
-
-@dataclass(frozen=True)
-class Resampling:
-    """How often figures of scores are drawn again (0: never, so without intervals), and from which seed."""
-
-    n: int = 500
-    random_state: int | None = 0
-
-
 @dataclass(frozen=True, eq=False)
 class Scores:
     """Figures of scores by name: values (lines,), and draws of them (R, lines); whether low scores are favourable."""
@@ -181,13 +164,12 @@ class Scores:
 
     def published(self, few: NDArray[np.bool_], few_labels: NDArray[np.bool_], shift: Array) -> Scores:
         """Return figures without those of a few people, or of a few with one label; base rates shift by ``shift``."""
-        masks = dict.fromkeys(self.value, few) | dict.fromkeys(OF_BOTH_LABELS, few | few_labels)
+        hidden = dict.fromkeys(self.value, few) | dict.fromkeys(OF_BOTH_LABELS, few | few_labels)
         moved = {"in_the_large": shift}
-
-        def of(name: str, values: Array) -> Array:
-            return np.where(masks[name], np.nan, values + moved.get(name, 0.0))
-
-        value, draws = ({name: of(name, each[name]) for name in each} for each in (self.value, self.draws))
+        value, draws = (
+            {name: np.where(hidden[name], np.nan, values + moved.get(name, 0.0)) for name, values in each.items()}
+            for each in (self.value, self.draws)
+        )
         return Scores(value, draws, self.below)
 
     def in_units(self, up: Array, down: Array) -> Scores:
@@ -204,48 +186,40 @@ class Scores:
         return Scores(value, draws, self.below)
 
 
-def drawn_scores(scored: ScoredRows, lines: Lines, resampling: Resampling) -> Scores:
+def drawn_scores(scored: ScoredRows, lines: Lines, settings: Settings) -> Scores:
     """Compute the figures of scores of every line, and draw them again for their intervals."""
-    random = np.random.default_rng(resampling.random_state)
-    found = []
+    random, drawn_as, found = (
+        np.random.default_rng(settings.random_state),
+        (settings.n_resamples, settings.random_state),
+        [],
+    )
     for rows, share in lines.parts():
         known = scored.known if rows is None else {}  # the line of all rows is that of every attribute
-        if resampling not in known:
+        if drawn_as not in known:
             tally = scored.tally(rows, share)
             figures, binned = figures_of(tally)
-            known[resampling] = figures, drawn(tally, binned, figures, resampling.n, random)
-        found.append(known[resampling])
+            known[drawn_as] = figures, drawn(tally, binned, figures, settings.n_resamples, random)
+        found.append(known[drawn_as])
     value = {name: np.array([figures[name] for figures, _ in found]) for name in found[0][0]}
     draws = {name: np.column_stack([draws[name] for _, draws in found]) for name in DRAWN}
     return Scores(value, draws, scored.below)
 
 
 def score_columns(
-    scores: Scores, suffix: str, lines: Lines, sure: Sureness
+    scores: Scores, suffix: str, lines: Lines, settings: Settings
 ) -> tuple[dict[str, Array], tuple[Worst, ...]]:
     """Return the columns of all figures of scores and their worst gaps; names end with ``suffix``, such as [a]."""
-    value = scores.value
-    columns: dict[str, Array] = {}
-    error = {"slope": value["slope_error"]}
+    value, error, columns = scores.value, {"slope": scores.value["slope_error"]}, dict[str, Array]()
     for name in DRAWN:
-        at = scores.draws[name]
-        columns |= drawn_columns(name + suffix, value[name], at, lines, sure)
-        error[name] = _deviation(at)
-    columns |= normal_columns("slope" + suffix, value["slope"], error["slope"], lines, sure)
-    z = normal_quantile(sure.of_pairs(lines.c))
-    worst = tuple(worst_means(name + suffix, value[name], error[name], lines, z) for name in (*DRAWN, "slope"))
-    return columns | _standardised(columns, suffix, value["spread"][-1]), worst
-
-
-def _deviation(draws: Array) -> Array:
-    """Return the standard deviation of each column of draws (R, lines), leaving NaN out."""
-    known = ~np.isnan(draws)
-    count = np.where(known.any(axis=0), known.sum(axis=0), np.nan)
-    mean = np.where(known, draws, 0.0).sum(axis=0) / count
-    return np.asarray(np.sqrt(np.where(known, (draws - mean) ** 2, 0.0).sum(axis=0) / count))
-
-
-def _standardised(columns: dict[str, Array], suffix: str, spread: float) -> dict[str, Array]:
-    """Return gaps of the mean score in standard deviations of all rows' scores."""
-    gaps = {end: columns[f"mean_score{suffix}_gap{end}"] for end in ("", "_lower", "_upper")}
-    return {f"smd{suffix}{end}": ratio(gap, np.full(len(gap), spread)) for end, gap in gaps.items()}
+        draws = scores.draws[name]
+        columns |= drawn_columns(name + suffix, value[name], draws, lines, settings)
+        known = ~np.isnan(draws)
+        count = np.where(known.any(axis=0), known.sum(axis=0), np.nan)
+        mean = np.where(known, draws, 0.0).sum(axis=0) / count
+        error[name] = np.sqrt(np.where(known, (draws - mean) ** 2, 0.0).sum(axis=0) / count)
+    columns |= normal_columns("slope" + suffix, value["slope"], error["slope"], lines, settings)
+    worst = tuple(worst_means(name + suffix, value[name], error[name], lines, settings) for name in (*DRAWN, "slope"))
+    spread = np.full(len(lines.names), value["spread"][-1])  # gaps of the mean score in deviations of all rows' scores
+    for end in ("", "_lower", "_upper"):
+        columns[f"smd{suffix}{end}"] = ratio(columns[f"mean_score{suffix}_gap{end}"], spread)
+    return columns, worst

@@ -1,35 +1,38 @@
-"""Columns of one attribute's table: every figure of every line, its interval, and its gap to the reference group.
+"""Columns of one attribute's table and its worst contrasts: every figure, its interval, and its gaps.
 
 Columns are arrays with one entry per line. A figure ``f`` comes with ``f_lower``, ``f_upper``, ``f_gap`` (group minus
-reference), ``f_gap_lower`` and ``f_gap_upper``; NaN where there is no value, with the reason in `why`.
+reference), ``f_gap_lower`` and ``f_gap_upper``; NaN where there is no value, with the reason in `why`. The worst gap is
+the largest between any two groups, whoever the reference is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..objectives import Array
 from .counts import ratio
-from .disclosure import Cell, in_units, publish_weights
-from .figures import Column, figure_of
+from .disclosure import Cell
+from .figures import RATIOS, Column, Figure, figure_of
 from .intervals import (
     Interval,
+    bonferroni,
     katz,
     mantel_haenszel_gap,
     mantel_haenszel_ratio,
     newcombe,
     normal_quantile,
     percentiles,
+    ratio_interval,
     smallest_detectable_gap,
     two_by_two,
     wilson,
 )
-from .lines import COMPARED, Lines, Share
-from .worst import Worst, worst_means
+from .lines import COMPARED, REFERENCE, TOO_FEW, Lines, Share
 
 BEHIND = {
     "selection_over_reference": "selection",
@@ -43,83 +46,81 @@ DETECTABLE = Column("detectable", gap=True)
 
 
 @dataclass(frozen=True)
-class Sureness:
-    """How sure intervals are to be: ``each`` of a figure, ``gap`` of one of several gaps."""
+class Settings:
+    """How sure intervals are to be, and how often figures of scores are drawn again (0: never, so without intervals).
 
-    each: float
-    gap: float
+    ``simultaneous`` makes the gaps of an attribute hold together.
+    """
 
-    def of_pairs(self, c: int) -> float:
-        """Return the confidence of one pair's gap such that those of all pairs of c groups hold together."""
-        return 1.0 - (1.0 - self.each) / max(1, c * (c - 1) // 2)
+    confidence: float = 0.95
+    simultaneous: bool = False
+    n_resamples: int = 500
+    random_state: int | None = 0
 
+    def of_gap(self, lines: Lines) -> float:
+        """Return the confidence of each gap to the reference."""
+        return bonferroni(self.confidence, int(lines.compared.sum()) if self.simultaneous else 1)
 
-def share_columns(name: str, share: Share, lines: Lines, sure: Sureness) -> dict[str, Array]:
-    """Return a share with Wilson's interval and its gap with Newcombe's."""
-    known = np.nan_to_num(share.value) * share.size
-    low, high = _where(~np.isnan(share.value), wilson(known, share.size, sure.each))
-    r = lines.reference
-    gap_low, gap_high = newcombe(known, share.size, known[r], share.size[r], sure.gap)
-    return with_gaps(name, share.value, (low, high), (gap_low, gap_high), lines)
+    def of_pair(self, lines: Lines) -> float:
+        """Return the confidence of each pair's gap such that those of all pairs of groups hold together."""
+        return bonferroni(self.confidence, lines.c * (lines.c - 1) // 2)
 
 
 def with_gaps(name: str, value: Array, interval: Interval, gap_interval: Interval, lines: Lines) -> dict[str, Array]:
     """Name a figure's columns; gaps are there for compared groups only."""
     gap = value - value[lines.reference]
     there = lines.compared & ~np.isnan(gap)
-    low, high = _where(there, gap_interval)
-    return {
-        name: value,
-        f"{name}_lower": interval[0],
-        f"{name}_upper": interval[1],
-        f"{name}_gap": np.where(there, gap, np.nan),
-        f"{name}_gap_lower": low,
-        f"{name}_gap_upper": high,
-    }
+    columns = {"": value, "_lower": interval[0], "_upper": interval[1]}
+    gaps = {"_gap": gap, "_gap_lower": gap_interval[0], "_gap_upper": gap_interval[1]}
+    columns |= {end: np.where(there, values, np.nan) for end, values in gaps.items()}
+    return {name + end: values for end, values in columns.items()}
 
 
-def _where(there: Any, interval: Interval) -> Interval:
-    return np.where(there, interval[0], np.nan), np.where(there, interval[1], np.nan)
+def share_columns(name: str, share: Share, lines: Lines, settings: Settings) -> dict[str, Array]:
+    """Return a share with Wilson's interval and its gap with Newcombe's."""
+    known, size, r = np.nan_to_num(share.value) * share.size, share.size, lines.reference
+    low, high = (np.where(np.isnan(share.value), np.nan, end) for end in wilson(known, size, settings.confidence))
+    gaps = newcombe(known, size, known[r], size[r], settings.of_gap(lines))
+    return with_gaps(name, share.value, (low, high), gaps, lines)
 
 
-def selection_columns(share: Share, n: Array, lines: Lines, sure: Sureness) -> dict[str, Array]:
+def selection_columns(share: Share, n: Array, lines: Lines, settings: Settings) -> dict[str, Array]:
     """Return the ratio to the reference, the shortfall, Fisher's exact test and the least gap these sizes can show.
 
     The shortfall is the number of favourable decisions, in rows of ``n``, that the group would have more of at the
     reference group's rate.
     """
-    r, there = lines.reference, lines.compared
-    chosen = np.nan_to_num(share.value) * share.size
+    r, size = lines.reference, share.size
+    chosen = np.nan_to_num(share.value) * size
     relative = ratio(share.value, np.full(len(n), share.value[r]))
-    there_too = there & ~np.isnan(relative)
-    low, high = _where(there_too, katz(chosen, share.size, chosen[r], share.size[r], sure.gap))
-    p_value, deviations = two_by_two(chosen, share.size, chosen[r], share.size[r])
-    detectable = smallest_detectable_gap(share.size[r], share.size, np.nan_to_num(share.value[r]), sure.each)
+    low, high = (
+        np.where(np.isnan(relative), np.nan, end)
+        for end in katz(chosen, size, chosen[r], size[r], settings.of_gap(lines))
+    )
+    p_value, deviations = two_by_two(chosen, size, chosen[r], size[r])
     columns = {
+        "selection_over_reference": relative,
+        "selection_over_reference_lower": low,
+        "selection_over_reference_upper": high,
         "shortfall": n * (share.value[r] - share.value),
         "p_value": p_value,
         "deviations": deviations,
-        "detectable_gap": detectable,
+        "detectable_gap": smallest_detectable_gap(size[r], size, np.nan_to_num(share.value[r]), settings.confidence),
     }
-    return {
-        "selection_over_reference": np.where(there, relative, np.nan),
-        "selection_over_reference_lower": low,
-        "selection_over_reference_upper": high,
-        **{name: np.where(there, values, np.nan) for name, values in columns.items()},
-    }
+    return {name: np.where(lines.compared, values, np.nan) for name, values in columns.items()}
 
 
-def drawn_columns(name: str, value: Array, draws: Array, lines: Lines, sure: Sureness) -> dict[str, Array]:
+def drawn_columns(name: str, value: Array, draws: Array, lines: Lines, settings: Settings) -> dict[str, Array]:
     """Return a figure of scores with percentile intervals from draws (R, lines)."""
-    gaps = draws - draws[:, [lines.reference]]
-    return with_gaps(name, value, percentiles(draws, sure.each), percentiles(gaps, sure.gap), lines)
+    ends = percentiles(draws, settings.confidence)
+    return with_gaps(name, value, ends, percentiles(draws - draws[:, [lines.reference]], settings.of_gap(lines)), lines)
 
 
-def normal_columns(name: str, value: Array, error: Array, lines: Lines, sure: Sureness) -> dict[str, Array]:
+def normal_columns(name: str, value: Array, error: Array, lines: Lines, settings: Settings) -> dict[str, Array]:
     """Return a figure with normal intervals from standard errors (lines,)."""
     both = np.sqrt(error**2 + error[lines.reference] ** 2)
     gap = value - value[lines.reference]
-    half, wide = normal_quantile(sure.each) * error, normal_quantile(sure.gap) * both
+    half, wide = normal_quantile(settings.confidence) * error, normal_quantile(settings.of_gap(lines)) * both
     return with_gaps(name, value, (value - half, value + half), (gap - wide, gap + wide), lines)
 
 
@@ -143,60 +144,6 @@ def why(name: str, line: int, lines: Lines, columns: dict[str, Any]) -> Cell:
     return Cell(reason=figure_of(str(base)).missing + ("" if unknown else " in the reference group"))
 
 
-def value_columns(
-    truth: Array,
-    predicted: Array,
-    row_weight: Array | None,
-    lines: Lines,
-    sure: Sureness,
-    shown: Array | None = None,
-    known: bool = True,
-) -> tuple[dict[str, Any], tuple[Worst, ...]]:
-    """Return rows, weights and means with normal intervals, and the worst gaps.
-
-    ``shown`` are published numbers of rows, beside which weights and means are given in units of what one row adds;
-    those of all rows are not where their number is ``known``.
-    """
-    nothing = np.zeros(len(truth), dtype=np.intp)
-    counts = lines.counts(nothing[None], nothing, 1, row_weight).of_model(0)
-    weight = counts.weight[:, 0, 0]
-    size = np.nan_to_num(ratio(weight**2, counts.squared[:, 0, 0]))
-    n = counts.rows[:, 0, 0]
-    columns: dict[str, Any] = {"n": lines.whole(n if shown is None else shown), "weight": weight}
-    if shown is not None:
-        mean_weight = float(weight[-1] / n[-1])
-        columns["weight"] = np.append(publish_weights(weight[:-1], n[:-1], shown[:-1], mean_weight), weight[-1])
-    residual = truth - predicted
-    z = normal_quantile(sure.of_pairs(lines.c))
-    worst = []
-    for name, values in {"prediction": predicted, "residual": residual, "mse": residual**2}.items():
-        mean, error = _means(lines, values, row_weight, weight, size)
-        if shown is not None:
-            one = np.nan_to_num(error * np.sqrt(size)) / np.where(shown > 0, shown, 1.0)
-            mean = in_units(mean, np.append(one[:-1], 0.0 if known else one[-1]))
-        columns |= normal_columns(name, mean, error, lines, sure)
-        worst.append(worst_means(name, mean, error, lines, z))
-    return columns, tuple(worst)
-
-
-def _means(lines: Lines, values: Array, row_weight: Array | None, weight: Array, size: Array) -> tuple[Array, Array]:
-    """Return the mean of every line and its standard error."""
-    shift = float(values.mean())
-    first, second = (_sums(lines, (values - shift) ** k, row_weight) for k in (1, 2))
-    mean = ratio(first, weight)
-    spread = np.maximum(ratio(second, weight) - mean**2, 0.0)
-    return mean + shift, np.sqrt(ratio(spread, np.where(size > 1, size - 1.0, np.nan)))
-
-
-def _sums(lines: Lines, values: Array, row_weight: Array | None) -> Array:
-    weighted = values if row_weight is None else values * row_weight
-    if lines.shares is not None:
-        return np.append(weighted @ lines.shares, weighted.sum())
-    assert lines.codes is not None
-    total = np.bincount(lines.codes, weighted, minlength=len(lines.names) - 1)
-    return np.append(total, weighted.sum())
-
-
 NO_LEVEL = Cell(reason="no level has both groups")
 WITHIN = ("selection", "tpr", "fpr", "error")
 
@@ -207,26 +154,147 @@ def pooled_columns(levels: Sequence[Mapping[str, Share]], lines: Lines, confiden
     A gap between all rows of two groups can come from different shares of levels (departments, products). Mantel and
     Haenszel's pooled gap compares within levels only, weighting each by n1 n0 / (n1 + n0).
     """
-    columns: dict[str, list[Any]] = {"group": list(lines.names[: lines.reference])}
+    r, columns = lines.reference, {"group": list[Any](lines.names[: lines.reference])}
     for name in WITHIN:
         strata = [shares[name] for shares in levels if name in shares]
-        if strata:
-            columns |= _named(f"{name}_gap", *mantel_haenszel_gap(*_counts(strata, lines.reference), confidence))
-        if strata and name == "selection":
-            found = mantel_haenszel_ratio(*_counts(strata, lines.reference), confidence)
-            columns |= _named("selection_over_reference", *found)
+        if not strata:
+            continue
+        value, size = (np.stack([getattr(share, part) for share in strata]) for part in ("value", "size"))
+        chosen = np.nan_to_num(value) * size
+        counts = chosen[:, :r], size[:, :r], chosen[:, [r]], size[:, [r]]
+        pooled = {f"{name}_gap": mantel_haenszel_gap(*counts, confidence)}
+        if name == "selection":
+            pooled["selection_over_reference"] = mantel_haenszel_ratio(*counts, confidence)
+        for key, (middle, (low, high)) in pooled.items():
+            for end, values in (("", middle), ("_lower", low), ("_upper", high)):
+                columns[key + end] = [NO_LEVEL.plain if v != v else float(v) for v in values]
     return columns
 
 
-def _named(name: str, value: Array, interval: Interval) -> dict[str, list[Any]]:
-    def worded(values: Array) -> list[Any]:
-        return [NO_LEVEL.plain if v != v else float(v) for v in values]
+@dataclass(frozen=True)
+class Worst:
+    """One notion's worst contrast.
 
-    return {name: worded(value), f"{name}_lower": worded(interval[0]), f"{name}_upper": worded(interval[1])}
+    Attributes
+    ----------
+    figure, notion, unit : str
+    value : float
+        The largest absolute gap between two groups, or the lowest rate over the highest.
+    lower, upper : float
+        Ends that hold for all pairs of groups at once (Bonferroni).
+    between : tuple of str
+        The two groups, that of the lower rate first.
+    people : tuple of float
+        The rows of each of them that the figure is about; NaN for figures of scores.
+    not_compared : tuple of str
+        Groups that are not in it, because they have too few rows or none that the figure is about.
+    groups : int
+        How many groups there are, these among them.
+    floor : float
+        The smallest gap that so many rows could demonstrate at such rates, never above ``upper``; NaN for a ratio.
+    pair_lower : float
+        Of a ratio, the least lower end of all pairs, each on its own: what may be claimed of it.
+
+    NaN where fewer than two groups have the figure.
+    """
+
+    figure: str
+    notion: str
+    unit: str
+    value: float = np.nan
+    lower: float = np.nan
+    upper: float = np.nan
+    between: tuple[str, str] = ("", "")
+    people: tuple[float, float] = (np.nan, np.nan)
+    not_compared: tuple[str, ...] = ()
+    groups: int = 0
+    floor: float = np.nan
+    pair_lower: float = np.nan
 
 
-def _counts(strata: list[Share], r: int) -> tuple[Array, Array, Array, Array]:
-    """Return successes and sizes (levels, groups) of the groups and (levels, 1) of the reference."""
-    value, size = (np.stack([getattr(share, part) for share in strata]) for part in ("value", "size"))
-    chosen = np.nan_to_num(value) * size
-    return chosen[:, :r], size[:, :r], chosen[:, [r]], size[:, [r]]
+def worst_shares(shares: dict[str, Share], lines: Lines, confidence: float) -> tuple[Worst, ...]:
+    """Return the worst gap of every share, the worse of several where a notion has several, and the ratio."""
+
+    def worst(name: str, level: float) -> Worst:
+        share = shares[name]
+        chosen, size = np.nan_to_num(share.value) * share.size, share.size
+
+        def ends(one: NDArray[np.intp], other: NDArray[np.intp]) -> Interval:
+            return newcombe(chosen[one], size[one], chosen[other], size[other], bonferroni(level, len(one)))
+
+        return _worst_gap(name, share.value, share.people, ends, lines)
+
+    found = [worst(name, confidence) for name in shares]
+    several = {("odds_gap", "equalized odds"): ["tpr", "fpr"]}
+    if recalls := [name for name in shares if name.startswith("recall[")]:
+        several["recall_gap", ""] = recalls
+    for (figure, notion), names in several.items():  # ends that hold for all of them; NaN where one has no value
+        each = [worst(name, bonferroni(confidence, len(names))) for name in names]
+        most = {end: float(np.max([getattr(w, end) for w in each])) for end in ("value", "lower", "upper", "floor")}
+        worse: Any = next((w for w in each if w.value == most["value"]), each[0])
+        left_out = tuple(dict.fromkeys(name for w in each for name in w.not_compared))
+        unit = "share of people with the same label"
+        found.append(replace(worse, figure=figure, notion=notion, unit=unit, not_compared=left_out, **most))
+    return (*found, _worst_ratio(shares["selection"], lines, confidence))
+
+
+def worst_means(name: str, value: Array, error: Array, lines: Lines, settings: Settings) -> Worst:
+    """Return the worst gap of a mean from standard errors."""
+    z = normal_quantile(settings.of_pair(lines))
+
+    def ends(one: NDArray[np.intp], other: NDArray[np.intp]) -> Interval:
+        gap, half = value[one] - value[other], z * np.sqrt(error[one] ** 2 + error[other] ** 2)
+        return gap - half, gap + half
+
+    return _worst_gap(name, value, np.full(len(value), np.nan), ends, lines)
+
+
+def _without_value(name: str, figure: Figure, value: Array, lines: Lines) -> tuple[Worst, NDArray[np.intp]]:
+    """Return a contrast that has no value yet, and the lines of groups that are compared and have the figure."""
+    groups = [i for i, kind in enumerate(lines.status) if kind in (REFERENCE, COMPARED, TOO_FEW)]
+    known = [i for i in groups if lines.status[i] != TOO_FEW and value[i] == value[i]]
+    left_out = tuple(lines.names[i] for i in groups if i not in known)
+    found = Worst(name, figure.notion, figure.unit, not_compared=left_out, groups=len(groups))
+    return found, np.array(known, dtype=np.intp)
+
+
+def _worst_gap(name: str, value: Array, people: Array, ends: Callable[[Any, Any], Interval], lines: Lines) -> Worst:
+    """Return the largest absolute gap of pairs; its lower end is 0 unless one pair's interval leaves 0 out."""
+    found, known = _without_value(f"{name}_gap", figure_of(name), value, lines)
+    if len(known) < 2:
+        return found
+    one, other = (known[places] for places in np.triu_indices(len(known), 1))
+    low, high = ends(one, other)
+    gap = np.abs(value[one] - value[other])
+    place = int(np.argmax(gap))
+    i, j = sorted((int(one[place]), int(other[place])), key=lambda k: float(value[k]))
+    return replace(
+        found,
+        value=float(gap[place]),
+        lower=float(np.maximum(np.maximum(low, -high), 0.0).max()),
+        upper=float(np.maximum(np.abs(low), np.abs(high)).max()),
+        between=(lines.names[i], lines.names[j]),
+        people=(float(people[i]), float(people[j])),
+        floor=float((high - low).max() / 2.0),
+    )
+
+
+def _worst_ratio(share: Share, lines: Lines, confidence: float) -> Worst:
+    """Return the lowest selection rate over the highest, with the two groups and its ends."""
+    found, there = _without_value("selection_ratio", RATIOS["selection_ratio"], share.value, lines)
+    rate, size = share.value[there], share.size[there]
+    if len(there) < 2 or not rate.any():
+        return found
+    low, high = int(there[np.argmin(rate)]), int(there[np.argmax(rate)])
+    if low == high:  # all rates are equal
+        low, high = int(there[0]), int(there[-1])
+    (lower,), (upper,) = ratio_interval(rate[None], size, confidence)
+    return replace(
+        found,
+        value=float(rate.min() / rate.max()),
+        lower=float(lower),
+        upper=float(upper),
+        between=(lines.names[low], lines.names[high]),
+        people=(float(share.people[low]), float(share.people[high])),
+        pair_lower=float(ratio_interval(rate[None], size, confidence, together=False)[0][0]),
+    )

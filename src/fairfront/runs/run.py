@@ -15,7 +15,7 @@ from ..frontier.cutoffs import operating_words
 from ..frontier.models import LinearModels
 from ..frontier.store import load_frontier, write_frontier
 from ..measures.disclosure import LIMIT
-from ..measures.sentences import in_shell, marked_in_shell, reference_words
+from ..measures.figures import in_shell, marked_in_shell, reference_words
 from ..storage.checksums import check_checksums, checksum_of, found_in, private_key, write_checksums, write_signature
 from ..storage.documents import read_json
 from ..storage.folders import make_folder, write_file, write_folder
