@@ -10,6 +10,7 @@ import pytest
 
 import fairfront as ff
 from fairfront.datasets import load_loans
+from tests.support.extras import need
 from tests.support.pages import record_of
 from tests.support.waiting import PATIENCE
 
@@ -27,6 +28,7 @@ def test_version_and_help() -> None:
 
 @pytest.mark.slow
 def test_demo_shows_the_frontier_and_draws_it(tmp_path: Path) -> None:
+    need("matplotlib")
     folder = tmp_path / "[a]:id:b"
     done = fairfront("demo", "--rows", "1500", "--output", str(folder))
     assert done.returncode == 0, done.stderr

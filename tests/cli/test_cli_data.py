@@ -21,7 +21,7 @@ from fairfront.datasets import ORIGINS, load_loans
 from fairfront.datasets.origin import CACHE, ENVIRONMENT
 from tests.support.loopback import HONEST, Answer, Loopback, loopback
 from tests.support.places import DATA
-from tests.support.waiting import PATIENCE, until
+from tests.support.waiting import PATIENCE, heed_interrupts, until
 
 CONTENT = b"".join(b"row %d\n" % k for k in range(20_000))
 # The command with one data set more, "small", which a server on the loopback address offers.
@@ -58,7 +58,11 @@ def run(*words: str) -> Any:
 def start(server: Loopback, *words: str) -> subprocess.Popen[str]:
     facts = [server.url, str(len(CONTENT)), hashlib.sha256(CONTENT).hexdigest()]
     return subprocess.Popen(
-        [sys.executable, "-c", COMMAND, *facts, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", COMMAND, *facts, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_interrupts,
     )
 
 

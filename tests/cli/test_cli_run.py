@@ -15,7 +15,8 @@ import pytest
 import fairfront as ff
 from fairfront.runs.options import plain_id
 from tests.support.cli import command as fairfront
-from tests.support.waiting import PATIENCE, until
+from tests.support.extras import ONNX
+from tests.support.waiting import PATIENCE, heed_interrupts, until
 
 RUN = [sys.executable, "-c", "from fairfront.cli import main; main()"]
 SECRET = "Zanzibar-7f3a"
@@ -63,7 +64,7 @@ def traced(loans: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def chosen(traced: Path) -> Path:
     model = traced.parent / "model"
     rule = ("--least-gap", "tpr", "--within", "error:0.01")
-    done = fairfront("select", traced, *rule, "--by", "A. Smith", "--reason", "pilot", "--onnx", "-o", model)
+    done = fairfront("select", traced, *rule, "--by", "A. Smith", "--reason", "pilot", *ONNX, "-o", model)
     assert done.returncode == 0, done.stderr
     return model
 
@@ -301,7 +302,8 @@ def test_interrupted_work_leaves_nothing_that_looks_finished(loans: Path, tmp_pa
     checkpoint = tmp_path / "half"
     words = [*TRACE, "--drop", "applicant", "--stability", "100000", "--checkpoint", checkpoint, "-o", tmp_path / "run"]
     command = [*RUN, "trace", *map(str, (loans, *words))]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes, text=True, preexec_fn=heed_interrupts) as process:
         until(lambda: checkpoint.exists() or process.poll() is not None)  # training has begun, and does not end soon
         process.send_signal(signal.SIGINT)
         _, error = process.communicate(timeout=PATIENCE)

@@ -24,7 +24,7 @@ from fairfront.validation import (
     find_classes,
     is_missing,
 )
-from tests.support.extras import optional
+from tests.support.extras import need, optional
 
 pd = optional("pandas")
 pl = optional("polars")
@@ -209,6 +209,7 @@ def test_preferences_and_numbers() -> None:
 
 
 def test_missing_values() -> None:
+    need("pandas")
     assert all(is_missing(v) for v in (None, float("nan"), np.nan, pd.NA, pd.NaT))
     assert not any(is_missing(v) for v in (0, "", "nan", False, 1.5))
 

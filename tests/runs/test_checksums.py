@@ -20,7 +20,9 @@ from fairfront.runs.choice import write_choice
 from fairfront.storage.checksums import check_checksums, write_checksums
 from fairfront.storage.places import CHECKSUMS
 from tests.support.cli import command as fairfront
+from tests.support.extras import ONNX
 from tests.support.seals import edit_json
+from tests.support.trial import write_csv
 
 DRAWS = 60
 
@@ -29,11 +31,11 @@ DRAWS = 60
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a run, from which a model was chosen twice."""
     home = tmp_path_factory.mktemp("made")
-    data = ff.datasets.load_loans(n=1200, seed=0)
+    data = write_csv(ff.datasets.load_loans(n=1200, seed=0).columns, tmp_path_factory.mktemp("rows") / "loans.csv")
     settings = {"favourable": "repaid", "groups": "group", "drop": ["applied", "sex"], "n_points": 4, "stability": 2}
     with pytest.warns(ff.GroupWarning):
-        ff.trace_table(data.frame(), target="outcome", progress=False, **settings).save(home / "run")
-    for n, words in enumerate((("--id", 1, "--onnx"), ("--knee", "--by", "A. Smith")), start=1):
+        ff.trace_table(data, target="outcome", progress=False, **settings).save(home / "run")
+    for n, words in enumerate((("--id", 1, *ONNX), ("--knee", "--by", "A. Smith")), start=1):
         assert fairfront("select", home / "run", *words, "-o", home / f"model{n}").returncode == 0
     return home
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.extras import need
 from tests.support.killed_runs import CASES
 from tests.support.places import environment
 
@@ -19,6 +20,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system can
 @pytest.fixture(scope="module")
 def ended(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Kill every case a few times, in processes of their own, and return what came of it."""
+    need("skops")
     found = subprocess.run(
         [sys.executable, "-m", "tests.support.killed_runs", str(tmp_path_factory.mktemp("kills")), "6"],
         capture_output=True,

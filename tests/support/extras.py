@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -22,6 +23,15 @@ class Missing:
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         pytest.skip(f"{self.name} is not installed", allow_module_level=True)
+
+
+ONNX = ("--onnx",) if importlib.util.find_spec("onnx") else ()  # of `fairfront select`: models in that format too
+
+
+def need(*names: str) -> None:
+    """Skip a test whose commands use packages that are not installed."""
+    for name in names:
+        pytest.importorskip(name, reason=f"{name} is not installed")
 
 
 def optional(name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable
 from typing import Any
@@ -17,3 +18,8 @@ def until(found: Callable[[], Any]) -> Any:
             raise TimeoutError(f"waited {PATIENCE:g} s in vain")
         time.sleep(0.01)
     return value
+
+
+def heed_interrupts() -> None:
+    """Let a process that is about to start be interrupted, though a shell in the background told its own not to be."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
