@@ -128,8 +128,7 @@ WRITERS = re.compile(
     r"|\bopen\([^)]*[\"'][rbt]*[wax+][rbt+]*[\"']"
 )
 ELSEWHERE = {
-    "datasets/cache.py": "makes the cache of data sets, unpacks a download, and takes away what came damaged",
-    "datasets/transfer.py": "goes on with a download where it broke off, under a name that no reader knows",
+    "datasets/cache.py": "goes on with a download where it broke off, unpacks it, and takes away what came damaged",
     "problems/dask/problem.py": "makes a temporary folder, which storage writes into, and removes it",
     "problems/dask/partition.py": "tries a temporary folder",
     "runs/decision.py": "takes back a record that lost a race where the system keeps no locks",

@@ -14,9 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fairfront.datasets import DATASETS, ORIGINS, Origin, Patience, fetch, load
-from fairfront.datasets.cache import as_csv, csv_path, unpack
+from fairfront.datasets.cache import RefusedError, csv_path, transfer, unpack
 from fairfront.datasets.origin import CACHE, ENVIRONMENT, PublicFile, cache_folder
-from fairfront.datasets.transfer import RefusedError, transfer
 from fairfront.exceptions import InputError
 from fairfront.registry import Registry
 from tests.support.loopback import HONEST, Answer, Loopback, loopback
@@ -383,7 +382,7 @@ def test_the_list_tells_what_the_loader_gives(name: str) -> None:
         pytest.skip(f"the files of {name} are not here: set {ENVIRONMENT} to the folder that holds them.")
     data = load(name) if origin.embedded else load(name, folder=DATA)
     assert (len(data), data.target, data.sensitive) == (origin.rows, origin.target, origin.groups)
-    lines = as_csv(data).splitlines()
+    lines = data.as_csv().splitlines()
     assert len(lines) == len(data) + 1
     assert lines[0].endswith(",".join((*data.sensitive, data.target)))
     assert lines[0].count(",") + 1 == len(data.features) + len(data.sensitive) + 1 + (2 if name == "loans" else 0)

@@ -16,9 +16,8 @@ from .communities_crime import load_communities_crime
 from .compas import load_compas
 from .german_credit import load_german_credit
 from .loans import load_loans
-from .origin import ORIGINS, Origin
+from .origin import ORIGINS, Origin, Patience
 from .oulad import load_oulad
-from .transfer import Patience
 
 __all__ = [
     "DATASETS",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..validation import check_flag, check_instance, check_names
 from .base import Dataset, encode, register
-from .origin import Folder, Origin, number_column, published, table, text_column
+from .origin import Folder, Origin, columns_of, published, table
 
 ORIGIN = Origin(
     name="adult",
@@ -75,8 +74,10 @@ def load_adult(folder: Folder = None, paper_split: bool = True) -> Dataset:
     rows = [row for text in texts.values() for row in table(text) if len(row) == len(NAMES)]
     if paper_split:
         rows = [row for row in rows if "?" not in row]
+    cells = dict(zip(NAMES, zip(*rows, strict=True), strict=True))
+    cells["income"] = tuple(label.rstrip(".") for label in cells["income"])  # those of the test file end with a dot
     order = np.arange(len(rows))
-    columns, split = _columns(rows), (order[:N_TRAIN], order[N_TRAIN:])
+    columns, split = columns_of(cells, NUMBERS), (order[:N_TRAIN], order[N_TRAIN:])
     return Dataset.of(ORIGIN, columns, favourable=">50K", features=FEATURES, task="binary", card=CARD, split=split)
 
 
@@ -109,13 +110,6 @@ def paper_matrix(dataset: Dataset, drop: Sequence[str] = ()) -> tuple[NDArray[np
         raise InputError(f"cannot drop {unknown[0]!r}, expected some of: {', '.join(PAPER_COLUMNS)}.")
     names = [name for name in PAPER_COLUMNS if name not in dropped]
     return encode(dataset.columns, names, encoding="integer", fit_on=dataset.split[0])
-
-
-def _columns(rows: list[list[str]]) -> dict[str, NDArray[Any]]:
-    columns = dict(zip(NAMES, zip(*rows, strict=True), strict=True))
-    # Labels of the test file end with a dot.
-    columns["income"] = tuple(label.rstrip(".") for label in columns["income"])
-    return {name: number_column(values) if name in NUMBERS else text_column(values) for name, values in columns.items()}
 
 
 register(ORIGIN, load_adult)

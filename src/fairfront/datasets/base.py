@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -17,7 +19,6 @@ from .origin import ORIGINS, Origin
 
 Column = NDArray[Any]
 Encoding = Literal["one_hot", "integer"]
-Block = tuple[list[NDArray[np.float64]], list[str]]
 Task = Literal["binary", "multiclass", "regression"]
 Backend = Literal["pandas", "polars"]
 ENCODINGS = ("one_hot", "integer")
@@ -151,6 +152,23 @@ class Dataset:
         train, test = (np.flatnonzero(np.isin(index, part)) for part in self.split)
         return replace(self, columns=columns, split=(train, test), split_ids=ids)
 
+    def as_csv(self) -> str:
+        """Return features, sensitive columns and target as text, with what the origin adds; empty cells are missing.
+
+        Other columns stay out: some of them hold the target or the group in other words.
+        """
+        origin = ORIGINS[self.name]
+        names = (*self.features, *origin.csv_columns, *self.sensitive, self.target)
+        columns = {name: self.columns[name].tolist() for name in names}
+        if origin.csv_id:
+            columns = {origin.csv_id: [f"ID-{k + 1:06d}" for k in range(len(self))], **columns}
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(columns)
+        rows = zip(*columns.values(), strict=True)
+        writer.writerows(["" if value is None or value != value else value for value in row] for row in rows)
+        return text.getvalue()
+
 
 DATASETS: Registry[Callable[..., Dataset]] = Registry("data set")
 
@@ -209,14 +227,9 @@ def encode(
     rows = np.arange(n) if fit_on is None else row_index(fit_on, n)
     if rows.size == 0:
         raise InputError("fit_on selects 0 rows, expected at least 1: give the training rows, or None for all.")
-    arrays: list[NDArray[np.float64]] = []
-    feature_names: list[str] = []
-    for name in names:
-        block, labels = _block(name, columns[name], encoding, rows)
-        arrays += block
-        feature_names += labels
-    X = np.column_stack(arrays) if arrays else np.empty((n, 0))
-    return X, feature_names
+    parts = [part for name in names for part in _encoded(name, columns[name], encoding == "one_hot", rows)]
+    X = np.column_stack([values for _, values in parts]) if parts else np.empty((n, 0))
+    return X, [name for name, _ in parts]
 
 
 def row_index(rows: ArrayLike, n: int) -> NDArray[np.intp]:
@@ -234,35 +247,28 @@ def row_index(rows: ArrayLike, n: int) -> NDArray[np.intp]:
     return index
 
 
-def _block(name: str, values: NDArray[Any], encoding: Encoding, rows: NDArray[np.intp]) -> Block:
+def _encoded(
+    name: str, values: NDArray[Any], one_hot: bool, rows: NDArray[np.intp]
+) -> list[tuple[str, NDArray[np.float64]]]:
+    """Return the columns of a matrix that a column of the data becomes, with their names."""
+
+    def scaled(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        spread = float(numbers[rows].std())
+        centred: NDArray[np.float64] = numbers - numbers[rows].mean()
+        return centred / spread if spread > 0 else centred
+
     if values.dtype.kind in "biuf":
-        return _numbers(name, values.astype(np.float64), encoding, rows)
-    levels, codes = np.unique(_as_text(values), return_inverse=True)
-    if encoding == "integer":
-        return [_standardise(codes.astype(np.float64), rows)], [name]
-    indicators = [(codes == k).astype(np.float64) for k in range(len(levels))]
-    return indicators, [f"{name}={level}" for level in levels]
-
-
-def _numbers(name: str, values: NDArray[np.float64], encoding: Encoding, rows: NDArray[np.intp]) -> Block:
-    absent = np.isnan(values)
-    if not absent.any():
-        return [_standardise(values, rows)], [name]
-    seen = values[rows][~absent[rows]]
-    filled = np.where(absent, np.median(seen) if seen.size else 0.0, values)
-    indicator = absent.astype(np.float64)
-    if encoding == "integer":
-        indicator = _standardise(indicator, rows)
-    return [_standardise(filled, rows), indicator], [name, f"{name}={MISSING}"]
-
-
-def _standardise(values: NDArray[np.float64], rows: NDArray[np.intp]) -> NDArray[np.float64]:
-    spread = float(values[rows].std())
-    centred: NDArray[np.float64] = values - values[rows].mean()
-    return centred / spread if spread > 0 else centred
-
-
-def _as_text(values: NDArray[Any]) -> NDArray[np.str_]:
-    if values.dtype.kind == "U":
-        return values
-    return np.array([MISSING if value is None or value != value else str(value) for value in values])
+        numbers = values.astype(np.float64)
+        absent = np.isnan(numbers)
+        if not absent.any():
+            return [(name, scaled(numbers))]
+        seen = numbers[rows][~absent[rows]]
+        filled = np.where(absent, np.median(seen) if seen.size else 0.0, numbers)
+        indicator = absent.astype(np.float64)
+        return [(name, scaled(filled)), (f"{name}={MISSING}", indicator if one_hot else scaled(indicator))]
+    if values.dtype.kind != "U":
+        values = np.array([MISSING if value is None or value != value else str(value) for value in values])
+    levels, codes = np.unique(values, return_inverse=True)
+    if not one_hot:
+        return [(name, scaled(codes.astype(np.float64)))]
+    return [(f"{name}={level}", (codes == k).astype(np.float64)) for k, level in enumerate(levels)]

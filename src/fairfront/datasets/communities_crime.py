@@ -60,12 +60,7 @@ def load_communities_crime(folder: Folder = None) -> Dataset:
         ``racePctWhite``, ``racePctAsian`` and ``racePctHisp`` are columns and not features. The 23
         predictors with missing values are columns too, with NaN.
     """
-    columns = _columns(ORIGIN.read(folder))
-    features = tuple(name for name, values in columns.items() if _is_feature(name, values))
-    return Dataset.of(ORIGIN, columns, favourable=None, features=features, task="regression", card=CARD)
-
-
-def _columns(texts: dict[str, str]) -> dict[str, NDArray[Any]]:
+    texts = ORIGIN.read(folder)
     lines = [line.split() for line in texts[NAMES].splitlines()]
     names = [words[1] for words in lines if words and words[0] == "@attribute"]
     columns: dict[str, NDArray[Any]] = {
@@ -73,12 +68,10 @@ def _columns(texts: dict[str, str]) -> dict[str, NDArray[Any]]:
         for name, values in zip(names, zip(*table(texts[DATA]), strict=True), strict=True)
         if name not in IDENTIFIERS
     }
+    others = (TARGET, *RACE_SHARES)
+    features = tuple(name for name in columns if name not in others and not np.isnan(columns[name]).any())
     columns[GROUP] = np.where(columns["racepctblack"] > CUT, ABOVE, BELOW)
-    return columns
-
-
-def _is_feature(name: str, values: NDArray[Any]) -> bool:
-    return name not in (TARGET, GROUP, *RACE_SHARES) and not np.isnan(values).any()
+    return Dataset.of(ORIGIN, columns, favourable=None, features=features, task="regression", card=CARD)
 
 
 register(ORIGIN, load_communities_crime)

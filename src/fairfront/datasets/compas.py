@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..validation import check_choice
 from .base import Dataset, register
-from .origin import Folder, Origin, number_column, published, table, text_column
+from .origin import Folder, Origin, columns_of, published, table
 
 FILE = "compas-scores-two-years.csv"
 ORIGIN = Origin(
@@ -76,22 +75,15 @@ def load_compas(
     """
     check_choice(target, "target", TARGETS)
     label, favourable = TARGETS[target]
-    columns = _columns(table(ORIGIN.read(folder)[FILE]))
-    features = tuple(name for name in FEATURES if name != label)
-    return Dataset.of(ORIGIN, columns, target=label, favourable=favourable, features=features, task="binary", card=CARD)
-
-
-def _columns(rows: list[list[str]]) -> dict[str, NDArray[Any]]:
-    header = rows[0]
+    header, *rows = table(ORIGIN.read(folder)[FILE])
     # list.index finds the first of the duplicated names priors_count and decile_score.
     place = {name: header.index(name) for name in (*NUMBERS, *TEXTS, *FILTERS)}
-    wanted = [{name: row[k] for name, k in place.items()} for row in rows[1:]]
-    kept = [row for row in wanted if _passes(row)]
-    columns = {name: number_column(row[name] for row in kept) for name in NUMBERS}
-    columns |= {name: text_column(row[name] for row in kept) for name in TEXTS}
+    kept = [row for row in ({name: row[k] for name, k in place.items()} for row in rows) if _passes(row)]
+    columns = columns_of({name: [row[name] for row in kept] for name in (*NUMBERS, *TEXTS)}, NUMBERS)
     again = np.array([row["two_year_recid"] == "1" for row in kept])
     columns["two_year_recid"] = np.where(again, "recidivism", "no recidivism")
-    return columns
+    features = tuple(name for name in FEATURES if name != label)
+    return Dataset.of(ORIGIN, columns, target=label, favourable=favourable, features=features, task="binary", card=CARD)
 
 
 def _passes(row: dict[str, str]) -> bool:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from .base import Dataset, register
-from .origin import Folder, Origin, number_column, published, table, text_column
+from .origin import Folder, Origin, columns_of, published, table
 
 FILE = "german.data"
 ORIGIN = Origin(
@@ -63,19 +60,12 @@ def load_german_credit(folder: Folder = None) -> Dataset:
         ("F", "M"; unreliable, see the card) and ``foreign_worker``. ``age`` and ``personal_status_sex``, of
         which the groups are made, are columns and not features.
     """
-    columns = _columns(table(ORIGIN.read(folder)[FILE], delimiter=" "))
-    return Dataset.of(ORIGIN, columns, favourable="good", features=FEATURES, task="binary", card=CARD)
-
-
-def _columns(rows: list[list[str]]) -> dict[str, NDArray[Any]]:
-    columns: dict[str, NDArray[Any]] = {
-        name: number_column(values) if name in NUMBERS else text_column(values)
-        for name, values in zip(NAMES, zip(*rows, strict=True), strict=True)
-    }
+    rows = table(ORIGIN.read(folder)[FILE], delimiter=" ")
+    columns = columns_of(dict(zip(NAMES, zip(*rows, strict=True), strict=True)), NUMBERS)
     columns["credit_risk"] = np.where(columns["credit_risk"] == "1", "good", "bad")
     columns["age_group"] = np.where(columns["age"] <= 25, "<=25", ">25")
     columns["sex"] = np.where(np.isin(columns["personal_status_sex"], FEMALE_CODES), "F", "M")
-    return columns
+    return Dataset.of(ORIGIN, columns, favourable="good", features=FEATURES, task="binary", card=CARD)
 
 
 register(ORIGIN, load_german_credit)

@@ -7,7 +7,7 @@ import hashlib
 import io
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..registry import Registry
-from ..validation import check_path
+from ..validation import check_count, check_path, check_positive
 
 ENVIRONMENT = "FAIRFRONT_DATA"
 CACHE = "FAIRFRONT_CACHE"
@@ -34,19 +34,38 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PublicFile:
-    """Describe one published file.
+class Patience:
+    """Say how long a download may take its time.
 
     Parameters
     ----------
-    name : str
-        File name, here and in the cache.
-    size : int
-        Bytes.
-    sha256 : str
-        Checksum of the file as published.
-    urls : tuple of str
-        Addresses, tried in this order; empty for a file that comes out of an archive.
+    timeout : float, default 30
+        Seconds without a byte after which a connection counts as stalled.
+    tries : int, default 4
+        Tries in a row that bring nothing new before giving up.
+    pause : float, default 1
+        Seconds before the second try; doubled before each further one.
+    redirects : int, default 5
+        Redirects that are followed.
+    """
+
+    timeout: float = 30.0
+    tries: int = 4
+    pause: float = 1.0
+    redirects: int = 5
+
+    def __post_init__(self) -> None:
+        check_positive(self.timeout, "timeout")
+        check_count(self.tries, "tries")
+        check_positive(self.pause, "pause", zero=True)
+        check_count(self.redirects, "redirects", least=0)
+
+
+@dataclass(frozen=True)
+class PublicFile:
+    """One published file: its name, bytes and checksum as published, and its addresses, tried in this order.
+
+    A file that comes out of an archive has no addresses.
     """
 
     name: str
@@ -206,6 +225,11 @@ def table(text: str, delimiter: str = ",") -> list[list[str]]:
     """Return the rows of a delimited text, without empty lines and blanks around the fields."""
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
     return [[value.strip() for value in row] for row in rows if row]
+
+
+def columns_of(values: Mapping[str, Sequence[str]], numbers: Collection[str]) -> dict[str, NDArray[Any]]:
+    """Return the columns of a file, some of them as numbers."""
+    return {name: (number_column if name in numbers else text_column)(cells) for name, cells in values.items()}
 
 
 def text_column(values: Iterable[str]) -> NDArray[Any]:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from ..validation import check_flag
 from .base import Dataset, register
-from .origin import Folder, Origin, PublicFile, number_column, table, text_column
+from .origin import Folder, Origin, PublicFile, columns_of, table
 
 FILE = "studentInfo.csv"
 ORIGIN = Origin(
@@ -73,9 +70,12 @@ def load_oulad(folder: Folder = None, binary: bool = False) -> Dataset:
     header, *rows = table(ORIGIN.read(folder)[FILE])
     values = dict(zip(header, zip(*rows, strict=True), strict=True))
     _, codes = np.unique(values["id_student"], return_inverse=True)
+    columns = columns_of({name: values[name] for name in (*FEATURES, *ORIGIN.groups, "final_result")}, NUMBERS)
+    columns["imd_band"][columns["imd_band"] == "10-20"] = "10-20%"
+    columns["passed"] = np.where(np.isin(columns["final_result"], ("Pass", "Distinction")), PASSED, NOT_PASSED)
     return Dataset.of(
         ORIGIN,
-        _columns(values),
+        columns,
         target="passed" if binary else "final_result",
         favourable=PASSED if binary else "Pass",
         features=FEATURES,
@@ -83,16 +83,6 @@ def load_oulad(folder: Folder = None, binary: bool = False) -> Dataset:
         card=CARD,
         split_ids=codes.astype(np.int64),
     )
-
-
-def _columns(values: dict[str, tuple[str, ...]]) -> dict[str, NDArray[Any]]:
-    columns = {name: number_column(values[name]) for name in NUMBERS}
-    texts = [name for name in (*FEATURES, *ORIGIN.groups, "final_result") if name not in NUMBERS]
-    columns |= {name: text_column(values[name]) for name in texts}
-    columns["imd_band"][columns["imd_band"] == "10-20"] = "10-20%"
-    passed = np.isin(columns["final_result"], ("Pass", "Distinction"))
-    columns["passed"] = np.where(passed, PASSED, NOT_PASSED)
-    return columns
 
 
 register(ORIGIN, load_oulad)
