@@ -14,7 +14,7 @@ from ..exceptions import InputError
 from ..frontier import Frontier
 from ..frontier.cutoffs import decisions, is_test
 from ..frontier.estimator_models import EstimatorModels, PosteriorModels
-from ..frontier.held_rows import held_rows
+from ..frontier.judgement import held_rows
 from ..frontier.models import LinearModels
 from ..frontier.selection import plain_place
 from ..measures import Evaluation

@@ -6,16 +6,17 @@ Their axes are figures of decisions on the rows given (error and worst rate gap)
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, get_args
 
+import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..measures import Evaluation, evaluate_scores
+from ..measures import Evaluation
 from ..measures.figures import Column
-from ..measures.operating_points import Operating, OperatingPoint, Side
+from ..measures.operating_points import Operating
 from ..objectives import (
     NOTIONS,
     Array,
@@ -32,6 +33,7 @@ from ..objectives.question import TaskName
 from ..pareto import nondominated
 from ..solvers import Status
 from ..validation import (
+    as_native,
     as_numbers,
     check_choice,
     check_favourable,
@@ -42,61 +44,16 @@ from ..validation import (
     check_weights,
     find_classes,
     refuse,
+    shape_of,
     shown,
     weighted_rows,
 )
-from .candidate_models import CandidateModels, given_scores, named_scores
-from .cutoffs import asked_of, placed, responses_of, second_class
+from .cutoffs import asked_of, responses_of
+from .estimator_models import CandidateModels, scores_of_predictions
 from .frontier import Frontier
+from .judgement import HeldRows
 from .models import Models
 from .points import DECISION, UNITS, Facts, Points
-
-
-def from_models(models: Mapping[str, Any], X: Any, y: Any, *, sensitive_features: Any, **options: Any) -> Frontier:
-    """Judge models of any kind on the same rows; options are those of `Options`."""
-    if not isinstance(models, Mapping) or not models:
-        raise InputError(f"models is {type(models).__name__}, expected a mapping of names to fitted models.")
-    for name, model in models.items():
-        if isinstance(model, type) or not (hasattr(model, "predict") or callable(model)):
-            raise refuse(f"model {name!r}", model, "a fitted model with predict, or a function of X")
-    known = Options(**_known(options))
-    task, labels = _task(y, check_rows(X), known)
-    given = CandidateModels(task, tuple(map(str, models)), tuple(models.values()))
-    rule = asked_of(known.operating, {}, known.name, None, given)
-    if rule is None:
-        ranking, decided = given.judged(X)
-        return _frontier(given, ranking, labels, sensitive_features, known, decided=decided)
-    scores, responses = responses_of(given, X)
-    return _frontier(given, scores, labels, sensitive_features, known, Asked(rule, responses, given.probable))
-
-
-def from_scores(scores: Any, y: Any, *, sensitive_features: Any, **options: Any) -> Frontier:
-    """Judge scores or decisions of any origin on the same rows; options are those of `Options`."""
-    named = named_scores(scores)
-    known = Options(**_known(options))
-    n = len(next(iter(named.values())))
-    task, labels = _task(y, n, known)
-    names = CandidateModels(task, tuple(named))
-    rule = asked_of(known.operating, {}, known.name, None, names)
-    values = np.stack([_values(v, n, task, name, rule is None) for name, v in named.items()])
-    if rule is None:
-        return _frontier(names, values - 0.5 if task.kind == "binary" else values, labels, sensitive_features, known)
-    probability = np.array([0.0 <= each.min() <= each.max() <= 1.0 for each in values])
-    side: Side = "above" if task.favourable == 1 else "below"
-    return _frontier(names, values, labels, sensitive_features, known, Asked(rule, values[:, 0], probability, side))
-
-
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """A rule, what its cut-offs are put on (N, n), for which models these are probabilities, and the favourable side.
-
-    Scores that a person gave are cut as they are, on the side that the favourable label is on.
-    """
-
-    rule: Operating | OperatingPoint
-    responses: Array
-    probability: NDArray[np.bool_]
-    side: Side = "above"
 
 
 @dataclass(frozen=True)
@@ -113,84 +70,124 @@ class Options:
     approval_rate: float | None = None
     costs: Mapping[str, float] | None = None
 
-    def __post_init__(self) -> None:
-        check_names(self.notion, "notion")
-        check_text(self.name, "name", "the name of the evaluation")
-        check_groups(self.groups)
-        check_choice(self.task, "task", get_args(TaskName))
-
-    @property
-    def operating(self) -> Operating:
-        """Return the rule that places cut-offs."""
-        return Operating(self.cutoff, self.approval_rate, self.costs)
-
-    @property
-    def notions(self) -> tuple[str, ...]:
-        """Return the notions of the second axis and of those after it."""
-        names = check_names(self.notion, "notion")
-        if not names:
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Options:
+        """Return the options that were given, checked."""
+        names = [each.name for each in fields(cls)]
+        unknown = [name for name in given if name not in names]
+        if unknown:
+            raise InputError(f"unknown option {unknown[0]!r}, expected one of {', '.join(names)}.")
+        options = cls(**given)
+        if not check_names(options.notion, "notion"):
             raise InputError("notion is empty, expected at least one notion.")
-        return names
+        check_text(options.name, "name", "the name of the evaluation")
+        check_groups(options.groups)
+        check_choice(options.task, "task", get_args(TaskName))
+        return options
+
+    def read(self, y: Any, n: int) -> tuple[Task, NDArray[Any]]:
+        """Return the task of labels, and their codes or values, (n,)."""
+        labels = check_labels(y, n)
+        if self.task == "regression":
+            return Task("regression"), as_numbers(labels, "y")
+        classes, codes = find_classes(labels)
+        place = check_favourable(self.favourable, classes)
+        return Task("binary" if len(classes) == 2 else "multiclass", tuple(classes), place), codes
+
+    def rule(self, models: Models) -> Any:
+        """Return the rule that places cut-offs, None for 0.5."""
+        return asked_of(Operating(self.cutoff, self.approval_rate, self.costs), {}, self.name, None, models)
 
 
-def _known(options: Mapping[str, Any]) -> Mapping[str, Any]:
-    names = [each.name for each in fields(Options)]
-    unknown = [name for name in options if name not in names]
-    if unknown:
-        raise InputError(f"unknown option {unknown[0]!r}, expected one of {', '.join(names)}.")
-    return options
+def from_models(models: Mapping[str, Any], X: Any, y: Any, *, sensitive_features: Any, **options: Any) -> Frontier:
+    """Judge models of any kind on the same rows; options are those of `Options`."""
+    if not isinstance(models, Mapping) or not models:
+        raise InputError(f"models is {type(models).__name__}, expected a mapping of names to fitted models.")
+    for name, model in models.items():
+        if isinstance(model, type) or not (hasattr(model, "predict") or callable(model)):
+            raise refuse(f"model {name!r}", model, "a fitted model with predict, or a function of X")
+    known = Options.of(options)
+    task, labels = known.read(y, check_rows(X))
+    given = CandidateModels(task, tuple(map(str, models)), tuple(models.values()))
+    rule = known.rule(given)
+    if rule is None:
+        return _frontier(given, known, labels, sensitive_features, *given.judged(X))
+    scores, responses = responses_of(given, X)
+    return _frontier(given, known, labels, sensitive_features, scores, responses, rule, probability=given.probable)
 
 
-def _task(y: Any, n: int, options: Options) -> tuple[Task, NDArray[Any]]:
-    labels = check_labels(y, n)
-    if options.task == "regression":
-        return Task("regression"), as_numbers(labels, "y")
-    classes, codes = find_classes(labels)
-    place = check_favourable(options.favourable, classes)
-    return Task("binary" if len(classes) == 2 else "multiclass", tuple(classes), place), codes
-
-
-def _values(given: Any, n: int, task: Task, name: str, at_half: bool) -> Array:
-    """Return one candidate's scores (K, n); scores that are not probabilities need a way to a cut-off."""
-    scores = given_scores(given, n, task, name)
-    low, high = scores.min(), scores.max()
-    if task.kind == "binary" and at_half and not 0.0 <= low <= high <= 1.0:
+def from_scores(scores: Any, y: Any, *, sensitive_features: Any, **options: Any) -> Frontier:
+    """Judge scores or decisions of any origin on the same rows; options are those of `Options`."""
+    native = as_native(scores, "scores")
+    if isinstance(native, nw.DataFrame):
+        scores = {column.name: column.to_numpy() for column in native.iter_columns()}
+    elif not isinstance(scores, Mapping):
+        shape = shape_of(scores, "scores")
+        rows = np.asarray(scores)[None] if len(shape) == 1 else np.asarray(scores) if shape else ()
+        scores = {f"model {i}": row for i, row in enumerate(rows)}
+    if not scores or not all(shape_of(given, f"scores of {name!r}") for name, given in scores.items()):
+        raise InputError(f"scores is {type(scores).__name__} without rows, expected at least one candidate (n,).")
+    known = Options.of(options)
+    n = len(next(iter(scores.values())))
+    task, labels = known.read(y, n)
+    names = CandidateModels(task, tuple(map(str, scores)))
+    rule = known.rule(names)
+    values = np.stack([_given(each, n, task, f"scores of {str(name)!r}") for name, each in scores.items()])
+    low, high = values.min(axis=(1, 2)), values.max(axis=(1, 2))
+    probability = (low >= 0.0) & (high <= 1.0)
+    if rule is not None:  # scores are cut as they are, on the side that the favourable label is on
+        side = "above" if task.favourable == 1 else "below"
+        cut: dict[str, Any] = {"probability": probability, "side": side}
+        return _frontier(names, known, labels, sensitive_features, values, values[:, 0], rule, **cut)
+    if task.kind == "binary" and not probability.all():
+        i = int(np.argmin(probability))
         raise InputError(
-            f"scores of {name!r} run from {low:g} to {high:g} and are not probabilities (0 to 1), expected a cut-off; "
-            "give cutoff=, approval_rate= or costs=."
+            f"scores of {names.names[i]!r} run from {low[i]:g} to {high[i]:g} and are not probabilities (0 to 1), "
+            "expected a cut-off; give cutoff=, approval_rate= or costs=."
         )
-    return scores
+    return _frontier(names, known, labels, sensitive_features, values - 0.5 if task.kind == "binary" else values)
+
+
+def _given(given: Any, n: int, task: Task, what: str) -> Array:
+    """Return one candidate's scores (K, n) from decisions, one score per row, or one column of scores per class."""
+    if np.ndim(given) == 2 and np.shape(given)[1] > 1:
+        matrix, K = as_numbers(given, what), len(task.classes)
+        if task.kind == "regression" or matrix.shape != (n, K):
+            expected = f"({n},)" if task.kind == "regression" else f"({n},), or ({n}, {K}) with one column per class"
+            raise InputError(f"{what} have shape {matrix.shape}, expected {expected}.")
+        if not np.isfinite(matrix).all():
+            raise InputError(f"{what} have NaN or infinity, expected a number for every row and class.")
+        return matrix[:, 1:].T if task.kind == "binary" else matrix.T
+    values = check_labels(given, n, what, "the first")
+    return as_numbers(values, what)[None] if task.kind == "regression" else scores_of_predictions(values, task, what)
 
 
 def _frontier(
     models: CandidateModels,
-    scores: Array,
+    options: Options,
     labels: NDArray[Any],
     sensitive_features: Any,
-    options: Options,
-    asked: Asked | None = None,
-    decided: NDArray[Any] | None = None,
+    scores: Array,
+    second: Any = None,
+    rule: Any = None,
+    **known: Any,
 ) -> Frontier:
+    """Judge scores (N, K, n); ``second`` (N, n) are decisions or, with a rule, what its cut-offs are put on."""
     warn_of_proxies(sensitive_features, stacklevel=5)
     weight = check_weights(options.sample_weight, len(labels))
     rows = weighted_rows(weight)
     if rows is not None and weight is not None:
         sensitive_features = take_groups(sensitive_features, rows, len(labels))
         scores, labels, weight = scores[:, :, rows], labels[rows], weight[rows]
-        decided = None if decided is None else decided[:, rows]
+        second = None if second is None else second[:, rows]
     attributes = (options.groups or Groups()).resolve(sensitive_features, len(labels))
-    operating = None
-    if asked is not None:
-        known = {"probability": asked.probability, "placed_on": options.name, "side": asked.side}
-        responses = asked.responses if rows is None else asked.responses[:, rows]
-        operating = placed(asked.rule, responses, labels == models.task.favourable, weight, **known)
-        decided = second_class(operating, responses, models.task)
-    record = evaluate_scores(
-        scores, labels, models.task, attributes, name=options.name, sample_weight=weight, decided=decided
-    )
-    given = options.favourable is not None
-    judged = replace(record, operating=operating)
-    return judged_frontier(models, judged, attributes, options.notions, favourable_was_given=given)
+    held = HeldRows(None, labels, attributes, weight)
+    if rule is None:
+        record = held.judge(models.task, options.name, scores, second)
+    else:
+        record = held.judge_at(models.task, scores, second, rule, placed_on=options.name, **known)
+    notions, given = check_names(options.notion, "notion"), options.favourable is not None
+    return judged_frontier(models, record, attributes, notions, favourable_was_given=given)
 
 
 def judged_frontier(
@@ -216,20 +213,20 @@ def judged_frontier(
 
 
 def judged_points(record: Evaluation, task: Task, notions: tuple[str, ...]) -> Points:
-    """Return points whose objectives are figures of an evaluation: the error and the worst gap of each notion."""
-    best = "mse" if task.kind == "regression" else "error"
-    gaps = np.column_stack([notion_gap(record, task, notion) for notion in notions])
-    axes = np.column_stack([record.columns[best], gaps])
+    """Return points whose objectives are figures of an evaluation: the error and, per notion, the worst gap.
+
+    The gap of a notion is the worst of its rates over all attributes.
+    """
+    best, gaps = "mse" if task.kind == "regression" else "error", []
+    known = [name for name in NOTIONS if task.kind in NOTIONS[name].kinds]
+    for notion in notions:
+        if notion not in known:
+            raise InputError(f"notion is {shown(notion)}, expected one of {', '.join(known)} for {task.kind} labels.")
+        wanted = [f"{rate}_gap" for rate in rates_of((notion,), task)]
+        found = [values for name, values in record.columns.items() if Column.of(name).kind in wanted]
+        gaps.append(np.fmax.reduce(np.stack(found), axis=0))
+    worst = np.column_stack(gaps)
+    axes = np.column_stack([record.columns[best], worst])
     efficient = nondominated(np.where(np.isnan(axes), np.inf, axes))
     status = tuple(Status.GIVEN if good else Status.DOMINATED for good in efficient)
-    return Points.new(axes, gaps, gaps, (best, *notions), status)
-
-
-def notion_gap(record: Evaluation, task: Task, notion: str) -> Array:
-    """Return a notion's worst gap of decisions over all attributes, (N,)."""
-    known = [name for name in NOTIONS if task.kind in NOTIONS[name].kinds]
-    if notion not in known:
-        raise InputError(f"notion is {shown(notion)}, expected one of {', '.join(known)} for {task.kind} labels.")
-    gaps = [f"{rate}_gap" for rate in rates_of((notion,), task)]
-    found = [values for name, values in record.columns.items() if Column.of(name).kind in gaps]
-    return np.asarray(np.fmax.reduce(np.stack(found), axis=0))
+    return Points.new(axes, worst, worst, (best, *notions), status)

@@ -44,29 +44,23 @@ def asked_of(
     if task.kind != "binary":
         rule.refuse(f"{task.kind} labels")
         return None
+    known = {key: record.operating for key, record in evaluations.items() if record.operating is not None}
     if like is not None:
-        return _stored(evaluations, like)
+        if check_text(like, "like", "the name of an evaluation") not in known:
+            raise InputError(
+                f"like is {like!r}, expected an evaluation with an operating point "
+                f"({', '.join(known) or 'none has one'}); evaluate with cutoff=, approval_rate= or costs= first."
+            )
+        return known[like]
     if rule.asked is None:
-        others = {key: record for key, record in evaluations.items() if key != name and record.operating is not None}
-        found = others.get("validation") or next(iter(others.values()), None)
-        return None if found is None else found.operating
+        others = {key: point for key, point in known.items() if key != name}
+        return others.get("validation") or next(iter(others.values()), None)
     if is_test(name) and rule.asked != "cutoff":
         raise InputError(
             f"{rule.asked} would place cut-offs on the rows {name!r}, expected rows to choose on; evaluate those with "
             f"{rule.asked}=... and name='validation' first, then {name!r} without it: the cut-offs are kept."
         )
     return rule.check()
-
-
-def _stored(evaluations: Mapping[str, Evaluation], like: str) -> OperatingPoint:
-    record = evaluations.get(check_text(like, "like", "the name of an evaluation"))
-    if record is None or record.operating is None:
-        known = [name for name, each in evaluations.items() if each.operating is not None]
-        raise InputError(
-            f"like is {like!r}, expected an evaluation with an operating point ({', '.join(known) or 'none has one'}); "
-            "evaluate with cutoff=, approval_rate= or costs= first."
-        )
-    return record.operating
 
 
 def responses_of(models: Models, X: Any) -> tuple[Array, Array]:
@@ -90,16 +84,6 @@ def for_favourable(second: Array, task: Task, probability: NDArray[np.bool_]) ->
     if task.favourable == 1:
         return second
     return np.where(probability[:, None], 1.0 - second, -second)
-
-
-def placed(
-    asked: Operating | OperatingPoint, responses: Array, good: NDArray[np.bool_], weight: Array | None, **known: Any
-) -> OperatingPoint:
-    """Return the cut-offs placed before, or place them on these rows; ``known`` are fields of `OperatingPoint`."""
-    if isinstance(asked, OperatingPoint):
-        return asked
-    side = known.get("side", "above")
-    return OperatingPoint(asked, asked.place(responses, good, weight, side), **known)
 
 
 def second_class(operating: OperatingPoint, responses: Array, task: Task) -> NDArray[np.bool_]:

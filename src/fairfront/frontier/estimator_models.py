@@ -1,8 +1,8 @@
-"""Models that are estimators of any kind, and those that weigh one set of posteriors."""
+"""Models that are estimators: fitted here, weighing one set of posteriors, or candidates that a person gave."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,22 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..objectives import Array, Task
+from ..measures.evaluation import decide
+from ..objectives import Array, Attribute, Task
 from ..problems.learners import log_odds, output_of, probabilities_of, scores_of_learner
 from ..problems.posteriors import Guess, PosteriorClassifier, Posteriors, Scaling, weighed
-from .models import Models, Places, Stored, read_estimators, read_known, task_content, write_estimators
+from ..validation import as_numbers, counted
+from .models import (
+    Models,
+    Places,
+    Stored,
+    encode_labels,
+    read_estimators,
+    read_known,
+    task_content,
+    task_of,
+    write_estimators,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +37,7 @@ class EstimatorModels(Models):
     ``refit`` holds the training rows until then, which a frontier otherwise never keeps.
     """
 
-    models: Mapping[int, Any]
+    models: dict[int, Any]
     size: int
     task: Task
     loss: str
@@ -66,8 +78,7 @@ class EstimatorModels(Models):
                 "decision_function for an operating point; leave it out, or wrap it in CalibratedClassifierCV."
             )
         if not self.probable.all():
-            scores = self.scores(X)
-            return scores, scores[:, 0]
+            return super().responses(X)
         return _log_odds_and_second([probabilities_of(model, X, self.task) for model in self._fitted()])
 
     def _fitted(self, places: Sequence[int] | None = None) -> list[Any]:
@@ -76,14 +87,13 @@ class EstimatorModels(Models):
         lacking = [place for place in wanted if place not in self.models]
         if lacking:
             assert self.refit is not None
-            assert isinstance(self.models, dict)
             found = Parallel(n_jobs=self.n_jobs)(delayed(self.refit)(place) for place in lacking)
             self.models.update(zip(lacking, found, strict=True))
         return [self.models[place] for place in wanted]
 
     def write(self, folder: Path) -> Stored:
         """Write every model into a file; the training rows that a later fit would need stay out."""
-        return Stored({**_content(self), "n_jobs": self.n_jobs}, {}, write_estimators(self._fitted(), folder))
+        return Stored(self.content("n_jobs"), {}, write_estimators(self._fitted(), folder))
 
     @classmethod
     def read(cls, stored: Stored, folder: Path, trusted: Sequence[str]) -> EstimatorModels:
@@ -120,7 +130,7 @@ class PosteriorModels(Models):
 
     @property
     def probable(self) -> NDArray[np.bool_]:
-        """Tell that all of them give probabilities, (N,)."""
+        """Tell which models give probabilities, (N,): all."""
         return np.ones(len(self), dtype=bool)
 
     def responses(self, X: Any) -> tuple[Array, Array]:
@@ -135,7 +145,7 @@ class PosteriorModels(Models):
     def write(self, folder: Path) -> Stored:
         """Write every classifier once, however many models there are; scalings and weights are arrays."""
         guesses = self.posteriors.guesses
-        content = {**_content(self), "models": [guess.model is not None for guess in guesses]}
+        content = {**self.content(), "models": [guess.model is not None for guess in guesses]}
         arrays: dict[str, NDArray[Any]] = {"weights": self.weightings}
         for i, guess in enumerate(guesses):
             arrays[f"scaling_{i}"] = np.concatenate([[guess.scaling.slope], guess.scaling.bias])
@@ -158,12 +168,133 @@ class PosteriorModels(Models):
         return cls(Posteriors(label, tuple(members)), arrays["weights"], **known)
 
 
-def _content(models: EstimatorModels | PosteriorModels) -> dict[str, Any]:
-    """Return for JSON what models of both kinds know."""
-    known = {name: getattr(models, name) for name in ("loss", "feature_names", "n_features")}
-    return {**known, "task": task_content(models.task)}
-
-
 def _log_odds_and_second(probabilities: Sequence[Array]) -> tuple[Array, Array]:
-    """Return the log-odds (N, 1, n) and the probabilities of the second class (N, n) from those of models (n, 2)."""
     return np.stack([log_odds(each) for each in probabilities]), np.stack([each[:, 1] for each in probabilities])
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateModels(Models):
+    """N models, or their scores on fixed rows.
+
+    ``models`` is empty where scores were given: those exist on their own rows only.
+    """
+
+    loss = "error"
+
+    task: Task
+    names: tuple[str, ...] = ()
+    models: tuple[Any, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def take(self, places: Places) -> CandidateModels:
+        """Return some of the candidates."""
+        models = tuple(self.models[i] for i in places) if self.models else ()
+        return replace(self, names=tuple(self.names[i] for i in places), models=models)
+
+    def build(self, place: int) -> Any:
+        """Return the model that was given."""
+        if not self.models:
+            raise InputError(f"{self.names[place]!r} was given as scores, expected models; use Frontier.from_models.")
+        return self.models[place]
+
+    def scores(self, X: Any) -> Array:
+        """Return the scores of all models less the cut-offs that are their own, (N, K, n): they decide as they do."""
+        return self._read(X, judged_scores)[1]
+
+    def judged(self, X: Any, attributes: Sequence[Attribute] = ()) -> tuple[Array, NDArray[Any]]:
+        """Return scores that rank rows, (N, K, n), and what the models decide, (N, n)."""
+        ranking, deciding = self._read(X, judged_scores)
+        return ranking, decide(deciding, self.task)
+
+    @property
+    def probable(self) -> NDArray[np.bool_]:
+        """Tell which models give probabilities, (N,)."""
+        return np.array([hasattr(model, "predict_proba") for model in self.models])
+
+    def responses(self, X: Any) -> tuple[Array, Array]:
+        """Return scores (N, 1, n), and what cut-offs are on, (N, n), where a model's own threshold plays no part."""
+        found, own = self._read(X, scores_of)
+        return found - own[:, None, None], found[:, 0]
+
+    def _read(self, X: Any, read: Callable[..., tuple[Array, Any]]) -> tuple[Array, Array]:
+        """Return what is read of every model: scores (N, K, n), and what comes with them."""
+        if not self.models:
+            raise InputError("the candidates were given as scores of fixed rows, expected models; use from_models.")
+        n, found = X.shape[0] if hasattr(X, "shape") else len(X), []
+        for model, name in zip(self.models, self.names, strict=True):
+            scores, other = read(model, X, self.task, name)
+            found.append((scores, np.asarray(other)))
+            if scores.shape[1] != n:
+                raise InputError(
+                    f"{name!r} gives scores of {counted(scores.shape[1], 'row')}, expected {n}, one per row of X."
+                )
+        return np.stack([scores for scores, _ in found]), np.stack([other for _, other in found])
+
+    def write(self, folder: Path) -> Stored:
+        """Write every model into a file, or just the names of what was given as scores."""
+        files = write_estimators(self.models, folder)
+        return Stored({"task": task_content(self.task), "names": self.names}, {}, files)
+
+    @classmethod
+    def read(cls, stored: Stored, folder: Path, trusted: Sequence[str]) -> CandidateModels:
+        """Return the models, all of their types trusted, or the names alone."""
+        models = read_estimators(stored.files, folder, trusted)
+        return cls(task_of(stored.content["task"]), tuple(stored.content["names"]), models)
+
+
+def scores_of(model: Any, X: Any, task: Task, name: str) -> tuple[Array, float]:
+    """Return scores (K, n) and the cut-off above which, for two classes, the model decides for the second.
+
+    A model is anything with ``predict_proba``, ``decision_function`` or ``predict``, or a function of X that
+    returns labels, probabilities of the second class, or predictions.
+    """
+    predict, binary = getattr(model, "predict", model), task.kind == "binary"
+    if task.kind == "regression":
+        return np.asarray(predict(X), dtype=np.float64).reshape(1, -1), 0.0
+    known = list(getattr(model, "classes_", task.classes))
+    wrong = InputError(f"{name!r} knows the classes {known}, expected those of y: {list(task.classes)}.")
+    alike = len(known) == len(task.classes) and all(label in known for label in task.classes)
+    if hasattr(model, "predict_proba"):
+        found = np.asarray(model.predict_proba(X), dtype=np.float64)
+        if found.ndim == 1 and binary:
+            return found[None], 0.5
+        if not alike:
+            raise wrong
+        if found.ndim != 2 or found.shape[1] != len(task.classes):
+            raise InputError(f"{name!r} gives probabilities {found.shape}, expected (n, {len(task.classes)}).")
+        return found[:, [known.index(label) for label in (task.classes[1:] if binary else task.classes)]].T, 0.5
+    if hasattr(model, "decision_function") and binary:
+        if not alike:
+            raise wrong
+        return np.asarray(model.decision_function(X), dtype=np.float64).reshape(1, -1), 0.0
+    return scores_of_predictions(np.asarray(predict(X)).ravel(), task), 0.5
+
+
+def judged_scores(model: Any, X: Any, task: Task, name: str) -> tuple[Array, Array]:
+    """Return scores less the model's own cut-off, which rank rows, and those that decide; both (K, n).
+
+    They are the same, unless ``predict`` does not follow the scores: a model with a tuned threshold decides otherwise
+    than its probabilities do at one half, and its decisions then stand in the place of scores.
+    """
+    scores, own = scores_of(model, X, task, name)
+    scores = scores - own if task.kind == "binary" else scores
+    if task.kind == "regression" or not hasattr(model, "predict_proba") or not hasattr(model, "predict"):
+        return scores, scores
+    labels = np.asarray(model.predict(X)).ravel()
+    if not np.isin(labels, np.asarray(task.classes)).all():  # some name classes otherwise in predict: True as "True"
+        return scores, scores
+    codes = encode_labels(labels, task)
+    if np.array_equal(codes, decide(scores[None], task)[0]):
+        return scores, scores
+    return scores, np.eye(len(task.classes))[codes].T if task.kind == "multiclass" else codes[None] - 0.5
+
+
+def scores_of_predictions(found: NDArray[Any], task: Task, what: str = "y") -> Array:
+    """Return predicted classes as scores (K, n); numbers that are no labels of two classes are scores already."""
+    if task.kind == "multiclass":
+        return np.asarray(np.eye(len(task.classes))[encode_labels(found, task, what)].T)
+    if found.dtype.kind in "fiu" and not np.isin(found, np.asarray(task.classes)).all():
+        return as_numbers(found, "scores")[None]
+    return encode_labels(found, task, what).astype(np.float64)[None]

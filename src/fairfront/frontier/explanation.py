@@ -18,8 +18,8 @@ from ..objectives import Array, Attribute
 from ..pareto import nondominated
 from ..validation import check_labels, check_text, check_weights
 from .cutoffs import decisions
-from .held_rows import HeldRows, checked_features, encode_labels, held_rows
-from .models import LinearModels
+from .judgement import HeldRows, checked_features, held_rows
+from .models import LinearModels, encode_labels
 
 if TYPE_CHECKING:
     from .frontier import Frontier

@@ -13,10 +13,10 @@ from ..exceptions import InputError
 from ..measures import evaluate_scores
 from ..objectives import Array, Attribute, Task
 from ..validation import MOST_POINTS, as_columns, check_count, check_text, factorize, shown
-from .candidate_models import scores_of
 from .candidates import judged_frontier
+from .estimator_models import scores_of
 from .frontier import Frontier
-from .held_rows import held_rows
+from .judgement import held_rows
 from .models import Models, Places
 from .points import Facts
 from .selection import plain_place

@@ -90,6 +90,11 @@ class Models(ABC):
         scores = self.scores(X)
         return scores, decide(scores, self.task)
 
+    def content(self, *names: str) -> dict[str, Any]:
+        """Return for JSON what `read_known` reads, and other fields."""
+        known = {name: getattr(self, name) for name in ("loss", "feature_names", "n_features", *names)}
+        return {**known, "task": task_content(self.task)}
+
     def write(self, folder: Path) -> Stored:
         """Write what needs files of its own into the folder and return the rest; for kinds in `store.MODELS`."""
         raise NotImplementedError
@@ -190,9 +195,8 @@ class LinearModels(Models):
 
     def write(self, folder: Path) -> Stored:
         """Return coefficients and intercepts as arrays, the rest for JSON; there are no files."""
-        known = {name: getattr(self, name) for name in ("loss", "ridge", "total", "fit_intercept", "n_features")}
-        content = {**known, "task": task_content(self.task), "feature_names": self.feature_names}
-        return Stored(content, {"coef": self.coef, "intercept": self.intercept})
+        arrays = {"coef": self.coef, "intercept": self.intercept}
+        return Stored(self.content("ridge", "total", "fit_intercept"), arrays)
 
     @classmethod
     def read(cls, stored: Stored, folder: Path, trusted: Sequence[str]) -> LinearModels:
@@ -234,6 +238,20 @@ def task_of(content: Mapping[str, Any]) -> Task:
     if type(favourable) is not int or favourable not in range(max(1, len(classes))):
         raise InputError(f"the favourable class is {favourable!r}, expected its place among {len(classes)} classes.")
     return Task(kind, tuple(classes), favourable)
+
+
+def encode_labels(labels: NDArray[Any], task: Task, what: str = "y") -> NDArray[Any]:
+    """Return class indices of labels known from training, or the values for regression."""
+    if task.kind == "regression":
+        return labels.astype(np.float64)
+    place = {label: i for i, label in enumerate(task.classes)}
+    codes = np.array([place.get(label, -1) for label in labels.tolist()], dtype=np.intp)
+    if (codes < 0).any():
+        strange = labels[codes < 0][:1].tolist()[0]
+        raise InputError(
+            f"{what} has the label {strange!r}, expected those of training: {', '.join(map(repr, task.classes))}."
+        )
+    return codes
 
 
 def read_known(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -29,9 +29,8 @@ from ..storage.folders import make_folder, write_folder
 from ..storage.packages import inner_name, parts_of, read_package, write_package
 from ..storage.places import read_folder
 from ..validation import counted
-from .candidate_models import CandidateModels
 from .candidates import judged_points
-from .estimator_models import EstimatorModels, PosteriorModels
+from .estimator_models import CandidateModels, EstimatorModels, PosteriorModels
 from .evaluation_store import evaluation_content, evaluation_of
 from .frontier import Frontier
 from .models import LinearModels, Models, Stored, task_content, task_of

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from ..exceptions import ChangedError, InputError
-from ..frontier.candidate_models import scores_of
 from ..frontier.cutoffs import at_cutoff, for_favourable
+from ..frontier.estimator_models import scores_of
 from ..frontier.models import LinearModels, task_content, task_of
 from ..measures.operating_points import Operating, OperatingPoint
 from ..objectives import Array, Task, is_likelihood

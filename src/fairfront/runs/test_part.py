@@ -15,7 +15,8 @@ from scipy.special import expit, softmax
 from ..exceptions import GroupWarning
 from ..frontier import Frontier
 from ..frontier.cutoffs import responses_at
-from ..frontier.held_rows import encode_labels, resolve_attributes
+from ..frontier.judgement import resolve_attributes
+from ..frontier.models import encode_labels
 from ..frontier.selection import plain_place
 from ..measures.audits import audits
 from ..measures.changes import moves_by_group
