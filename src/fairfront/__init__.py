@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # what type checkers and editors see of the names below
     from .solvers import PBPDO, PDO, Newton, PaperPBPDO, PaperPDO, Status, Weighting
     from .tracing import MinimizeResult, minimize, solve, trace
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "PBPDO",

@@ -197,7 +197,10 @@ def test_other_peoples_folders_and_names_stay(folder: Path, tmp_path: Path) -> N
     found = json.loads(manifest.read_text())
     for change, words in (
         ({"schema": 99}, "upgrade"),
-        ({"schema": 0}, "trace again"),
+        (
+            {"schema": 1, "fairfront": "0.1.0"},
+            "has schema 1, expected 2; fairfront 0.1.0 wrote it: use that version, or trace again",
+        ),
         ({"settings": None}, "settings"),
     ):
         manifest.write_text(json.dumps(found | change))

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import fairfront as ff
-from fairfront.runs import replica
+from fairfront.runs import verification
 from fairfront.runs.verification import Check, agrees, verify_model, verify_run
 from fairfront.storage.checksums import SIGNATURE
 from fairfront.storage.differences import Difference, differences
@@ -47,7 +47,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _traced_once() -> Iterator[None]:
     """Trace once per setting: what is tried here is the comparison."""
     known: dict[str, Any] = {}
-    trace = replica.run_of
+    trace = verification.run_of
 
     def once(data: Any, settings: Any, progress: Any) -> Any:
         asked = f"{data}{settings}"
@@ -56,7 +56,7 @@ def _traced_once() -> Iterator[None]:
         return known[asked]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(replica, "run_of", once)
+        patch.setattr(verification, "run_of", once)
         yield
 
 

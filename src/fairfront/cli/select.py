@@ -56,11 +56,11 @@ def select(
     Example: fairfront select run --least-gap tpr --within error=0.005 --by "A. Smith" -o model
     """
     from ..measures.disclosure import EXACT, ROUNDED
-    from ..runs.choice import write_choice
     from ..runs.decision import check_recordable
-    from ..runs.inventories import MODEL, RUN
+    from ..runs.model import MODEL
     from ..runs.options import pair_sentences
     from ..runs.pipeline import with_exact_counts
+    from ..runs.run import RUN, write_choice
     from ..storage.checksums import private_key
     from ..storage.places import check_new_folder
     from ..validation import check_confidence

@@ -94,8 +94,8 @@ def trace(
     """
     from ..runs import Settings
     from ..runs.decision import check_kept
-    from ..runs.inventories import RUN
     from ..runs.pipeline import run_of
+    from ..runs.run import RUN
     from ..storage.checkpoints import check_checkpoint
     from ..storage.checksums import private_key
     from ..storage.places import check_new_folder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -47,14 +48,15 @@ def verify(
 
     Example: fairfront verify run adult.csv
     """
-    from ..runs.verification import Check, agrees, as_json
+    from ..runs.verification import Check, agrees
 
     try:
         what, checks = _made_again(folder, source, data, key, trust)
     except ChangedError as error:
         what, checks = "", [Check("files", False, str(error))]
     if json_output:
-        typer.echo(as_json(checks))
+        said = [vars(check) | {"differences": [vars(each) for each in check.differences]} for check in checks]
+        typer.echo(json.dumps({"same": agrees(checks), "checks": said}, indent=1))
     elif what:
         _show(what, checks)
     else:
@@ -81,8 +83,6 @@ def _made_again(
 
 def _show(what: str, checks: list[Check]) -> None:
     """Print a table of all comparisons, then what differs, then the outcome."""
-    from ..runs.verification import outcome
-
     table = Table(title=f"The {what} made again")
     for head in ("what", "", "found"):
         table.add_column(head)
@@ -95,4 +95,17 @@ def _show(what: str, checks: list[Check]) -> None:
         say(console, line)
     if len(said) > LISTED:
         say(console, f"... and {len(said) - LISTED} more; --json lists all.")
-    say(console, outcome(what, checks))
+    say(console, f"The {what} was {_outcome(checks)}.")
+
+
+def _outcome(checks: list[Check]) -> str:
+    from ..runs.verification import RECORD, SIGNED
+
+    wrong = [check for check in checks if check.decisive and not check.same]
+    if any(check.what != SIGNED for check in wrong):
+        return "NOT reproduced: see above"
+    if wrong:
+        return f"reproduced, but not signed as asked for (signature: {wrong[0].found})"
+    if any(check.what == RECORD and check.same is None for check in checks):
+        return "reproduced; the run has no record of the decision"
+    return "reproduced"

@@ -1,8 +1,7 @@
 """From a table to a decision: runs, chosen models, cards and evidence that can be made again."""
 
-from .model import TableModel
+from .model import TableModel, predict_file
 from .pipeline import trace_table
-from .prediction import predict_file
 from .run import Run, load
 from .settings import Settings, parse_groups
 from .verification import verify_model, verify_run

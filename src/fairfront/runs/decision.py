@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,12 +26,14 @@ from ..storage.checksums import (
     check_checksums,
     checksum_of,
     digest,
+    found_in,
     is_signed,
     write_checksums,
     write_signature,
 )
 from ..storage.documents import read_json
-from ..storage.folders import write_numbered
+from ..storage.folders import make_folder, write_file, write_numbered
+from ..storage.places import MANIFEST
 from .manifest import as_text
 from .options import mark_words, options_of
 
@@ -81,44 +83,32 @@ class Decision:
     @property
     def rule_words(self) -> str:
         """Say the rule in words."""
-        rule = self.rule
+        rule, sure = self.rule, self.rule.get("confidence", 0.95)
         if "id" in rule:
             return f"id {rule['id']} was named"
         if rule.get("knee"):
             return "the knee of the training frontier"
         if "preference" in rule:
             return f"nearest to the preference {list(rule['preference'])}"
-        first = ", " if rule.get("least") or rule.get("most") else " with "
-        return self._best() + first * bool(conditions := list(self._conditions())) + ", ".join(conditions)
-
-    def _best(self) -> str:
-        """Say what was best among the points that were allowed."""
-        rule, sure = self.rule, self.rule.get("confidence", 0.95)
+        conditions = [
+            f"{name} {words} {value:g} ({_end(name, sure)})"
+            for words, key in (("at most", "at_most"), ("at least", "at_least"))
+            for name, value in (rule.get(key) or {}).items()
+        ]
+        for name, value in (rule.get("within") or {}).items():
+            conditions.append(f"{name} within {value:g} of the {'largest' if larger_is_better(name) else 'smallest'}")
         for word, key in (("least", "least"), ("largest", "most")):
             if rule.get(key):
-                return f"the {word} {rule[key]} ({_ends(rule[key], sure)})"
-        return f"the smallest {next((n for n in ('error', 'mse') if n in self.candidates[0]), 'training loss')}"
-
-    def _conditions(self) -> Iterator[str]:
-        """Say which points were allowed."""
-        rule, sure = self.rule, self.rule.get("confidence", 0.95)
-        for words, key in (("at most", "at_most"), ("at least", "at_least")):
-            for name, value in (rule.get(key) or {}).items():
-                yield f"{name} {words} {value:g} ({_ends(name, sure)})"
-        for name, value in (rule.get("within") or {}).items():
-            yield f"{name} within {value:g} of the {'largest' if larger_is_better(name) else 'smallest'}"
+                return ", ".join([f"the {word} {rule[key]} ({_end(rule[key], sure)})", *conditions])
+        best = f"the smallest {next((n for n in ('error', 'mse') if n in self.candidates[0]), 'training loss')}"
+        return f"{best} with {', '.join(conditions)}" if conditions else best
 
 
-def _ends(name: str, confidence: float | None) -> str:
+def _end(name: str, confidence: float | None) -> str:
     """Say which end of an interval a rule used; losses, AUC and gaps of predicted values have none."""
     if confidence is None or Column.of(name).kind not in {*GAPS, "error", "selection_ratio"}:
         return "as observed"
     return f"{'lower' if larger_is_better(name) else 'upper'} end at {confidence:.0%} confidence"
-
-
-def _plain(figures: Mapping[str, float]) -> dict[str, float | None]:
-    """Return figures for JSON, which has no word for those that are hidden or not defined."""
-    return {name: value if math.isfinite(value) else None for name, value in figures.items()}
 
 
 def _spelt(value: Any) -> Any:
@@ -131,42 +121,44 @@ def _spelt(value: Any) -> Any:
 
 
 def candidates(run: Run, id: int) -> tuple[dict[str, Any], ...]:
-    """Return the options that were listed, and the chosen one, with their figures on validation."""
-    shown = run.shown
-    options = options_of(run.frontier, dict.fromkeys((*shown, id)))
-    return tuple({"id": o.id, "mark": o.mark, "shown": o.id in shown, **_plain(o.figures)} for o in options)
+    """Return the options that were listed, and the chosen one, with their figures on validation.
+
+    JSON has no word for figures that are hidden or not defined.
+    """
+    shown, found = run.shown, []
+    for option in options_of(run.frontier, dict.fromkeys((*shown, id))):
+        figures = {name: value if math.isfinite(value) else None for name, value in option.figures.items()}
+        found.append({"id": option.id, "mark": option.mark, "shown": option.id in shown, **figures})
+    return tuple(found)
 
 
 def decided(run: Run, id: int, rule: Mapping[str, Any], reason: str, by: str) -> Decision:
     """Return the record of a choice from a run."""
-    given = {name: _spelt(value) for name, value in rule.items() if value is not None or name == "confidence"}
     front, point = run.frontier, run.frontier.operating()
     options = options_of(front, dict.fromkeys((*run.shown, id)))
-    own = next(option for option in options if option.id == id)
+    own = [option for option in options if option.id == id]
+    operating = None
+    if point is not None:
+        cutoff = float(point.cutoffs[front.place(id)])
+        operating = {"rule": point.rule.words, "cutoff": cutoff, "placed_on": point.placed_on}
     return Decision(
         id=id,
-        rule=given,
+        rule={name: _spelt(value) for name, value in rule.items() if value is not None or name == "confidence"},
         reason=reason,
         by=by,
         at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         opened=1 + len(run.decisions),
-        points=len(run.frontier),
+        points=len(front),
         candidates=candidates(run, id),
         data=run.manifest["data"].get("sha256"),
         run=run.checksum,
         previous=digest(as_text(run.decisions[-1])) if run.decisions else None,
         small=0 if run.exact else LIMIT,
-        operating=None
-        if point is None
-        else {
-            "rule": point.rule.words,
-            "cutoff": float(point.cutoffs[front.place(id)]),
-            "placed_on": point.placed_on,
-        },
+        operating=operating,
         footnotes=tuple(mark_words(front, options)),
         notes=(
             *front.sentences[len(front.facts.notions) :],
-            *(f"id {id} is marked as {said}" for said in mark_words(front, [own])),
+            *(f"id {id} is marked as {said}" for said in mark_words(front, own)),
         ),
     )
 
@@ -208,7 +200,15 @@ def read_records(folder: Path, sums: Mapping[str, str], known: Sequence[str]) ->
             raise ChangedError(
                 f"{folder / expected} is missing, expected records numbered from 1 without a gap; {BROKEN}"
             )
-        record = _checked_record(where, number)
+        record = read_json(where)
+        if not isinstance(record, dict) or record.get("format") != FORMAT:
+            raise ChangedError(f"{where} is not a decision record, expected one written by fairfront select; {BROKEN}")
+        if record.get("schema") != SCHEMA:
+            raise InputError(f"{where} has schema {record.get('schema')!r}, expected {SCHEMA}; trace and select again.")
+        if set(record) != set(Decision.__dataclass_fields__) or record["opened"] != number:
+            raise ChangedError(f"{where} does not have the fields of record {number}; {BROKEN}")
+        if where.read_bytes() != as_text(record).encode():
+            raise ChangedError(f"{where} is spelt otherwise than fairfront writes; {BROKEN}")
         if record["previous"] != previous:
             raise ChangedError(f"{where} does not follow the record before it (its checksum differs); {BROKEN}")
         if record["run"] not in known[stage:]:
@@ -220,17 +220,15 @@ def read_records(folder: Path, sums: Mapping[str, str], known: Sequence[str]) ->
     return tuple(found)
 
 
-def _checked_record(where: Path, number: int) -> Mapping[str, Any]:
-    record = read_json(where)
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise ChangedError(f"{where} is not a decision record, expected one written by fairfront select; {BROKEN}")
-    if record.get("schema") != SCHEMA:
-        raise InputError(f"{where} has schema {record.get('schema')!r}, expected {SCHEMA}; trace and select again.")
-    if set(record) != set(Decision.__dataclass_fields__) or record["opened"] != number:
-        raise ChangedError(f"{where} does not have the fields of record {number}; {BROKEN}")
-    if where.read_bytes() != as_text(record).encode():
-        raise ChangedError(f"{where} is spelt otherwise than fairfront writes; {BROKEN}")
-    return record
+def write_records(folder: Path, manifest: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> None:
+    """Write the records of a run beside its other files; where they are of other files, the manifest says so."""
+    if records:
+        checksum, last = checksum_of(found_in(folder), DECISIONS), records[-1]["run"]
+        if last not in stages(manifest, checksum):
+            write_file(folder / MANIFEST, as_text(with_earlier(manifest, last)), overwrite=True)
+    make_folder(folder / DECISIONS)
+    for n, record in enumerate(records, start=1):
+        write_file(folder / DECISIONS / f"{n:04d}.json", as_text(record))
 
 
 def check_recordable(run: Run, key: Any = None) -> None:

@@ -1,10 +1,13 @@
-"""The manifest: all that is needed to make the same run again, and nothing about single people."""
+"""The manifest: all that is needed to make the same run again, and nothing about single people; and what is beside it.
+
+Folders of a run and of a model with anything else in them than fairfront wrote are never replaced.
+"""
 
 from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -14,12 +17,16 @@ import threadpoolctl
 from .. import __version__
 from ..exceptions import ChangedError, InputError
 from ..objectives.small_counts import FEWER, FEWEST
+from ..storage.checksums import SIGNATURE, Inventory, Known
+from ..storage.documents import parse_json
+from ..storage.places import CHECKSUMS, MANIFEST, anything
 from .prepared_rows import Prepared
 from .settings import Settings
 
 FORMAT = "fairfront manifest"
-SCHEMA = 1
-PARTS = {
+SCHEMA = 2
+"""The layout of all files of runs and models."""
+REQUIRED = {
     "data": dict,
     "columns": dict,
     "features": list,
@@ -47,14 +54,14 @@ def manifest_of(prepared: Prepared, data: Mapping[str, Any], shown: Sequence[int
         "rows_without_target": FEWER if 0 < unlabelled < FEWEST else unlabelled,
         "split": {"rule": prepared.split_words, "sha256": prepared.split_digest, "rows": prepared.sizes},
         "settings": asdict(prepared.settings),
-        "sensitive": used_where(prepared.settings),
+        "sensitive": _used_where(prepared.settings),
         "versions": versions(),
         "keep": "all",
         "shown": list(shown),
     }
 
 
-def used_where(settings: Settings) -> dict[str, str]:
+def _used_where(settings: Settings) -> dict[str, str]:
     """Say where the sensitive attribute was used: features, training, thresholds, evaluation."""
     columns = ", ".join(settings.group_probabilities)
     by = f"the probabilities of groups ({columns})" if columns else "group"
@@ -79,12 +86,12 @@ def versions() -> dict[str, Any]:
             found[name] = version(name)
         except PackageNotFoundError:
             continue
-    libraries = sorted({_library(each) for each in threadpoolctl.threadpool_info() if each["user_api"] == "blas"})
-    return {**found, "blas": libraries}
-
-
-def _library(info: Mapping[str, Any]) -> str:
-    return f"{info['internal_api']} {info.get('version') or ''}, {info['num_threads']} threads"
+    libraries = {
+        f"{each['internal_api']} {each.get('version') or ''}, {each['num_threads']} threads"
+        for each in threadpoolctl.threadpool_info()
+        if each["user_api"] == "blas"
+    }
+    return {**found, "blas": sorted(libraries)}
 
 
 def as_text(content: Mapping[str, Any]) -> str:
@@ -101,7 +108,36 @@ def check_manifest(found: Any, where: str) -> dict[str, Any]:
         newer = isinstance(schema, int) and schema > SCHEMA
         remedy = "upgrade fairfront" if newer else "use that version, or trace again"
         raise InputError(f"{where} has schema {schema}, expected {SCHEMA}; fairfront {writer} wrote it: {remedy}.")
-    lacking = [name for name in PARTS if not isinstance(found.get(name), PARTS[name])]
+    lacking = [name for name, kind in REQUIRED.items() if not isinstance(found.get(name), kind)]
     if lacking:
         raise ChangedError(f"{where} lacks {', '.join(lacking)}, or has something else there; copy it again.")
     return found
+
+
+def known_by(read: Callable[[bytes], Any]) -> Known:
+    """Return what knows a file by that it can be read."""
+
+    def known(data: bytes) -> bool:
+        try:
+            return bool(read(data))
+        except InputError:
+            return False
+
+    return known
+
+
+def of_format(name: str) -> Known:
+    """Return what knows a JSON file by the format that it states."""
+
+    def read(data: bytes) -> bool:
+        found = parse_json(data, name)
+        return isinstance(found, dict) and found.get("format") == name
+
+    return known_by(read)
+
+
+def inventory(what: str, packages: Mapping[str, str], files: Mapping[str, Known], growing: str = "") -> Inventory:
+    """Return what a folder of a run or of a model holds, by packages and other files, besides manifest and lists."""
+    lists: dict[str, Known] = {CHECKSUMS: anything, SIGNATURE: lambda data: len(data) == 64}
+    known = {MANIFEST: of_format(FORMAT), **files, **lists}
+    return Inventory(what, dict(packages), known, listed=True, growing=growing or None)

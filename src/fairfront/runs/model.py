@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,24 +19,29 @@ from ..frontier.estimator_models import scores_of
 from ..frontier.models import LinearModels, task_content, task_of
 from ..measures.operating_points import Operating, OperatingPoint
 from ..objectives import Array, Task, is_likelihood
+from ..progress import progress_bar
 from ..storage.checksums import check_checksums, private_key, write_checksums, write_signature
-from ..storage.documents import column_names, read_bytes, read_json
-from ..storage.folders import write_file, write_folder
+from ..storage.documents import CsvWriter, column_names, read_bytes, read_json
+from ..storage.folders import write_file, write_folder, writing
 from ..storage.packages import parts_of, read_estimator, read_package, write_estimator, write_package
-from ..storage.places import MANIFEST
+from ..storage.places import MANIFEST, check_new_file
 from ..tables import Table, coerce, open_source
 from ..tables.encoder import TableEncoder
 from ..validation import check_flag, check_number
 from .decision import FORMAT
-from .inventories import MODEL
 from .manifest import FORMAT as MANIFEST_FORMAT
-from .manifest import as_text
-from .onnx_export import export_onnx
+from .manifest import SCHEMA, as_text, inventory, of_format
+from .onnx_export import export_onnx, is_graph
 
-KIND = "fairfront model"
-NAME = "model"
+NAME, KIND = "model", "fairfront model"
 CARD, DECISION = "card.md", "decision.json"
 ESTIMATOR, ONNX = "estimator.skops", "model.onnx"
+LINEAR = ("loss", "ridge", "total", "fit_intercept")
+MODEL = inventory(
+    "model",
+    {NAME: KIND},
+    {DECISION: of_format(FORMAT), CARD: lambda data: data.startswith(b"# Model card: id "), ONNX: is_graph},
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +107,7 @@ class TableModel:
 
     def outputs(self, table: Table) -> dict[str, NDArray[Any]]:
         """Return the columns that predictions are written as: the label and one probability or score per class."""
-        scores = self.scores(table)
+        scores = self._scores(table)
         found: dict[str, NDArray[Any]] = {"prediction": self._labels(scores)}
         if self.task.kind == "regression":
             return found
@@ -113,10 +120,10 @@ class TableModel:
     def _scores_of(self, data: Any) -> Array:
         source = open_source(data)
         self.encoder.check(source.names)
-        parts = [self.scores(coerce(chunk, self.encoder)) for chunk in source.chunks(self.columns)]
+        parts = [self._scores(coerce(chunk, self.encoder)) for chunk in source.chunks(self.columns)]
         return np.concatenate(parts, axis=1)
 
-    def scores(self, table: Table) -> Array:
+    def _scores(self, table: Table) -> Array:
         """Return scores (K, n), of two classes the second's: log-odds of linear models, else what estimators give."""
         X = self.encoder.transform(table)
         if self.points is None:
@@ -158,7 +165,17 @@ class TableModel:
 
     def fill(self, folder: Path, *, onnx: bool = False, key: Any = None) -> None:
         """Write all files of the model into an empty folder."""
-        self._write(folder)
+        encoding, arrays = self.encoder.to_content()
+        content: dict[str, Any] = {"task": task_content(self.task), "about": dict(self.about), "encoder": encoding}
+        content["cutoff"] = self.cutoff
+        stored = {f"encoder.{name}": values for name, values in arrays.items()}
+        if self.points is None:
+            write_estimator(folder / ESTIMATOR, self.estimator)
+        else:
+            stored |= {"coef": self.points.coef, "intercept": self.points.intercept}
+            content["linear"] = {name: getattr(self.points, name) for name in LINEAR}
+        files = (ESTIMATOR,) if self.points is None else ()
+        write_package(folder, NAME, KIND, content, stored, SCHEMA, files)
         if self.card:
             write_file(folder / CARD, self.card)
         if onnx:
@@ -170,48 +187,29 @@ class TableModel:
         if key is not None:
             write_signature(folder, key)
 
-    def _write(self, folder: Path) -> None:
-        encoding, arrays = self.encoder.to_content()
-        content: dict[str, Any] = {"task": task_content(self.task), "about": dict(self.about), "encoder": encoding}
-        content["cutoff"] = self.cutoff
-        stored = {f"encoder.{name}": values for name, values in arrays.items()}
-        if self.points is not None:
-            stored |= {"coef": self.points.coef, "intercept": self.points.intercept}
-            content["linear"] = {
-                name: getattr(self.points, name) for name in ("loss", "ridge", "total", "fit_intercept")
-            }
-        else:
-            write_estimator(folder / ESTIMATOR, self.estimator)
-        write_package(folder, NAME, KIND, content, stored, files=() if self.points is not None else (ESTIMATOR,))
-
 
 def read_model(folder: Path, trusted: tuple[str, ...] = ()) -> TableModel:
     """Read a model that `TableModel.save` wrote; nothing is executed, types of others are confirmed by name."""
     check_checksums(folder)
-    content, arrays = read_package(folder, NAME, KIND)
+    content, arrays = read_package(folder, NAME, KIND, SCHEMA)
     with parts_of(folder, "model"):
-        return _model(folder, content, arrays, trusted)
-
-
-def _model(folder: Path, content: Any, arrays: Mapping[str, NDArray[Any]], trusted: tuple[str, ...]) -> TableModel:
-    own = {name.removeprefix("encoder."): values for name, values in arrays.items() if name.startswith("encoder.")}
-    encoder = TableEncoder.from_content(content["encoder"], own)
-    task = task_of(content["task"])
-    model = TableModel(
-        encoder,
-        None,
-        task,
-        dict(content["about"]),
-        card=read_bytes(folder / CARD).decode("utf-8") if (folder / CARD).exists() else "",
-        decision=_record(folder / DECISION, FORMAT),
-        manifest=_record(folder / MANIFEST, MANIFEST_FORMAT),
-        cutoff=None if content["cutoff"] is None else check_number(content["cutoff"], "cutoff"),
-    )
-    if "linear" in content:
+        own = {name.removeprefix("encoder."): values for name, values in arrays.items() if name.startswith("encoder.")}
+        encoder, task = TableEncoder.from_content(content["encoder"], own), task_of(content["task"])
+        model = TableModel(
+            encoder,
+            None,
+            task,
+            dict(content["about"]),
+            card=read_bytes(folder / CARD).decode("utf-8") if (folder / CARD).exists() else "",
+            decision=_record(folder / DECISION, FORMAT),
+            manifest=_record(folder / MANIFEST, MANIFEST_FORMAT),
+            cutoff=None if content["cutoff"] is None else check_number(content["cutoff"], "cutoff"),
+        )
+        if "linear" not in content:
+            return replace(model, estimator=read_estimator(folder / ESTIMATOR, trusted))
         names = encoder.feature_names
         points = LinearModels.from_arrays(arrays, len(names), task=task, feature_names=names, **content["linear"])
         return replace(model, points=points)
-    return replace(model, estimator=read_estimator(folder / ESTIMATOR, trusted))
 
 
 def _record(file: Path, format: str) -> dict[str, Any] | None:
@@ -222,3 +220,70 @@ def _record(file: Path, format: str) -> dict[str, Any] | None:
     if not isinstance(found, dict) or found.get("format") != format:
         raise ChangedError(f"{file} is not a {format}, expected the one that fairfront select wrote; select it again.")
     return found
+
+
+def predict_file(
+    model: TableModel,
+    data: Any,
+    output: Path,
+    *,
+    keep: Sequence[str] = (),
+    overwrite: bool = False,
+    rows: int = 50_000,
+    delimiter: str | None = None,
+    missing: Sequence[str] = (),
+    progress: Any = False,
+) -> int:
+    """Write labels and probabilities for every row of a file, in its order; return the number of rows.
+
+    ``keep`` copies columns of the input, such as an identifier, in front of the predictions; ``missing`` are texts that
+    stand for a missing value besides those of training. Text that a spreadsheet would execute gets a quote in front.
+    ``overwrite`` replaces predictions that were written before, never another file and never the one that is read.
+    """
+    read = Path(data) if isinstance(data, (str, os.PathLike)) else None
+    if read is not None and read.exists() and output.exists() and output.samefile(read):
+        raise InputError(f"{output} is the file that is read, expected another for the predictions; choose a new name.")
+    check_new_file(output, overwrite, _is_predictions)
+    source = open_source(data, delimiter=delimiter)
+    model.encoder.check(source.names)
+    for name in keep:
+        source.check_column(name, "keep")
+    done = 0
+    with (
+        writing(output, text=True, overwrite=overwrite, own=_is_predictions) as stream,
+        progress_bar(progress, "predicting", source.size) as bar,
+    ):
+        writer = CsvWriter(stream)
+        for chunk in source.chunks(tuple(dict.fromkeys((*model.columns, *keep))), rows=rows):
+            found = model.outputs(coerce(chunk, model.encoder, tuple(missing)))
+            kept = {name: chunk[name] for name in keep}
+            if done == 0:
+                for name in sorted(set(kept) & set(found)):
+                    raise InputError(
+                        f"keep names {name!r}, which is the name of a column of predictions, expected others; rename "
+                        "it."
+                    )
+                writer.write_rows([[*kept, *found]])
+            writer.write_rows(zip(*(_texts(values) for values in (*kept.values(), *found.values())), strict=True))
+            done += len(found["prediction"])
+            bar.update(chunk.done, f"{done} rows")
+    return done
+
+
+def _is_predictions(head: bytes) -> bool:
+    """Tell whether a file begins as predictions do: with names of which ``prediction`` and scores are the last."""
+    first = head.decode("utf-8", errors="replace").partition("\n")[0]
+    try:
+        names = next(csv.reader([first]), [])
+    except csv.Error:
+        return False
+    last = names[names.index("prediction") + 1 :] if "prediction" in names else [""]
+    return all(name.startswith(("probability_", "score_")) for name in last)
+
+
+def _texts(values: Any) -> list[Any]:
+    """Return cells as they are written: numbers with all their digits, nothing for what is missing."""
+    array = np.asarray(values)
+    if array.dtype.kind == "f":
+        return ["" if v != v else repr(v) for v in array.tolist()]
+    return ["" if v is None else v for v in array.tolist()]

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.svm import LinearSVC
 
@@ -28,7 +27,11 @@ DOC = (
     "missing), categories as text without blanks around it (empty is missing)."
 )
 BARE = "A linear model made with fairfront. The input X is the matrix of encoded features, as doubles."
-OPSET, LABEL_OPSET, IR_VERSION = 17, 2, 8
+OPSET, LABEL_OPSET = 17, 2
+IR_VERSION = 8
+"""An early version of the format, which every runtime of the opset reads."""
+TYPES = {"f": "DOUBLE", "i": "INT64", "U": "STRING"}
+"""ONNX's names of numpy's kinds of arrays."""
 
 
 def export_onnx(
@@ -64,23 +67,32 @@ def export_onnx(
     """
     if path is not None:
         check_new_file(path, overwrite, is_graph)
-    threshold, facts = None, task
+    facts, threshold = task, None
     if hasattr(model, "threshold"):
         place = 1 if model.pos_label is None else task.classes.index(model.pos_label)
         task, threshold, model = replace(task, favourable=place), float(model.threshold), model.estimator
     coef, intercept = _weights(model, task)
-    graph = OnnxGraph((LABEL, PROBABILITIES, SCORES))
+    graph = _Graph()
     if encoder is None:
-        X = graph.input("X", np.float64, ("N", coef.shape[1]))
+        X = graph.input("X", "f", coef.shape[1])
         total, inputs = graph.node("MatMul", X, graph.constant(coef.T)), {X: "X"}
     else:
         total, inputs = _from_columns(graph, encoder, coef)
     scores = graph.node("Add", total, graph.constant(intercept))
     _answers(graph, scores, len(coef), task, isinstance(model, LogisticRegression), threshold)
-    content = graph.finish(BARE if encoder is None else DOC, _facts(inputs, facts))
+    known = {"inputs": json.dumps(inputs, ensure_ascii=False)}
+    if task.kind != "regression":
+        classes = json.dumps([str(label) for label in task.classes], ensure_ascii=False)
+        known |= {"classes": classes, "favourable": str(facts.favourable_label)}
+    content = graph.finish(BARE if encoder is None else DOC, known)
     if path is not None:
         write_file(path, content, overwrite=overwrite, own=is_graph)
     return content
+
+
+def is_graph(head: bytes) -> bool:
+    """Tell whether a file begins as an ONNX graph whose producer, its second field, is fairfront."""
+    return b"\x12\x09fairfront" in head[:16]
 
 
 def _weights(model: Any, task: Task) -> tuple[Array, Array]:
@@ -100,11 +112,10 @@ def _weights(model: Any, task: Task) -> tuple[Array, Array]:
         raise InputError(
             f"the model has {counted(len(coef), 'row')} of coefficients, expected {K} for this task; give its own."
         )
-    intercept = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), (K,))
-    return coef, intercept.copy()
+    return coef, np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), (K,)).copy()
 
 
-def _from_columns(graph: OnnxGraph, encoder: TableEncoder, coef: Array) -> tuple[str, dict[str, str]]:
+def _from_columns(graph: _Graph, encoder: TableEncoder, coef: Array) -> tuple[str, dict[str, str]]:
     """Add the inputs and what each column adds to the scores; return the sum (N, K) and the column of each input."""
     widths = [len(block.feature_names) for block in encoder.blocks]
     if sum(widths) != coef.shape[1]:
@@ -112,21 +123,17 @@ def _from_columns(graph: OnnxGraph, encoder: TableEncoder, coef: Array) -> tuple
             f"the model reads {coef.shape[1]} features, expected {sum(widths)} as the encoder makes; "
             "give both of one run."
         )
-    parts = np.split(coef, np.cumsum(widths)[:-1], axis=1)
-    names = [
-        graph.input(block.name, np.float64 if isinstance(block, NumberBlock) else np.str_, ("N", 1))
-        for block in encoder.blocks
-    ]
-    named = list(zip(names, encoder.blocks, parts, strict=True))
-    numbers = [(name, block, part) for name, block, part in named if isinstance(block, NumberBlock)]
+    names = [graph.input(block.name, "f" if isinstance(block, NumberBlock) else "U", 1) for block in encoder.blocks]
+    columns = list(zip(names, encoder.blocks, np.split(coef, np.cumsum(widths)[:-1], axis=1), strict=True))
+    numbers = [(name, block, part) for name, block, part in columns if isinstance(block, NumberBlock)]
     terms = [_numbers_term(graph, *zip(*numbers, strict=True))] if numbers else []
-    for name, block, part in named:
+    for name, block, part in columns:
         if isinstance(block, CategoryBlock):
             terms.append(_category_term(graph, name, block, part, encoder.missing))
     return graph.node("Sum", *terms), dict(zip(names, encoder.columns, strict=True))
 
 
-def _numbers_term(graph: OnnxGraph, names: Sequence[str], blocks: Sequence[NumberBlock], parts: Sequence[Array]) -> str:
+def _numbers_term(graph: _Graph, names: Sequence[str], blocks: Sequence[NumberBlock], parts: Sequence[Array]) -> str:
     """Add ((x or median) - mean) factor for all numbers at once, and the indicators of missing ones."""
     values = graph.node("Concat", *names, axis=1)
     absent = graph.node("IsNaN", values)
@@ -136,18 +143,17 @@ def _numbers_term(graph: OnnxGraph, names: Sequence[str], blocks: Sequence[Numbe
     # The factor goes into the weights: onnxruntime turns a product with one number into a single-precision scale.
     weights = factor[:, None] * np.stack([part[:, 0] for part in parts])
     term = graph.node("MatMul", centred, graph.constant(weights))
-    # A number without an indicator has weight 0 for being missing.
-    marks = np.stack([part[:, 1] if part.shape[1] == 2 else np.zeros(len(part)) for part in parts])
     if not any(block.indicator for block in blocks):
         return term
+    # A number without an indicator has weight 0 for being missing.
+    marks = np.stack([part[:, 1] if part.shape[1] == 2 else np.zeros(len(part)) for part in parts])
     marked = graph.node("Cast", absent, to=graph.onnx.TensorProto.DOUBLE)
     return graph.node("Add", term, graph.node("MatMul", marked, graph.constant(marks)))
 
 
-def _category_term(graph: OnnxGraph, name: str, block: CategoryBlock, part: Array, missing: Sequence[str]) -> str:
+def _category_term(graph: _Graph, name: str, block: CategoryBlock, part: Array, missing: Sequence[str]) -> str:
     """Add the coefficients of each row's level, looked up in a table whose last row is 0 for levels without any."""
     none = len(block.levels) + block.other + block.missing
-    rest = len(block.levels) if block.other else none
     absent = none - 1 if block.missing else none
     places = dict.fromkeys(("", *missing), absent) | {level: code for code, level in enumerate(block.levels)}
     codes = graph.node(
@@ -156,99 +162,77 @@ def _category_term(graph: OnnxGraph, name: str, block: CategoryBlock, part: Arra
         domain="ai.onnx.ml",
         keys_strings=list(places),
         values_int64s=list(places.values()),
-        default_int64=rest,
+        default_int64=len(block.levels) if block.other else none,
     )
     table = graph.constant(np.vstack([part.T, np.zeros((1, len(part)))]))
-    return graph.node("Gather", table, graph.node("Squeeze", codes, graph.constant(np.array([1]))), axis=0)
+    return graph.node("Gather", table, graph.squeezed(codes), axis=0)
 
 
-def _answers(graph: OnnxGraph, scores: str, K: int, task: Task, probable: bool, threshold: float | None) -> None:
+def _answers(graph: _Graph, scores: str, K: int, task: Task, probable: bool, threshold: float | None) -> None:
     """Add the outputs to the scores (N, K), as `predict` and `predict_proba` do in Python."""
     if task.kind == "regression":
-        graph.output(LABEL, np.float64, ("N",), graph.node("Squeeze", scores, graph.constant(np.array([1]))))
+        graph.output(LABEL, "f", graph.squeezed(scores))
         return
-    found, outputs = scores, SCORES
+    found = scores
     if probable and K == 1:
         p = graph.node("Sigmoid", scores)
-        found = graph.node("Concat", graph.node("Sub", graph.constant(np.array(1.0)), p), p, axis=1)
+        found = graph.node("Concat", graph.node("Sub", graph.constant(1.0), p), p, axis=1)
     elif probable:
         found = graph.node("Softmax", scores, axis=1)
-    if probable:
-        outputs, K = PROBABILITIES, max(K, 2)
     place = _decided(graph, scores, found, task, threshold)
-    labels: NDArray[Any] = label_array(task.classes)
-    graph.output(LABEL, labels.dtype, ("N",), graph.node("Gather", graph.constant(labels), place, axis=0))
-    graph.output(outputs, np.float64, ("N", K), found)
+    labels = np.asarray(task.classes)
+    if labels.dtype.kind in "biu":
+        labels = labels.astype(np.int64)
+    elif labels.dtype.kind != "f":
+        labels = np.asarray([str(label) for label in task.classes])
+    graph.output(LABEL, labels.dtype.kind, graph.node("Gather", graph.constant(labels), place, axis=0))
+    graph.output(PROBABILITIES if probable else SCORES, "f", found, max(K, 2) if probable else K)
 
 
-def _decided(graph: OnnxGraph, scores: str, found: str, task: Task, threshold: float | None) -> str:
+def _decided(graph: _Graph, scores: str, found: str, task: Task, threshold: float | None) -> str:
     """Return the place of the class that is decided, (N,); a threshold is on what speaks for the favourable label."""
     if task.kind == "multiclass":
         return graph.node("ArgMax", scores, axis=1, keepdims=0)
-    column = graph.constant(np.array([1]))
     if threshold is None:
-        second = graph.node("Greater", scores, graph.constant(np.array(0.0)))
+        second = graph.node("Greater", scores, graph.constant(0.0))
     else:
         response = scores if task.favourable == 1 else graph.node("Neg", scores)
         if found != scores:
-            response = graph.node("Gather", found, graph.constant(np.array([task.favourable])), axis=1)
-        second = graph.node("GreaterOrEqual", response, graph.constant(np.array(threshold)))
+            response = graph.node("Gather", found, graph.constant([task.favourable]), axis=1)
+        second = graph.node("GreaterOrEqual", response, graph.constant(threshold))
         second = second if task.favourable == 1 else graph.node("Not", second)
-    return graph.node("Cast", graph.node("Squeeze", second, column), to=graph.onnx.TensorProto.INT64)
+    return graph.node("Cast", graph.squeezed(second), to=graph.onnx.TensorProto.INT64)
 
 
-def _facts(inputs: dict[str, str], task: Task) -> dict[str, str]:
-    """Return what a reader of the file should know: the column of each input, the classes, the favourable label."""
-    facts = {"inputs": json.dumps(inputs, ensure_ascii=False)}
-    if task.kind == "regression":
-        return facts
-    classes = json.dumps([str(label) for label in task.classes], ensure_ascii=False)
-    return facts | {"classes": classes, "favourable": str(task.favourable_label)}
+class _Graph:
+    """Inputs, constants, nodes and outputs of one graph; no input has the name of an output."""
 
-
-def is_graph(head: bytes) -> bool:
-    """Tell whether a file begins as an ONNX graph whose producer, its second field, is fairfront."""
-    return b"\x12\x09fairfront" in head[:16]
-
-
-class OnnxGraph:
-    """Collect inputs, constants, nodes and outputs of one graph.
-
-    Parameters
-    ----------
-    taken : sequence of str
-        Names of the outputs, which no input may have.
-    """
-
-    def __init__(self, taken: Sequence[str]) -> None:
+    def __init__(self) -> None:
         self.onnx = require("onnx", "onnx", "an ONNX export")
-        self._names = {"", *taken}
+        self._names = {"", LABEL, PROBABILITIES, SCORES}
         self._counts: Counter[str] = Counter()
         self._inputs: list[Any] = []
         self._outputs: list[Any] = []
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
 
-    def input(self, name: str, dtype: Any, shape: Sequence[Any]) -> str:
-        """Add an input and return its name, which gets a number where it is taken."""
+    def input(self, name: str, kind: str, *shape: int) -> str:
+        """Add an input (N, *shape) and return its name, which gets a number where it is taken."""
         given = self._unique(name)
-        self._inputs.append(self._value(given, dtype, shape))
+        self._inputs.append(self._value(given, kind, shape))
         return given
 
-    def output(self, name: str, dtype: Any, shape: Sequence[Any], source: str) -> None:
-        """Add an output that passes on the tensor ``source``."""
+    def output(self, name: str, kind: str, source: str, *shape: int) -> None:
+        """Add an output (N, *shape) that passes on the tensor ``source``."""
         self._nodes.append(self.onnx.helper.make_node("Identity", [source], [name]))
-        self._outputs.append(self._value(name, dtype, shape))
+        self._outputs.append(self._value(name, kind, shape))
 
     def constant(self, values: Any) -> str:
         """Add a constant tensor: text, whole numbers or doubles, as the values are."""
         name, array = self._unique("constant"), np.asarray(values)
-        if array.dtype.kind in "US":
-            texts = [text.encode("utf-8") for text in array.ravel().tolist()]
-            tensor = self.onnx.helper.make_tensor(name, self.onnx.TensorProto.STRING, array.shape, texts)
-        else:
-            tensor = self.onnx.numpy_helper.from_array(np.ascontiguousarray(array), name)
-        self._constants.append(tensor)
+        if array.dtype.kind == "U":
+            array = array.astype(object)
+        self._constants.append(self.onnx.numpy_helper.from_array(np.ascontiguousarray(array), name))
         return name
 
     def node(self, kind: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
@@ -257,12 +241,15 @@ class OnnxGraph:
         self._nodes.append(self.onnx.helper.make_node(kind, list(inputs), [name], domain=domain, **attributes))
         return name
 
+    def squeezed(self, source: str) -> str:
+        """Return (N, 1) as (N,)."""
+        return self.node("Squeeze", source, self.constant([1]))
+
     def finish(self, doc: str, facts: dict[str, str]) -> bytes:
         """Return the checked model as bytes."""
         helper = self.onnx.helper
         graph = helper.make_graph(self._nodes, "fairfront", self._inputs, self._outputs, self._constants)
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", LABEL_OPSET)]
-        # An early version of the format, which every runtime of the opset reads.
         model = helper.make_model(
             graph, producer_name="fairfront", opset_imports=opsets, ir_version=IR_VERSION, doc_string=doc
         )
@@ -270,30 +257,14 @@ class OnnxGraph:
         self.onnx.checker.check_model(model, full_check=True)
         return bytes(model.SerializeToString(deterministic=True))
 
-    def _value(self, name: str, dtype: Any, shape: Sequence[Any]) -> Any:
-        return self.onnx.helper.make_tensor_value_info(name, onnx_type(self.onnx, dtype), list(shape))
+    def _value(self, name: str, kind: str, shape: tuple[int, ...]) -> Any:
+        code = getattr(self.onnx.TensorProto, TYPES[kind])
+        return self.onnx.helper.make_tensor_value_info(name, code, ["N", *shape])
 
     def _unique(self, name: str) -> str:
-        """Return the name, with a number where it is taken."""
         given = name
         while given in self._names:
             self._counts[name] += 1
             given = f"{name}_{self._counts[name]}"
         self._names.add(given)
         return given
-
-
-def onnx_type(onnx: Any, dtype: Any) -> int:
-    """Return ONNX's code of a numpy type."""
-    kind = np.dtype(dtype).kind
-    if kind in "US":
-        return int(onnx.TensorProto.STRING)
-    return int(onnx.TensorProto.INT64 if kind in "iu" else onnx.TensorProto.DOUBLE)
-
-
-def label_array(classes: Sequence[Any]) -> NDArray[Any]:
-    """Return classes as text, whole numbers or doubles, whichever fits them all."""
-    array = np.asarray(classes)
-    if array.dtype.kind in "biu":
-        return array.astype(np.int64)
-    return array if array.dtype.kind == "f" else np.asarray([str(label) for label in classes])

@@ -13,25 +13,33 @@ from ..explorer import Details, write_explorer
 from ..frontier import Frontier
 from ..frontier.cutoffs import operating_words
 from ..frontier.models import LinearModels
+from ..frontier.selection import subset
+from ..frontier.store import KIND as FRONTIER_KIND
 from ..frontier.store import load_frontier, write_frontier
 from ..measures.disclosure import LIMIT
 from ..measures.figures import in_shell, marked_in_shell, reference_words
-from ..storage.checksums import check_checksums, checksum_of, found_in, private_key, write_checksums, write_signature
+from ..storage.checksums import check_checksums, checksum_of, private_key, write_checksums, write_signature
 from ..storage.documents import read_json
-from ..storage.folders import make_folder, write_file, write_folder
+from ..storage.folders import make_folder, turn, write_file, write_folder
 from ..storage.packages import parts_of, read_package, write_package
 from ..storage.places import MANIFEST, SEALED, check_new_folder, read_folder
 from ..tables.encoder import TableEncoder
 from ..validation import check_choice, check_count, check_names, check_path, check_text, refuse
+from . import decision as records
 from .card import card_of
-from .decision import DECISIONS, Decision, check_kept, decided, read_records, stages, with_earlier
-from .inventories import RUN
-from .manifest import as_text, check_manifest
-from .model import TableModel, read_model
-from .options import Option, options_of, shortlist, suggested_id
+from .decision import DECISIONS, Decision, stages, with_earlier
+from .manifest import SCHEMA, as_text, check_manifest, inventory, known_by, of_format
+from .model import MODEL, TableModel, read_model
+from .options import Option, options_of, plain_id, shortlist, suggested_id
 
-KIND = "fairfront run"
 FRONTIER, ENCODER, TEST, DETAILS = "frontier", "encoder", "test", "details.json"
+KINDS = {ENCODER: "fairfront encoder", TEST: "fairfront test figures"}
+RUN = inventory(
+    "run",
+    {f"{FRONTIER}/frontier": FRONTIER_KIND, **KINDS},
+    {DETAILS: known_by(Details.from_json), f"{DECISIONS}/[0-9]*.json": of_format(records.FORMAT)},
+    growing=DECISIONS,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,13 +112,11 @@ class Run:
         check_text(reason, "reason")
         check_text(by, "by")
         id = self.choose(**rule)
-        decision = decided(self, id, rule, reason, by)
-        card = card_of(self, id, decision)
-        model = replace(self.model(id), card=card, decision=decision.to_json(), manifest=self.manifest)
-        return model, decision
+        decision = records.decided(self, id, rule, reason, by)
+        return self.model(id, decision), decision
 
-    def model(self, id: int) -> TableModel:
-        """Return the model with an id, without card or record."""
+    def model(self, id: int, decision: Decision | None = None) -> TableModel:
+        """Return the model with an id; with card and record where there is a decision."""
         front, place = self.frontier, self.frontier.place(id)
         about = {
             "id": id,
@@ -119,20 +125,18 @@ class Run:
             "favourable": front.facts.task.favourable_label,
             "sensitive": dict(self.manifest["sensitive"]),
             "loss": front.facts.loss,
-            "operating_point": self._operating_words(place),
+            "operating_point": operating_words(front.record(), front.facts),
         }
         point = front.operating()
         cutoff = None if point is None else float(point.cutoffs[place])
-        if not isinstance(front.models, LinearModels):
-            model = front.models.build(place)
-            return TableModel(self.encoder, None, front.facts.task, about, estimator=model, cutoff=cutoff)
-        return TableModel(self.encoder, front.models.take([place]), front.facts.task, about, cutoff=cutoff)
-
-    def _operating_words(self, place: int) -> str:
-        """Say how the cut-off of a point came about, and what it is."""
-        front, point = self.frontier, self.frontier.operating()
-        own = "" if point is None else f" The cut-off of this model is {point.cutoffs[place]:.4g}."
-        return operating_words(front.record(), front.facts) + own
+        if cutoff is not None:
+            about["operating_point"] += f" The cut-off of this model is {cutoff:.4g}."
+        known: dict[str, Any] = {"cutoff": cutoff}
+        if decision is not None:
+            known |= {"card": card_of(self, id, decision), "decision": decision.to_json(), "manifest": self.manifest}
+        if isinstance(front.models, LinearModels):
+            return TableModel(self.encoder, front.models.take([place]), front.facts.task, about, **known)
+        return TableModel(self.encoder, None, front.facts.task, about, estimator=front.models.build(place), **known)
 
     def to_html(
         self, path: Any, *, chosen: int | None = None, title: str | None = None, overwrite: bool = False
@@ -166,58 +170,44 @@ class Run:
             raise InputError("this run has exact counts, which are not written; save the run that they were added to.")
         check_new_folder(path, RUN, overwrite)
         if overwrite:
-            check_kept(path, len(self.decisions), key)
+            records.check_kept(path, len(self.decisions), key)
         return write_folder(path, lambda folder: self._fill(folder, key), RUN, overwrite=overwrite)
 
     def _fill(self, folder: Path, key: Any) -> None:
         write_frontier(self.frontier, folder / FRONTIER)
         encoding, arrays = self.encoder.to_content()
-        write_package(folder, ENCODER, "fairfront encoder", encoding, arrays)
-        write_package(folder, TEST, "fairfront test figures", {"points": self.tested, "stability": self.stability}, {})
+        write_package(folder, ENCODER, KINDS[ENCODER], encoding, arrays, SCHEMA)
+        sealed = {"points": self.tested, "stability": self.stability}
+        write_package(folder, TEST, KINDS[TEST], sealed, {}, SCHEMA)
         if self.details is not None:
             write_file(folder / DETAILS, self.details.to_json())
         write_file(folder / MANIFEST, as_text(self.manifest))
-        self._fill_decisions(folder)
+        records.write_records(folder, self.manifest, self.decisions)
         write_checksums(folder)
         if key is not None:
             write_signature(folder, key)
-
-    def _fill_decisions(self, folder: Path) -> None:
-        """Write the records; where they are of files that differ from those written now, the manifest says so."""
-        if self.decisions:
-            checksum, last = checksum_of(found_in(folder), DECISIONS), self.decisions[-1]["run"]
-            if last not in stages(self.manifest, checksum):
-                write_file(folder / MANIFEST, as_text(with_earlier(self.manifest, last)), overwrite=True)
-        make_folder(folder / DECISIONS)
-        for n, decision in enumerate(self.decisions, start=1):
-            write_file(folder / DECISIONS / f"{n:04d}.json", as_text(decision))
 
 
 def read_run(folder: Path, trusted: tuple[str, ...] = ()) -> Run:
     """Read a run that `Run.save` wrote."""
     sums = check_checksums(folder, growing=DECISIONS)
     manifest = check_manifest(read_json(folder / MANIFEST), str(folder / MANIFEST))
-    encoding, arrays = read_package(folder, ENCODER, "fairfront encoder")
-    tested, _ = read_package(folder, TEST, "fairfront test figures")
+    encoding, arrays = read_package(folder, ENCODER, KINDS[ENCODER], SCHEMA)
+    tested, _ = read_package(folder, TEST, KINDS[TEST], SCHEMA)
     front = load_frontier(folder / FRONTIER, trusted=trusted)
-    checksum = checksum_of(sums, DECISIONS)
+    checksum, details = checksum_of(sums, DECISIONS), folder / DETAILS
     with parts_of(folder, "run"):
         return Run(
             frontier=front,
             encoder=TableEncoder.from_content(encoding, arrays),
             manifest=manifest,
             stability=dict(tested["stability"]),
-            details=_details(folder / DETAILS),
+            details=Details.from_json(read_json(details)) if details.exists() else None,
             path=folder,
             tested=dict(tested["points"]),
-            decisions=read_records(folder, sums, stages(manifest, checksum)),
+            decisions=records.read_records(folder, sums, stages(manifest, checksum)),
             checksum=checksum,
         )
-
-
-def _details(file: Path) -> Details | None:
-    """Return the explorer's aggregates where there are any."""
-    return Details.from_json(read_json(file)) if file.exists() else None
 
 
 def load(path: Any, *, trusted: Sequence[str] = ()) -> Any:
@@ -235,12 +225,70 @@ def load(path: Any, *, trusted: Sequence[str] = ()) -> Any:
     if isinstance(trusted, str):
         raise refuse("trusted", trusted, expected)
     types = check_names(trusted, "trusted", expected)
-    return read_folder(folder, lambda place: _read(place, types))
+
+    def read(place: Path) -> Any:
+        if (place / "model.json").exists():
+            return read_model(place, types)
+        if any((place / name).exists() for name in SEALED):
+            return read_run(place, types)
+        return load_frontier(place, trusted=types)
+
+    return read_folder(folder, read)
 
 
-def _read(folder: Path, types: tuple[str, ...]) -> Any:
-    if (folder / "model.json").exists():
-        return read_model(folder, types)
-    if any((folder / name).exists() for name in SEALED):
-        return read_run(folder, types)
-    return load_frontier(folder, trusted=types)
+def write_choice(
+    stored: Run,
+    output: Path,
+    rule: Mapping[str, Any],
+    *,
+    judged: Run | None = None,
+    reason: str = "",
+    by: str = "",
+    keep: str = "all",
+    onnx: bool = False,
+    overwrite: bool = False,
+    key: Any = None,
+) -> tuple[TableModel, Decision]:
+    """Choose by a rule, write the model to a folder and the record to the run, and return both.
+
+    The model's files are complete when the record is written and take their place after it, so that the test part is
+    never opened without a record. Of two choices at once, the second waits and counts the first. The rule reads the
+    exact counts of ``judged`` where it is given. With ``keep="chosen"`` only points that a record names, and the plain
+    model, stay in the run: some houses must not store models that nobody chose.
+    """
+    records.check_recordable(stored, key)
+    assert stored.path is not None
+    make_folder(stored.path / DECISIONS)  # copies may lack a folder that was empty
+    with turn(stored.path / DECISIONS):
+        now = records.records_now(stored)
+        stored = replace(stored, decisions=now)
+        model, decision = replace(judged or stored, decisions=now).decide(reason=reason, by=by, **rule)
+        record = replace(decision, candidates=records.candidates(stored, decision.id))
+
+        def fill(folder: Path) -> None:
+            model.fill(folder, onnx=onnx, key=key)
+            records.add_record(stored, record, key)
+
+        write_folder(output, fill, MODEL, overwrite=overwrite)
+        if keep == "chosen":
+            stored = replace(stored, decisions=(*now, record.to_json()))
+            chosen = [each["id"] for each in stored.decisions]
+            smaller = pruned(stored, (*chosen, plain_id(stored.frontier)))
+            smaller.write(stored.path, overwrite=True, key=key)
+    return model, decision
+
+
+def pruned(run: Run, ids: Sequence[int]) -> Run:
+    """Return a run of some of its points, whose manifest names them and the run's checksum before."""
+    kept = sorted(set(ids))
+    names, stability = {str(id) for id in kept}, dict(run.stability)
+    if "points" in stability:
+        stability["points"] = {id: values for id, values in stability["points"].items() if id in names}
+    return replace(
+        run,
+        frontier=subset(run.frontier, kept),
+        manifest={**with_earlier(run.manifest, run.checksum), "keep": "chosen", "kept_ids": kept, "shown": kept},
+        tested={id: found for id, found in run.tested.items() if id in names},
+        stability=stability,
+        details=None,  # they compare points that are gone
+    )

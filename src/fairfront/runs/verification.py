@@ -1,8 +1,12 @@
-"""Verifying: make a run again from its manifest, or a model from its run, and compare everything that is stored."""
+"""Verification: make a run again from its manifest, or a model from its run, and compare everything that is stored.
+
+What is made again follows from the rows and the settings: encoder, points, figures, the parts of the manifest that
+tracing finds, and of decision records all but who, when and why. Those three are people's words, as are the name of the
+file and the versions of the time; they are taken over.
+"""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,23 +14,24 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from .. import __version__
-from ..exceptions import ChangedError, InputError
+from ..exceptions import ChangedError, FairfrontError, InputError
 from ..storage.checksums import found_in, is_signature_of, is_signed, public_key, read_checksums
 from ..storage.differences import Difference, differences
+from ..storage.packages import SUFFIX, untrusted_types
 from ..storage.places import CHECKSUMS, MANIFEST
-from .card import card_of
-from .decision import Decision, candidates, stages
+from .decision import Decision, candidates, decided, stages, with_earlier
 from .manifest import versions
 from .model import ONNX, TableModel
-from .pipeline import FRAME
-from .replica import decided_again, remade, states_of, write_replica
-from .run import ENCODER, Run, load
+from .pipeline import FRAME, run_of, with_exact_counts
+from .run import ENCODER, Run, load, pruned, read_run
+from .settings import Settings
 
 TOLERANCE = 1e-6
 WRITER = "*:fairfront"
 FREE = (WRITER, f"{MANIFEST}:earlier", "*:run", "*:previous")
 """What another version may write otherwise: its own number, and checksums of its files, which loading has checked."""
-
+TAKEN_OVER = ("versions", "fairfront")
+"""Parts of a manifest that say where and when, which another machine and day need not have."""
 SIGNED, RECORD = "signature", "record"
 MIXED = (f"{ENCODER}.npz",)
 """Means and scales of columns, each in a unit of its own."""
@@ -63,17 +68,27 @@ def verify_run(run: Run, data: Any, progress: Any = "auto", key: Any = None) -> 
         PEM file of the public key that must have signed the run.
     """
     signed = None if key is None else public_key(key)
-    again = remade(run, data, progress)
-    other = _other_versions(run)
+    again = _traced_again(run, data, progress)
+    then = {"fairfront": run.manifest.get("fairfront"), **run.manifest["versions"]}
+    now = {"fairfront": __version__, **versions()}
+    names = [name for name in {**now, **then} if now.get(name) != then.get(name)]
+    other = [f"{name} {then.get(name)} then, {now.get(name)} now" for name in names]
+    if run.manifest["data"] == FRAME:
+        found = "a data frame then, without a fingerprint: what follows from the rows is compared"
+        rows = Check("data", None, found, decisive=False)
+    else:
+        sha, known = (each.manifest["data"].get("sha256") for each in (again, run))
+        found = f"sha256 {_first_digits(sha)}, the manifest has {_first_digits(known)}"
+        rows = Check("data", sha == known, found)
     with TemporaryDirectory(prefix="fairfront-") as home:
         stored = run.path or run.save(Path(home) / "stored")
-        new = write_replica(run, again, data, Path(home))
-        found = differences(stored, new, TOLERANCE if other else 0.0, FREE if other else (), MIXED)
+        new = _write_replica(run, again, data, Path(home))
+        compared = differences(stored, new, TOLERANCE if other else 0.0, FREE if other else (), MIXED)
         return [
             _signature(stored, signed),
-            _data(run, again),
+            rows,
             Check("versions", not other, "; ".join(other) or "equal", decisive=False),
-            *_files(found, bool(other)),
+            *_files(compared, bool(other)),
         ]
 
 
@@ -114,18 +129,13 @@ def verify_model(path: Any, run: Run, data: Any = None, key: Any = None, trusted
         return [_signature(folder, signed), recorded, *_files(differences(folder, new, free=free), False)]
 
 
-def first_digits(digest: str | None) -> str:
-    """Return the first digits of a fingerprint."""
+def agrees(checks: list[Check]) -> bool:
+    """Tell whether all that decides is the same."""
+    return all(check.same for check in checks if check.decisive)
+
+
+def _first_digits(digest: str | None) -> str:
     return "none" if digest is None else digest[:12]
-
-
-def _other_versions(run: Run) -> list[str]:
-    here, there = {"fairfront": __version__, **versions()}, run.manifest["versions"]
-    there = {"fairfront": run.manifest.get("fairfront"), **there}
-    names = dict.fromkeys((*here, *there))
-    return [
-        f"{name} {there.get(name)} then, {here.get(name)} now" for name in names if here.get(name) != there.get(name)
-    ]
 
 
 def _signature(folder: Path, key: Any) -> Check:
@@ -141,71 +151,92 @@ def _signature(folder: Path, key: Any) -> Check:
     return Check(SIGNED, not later, f"does not cover {', '.join(later)}" if later else "by the key")
 
 
-def _data(run: Run, again: Run) -> Check:
-    if run.manifest["data"] == FRAME:
-        found = "a data frame then, without a fingerprint: what follows from the rows is compared"
-        return Check("data", None, found, decisive=False)
-    sha, known = (each.manifest["data"].get("sha256") for each in (again, run))
-    return Check("data", sha == known, f"sha256 {first_digits(sha)}, the manifest has {first_digits(known)}")
-
-
 def _files(found: Mapping[str, list[Difference]], rounded: bool) -> list[Check]:
-    return [Check(name, not said, _words(said, rounded), differences=tuple(said)) for name, said in found.items()]
+    equal = f"equal up to {TOLERANCE:g}" if rounded else "equal to the last bit"
+    checks = []
+    for name, said in found.items():
+        words = f"{len(said)} {'field differs' if len(said) == 1 else 'fields differ'}" if said else equal
+        checks.append(Check(name, not said, words, differences=tuple(said)))
+    return checks
 
 
-def _words(said: list[Difference], rounded: bool) -> str:
-    if not said:
-        return f"equal up to {TOLERANCE:g}" if rounded else "equal to the last bit"
-    return f"{len(said)} {'field differs' if len(said) == 1 else 'fields differ'}"
-
-
-def _record_of(run: Run, given: Mapping[str, Any]) -> tuple[Mapping[str, Any], Check]:
-    """Return the run's record of a model's decision; the model's own where the run has none, which is told."""
-    number: Any = given.get("opened")
-    known = (None, *stages(run.manifest, str(run.checksum)))
-    there = given.get("run") is not None and isinstance(number, int) and 0 < number <= len(run.decisions)
-    record = run.decisions[number - 1] if there else given
-    if there and record["id"] == given.get("id"):
-        return record, Check(RECORD, True, f"decision {number} of the run")
-    if set(given) != set(Decision.__dataclass_fields__) or given["run"] not in known:
+def _traced_again(run: Run, data: Any, progress: Any) -> Run:
+    """Return the run traced again from rows, under the name and the versions that the manifest has."""
+    known = run.manifest
+    try:
+        again = run_of(data, Settings.from_json(known["settings"]), progress)
+    except FairfrontError:
+        raise
+    except Exception as error:  # settings that were edited fail anywhere
         raise InputError(
-            f"the model's decision {number} is of other files than the run has (their checksum differs), expected the "
-            "run that it was chosen from; give that run."
+            f"the run cannot be made again from {data} ({type(error).__name__}: {error}), expected the settings that "
+            "fairfront trace wrote and their file; they were edited, or the file is another one."
+        ) from error
+    taken = {name: known[name] for name in TAKEN_OVER if name in known}
+    origin = FRAME if known["data"] == FRAME else {**again.manifest["data"], "name": known["data"].get("name")}
+    return replace(again, manifest={**again.manifest, **taken, "data": origin})
+
+
+def _write_replica(run: Run, again: Run, data: Any, home: Path) -> Path:
+    """Write a run that was traced again, with the stages and the records that the stored one has; return its folder."""
+    states = _states(run, again, home)
+    known = stages(run.manifest, str(run.checksum))
+    records: tuple[Mapping[str, Any], ...] = ()
+    for record in run.decisions:
+        state = replace(states[known.index(record["run"])], decisions=records)
+        records = (*records, _decided_again(state, record, data)[1].to_json())
+    if not records:
+        return home / str(len(states) - 1)
+    return replace(states[-1], decisions=records).save(home / "records")
+
+
+def _states(run: Run, again: Run, home: Path) -> list[Run]:
+    """Return a run that was traced again as it was before each time that points were removed, and as it is now.
+
+    Each is written and read, as the one that is compared was; its own types of estimators need no confirmation.
+    """
+    kept = [*(each["kept"] for each in run.manifest.get("earlier", ())), run.manifest.get("kept_ids", "all")]
+    if kept[0] != "all":
+        raise ChangedError(
+            f"the manifest's first stage kept {kept[0]}, expected all points; it was edited: trace again."
         )
-    if there:
-        return given, Check(RECORD, False, f"decision {number} of the run is another one, of id {record['id']}")
-    return given, _unrecorded(run)
+    states: list[Run] = []
+    for n, ids in enumerate(kept):
+        state = again
+        if states:
+            before = states[-1]
+            noted = replace(before, manifest=with_earlier(before.manifest, before.checksum))
+            state = noted if ids == kept[n - 1] else pruned(before, ids)
+        folder = state.save(home / str(n))
+        states.append(read_run(folder, untrusted_types(folder) if any(folder.rglob(f"*{SUFFIX}")) else ()))
+    return states
 
 
-def _unrecorded(run: Run) -> Check:
-    found = (
-        f"not one of the {len(run.decisions)} in the run: fairfront select writes one, Run.select in Python does not"
-    )
-    return Check(RECORD, None, found, decisive=False)
+def _decided_again(state: Run, record: Mapping[str, Any], data: Any) -> tuple[Run, Decision]:
+    """Return what a record's rule chooses from a run, and the run with the counts that the rule read.
 
-
-def _state(run: Run, record: Mapping[str, Any], data: Any, home: Path) -> Run:
-    """Return a run as it was when a record was made; traced again if points were removed since and rows are given."""
-    unsaved = record["run"] is None  # chosen from the run as it was traced, before it had a folder
-    place = 0 if unsaved else stages(run.manifest, str(run.checksum)).index(record["run"])
-    if data is not None and place < len(run.manifest.get("earlier", ())):
-        state = states_of(run, remade(run, data, False), home)[place]
-    else:
-        state = replace(run, manifest=_manifest_at(run, place, record))
-    if record["id"] not in state.frontier.ids.tolist():
-        raise InputError(
-            f"the run has no point {record['id']} any more, because --keep chosen removed it; add --data FILE to trace "
-            "it again."
-        )
-    before = () if unsaved else run.decisions[: record["opened"] - 1]
-    return replace(state, decisions=before, checksum=record["run"])
+    Exact counts need the rows; the record itself has published ones.
+    """
+    judged = state if record["small"] else with_exact_counts(state, data, progress=False)
+    try:
+        id = judged.choose(**record["rule"])
+    except (FairfrontError, TypeError, ValueError, KeyError) as error:
+        raise ChangedError(
+            f"decision record {record['opened']} has the rule {record['rule']}, which cannot be applied ({error}); it "
+            "was edited."
+        ) from error
+    found = decided(judged, id, record["rule"], record["reason"], record["by"])
+    return judged, replace(found, at=record["at"], candidates=candidates(state, id))
 
 
 def _model_again(run: Run, model: TableModel, data: Any, home: Path) -> tuple[TableModel, Check]:
     """Return a model made again, with card, record and manifest where it has a record, and what the run knows of it."""
+    n = len(run.decisions)
+    found = f"not one of the {n} in the run: fairfront select writes one, Run.select in Python does not"
+    unrecorded = Check(RECORD, None, found, decisive=False)
     if model.decision is None:
-        return run.model(model.about["id"]), _unrecorded(run)
-    record, recorded = _record_of(run, model.decision)
+        return run.model(model.about["id"]), unrecorded
+    record, recorded = _record_of(run, model.decision) or (model.decision, unrecorded)
     state = _state(run, record, data, home)
     if recorded.same and record["small"]:
         judged, tuples = state, {name: tuple(record[name]) for name in ("candidates", "notes", "footnotes")}
@@ -213,56 +244,48 @@ def _model_again(run: Run, model: TableModel, data: Any, home: Path) -> tuple[Ta
     else:
         if not record["small"] and data is None:
             raise InputError("the model was chosen by exact counts, which need the rows; add --data FILE.")
-        judged, decision = decided_again(state, record, data)
+        judged, decision = _decided_again(state, record, data)
         decision = replace(decision, candidates=candidates(judged, decision.id))
-    card = card_of(judged, decision.id, decision)
-    again = replace(judged.model(decision.id), card=card, decision=decision.to_json(), manifest=state.manifest)
-    return again, recorded
+    return replace(judged.model(decision.id, decision), manifest=state.manifest), recorded
 
 
-def _manifest_at(run: Run, place: int, record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the manifest that a run had when a record was made, before models were removed from it."""
+def _record_of(run: Run, given: Mapping[str, Any]) -> tuple[Mapping[str, Any], Check] | None:
+    """Return the run's record of a model's decision, or the model's own where that differs; None if it has none."""
+    number: Any = given.get("opened")
+    there = given.get("run") is not None and isinstance(number, int) and 0 < number <= len(run.decisions)
+    record = run.decisions[number - 1] if there else given
+    if there and record["id"] == given.get("id"):
+        return record, Check(RECORD, True, f"decision {number} of the run")
+    known = (None, *stages(run.manifest, str(run.checksum)))
+    if set(given) != set(Decision.__dataclass_fields__) or given["run"] not in known:
+        raise InputError(
+            f"the model's decision {number} is of other files than the run has (their checksum differs), expected the "
+            "run that it was chosen from; give that run."
+        )
+    if not there:
+        return None
+    return given, Check(RECORD, False, f"decision {number} of the run is another one, of id {record['id']}")
+
+
+def _state(run: Run, record: Mapping[str, Any], data: Any, home: Path) -> Run:
+    """Return a run as it was when a record was made; traced again if points were removed since and rows are given."""
+    unsaved = record["run"] is None  # chosen from the run as it was traced, before it had a folder
+    place = 0 if unsaved else stages(run.manifest, str(run.checksum)).index(record["run"])
     earlier = list(run.manifest.get("earlier", ()))
-    found = dict(run.manifest)
-    if place == len(earlier):
-        return found
-    kept = earlier[place]["kept"]
-    shown = [each["id"] for each in record["candidates"] if each["shown"]]
-    for name in ("earlier", "kept_ids"):
-        found.pop(name, None)
-    found |= {"keep": "all" if kept == "all" else "chosen", "shown": shown}
-    if place:
-        found |= {"earlier": earlier[:place]}
-    return found if kept == "all" else {**found, "kept_ids": kept}
-
-
-def as_json(checks: list[Check]) -> str:
-    """Return checks for programs."""
-    said = [
-        {
-            "what": check.what,
-            "same": check.same,
-            "found": check.found,
-            "decisive": check.decisive,
-            "differences": [vars(each) for each in check.differences],
-        }
-        for check in checks
-    ]
-    return json.dumps({"same": agrees(checks), "checks": said}, indent=1)
-
-
-def outcome(what: str, checks: list[Check]) -> str:
-    """Say how the comparison of a run or a model ended."""
-    wrong = [check for check in checks if check.decisive and not check.same]
-    if any(check.what != SIGNED for check in wrong):
-        return f"The {what} was NOT reproduced: see above."
-    if wrong:
-        return f"The {what} was reproduced, but not signed as asked for (signature: {wrong[0].found})."
-    if any(check.what == RECORD and check.same is None for check in checks):
-        return f"The {what} was reproduced; the run has no record of the decision."
-    return f"The {what} was reproduced."
-
-
-def agrees(checks: list[Check]) -> bool:
-    """Tell whether all that decides is the same."""
-    return all(check.same for check in checks if check.decisive)
+    state = run
+    if place < len(earlier) and data is not None:
+        state = _states(run, _traced_again(run, data, False), home)[place]
+    elif place < len(earlier):  # the manifest that the run had then
+        kept = earlier[place]["kept"]
+        manifest = {name: value for name, value in run.manifest.items() if name not in ("earlier", "kept_ids")}
+        manifest["keep"] = "all" if kept == "all" else "chosen"
+        manifest["shown"] = [each["id"] for each in record["candidates"] if each["shown"]]
+        manifest |= ({"earlier": earlier[:place]} if place else {}) | ({} if kept == "all" else {"kept_ids": kept})
+        state = replace(run, manifest=manifest)
+    if record["id"] not in state.frontier.ids.tolist():
+        raise InputError(
+            f"the run has no point {record['id']} any more, because --keep chosen removed it; add --data FILE to trace "
+            "it again."
+        )
+    before = () if unsaved else run.decisions[: record["opened"] - 1]
+    return replace(state, decisions=before, checksum=record["run"])
