@@ -375,6 +375,7 @@ def of_data() -> Iterator[Call]:
     yield Call("datasets.fetch", ff.datasets.fetch, {"name": "loans"}, bringing, works=False)
     data = ff.datasets.load_loans(n=60)
     different = {"fit_on": ROWS | "None", "rows": ROWS, "include": COLUMNS, "encoding": NAME, "names": COLUMNS}
+    yield Call("datasets.Dataset.as_csv", data.as_csv)
     yield Call("datasets.Dataset.frame", data.frame)
     yield Call("datasets.Dataset.matrix", data.matrix, {}, different)
     yield Call("datasets.Dataset.subset", data.subset, {"rows": np.arange(3)}, different)
