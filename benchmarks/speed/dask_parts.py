@@ -53,7 +53,7 @@ def opened(rows: int, folder: str, split: int = 1) -> Any:
 def in_memory(rows: int, folder: str) -> dict[str, Any]:
     """Trace the first rows in memory."""
     import fairfront as ff
-    from fairfront.problems.threads import blas_threads
+    from fairfront.problems.resources import blas_threads
 
     start = time.perf_counter()
     frame = opened(rows, folder).compute()

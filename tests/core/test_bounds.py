@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 from sklearn.linear_model import LogisticRegression
 
 import fairfront as ff
-from fairfront.problems.limits import check_memory, check_points, check_steps, check_time, minutes
+from fairfront.problems.resources import check_memory, check_points, check_steps, check_time, minutes
 from fairfront.tables import ColumnSchema, Schema, open_source
 
 RNG = np.random.default_rng(0)
@@ -63,7 +63,7 @@ def test_fits_of_an_estimator_are_counted() -> None:
 
 def test_refits_and_further_points_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     front = trace(n_points=3)
-    monkeypatch.setattr("fairfront.problems.limits.LEAST", 60.0)
+    monkeypatch.setattr("fairfront.problems.resources.LEAST", 60.0)
     with pytest.raises(ff.InputError, match="refits of points would take about"):
         front.stability(X, Y, sensitive_features=A, n=101)
     with pytest.raises(ff.InputError, match=r"^65 points would take about"):
@@ -100,7 +100,7 @@ def test_large_data_are_not_refused(n: int, d: int, points: int, monkeypatch: py
 def test_memory_is_counted_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAIRFRONT_MEMORY", "0.000001")
     trace(n_points=2)
-    monkeypatch.setattr("fairfront.problems.limits.SMALL", 0.0)
+    monkeypatch.setattr("fairfront.problems.resources.SMALL", 0.0)
     with pytest.raises(
         ff.InputError, match=r"240 rows and 3 columns would take about .* GB of memory.*FAIRFRONT_MEMORY"
     ):

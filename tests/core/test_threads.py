@@ -19,7 +19,7 @@ import fairfront as ff
 from fairfront.exceptions import InputError
 from fairfront.objectives.losses import Logistic
 from fairfront.problems import design, pieces
-from fairfront.problems.threads import blas_threads, in_threads, one_thread, threads_setting
+from fairfront.problems.resources import blas_threads, in_threads, one_thread, threads_setting
 from tests.support.searches import trace
 from tests.support.waiting import PATIENCE
 

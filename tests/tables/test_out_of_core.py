@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import fairfront as ff
 from fairfront.exceptions import GroupWarning, InputError
-from fairfront.problems.limits import memory
+from fairfront.problems.resources import memory
 from fairfront.runs.preparation import bytes_needed, prepare
 from fairfront.runs.prepared_rows import Prepared
 from fairfront.runs.settings import Settings

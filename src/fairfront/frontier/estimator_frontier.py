@@ -16,8 +16,8 @@ from ..objectives import Array
 from ..objectives.small_counts import FEWEST
 from ..pareto import nondominated
 from ..problems import EstimatorProblem, PosteriorProblem, Reading, blas_threads
-from ..problems.limits import LEAST, check_time
 from ..problems.linear import feature_names
+from ..problems.resources import LEAST, check_time
 from ..progress import progress_bar
 from ..solvers import Status, Weighting
 from ..solvers.fingerprints import estimator_fingerprint

@@ -15,7 +15,7 @@ from scipy.special import expit
 from ..exceptions import InputError
 from ..measures.evaluation import decide
 from ..objectives import LOSSES, Array, Attribute, Task, is_likelihood
-from ..problems.threads import blas_threads
+from ..problems.resources import blas_threads
 from ..storage.folders import make_folder
 from ..storage.packages import SUFFIX, check_trusted, read_estimator, write_estimator
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..exceptions import InputError
 from ..objectives import Array
 from ..problems import LinearProblem, blas_threads, problem_of
-from ..problems.limits import check_memory, check_points
+from ..problems.resources import check_memory, check_points
 from ..problems.samples import Samples
 from ..progress import progress_bar
 from ..solvers import Knot, Status, Target

@@ -17,7 +17,7 @@ from scipy.special import expit, logit
 from ..exceptions import InputError
 from ..objectives import Array
 from ..objectives.small_counts import nearest
-from ..problems.threads import blas_threads
+from ..problems.resources import blas_threads
 from ..validation import check_weights
 from .counts import as_models, blocks, membership, ratio, weighted_sums
 from .logistic import fit_lines

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array, Attribute, Task
-from ..problems.threads import blas_threads
+from ..problems.resources import blas_threads
 from ..validation import check_weights
 from .counts import Counts, Means, Sums, sums_of
 from .intervals import effective_sizes

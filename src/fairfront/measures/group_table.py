@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Array, Task
-from ..problems.threads import blas_threads
+from ..problems.resources import blas_threads
 from .counts import Counts, ratio
 from .disclosure import (
     FEW,

@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import type_of_target
 from ..exceptions import InputError, spelled
 from ..objectives import Array, Task
 from ..problems.dask.passes import reduced
-from ..problems.limits import GIGABYTE, memory
+from ..problems.resources import GIGABYTE, memory
 from ..validation import (
     as_columns,
     as_numbers,

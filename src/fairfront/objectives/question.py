@@ -194,6 +194,14 @@ class Objectives:
         """Return what is averaged over cells, each with the index in L of every cell (-1: not needed)."""
         return [(measure(quantity, self.loss, self.task), where) for quantity, where in self.layout.quantities]
 
+    @cached_property
+    def weights(self) -> Array:
+        """Return the weight of the rows behind every entry of L, (k,); the penalty counts once."""
+        found = np.ones(self.layout.k)
+        for _, where in self.layout.quantities:
+            found[where[where >= 0]] = self.layout.cells.weight[where >= 0]
+        return found
+
     def with_loss(self, loss: Loss) -> Objectives:
         """Return the same objectives with another loss."""
         return replace(self, question=replace(self.question, loss=loss))

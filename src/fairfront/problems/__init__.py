@@ -6,7 +6,7 @@ from .dask.runner import ClusterError, DaskSettings
 from .fit_rows import Reading
 from .linear import LinearProblem
 from .posteriors import PosteriorClassifier
-from .threads import blas_threads
+from .resources import blas_threads
 from .user_data import estimator_problem, linear_problem, problem_of
 from .weighted_fits import EstimatorProblem, PosteriorProblem
 

@@ -33,6 +33,9 @@ from ..objectives import Algebra, Array
 from ..objectives.gaps import Identity
 from ..validation import as_numbers, refuse
 
+DENSE_LIMIT = 3000
+"""Largest K d for which second-order quantities are formed."""
+
 
 @dataclass(frozen=True)
 class Point:
@@ -56,11 +59,8 @@ class Point:
         """Return this point where the mask holds and the other elsewhere."""
         if mask.all():
             return self
-
-        def mixed(mine: Array, its: Array) -> Array:
-            return np.where(mask.reshape(-1, *([1] * (mine.ndim - 1))), mine, its)
-
-        return Point(*(mixed(getattr(self, f), getattr(other, f)) for f in ("W", "L", "Q", "D")))
+        pairs = ((self.W, other.W), (self.L, other.L), (self.Q, other.Q), (self.D, other.D))
+        return Point(*(np.where(mask.reshape(-1, *([1] * (mine.ndim - 1))), mine, its) for mine, its in pairs))
 
 
 @runtime_checkable
@@ -139,9 +139,14 @@ class FunctionProblem:
     """
 
     def __init__(self, functions: Function | Sequence[Function], x0: Array, jac: Any = None) -> None:
-        _check_functions(functions, "functions", "a callable or a sequence of callables")
-        if jac is not None and jac is not True:
-            _check_functions(jac, "jac", "None, True, a callable or one per objective")
+        for given, what, expected in (
+            (functions, "functions", "a callable or a sequence of callables"),
+            (jac, "jac", "None, True, a callable or one per objective"),
+        ):
+            several = isinstance(given, Sequence) and not isinstance(given, str) and all(map(callable, given))
+            open_ = what == "jac" and (given is None or given is True)
+            if not (open_ or callable(given) or (several and len(given))):
+                raise refuse(what, given, expected)
         self.functions, self.jac = functions, jac
         self.K, self.d = 1, x0.size
         values, J = self.evaluate(x0.reshape(-1))
@@ -150,40 +155,27 @@ class FunctionProblem:
             raise InputError(f"functions give {values} at x0 with their gradients, expected finite numbers there.")
         if m < 2:
             raise InputError(f"minimize got {m} objective, expected 2 or more; use scipy.optimize.minimize for one.")
-        eye = np.eye(m)
-        self.algebra = Algebra(
-            p=eye[0],
-            B=eye[1:],
-            b=np.zeros(m - 1),
-            two_sided=np.zeros(m - 1, dtype=bool),
-            gap=Identity(),
-            names=tuple(f"h_{i + 1}" for i in range(m)),
-        )
+        eye, one_sided = np.eye(m), np.zeros(m - 1, dtype=bool)
+        names = tuple(f"h_{i + 1}" for i in range(m))
+        self.algebra = Algebra(eye[0], eye[1:], np.zeros(m - 1), one_sided, Identity(), names)
 
     def evaluate(self, x: Array) -> tuple[Array, Array]:
         """Return the values (m,) and the Jacobian (m, d) at x."""
+        found = _called(self.functions, x)
         if self.jac is True:
-            return self._with_gradients(x)
-        values = self._values(x)
-        return values, _shaped(self._gradients(x), len(values), self.d)
-
-    def _gradients(self, x: Array) -> Any:
-        if self.jac is None:
-            return approx_fprime(x, self._values)
-        return self.jac(x) if callable(self.jac) else [gradient(x) for gradient in self.jac]
-
-    def _values(self, x: Array) -> Array:
-        parts = self.functions(x) if callable(self.functions) else [f(x) for f in self.functions]
-        return np.atleast_1d(as_numbers(parts, "what functions return")).reshape(-1)
-
-    def _with_gradients(self, x: Array) -> tuple[Array, Array]:
-        whole = callable(self.functions)
-        found = [self.functions(x)] if callable(self.functions) else [f(x) for f in self.functions]
-        if not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in found):
-            raise InputError("functions do not return pairs, expected (value, gradient) where jac is True.")
-        values, J = found[0] if whole else tuple(zip(*found, strict=True))
-        flat = as_numbers(values, "what functions return").reshape(-1)
-        return flat, _shaped(J, len(flat), self.d)
+            pairs = [found] if callable(self.functions) else found
+            if not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs):
+                raise InputError("functions do not return pairs, expected (value, gradient) where jac is True.")
+            found, gradients = pairs[0] if callable(self.functions) else zip(*pairs, strict=True)
+        elif self.jac is None:
+            gradients = approx_fprime(x, lambda at: _flat(_called(self.functions, at)))
+        else:
+            gradients = _called(self.jac, x)
+        values, J = _flat(found), as_numbers(gradients, "what jac returns")
+        m, d = len(values), self.d
+        if J.size != m * d or (J.ndim == 2 and J.shape != (m, d)):
+            raise InputError(f"jac has shape {J.shape}, expected ({m}, {d}): one row per objective.")
+        return values, J.reshape(m, d)
 
     def cells(self, W: Array) -> Point:
         """Evaluate R points, one after the other; a step may land where functions overflow, and is refused then."""
@@ -197,14 +189,9 @@ class FunctionProblem:
         return np.asarray(point.W - np.einsum("rk,rkd->rd", beta, point.D).reshape(point.W.shape))
 
 
-def _check_functions(given: Any, what: str, expected: str) -> None:
-    several = isinstance(given, Sequence) and not isinstance(given, str) and all(map(callable, given))
-    if not callable(given) and not (several and len(given)):
-        raise refuse(what, given, expected)
+def _called(functions: Function | Sequence[Function], x: Array) -> Any:
+    return functions(x) if callable(functions) else [function(x) for function in functions]
 
 
-def _shaped(J: Any, m: int, d: int) -> Array:
-    array = as_numbers(J, "what jac returns")
-    if array.size != m * d or (array.ndim == 2 and array.shape != (m, d)):
-        raise InputError(f"jac has shape {array.shape}, expected ({m}, {d}): one row per objective.")
-    return array.reshape(m, d)
+def _flat(values: Any) -> Array:
+    return np.atleast_1d(as_numbers(values, "what functions return")).reshape(-1)

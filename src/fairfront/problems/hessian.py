@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from .linear import LinearProblem
 
 
+JITTERS = (1e-13, 1e-11, 1e-9)
+"""What is added to a unit diagonal, rounding first; a Hessian that needs more is not singular but indefinite."""
+FLOOR, TINY = 1e-8, 1e-300
+"""Smallest eigenvalue that is taken, as a share of the largest, and what stands for 0 where it would be divided by."""
+
+
 class Factor:
     """Cholesky factor of a Hessian whose columns were scaled to a unit diagonal.
 
@@ -26,7 +32,7 @@ class Factor:
         diagonal = np.diag(H)
         self.scale = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
         scaled = H * self.scale[:, None] * self.scale
-        for jitter in (1e-13, 1e-11, 1e-9):
+        for jitter in JITTERS:
             try:
                 self.factor = cho_factor(scaled + jitter * np.eye(len(H)), check_finite=False)
                 return
@@ -45,12 +51,16 @@ class Shifted(Factor):
 
     def __init__(self, H: Array) -> None:
         values, vectors = np.linalg.eigh(0.5 * (H + H.T))
-        floor = 1e-8 * max(float(np.abs(values).max()), 1e-12)
+        floor = FLOOR * max(float(np.abs(values).max()), 1e-12)
         self.inverse = (vectors / np.maximum(np.abs(values), floor)) @ vectors.T
 
     def solve(self, V: Array) -> Array:
         """Return the inverse applied to the rows of V."""
         return np.asarray(V @ self.inverse)
+
+
+RESIDUAL, MOST_PRODUCTS = 1e-9, 500
+"""Share of a right-hand side that conjugate gradients leave, and most products that they take."""
 
 
 class Conjugate:
@@ -59,19 +69,16 @@ class Conjugate:
     ``product`` maps rows (r, size) to rows H v; ``diagonal`` scales the columns (Jacobi).
     """
 
-    def __init__(
-        self, product: Callable[[Array], Array], diagonal: Array, tol: float = 1e-9, max_iter: int = 500
-    ) -> None:
-        self.product, self.tol, self.max_iter = product, tol, max_iter
-        self.inverse_diagonal = 1.0 / np.where(diagonal > 0, diagonal, 1.0)
+    def __init__(self, product: Callable[[Array], Array], diagonal: Array) -> None:
+        self.product, self.inverse_diagonal = product, 1.0 / np.where(diagonal > 0, diagonal, 1.0)
 
     def solve(self, V: Array) -> Array:
         """Return H^-1 applied to the rows of V; rows stop improving together."""
         x, r = np.zeros_like(V), V.copy()
         z = r * self.inverse_diagonal
         d, rz = z.copy(), (r * z).sum(axis=1)
-        goal = self.tol**2 * np.maximum(rz, 1e-300)
-        for _ in range(self.max_iter):
+        goal = RESIDUAL**2 * np.maximum(rz, TINY)
+        for _ in range(MOST_PRODUCTS):
             if (rz <= goal).all():
                 break
             Hd = self.product(d)
@@ -89,6 +96,14 @@ class Conjugate:
 WIDTHS = (2.0, 0.6, 0.2, 0.06, 0.02)
 """Rounding of a kink, narrowed on the way (a narrow one has no curvature to start with); the last leaves an error
 of at most 0.01."""
+ROUNDING, MOST_STEPS = 1e-13, 100
+"""Share of the value below which a predicted decrease is rounding, and most Newton steps."""
+SEPARATED = 1e-3
+"""Share of the first value below which less of it is not told apart; without it separable data would never end."""
+ARMIJO, EQUAL, HALVINGS = 1e-4, 1e-15, 15
+"""Share of the promised decrease that a step has to bring, change of a value that is none, and most shorter steps."""
+QUASI = {"maxiter": 2000, "ftol": 1e-15, "gtol": 1e-9, "maxcor": 20}
+"""L-BFGS as tight as double precision allows, with a memory that pays for problems of many columns."""
 
 
 def fit_cells(problem: LinearProblem, omega: Array, start: Array, second_order: bool) -> Array:
@@ -98,54 +113,56 @@ def fit_cells(problem: LinearProblem, omega: Array, start: Array, second_order: 
     if problem.loss.smooth:
         path.append(problem.loss)
     for loss in dict.fromkeys(path):
-        twin = problem.with_loss(loss)
+        twin = problem.with_loss(loss).without_metric()
         W = newton(twin, omega, W) if second_order else lbfgs(twin, omega, W)
     return W
 
 
-def value_gradient(problem: LinearProblem, omega: Array, W: Array) -> tuple[float, Array]:
-    """Return omega.L and its gradient at weights (K, d)."""
+def _value_gradient(problem: LinearProblem, omega: Array, W: Array) -> tuple[float, Array]:
     point = problem.cells(W[None])
     return float(point.L[0] @ omega), (omega @ point.D[0]).reshape(W.shape)
 
 
-def newton(problem: LinearProblem, omega: Array, W: Array, tol: float = 1e-13, max_iter: int = 100) -> Array:
+def newton(problem: LinearProblem, omega: Array, W: Array) -> Array:
     """Damped Newton with exact Hessians; where they lack curvature, L-BFGS brings W nearer first."""
-    plain = problem.without_metric()
-    W, done = _descend(plain, omega, W, tol, max_iter)
-    if not done:
-        W, _ = _descend(plain, omega, lbfgs(plain, omega, W), tol, max_iter)
-    return W
+    W, done = _descend(problem, omega, W)
+    return W if done else _descend(problem, omega, lbfgs(problem, omega, W))[0]
 
 
-def _descend(problem: LinearProblem, omega: Array, W: Array, tol: float, max_iter: int) -> tuple[Array, bool]:
+def _descend(problem: LinearProblem, omega: Array, W: Array) -> tuple[Array, bool]:
     """Take Newton steps until the predicted decrease is below rounding (done) or a step fails (not done).
 
     The last Hessian says that as well as one taken anew at the end.
     """
-    value, gradient = value_gradient(problem, omega, W)
-    first = max(abs(value), 1e-300)
+    value, gradient = _value_gradient(problem, omega, W)
+    first = max(abs(value), TINY)
     factor: Factor | None = None
-    for _ in range(max_iter):
-        least = tol * max(abs(value), 1e-3 * first)  # without the second, separable data would never end
+    for _ in range(MOST_STEPS):
+        least = ROUNDING * max(abs(value), SEPARATED * first)
         if factor is not None and _newton_step(factor, gradient)[1] <= least:
             return W, True
-        factor = _factor(problem.hessian(W, omega))
+        H = problem.hessian(W, omega)
+        try:
+            factor = Factor(H)
+        except LinAlgError:  # without enough curvature
+            factor = Shifted(H)
         step, decrement = _newton_step(factor, gradient)
         if decrement <= least:
             return W, True
-        W, value, gradient, moved = _backtrack(problem, omega, W, step, value, gradient, decrement)
+        length = 1.0
+        for _ in range(HALVINGS):
+            trial = W - length * step
+            after, slope = _value_gradient(problem, omega, trial)
+            if after <= value - ARMIJO * length * decrement or abs(after - value) <= EQUAL * abs(value):
+                break
+            length *= 0.5
+        else:
+            return W, False
+        moved = after < value or length == 1.0
+        W, value, gradient = trial, after, slope
         if not moved:
             break
     return W, False
-
-
-def _factor(H: Array) -> Factor:
-    """Factor a Hessian; one without enough curvature is made positive definite."""
-    try:
-        return Factor(H)
-    except LinAlgError:
-        return Shifted(H)
 
 
 def _newton_step(factor: Factor, gradient: Array) -> tuple[Array, float]:
@@ -154,39 +171,12 @@ def _newton_step(factor: Factor, gradient: Array) -> tuple[Array, float]:
     return step, float((step * gradient).sum())
 
 
-def _backtrack(
-    problem: LinearProblem,
-    omega: Array,
-    W: Array,
-    step: Array,
-    value: float,
-    gradient: Array,
-    decrement: float,
-) -> tuple[Array, float, Array, bool]:
-    """Halve the step until the value falls enough (Armijo); give up on steps far too long."""
-    length = 1.0
-    for _ in range(15):
-        trial = W - length * step
-        new_value, new_gradient = value_gradient(problem, omega, trial)
-        if new_value <= value - 1e-4 * length * decrement or abs(new_value - value) <= 1e-15 * abs(value):
-            return trial, new_value, new_gradient, new_value < value or length == 1.0
-        length *= 0.5
-    return W, value, gradient, False
-
-
-def lbfgs(problem: LinearProblem, omega: Array, W: Array, max_iter: int = 2000) -> Array:
-    """SciPy's L-BFGS with tight tolerances."""
-    plain = problem.without_metric()
+def lbfgs(problem: LinearProblem, omega: Array, W: Array) -> Array:
+    """Return what SciPy's L-BFGS finds with tight tolerances."""
 
     def objective(flat: Array) -> tuple[float, Array]:
-        value, gradient = value_gradient(plain, omega, flat.reshape(W.shape))
+        value, gradient = _value_gradient(problem, omega, flat.reshape(W.shape))
         return value, gradient.reshape(-1)
 
-    found = scipy_minimize(
-        objective,
-        W.reshape(-1),
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": max_iter, "ftol": 1e-15, "gtol": 1e-9, "maxcor": 20},
-    )
+    found = scipy_minimize(objective, W.reshape(-1), jac=True, method="L-BFGS-B", options=QUASI)
     return np.asarray(found.x, dtype=np.float64).reshape(W.shape)

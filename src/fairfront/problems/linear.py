@@ -16,17 +16,17 @@ from scipy.linalg import cho_factor, cho_solve
 from ..objectives import Algebra, Array, Layout, Loss, Objectives, Task
 from ..objectives.losses import Squared
 from ..validation import is_dask
-from .base import Point, gram
+from .base import DENSE_LIMIT, Point, gram
 from .design import Design, sorted_design
 from .frame import Frame
-from .hessian import Conjugate, fit_cells
+from .hessian import TINY, Conjugate, fit_cells
 from .pieces import Bound, Piece
 
 if TYPE_CHECKING:
     from .dask.passes import DaskRows
 
-DENSE_LIMIT = 3000
-"""Largest K d for which second-order quantities are formed."""
+METRIC_RIDGE = 1e-10
+"""What is added to a metric's diagonal, as a share of its mean: collinear columns leave it singular."""
 
 
 class LinearProblem:
@@ -47,11 +47,7 @@ class LinearProblem:
     rows: Piece | DaskRows
 
     def __init__(
-        self,
-        X: Any,
-        objectives: Objectives,
-        frame: Frame | None = None,
-        feature_names: tuple[str, ...] | None = None,
+        self, X: Any, objectives: Objectives, frame: Frame | None = None, feature_names: tuple[str, ...] | None = None
     ) -> None:
         cells, intercept = objectives.layout.cells, objectives.question.fit_intercept
         design = sorted_design(X, cells.order, intercept, frame)
@@ -99,18 +95,59 @@ class LinearProblem:
         """Return what is averaged over cells."""
         return self.objectives.measures
 
-    def _with(self, objectives: Objectives) -> Self:
+    @property
+    def design(self) -> Design:
+        """Return the sorted rows."""
+        assert isinstance(self.rows, Piece)
+        return self.rows.design
+
+    @property
+    def targets(self) -> Array:
+        """Return what the loss reads, in sorted order."""
+        assert isinstance(self.rows, Piece)
+        return self.rows.targets
+
+    def target_variance(self) -> float:
+        """Return the variance of the targets of all rows."""
+        return float(np.var(self.targets))
+
+    def _with(self, **changed: Any) -> Self:
+        """Return the same problem with other attributes; the data are shared."""
         other = copy.copy(self)
-        other.objectives = objectives
+        other.__dict__.update(changed)
         return other
 
     def framed(self) -> Self:
-        """Return the same problem with weights of the framed columns; the data are shared."""
+        """Return the same problem with weights of the framed columns."""
         if self.inside or self.frame is None:
             return self
-        other = copy.copy(self)
-        other.inside, other.penalised, other.inverse_metric = True, self.frame.penalised, None
-        return other
+        return self._with(inside=True, penalised=self.frame.penalised, inverse_metric=None)
+
+    def with_loss(self, loss: Loss) -> Self:
+        """Return the same problem with another loss of the same width."""
+        return self._with(objectives=self.objectives.with_loss(loss))
+
+    def with_algebra(self, algebra: Algebra) -> Self:
+        """Return the same problem with other contrasts on the same cells."""
+        return self._with(objectives=replace(self.objectives, algebra=algebra))
+
+    def with_row_weights(self, weight: Array) -> Self:
+        """Return the same problem with other weights of the (sorted) rows that leave every cell's total as it is."""
+        cells = replace(self.layout.cells, row_weight=weight)
+        objectives = replace(self.objectives, layout=replace(self.layout, cells=cells))
+        return self._with(objectives=objectives, rows=Piece(self.design, self.targets, cells))
+
+    def with_metric(self, M: Array) -> Self:
+        """Return the same problem with directions in the metric M, (K d, K d), or (K d,) for its diagonal."""
+        if M.ndim == 1:
+            return self._with(inverse_metric=1.0 / M)
+        size = len(M)
+        ridge = METRIC_RIDGE * max(float(np.trace(M)) / size, TINY)
+        return self._with(inverse_metric=cho_solve(cho_factor(M + ridge * np.eye(size)), np.eye(size)))
+
+    def without_metric(self) -> Self:
+        """Return the same problem with plain gradients as directions."""
+        return self._with(inverse_metric=None)
 
     def from_user(self, W: Array) -> Array:
         """Return weights (..., d) of the users' units as those of this problem."""
@@ -128,94 +165,32 @@ class LinearProblem:
         """Return gradients (..., d) of the rows that are kept as those of this problem."""
         return G if self.inside or self.frame is None else self.frame.gradient(G)
 
-    @property
-    def design(self) -> Design:
-        """Return the sorted rows."""
-        assert isinstance(self.rows, Piece)
-        return self.rows.design
-
-    @property
-    def targets(self) -> Array:
-        """Return what the loss reads, in sorted order."""
-        assert isinstance(self.rows, Piece)
-        return self.rows.targets
-
-    def target_variance(self) -> float:
-        """Return the variance of the targets of all rows."""
-        return float(np.var(self.targets))
-
-    def with_loss(self, loss: Loss) -> Self:
-        """Return the same problem with another loss of the same width; the data are shared."""
-        return self._with(self.objectives.with_loss(loss))
-
-    def with_metric(self, M: Array) -> Self:
-        """Return the same problem with directions taken in the metric M, (K d, K d); the data are shared.
-
-        A one-dimensional M is the diagonal of one.
-        """
-        other = copy.copy(self)
-        if M.ndim == 1:
-            other.inverse_metric = 1.0 / M
-            return other
-        size = len(M)
-        ridge = 1e-10 * max(float(np.trace(M)) / size, 1e-300)
-        other.inverse_metric = cho_solve(cho_factor(M + ridge * np.eye(size)), np.eye(size))
-        return other
-
-    def with_algebra(self, algebra: Algebra) -> Self:
-        """Return the same problem with other contrasts on the same cells; the data are shared."""
-        return self._with(replace(self.objectives, algebra=algebra))
-
-    def with_row_weights(self, weight: Array) -> Self:
-        """Return the same problem with other weights of the (sorted) rows that leave every cell's total as it is."""
-        cells = replace(self.layout.cells, row_weight=weight)
-        other = self._with(replace(self.objectives, layout=replace(self.layout, cells=cells)))
-        other.rows = Piece(self.design, self.targets, cells)
-        return other
-
-    def without_metric(self) -> Self:
-        """Return the same problem with plain gradients as directions; the data are shared."""
-        other = copy.copy(self)
-        other.inverse_metric = None
-        return other
-
     def cells(self, W: Array) -> Point:
         """Evaluate cell values and gradients of R runs in one pass."""
         R, k = len(W), self.layout.k
         L, G = self.rows.cell_sums(self.measures, k, self.inner(W), True)
-        weight, G = self._weights(), self.outer(G)
+        weight, G = self.objectives.weights, self.outer(G)
         G[:-1] /= weight[:-1, None, None]
         G[-1] = (W * self.penalised).reshape(R * self.K, self.d)
-        return self._point(W, self._values(W, L, weight), G.reshape(k, R, self.K * self.d).transpose(1, 0, 2))
+        G = G.reshape(k, R, self.K * self.d).transpose(1, 0, 2)
+        inverse = self.inverse_metric
+        D = G if inverse is None else G * inverse if inverse.ndim == 1 else G @ inverse
+        return Point(W, self._means(W, L), gram(G, D), D)
 
     def values(self, W: Array) -> Array:
         """Return the cell values alone, (R, k), for the price of one product."""
         (L,) = self.rows.cell_sums(self.measures, self.layout.k, self.inner(W), False)
-        return self._values(W, L, self._weights())
+        return self._means(W, L)
+
+    def _means(self, W: Array, L: Array) -> Array:
+        """Turn sums into weighted means; the last cell is the penalty."""
+        L[:, :-1] /= self.objectives.weights[:-1]
+        L[:, -1] = 0.5 * (W * W * self.penalised).sum(axis=(1, 2))
+        return L
 
     def reach(self, W: Array) -> Array:
         """Return the largest score of any row under R models, (R,), in size; what all classes share counts for none."""
         return self.rows.reach(self.inner(W))
-
-    def _values(self, W: Array, L: Array, weight: Array) -> Array:
-        """Turn sums into weighted means; the last cell is the penalty."""
-        L[:, :-1] /= weight[:-1]
-        L[:, -1] = 0.5 * (W * W * self.penalised).sum(axis=(1, 2))
-        return L
-
-    def _weights(self) -> Array:
-        """Return the weight behind every entry of L, (k,); the penalty counts once."""
-        weight = np.ones(self.layout.k)
-        for _, where in self.measures:
-            weight[where[where >= 0]] = self.layout.cells.weight[where >= 0]
-        return weight
-
-    def _point(self, W: Array, L: Array, G: Array) -> Point:
-        inverse = self.inverse_metric
-        if inverse is None:
-            return Point(W, L, gram(G, G), G)
-        D = G * inverse if inverse.ndim == 1 else G @ inverse
-        return Point(W, L, gram(G, D), D)
 
     def move(self, point: Point, beta: Array) -> Array:
         """Return w - D^T beta."""
@@ -227,15 +202,18 @@ class LinearProblem:
 
         ``float32`` allows single precision in the products, which is enough for a Newton step.
         """
-        K, d = self.K, self.d
-        H = self.rows.products(self.measures, self._factors(omega), self.inner(W), float32)
-        for a in range(K):
-            for b in range(a, K):
-                upper = np.triu(H[a, b])
-                H[a, b] = self.outer(self.outer(upper + np.triu(upper, 1).T).T)
-                H[b, a] = H[a, b]
-            H[a, a] += omega[-1] * np.diag(self.penalised)
-        return np.asarray(H.transpose(0, 2, 1, 3).reshape(K * d, K * d))
+        H = self.unfolded(self.rows.products(self.measures, self._factors(omega), self.inner(W), float32))
+        H[np.diag_indices(len(H))] += omega[-1] * np.tile(self.penalised, self.K)
+        return H
+
+    def unfolded(self, H: Array) -> Array:
+        """Return Hessians (..., K d, K d) from the upper triangles of upper pairs of classes, (..., K, K, d, d)."""
+        upper = np.triu(H)
+        H = self.outer(self.outer(upper + np.triu(upper, 1).swapaxes(-1, -2)).swapaxes(-1, -2))
+        for a in range(self.K):
+            for b in range(a):
+                H[..., a, b, :, :] = H[..., b, a, :, :]
+        return np.ascontiguousarray(H.swapaxes(-3, -2)).reshape(*H.shape[:-4], self.K * self.d, self.K * self.d)
 
     def _factors(self, omega: Array) -> list[Array]:
         """Return what a row of each cell counts in every measure, omega_cell / weight_cell."""
@@ -271,19 +249,16 @@ class LinearProblem:
         return fit_cells(self, omega, first, second_order=self.K * self.d <= DENSE_LIMIT)
 
     def metric(self, W: Array) -> Array:
-        """Return the Hessian of the loss at weights (K, d), or the whitening matrix if the loss has kinks.
+        """Return the Hessian of the loss at weights (K, d), or where the loss has kinks that of the squared loss.
 
-        Above the limit for second-order quantities it is the diagonal of the identity, (K d,).
+        The second is X^T X / n with the ridge, one block per class. Above the limit for second-order quantities it is
+        the diagonal of the identity, (K d,).
         """
         if self.K * self.d > DENSE_LIMIT:
             return np.ones(self.K * self.d)
-        return self.hessian(W, self.algebra.p) if self.loss.smooth else self._whitening()
-
-    def _whitening(self) -> Array:
-        """Return X^T X / n with the ridge, which is the squared loss's Hessian, one block per class."""
-        twin = self.with_loss(Squared())
-        twin.K = 1
-        block = twin.hessian(np.zeros((1, self.d)), self.algebra.p)
+        if self.loss.smooth:
+            return self.hessian(W, self.algebra.p)
+        block = self.with_loss(Squared())._with(K=1).hessian(np.zeros((1, self.d)), self.algebra.p)
         return np.asarray(np.kron(np.eye(self.K), block), dtype=np.float64)
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ..objectives import Array, Cells, Measure
 from .design import Design, aligned
-from .threads import in_threads
+from .resources import in_threads
 
 Bound = Sequence[tuple[Measure, NDArray[np.intp]]]
 """Measures bound to a loss, each with the index in L of every cell (-1: not needed)."""
@@ -82,44 +82,6 @@ class Piece:
 
         return self._total(ask, R * K, 1.0 + R * K / 3)
 
-    def _measure(
-        self, chunks: Chunks, measures: Bound, W: Array, L: Array, G: Array | None, H: Array | None = None
-    ) -> None:
-        """Add chunks of rows to the sums L (R, k), the gradients G (k, R K, d) and the products H (k, K, K, d, d)."""
-        for start, stop, cell in chunks:
-            scores = self.design.scores(start, stop, W).reshape(len(L), -1, stop - start)
-            target = self.targets[start:stop]
-            for bound, where in measures:
-                if cell >= 0 and where[cell] < 0:
-                    continue
-                value, slope = bound.value_slope(scores, target)
-                self._add(where, cell, start, stop, value, slope, L, G)
-                if H is not None and not bound.linear:
-                    v = bound.curvature(scores[0], target)
-                    v = v if self.cells.row_weight is None else v * self.cells.row_weight[start:stop]
-                    self._multiply(start, stop, v, False, H[where[cell]])
-
-    def _add(
-        self,
-        where: NDArray[np.intp],
-        cell: int,
-        start: int,
-        stop: int,
-        value: Array,
-        slope: Array,
-        L: Array,
-        G: Array | None,
-    ) -> None:
-        """Add rows to the one cell that they belong to, or to every cell by their shares."""
-        cells = self.cells
-        for j in np.flatnonzero(where >= 0) if cell < 0 else (cell,):
-            weight = cells.row_weight if cells.shares is None else cells.shares[j]
-            part = None if weight is None else weight[start:stop]
-            L[:, where[j]] += value.sum(axis=-1) if part is None else value @ part
-            if G is not None:
-                pulled = slope if part is None else slope * part
-                G[where[j]] += self.design.pull(start, stop, pulled.reshape(-1, stop - start))
-
     def evaluated(self, measures: Bound, k: int, W: Array) -> tuple[Array, ...]:
         """Return the sums of one run, of its gradients, and the products X^T diag(v) X of every cell, (k, K, K, d, d).
 
@@ -134,29 +96,47 @@ class Piece:
             found.append((L, G))
         return *summed(found), H
 
+    def _measure(
+        self, chunks: Chunks, measures: Bound, W: Array, L: Array, G: Array | None, H: Array | None = None
+    ) -> None:
+        """Add chunks of rows to the sums L (R, k), the gradients G (k, R K, d) and the products H (k, K, K, d, d)."""
+        design, cells = self.design, self.cells
+        for start, stop, cell in chunks:
+            scores = design.scores(start, stop, W).reshape(len(L), -1, stop - start)
+            target = self.targets[start:stop]
+            for bound, where in measures:
+                if cell >= 0 and where[cell] < 0:
+                    continue
+                value, slope = bound.value_slope(scores, target)
+                for j in np.flatnonzero(where >= 0) if cell < 0 else (cell,):  # -1: every cell, by shares
+                    weight = cells.row_weight if cells.shares is None else cells.shares[j]
+                    part = None if weight is None else weight[start:stop]
+                    L[:, where[j]] += value.sum(axis=-1) if part is None else value @ part
+                    if G is not None:
+                        pulled = slope if part is None else slope * part
+                        G[where[j]] += design.pull(start, stop, pulled.reshape(-1, stop - start))
+                if H is not None and not bound.linear:
+                    v = bound.curvature(scores[0], target)
+                    v = v if cells.row_weight is None else v * cells.row_weight[start:stop]
+                    self._multiply(start, stop, v, False, H[where[cell]])
+
     def curvatures(
         self, measures: Bound, factors: Factors, W: Array, chunks: Chunks | None = None
     ) -> Iterator[tuple[int, int, Array]]:
         """Yield (start, stop, v): curvature of the weighted measures in the scores of the rows, v (K, K, rows)."""
-        K, W = len(W), aligned(W)
-        for start, stop, cell in chunks or self.cells.chunks(self.design.rows_per_chunk(K * K)):
+        K, W, cells = len(W), aligned(W), self.cells
+        for start, stop, cell in chunks or cells.chunks(self.design.rows_per_chunk(K * K)):
             scores = self.design.scores(start, stop, W)
             v = np.zeros((K, K, stop - start))
             for (bound, _), per_cell in zip(measures, factors, strict=True):
-                factor = self._row_factor(per_cell, cell, start, stop)
-                if factor is not None:
-                    v += bound.curvature(scores, self.targets[start:stop]) * factor
+                if cells.shares is not None:
+                    factor = per_cell @ cells.shares[:, start:stop]
+                elif per_cell[cell] == 0.0:
+                    continue
+                else:
+                    factor = per_cell[cell] * (1.0 if cells.row_weight is None else cells.row_weight[start:stop])
+                v += bound.curvature(scores, self.targets[start:stop]) * factor
             yield start, stop, v
-
-    def _row_factor(self, per_cell: Array, cell: int, start: int, stop: int) -> Array | float | None:
-        """Return what each row counts, or None when that is nothing."""
-        cells = self.cells
-        if cells.shares is not None:
-            return np.asarray(per_cell @ cells.shares[:, start:stop])
-        factor = float(per_cell[cell])
-        if factor == 0.0:
-            return None
-        return factor if cells.row_weight is None else factor * cells.row_weight[start:stop]
 
     def products(self, measures: Bound, factors: Factors, W: Array, float32: bool) -> Array:
         """Return X^T diag(v) X per pair of classes, (K, K, d, d), right in its upper triangles.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..objectives import Array
 from .design import sorted_design
+from .hessian import TINY
 from .linear import LinearProblem
 from .pieces import Piece
 
@@ -35,20 +36,19 @@ class Samples:
     def draw(cls, problem: LinearProblem, n: int, rng: np.random.Generator) -> Samples:
         """Draw n samples, rows with replacement inside each cell."""
         cells = problem.layout.cells
-        piece, offsets = Piece(problem.design, problem.targets, cells), cells.offsets
-        counts = np.empty((n, piece.n), dtype=np.uint16)
+        counts = np.empty((n, cells.n), dtype=np.uint16)
         for sample in counts:
-            for start, stop in pairwise(offsets):
+            for start, stop in pairwise(cells.offsets):
                 size = int(stop - start)
                 sample[start:stop] = np.bincount(rng.integers(size, size=size), minlength=size)
-        return cls._of(problem, piece, counts)
+        return cls._of(problem, Piece(problem.design, problem.targets, cells), counts)
 
     @classmethod
     def _of(cls, problem: LinearProblem, piece: Piece, counts: NDArray[np.uint16]) -> Samples:
         cells = piece.cells
         base = 1.0 if cells.row_weight is None else cells.row_weight
         drawn = np.stack([np.add.reduceat(sample * base, cells.offsets[:-1]) for sample in counts])
-        return cls(problem, piece, counts, cells.weight / np.maximum(drawn, 1e-300))
+        return cls(problem, piece, counts, cells.weight / np.maximum(drawn, TINY))
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -62,11 +62,9 @@ class Samples:
         cells = self.piece.cells
         kept = [np.arange(a, b, max(1, int(b - a) // most)) for a, b in pairwise(cells.offsets)]
         rows = np.concatenate(kept)
-        thin = replace(
-            cells,
-            offsets=np.concatenate([[0], np.cumsum([len(each) for each in kept])]).astype(np.intp),
-            row_weight=None if cells.row_weight is None else cells.row_weight[rows],
-        )
+        offsets = np.concatenate([[0], np.cumsum([len(each) for each in kept])]).astype(np.intp)
+        weight = None if cells.row_weight is None else cells.row_weight[rows]
+        thin = replace(cells, offsets=offsets, row_weight=weight)
         design = sorted_design(cast(Any, self.piece.design).X, rows, False)
         return Samples._of(self.problem, Piece(design, self.piece.targets[rows], thin), self.counts[:, rows])
 
@@ -74,9 +72,8 @@ class Samples:
         """Return one sample as a problem of its own."""
         cells = self.piece.cells
         base = 1.0 if cells.row_weight is None else cells.row_weight
-        return self.problem.with_row_weights(
-            self.counts[sample] * base * np.repeat(self.scale[sample], np.diff(cells.offsets))
-        )
+        scale = np.repeat(self.scale[sample], np.diff(cells.offsets))
+        return self.problem.with_row_weights(self.counts[sample] * base * scale)
 
     def cells(self, W: Array, which: NDArray[np.intp]) -> tuple[Array, Array, Array]:
         """Evaluate R runs, each on its sample: cell values (R, k), gradients (R, k, K d), and values on all rows."""
@@ -85,7 +82,8 @@ class Samples:
         L, everyone, G = np.zeros((R, k)), np.zeros((R, k)), np.zeros((k, R * K, d))
         flat = np.ascontiguousarray(problem.inner(W).reshape(R * K, d))
         counts = self.counts if len(which) == len(self) else self.counts[which]
-        for start, stop, cell in cells.chunks(self._rows_per_chunk(R * K)):
+        rows = max(64, min(design.rows_per_chunk(R * K), CHUNK_BYTES // (8 * R * K)))
+        for start, stop, cell in cells.chunks(rows):
             scores = design.scores(start, stop, flat).reshape(R, K, -1)
             base = np.ones(stop - start) if cells.row_weight is None else cells.row_weight[start:stop]
             drawn = counts[:, start:stop] * base
@@ -99,15 +97,13 @@ class Samples:
         gradients = problem.outer(G).reshape(k, R, K * d).transpose(1, 0, 2).copy()
         for _, where in problem.measures:
             used, weight = where[where >= 0], cells.weight[where >= 0]
-            L[:, used] *= self.scale[which][:, where >= 0] / weight
-            gradients[:, used] *= (self.scale[which][:, where >= 0] / weight)[:, :, None]
+            scale = self.scale[which][:, where >= 0] / weight
+            L[:, used] *= scale
+            gradients[:, used] *= scale[:, :, None]
             everyone[:, used] /= weight
         gradients[:, -1] = (W * problem.penalised).reshape(R, K * d)
         L[:, -1] = everyone[:, -1] = 0.5 * (W * W * problem.penalised).sum(axis=(1, 2))
         return L, gradients, everyone
-
-    def _rows_per_chunk(self, r: int) -> int:
-        return max(64, min(self.piece.design.rows_per_chunk(r), CHUNK_BYTES // (8 * r)))
 
     def hessians(self, W: Array, sample: int) -> Array:
         """Return the Hessians of all cells at weights (K, d) on one sample, (k, K d, K d)."""
@@ -125,10 +121,6 @@ class Samples:
                 for a in range(K):
                     for b in range(a, K):
                         H[where[cell], a, b] += design.weighted(start, stop, v[a, b]) / cells.weight[cell]
-        upper = np.triu(H)
-        H = problem.outer(problem.outer(upper + np.triu(upper, 1).swapaxes(-1, -2)).swapaxes(-1, -2))
-        for a in range(K):
-            H[-1, a, a] = np.diag(problem.penalised)
-            for b in range(a):
-                H[:, a, b] = H[:, b, a]
-        return np.asarray(H.transpose(0, 1, 3, 2, 4).reshape(k, K * d, K * d))
+        found = problem.unfolded(H)
+        found[-1] = np.diag(np.tile(problem.penalised, K))
+        return found

@@ -31,8 +31,8 @@ from .fit_rows import find_folds
 from .frame import Frame, moments
 from .learners import check_guesser, check_learner, loss_for, weight_keyword
 from .learners import shared_trees as sharing
-from .limits import check_memory
 from .linear import LinearProblem, feature_names
+from .resources import check_memory
 from .weighted_fits import Criterion, EstimatorProblem, PosteriorProblem
 
 

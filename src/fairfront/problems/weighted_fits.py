@@ -67,11 +67,9 @@ class EstimatorProblem:
     @property
     def shares(self) -> Array:
         """Return the share of all weight behind every entry of L, (k,)."""
-        layout = self.objectives.layout
-        found = np.zeros(layout.k)
-        for _, where in layout.quantities:
-            found[where[where >= 0]] = (layout.cells.weight / layout.cells.weight.sum())[where >= 0]
-        return found
+        found = self.objectives.weights / self.objectives.layout.cells.weight.sum()
+        found[-1] = 0.0
+        return np.asarray(found)
 
     @property
     def own(self) -> NDArray[np.bool_]:

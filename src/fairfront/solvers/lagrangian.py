@@ -12,8 +12,8 @@ from scipy.linalg import LinAlgError
 from ..objectives import Algebra, Array
 from ..objectives.losses import Squared
 from ..problems import LinearProblem
+from ..problems.base import DENSE_LIMIT
 from ..problems.hessian import Factor, Shifted
-from ..problems.linear import DENSE_LIMIT
 from ..storage.checkpoints import Entry
 
 NEAR = 1e-7

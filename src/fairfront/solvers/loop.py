@@ -13,7 +13,7 @@ from ..exceptions import InputError, UnboundedError
 from ..objectives import Algebra, Array
 from ..objectives.small_counts import FEWEST
 from ..problems import LinearProblem, Point
-from ..problems.limits import check_steps
+from ..problems.resources import check_steps
 from ..storage.checkpoints import Entry
 from ..validation import MOST_POINTS, check_count, shown
 from .archive import Archive

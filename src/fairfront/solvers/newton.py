@@ -11,7 +11,7 @@ import numpy as np
 from ..exceptions import FairfrontWarning, InputError
 from ..objectives import Algebra, Array
 from ..problems import FirstOrder, LinearProblem, SecondOrder, WeightedFit
-from ..problems.limits import check_points
+from ..problems.resources import check_points
 from ..validation import MOST_POINTS, check_choice, check_count, check_flag, check_positive, check_preferences
 from .base import (
     TARGETS,

@@ -19,8 +19,8 @@ from scipy.linalg import LinAlgError
 from ..objectives import Algebra, Array
 from ..objectives.losses import Squared
 from ..problems import LinearProblem
+from ..problems.base import DENSE_LIMIT
 from ..problems.hessian import Factor
-from ..problems.linear import DENSE_LIMIT
 from .base import Target
 from .journal import Journal
 from .lagrangian import Curved, Iterate, convexified, is_convex, is_minimum, restored, stored, true_multipliers

@@ -18,7 +18,7 @@ from ...exceptions import InputError
 from ...objectives import Array
 from ...validation import as_columns, is_dask
 from ..pieces import Bound, Factors, Piece, Product, summed
-from ..threads import one_thread
+from ..resources import one_thread
 from .partition import Spooled, loose
 from .runner import ALIKE, DaskSettings, Runner, check_sizes, require_dask
 

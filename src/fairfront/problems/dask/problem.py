@@ -21,8 +21,8 @@ from ...objectives import Array, Cells, GroupProbabilities, Layout, Objectives, 
 from ...objectives.question import check_targets
 from ...validation import as_columns, check_labels, is_dask
 from ..frame import Frame
-from ..limits import GIGABYTE
 from ..linear import LinearProblem, feature_names
+from ..resources import GIGABYTE
 from .partition import Plan, SpoolError, prepared, side, spooled, temporary_folder
 from .passes import DaskRows, aligned_blocks
 from .runner import DaskSettings, Runner

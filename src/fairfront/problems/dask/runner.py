@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...exceptions import FairfrontError, InputError, require
-from ..limits import memory
-from ..threads import threads_setting
+from ..resources import memory, threads_setting
 
 
 def require_dask(module: str = "dask") -> Any:
