@@ -1,9 +1,9 @@
 """Frontiers of PyTorch modules (extra ``torch``)."""
 
-from .batches import CellSampler, TorchObjectives
 from .classifier import TorchFairClassifier
+from .epochs import CellSampler
 from .module_fit import FitResult, Training, fit
-from .module_objectives import objectives
+from .module_objectives import TorchObjectives, objectives
 from .module_points import TorchPoints, load, of_label
 from .module_trace import trace, trace_head
 from .problem import TorchProblem

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,11 +16,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..exceptions import InputError
 from ..objectives import Array
 from ..validation import check_callable, check_count, pass_hint, refuse_masked, refuse_misread
-from .backend import copied, torch
-from .forward import module_scores
 from .module_fit import Training, fit
+from .modules import copied, module_scores, torch
 
 
+@dataclass(eq=False, repr=False)
 class TorchFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A network trained to one point of its frontier, behind scikit-learn's interface.
 
@@ -43,41 +44,23 @@ class TorchFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     module_, classes_, objectives_, objective_names_, loss_gaps_, history_
     """
 
-    __metadata_request__fit: ClassVar[dict[str, bool]] = {"sensitive_features": True}
+    module: Any = None
+    notion: Any = "equal_opportunity"
+    surrogate: Any = "loss"
+    loss: Any = "logistic"
+    gap: Any = "squared"
+    max_loss_gap: float | None = None
+    preference: Any = None
+    favourable: Any = None
+    groups: Any = None
+    epochs: int = 20
+    batch_size: int | None = None
+    lr: float = 1e-3
+    optimizer: Any = None
+    device: Any = None
+    random_state: int | None = None
 
-    def __init__(
-        self,
-        module: Any = None,
-        notion: Any = "equal_opportunity",
-        surrogate: Any = "loss",
-        loss: Any = "logistic",
-        gap: Any = "squared",
-        max_loss_gap: float | None = None,
-        preference: Any = None,
-        favourable: Any = None,
-        groups: Any = None,
-        epochs: int = 20,
-        batch_size: int | None = None,
-        lr: float = 1e-3,
-        optimizer: Any = None,
-        device: Any = None,
-        random_state: int | None = None,
-    ) -> None:
-        self.module = module
-        self.notion = notion
-        self.surrogate = surrogate
-        self.loss = loss
-        self.gap = gap
-        self.max_loss_gap = max_loss_gap
-        self.preference = preference
-        self.favourable = favourable
-        self.groups = groups
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.lr = lr
-        self.optimizer = optimizer
-        self.device = device
-        self.random_state = random_state
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"sensitive_features": True}
 
     def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> TorchFairClassifier:
         """Fit to features, labels and the group of every row."""
@@ -113,7 +96,6 @@ class TorchFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _made(self, width: int, seed: int) -> Any:
-        """Return the module to train: a copy of the one given, or a new one from the seed."""
         if isinstance(self.module, torch.nn.Module):
             return copied(self.module)
         with torch.random.fork_rng(devices=[]):

@@ -13,11 +13,14 @@ products by run. Weights stay out of the graph; only what leaves each layer is d
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .backend import Module, Tensor, is_hooked, torch
+from ..exceptions import InputError
+from ..objectives import Array
+from .modules import Module, Tensor, n_rows, parts_of, shaped, torch, trainable
 
 Ints = NDArray[np.intp]
 ELEMENTWISE = ("ReLU", "LeakyReLU", "ELU", "SELU", "GELU", "SiLU", "Tanh", "Sigmoid", "Softplus", "Identity", "Dropout")
@@ -81,20 +84,25 @@ class Listener:
         return found
 
 
-def linear_layers(module: Module, parameters: list[Tensor]) -> list[Module] | None:
+def _is_hooked(part: Module) -> bool:
+    kinds = ("forward", "forward_pre", "backward", "backward_pre")
+    return any(getattr(part, f"_{kind}_hooks", None) for kind in kinds)
+
+
+def _linear_layers(module: Module, parameters: list[Tensor]) -> list[Module] | None:
     """Return the layers that hold all trainable parameters, or None if other parts hold some or share them.
 
     Layers with hooks are not plain layers: a hook may change the output, or make the weight of other parameters.
     """
     wanted = {id(parameter) for parameter in parameters}
     found = [part for part in module.modules() if any(id(p) in wanted for p in part.parameters(recurse=False))]
-    if any(not _is_linear(part) or is_hooked(part) for part in found):
+    if any(type(part) is not torch.nn.Linear or _is_hooked(part) for part in found):
         return None
     owned = [id(p) for part in found for p in part.parameters(recurse=False) if id(p) in wanted]
     return found if sorted(owned) == sorted(wanted) else None
 
 
-def used_once(scores: Tensor, parameters: list[Tensor]) -> bool:
+def _used_once(scores: Tensor, parameters: list[Tensor]) -> bool:
     """Tell whether no parameter comes twice in the graph of the scores, as a weight does that forward reads itself."""
     wanted, seen, waiting = {id(p) for p in parameters}, set(), [scores.grad_fn]
     met: set[int] = set()
@@ -122,7 +130,7 @@ class Chain:
     def of(cls, module: Module, places: dict[str, int]) -> Chain | None:
         """Return the chain that a module is, or None if it is anything else or not all of it is trained."""
         parts = _parts(module, "")
-        if not parts or not _is_linear(parts[0][0]):
+        if not parts or type(parts[0][0]) is not torch.nn.Linear:
             return None
         names = [f"{prefix}{name}" for part, prefix in parts for name, _ in part.named_parameters()]
         return cls(parts, places) if sorted(names) == sorted(places) else None
@@ -131,42 +139,27 @@ class Chain:
         """Send rows X (n, i) through R runs whose parameters have a leading axis of runs."""
         a, passages = X, []
         for part, prefix in self.parts:
-            if not _is_linear(part):
+            if type(part) is not torch.nn.Linear:
                 a = part(a)
                 continue
             weight, bias = f"{prefix}weight", f"{prefix}bias"
             W, b = values[weight].detach(), values[bias].detach() if bias in values else None
-            z = _outputs(a, W, b)
+            if a.dim() == 3:
+                z = torch.bmm(a, W.transpose(1, 2)) if b is None else torch.baddbmm(b[:, None], a, W.transpose(1, 2))
+            else:  # the first layer, whose input all runs share, is one product; the graph begins there
+                flat = W.reshape(-1, W.shape[2]).t()
+                z = (a @ flat if b is None else torch.addmm(b.reshape(-1), a, flat)).requires_grad_(True)
             passages.append(Passage(a.detach(), z, self.places[weight], self.places.get(bias), W.shape[1]))
             apart = a.dim() == 2 and len(W) > 1  # a single run stays flat, which is cheaper
             a = z.view(len(z), *W.shape[:2]).transpose(0, 1) if apart else z
         return Tape(a if a.dim() == 3 else a[None], passages)
 
 
-def _outputs(a: Tensor, W: Tensor, b: Tensor | None) -> Tensor:
-    """Return the outputs (R, n, o) of a later layer, or (n, R o) of the first, whose input all runs share.
-
-    The first is one product for all runs, and the graph begins there.
-    """
-    if a.dim() == 3:
-        transposed = W.transpose(1, 2)
-        return torch.bmm(a, transposed) if b is None else torch.baddbmm(b[:, None], a, transposed)
-    flat = W.reshape(-1, W.shape[2]).t()
-    z = a @ flat if b is None else torch.addmm(b.reshape(-1), a, flat)
-    return z.requires_grad_(True)
-
-
-def _is_linear(part: Module) -> bool:
-    return type(part) is torch.nn.Linear
-
-
 def _parts(module: Module, prefix: str) -> list[tuple[Module, str]] | None:
     """Return the parts of a module, or None if it is not a chain or something listens to its parts."""
-    if is_hooked(module):
+    if _is_hooked(module):
         return None
-    if _is_linear(module):
-        return [(module, prefix)]
-    if type(module) in [getattr(torch.nn, name) for name in ELEMENTWISE]:
+    if type(module) in [getattr(torch.nn, name) for name in ("Linear", *ELEMENTWISE)]:
         return None if getattr(module, "inplace", False) else [(module, prefix)]
     if type(module) is not torch.nn.Sequential:
         return None
@@ -185,8 +178,8 @@ def cell_gradients(tape: Tape, weights: Tensor, sizes: Ints, G: Tensor, keep: bo
     ``weights`` is (R, n, K), ``sizes`` (c,) how many consecutive rows each cell has; ``keep`` tells whether the pass
     will be needed again.
     """
-    outputs = [part.z for part in tape.passages]
-    deltas = torch.autograd.grad(tape.scores, outputs, weights, retain_graph=keep, allow_unused=True)
+    through = [part.z for part in tape.passages]
+    deltas = torch.autograd.grad(tape.scores, through, weights, retain_graph=keep, allow_unused=True)
     counts, write = sizes.tolist(), _one_run if len(G) == 1 else _many_runs
     member = np.repeat(np.eye(len(counts), dtype=np.float32), sizes, axis=1)
     inside = torch.as_tensor(member, dtype=weights.dtype, device=weights.device)
@@ -211,15 +204,96 @@ def _one_run(part: Passage, delta: Tensor, counts: list[int], inside: Tensor, G:
 
 def _many_runs(part: Passage, delta: Tensor, counts: list[int], inside: Tensor, G: Tensor) -> None:
     """Write one layer's cell gradients of a stack of runs."""
-    a, o, shared = part.a, part.outputs, part.a.dim() == 2
+    a, o, shared, along = part.a, part.outputs, part.a.dim() == 2, part.a.dim() - 2
     if part.bias is not None:
         sums = inside @ delta
-        found = sums.view(len(counts), -1, o).transpose(0, 1) if shared else sums
-        G[:, :, part.bias : part.bias + o] = found
+        G[:, :, part.bias : part.bias + o] = sums.view(len(counts), -1, o).transpose(0, 1) if shared else sums
     if part.weight is None:
         return
     spots = G[:, :, part.weight : part.weight + o * a.shape[-1]].unbind(1)
-    along = 0 if shared else 1
     for spot, mine, its in zip(spots, delta.split(counts, along), a.split(counts, along), strict=True):
         found = mine.t() @ its if shared else torch.bmm(mine.transpose(1, 2), its)
         spot.copy_(found.view(spot.shape))
+
+
+class Scorer:
+    """Scores (R, n, K) of R runs that depend on ``parameters``.
+
+    Without ``stacked`` it is the module itself, one run with its own parameters. Those of a stack, R copies of the
+    module as one, have a leading axis of runs; the rest of the module is shared.
+    """
+
+    def __init__(self, module: Module, n_scores: int, stacked: dict[str, Tensor] | None = None) -> None:
+        known = trainable(module) if stacked is None else stacked
+        self.module, self.n_scores, self.stacked = module, n_scores, stacked is not None
+        self.known, self.parameters = known, list(known.values())
+        self.runs = len(self.parameters[0]) if self.stacked else 1
+        self.sizes = [int(p.numel()) // self.runs for p in self.parameters]
+        self.size = sum(self.sizes)
+        starts = dict(zip(known, np.cumsum([0, *self.sizes]).tolist(), strict=False))
+        self.chain = Chain.of(module, starts)
+        apart = self.stacked or self.chain is not None
+        self.layers = None if apart else _linear_layers(module, self.parameters)
+        self.places = {id(p): starts[name] for name, p in known.items()}
+        self.checked = False
+
+    def scores(self, inputs: Any) -> Tensor:
+        """Return the scores of these inputs, (R, n, K), of one vectorised forward pass if there are several runs."""
+        given = parts_of(inputs)
+        self._check_device(given)
+
+        def forward(values: dict[str, Tensor]) -> Tensor:
+            return torch.func.functional_call(self.module, values, given)
+
+        if not self.stacked:
+            found = self.module(*given)
+        elif self.runs == 1:
+            found = forward({name: value[0] for name, value in self.known.items()})
+        else:
+            found = torch.vmap(forward, randomness="different")(self.known)
+            return shaped(found, n_rows(inputs), self.n_scores, type(self.module).__name__, self.runs)
+        return shaped(found, n_rows(inputs), self.n_scores, type(self.module).__name__)[None]
+
+    def tape(self, inputs: Any) -> Tape | None:
+        """Return a recorded pass of these inputs, or None if something in the module stands against it."""
+        if self.chain is not None and not isinstance(inputs, tuple) and inputs.dim() == 2:
+            self._check_device((inputs,))
+            stack = {name: value if self.stacked else value[None] for name, value in self.known.items()}
+            tape = self.chain.run(inputs, stack)
+            shaped(tape.scores, len(inputs), self.n_scores, type(self.module).__name__, self.runs)
+            return tape
+        if self.layers is None:
+            return None
+        with Listener(self.layers) as heard:
+            scores = self.scores(inputs)
+        passages = heard.passages(n_rows(inputs), self.places)
+        if passages is None or not scores.requires_grad:
+            return None
+        if not self.checked and not _used_once(scores, self.parameters):
+            self.layers = None
+            return None
+        self.checked = True
+        return Tape(scores, passages)
+
+    def split(self, flat: Tensor) -> list[Tensor]:
+        """Return gradients (R, P) as those of every parameter."""
+        return [part.view(p.shape) for p, part in zip(self.parameters, flat.split(self.sizes, dim=1), strict=True)]
+
+    def penalised(self) -> list[Tensor]:
+        """Return the parameters as (R, p) that the penalty counts: matrices and filters; biases are zeros."""
+        counts = [p.detach() if p.dim() - self.stacked >= 2 else torch.zeros_like(p) for p in self.parameters]
+        return [each.reshape(self.runs, -1) for each in counts]
+
+    def penalty(self) -> Array:
+        """Return |w|^2 / 2 over matrices and filters, (R,)."""
+        squares = [(each.double() ** 2).sum(dim=1) for each in self.penalised()]
+        return np.asarray(0.5 * sum(squares).cpu().numpy())
+
+    def _check_device(self, given: tuple[Tensor, ...]) -> None:
+        device = self.parameters[0].device
+        for part in given:
+            if part.device != device:
+                raise InputError(
+                    f"the inputs are on {part.device} and {type(self.module).__name__} on {device}, expected one "
+                    "device; move the inputs with X.to(device), or the module."
+                )

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..exceptions import InputError
 from ..objectives import Array
-from ..progress import Progress, progress_bar
+from ..progress import progress_bar
 from ..validation import (
     check_callable,
     check_count,
@@ -21,16 +21,23 @@ from ..validation import (
     check_share,
     refuse,
 )
-from .backend import MakeOptimizer, Module, Optimizer, copied, mixes_rows, moved, torch, trainable
-from .batches import CellSampler, TorchObjectives
-from .forward import CHUNK, called, inputs_of, module_scores, take
-from .gradients import CellReader
-from .module_objectives import objectives, on_other_rows
-from .resumption import Checkpointer, TrainingState, restore, weights_of
+from .epochs import cells_of, train
+from .module_objectives import TorchObjectives, objectives, on_other_rows
+from .modules import (
+    MakeOptimizer,
+    Module,
+    Optimizer,
+    called,
+    copied,
+    inputs_of,
+    module_scores,
+    moved,
+    take,
+    torch,
+    trainable,
+)
 from .rules import Rule
 from .step import FairStep
-
-OnEpoch = Callable[[int, FairStep], None]
 
 
 @dataclass(frozen=True)
@@ -93,14 +100,6 @@ class FitResult:
     stopped_early: bool
 
 
-@dataclass(frozen=True, eq=False)
-class HeldOut:
-    """Rows that are not trained on."""
-
-    inputs: Any
-    objectives: TorchObjectives
-
-
 def fit(
     module: Module,
     X: Any,
@@ -117,7 +116,7 @@ def fit(
     checkpoint: Any = None,
     device: Any = None,
     progress: bool | Literal["auto"] = "auto",
-    on_epoch: OnEpoch | None = None,
+    on_epoch: Callable[[int, FairStep], None] | None = None,
     **settings: Any,
 ) -> FitResult:
     """Train a module, in place, to a cap on every gap, a preference, or PDO's common descent.
@@ -154,7 +153,7 @@ def fit(
             check_callable(function, name, "a function")
     config = check_training(training, "training")
     given = objectives(y, sensitive_features=sensitive_features, **settings)
-    inputs = _tried_inputs(moved(module, device), X, given)
+    inputs = tried_inputs(moved(module, device), X, given)
     held = None if validation is None else _held_out(module, given, validation)
     if config.patience is not None and held is None:
         raise InputError("patience needs held-out rows to watch, found none; give validation=(X, y, groups).")
@@ -166,68 +165,9 @@ def fit(
         module.train()
         done = train(step, inputs, config, scheduler=plan, held=held, checkpoint=checkpoint, bar=bar, on_epoch=on_epoch)
     module.eval()
-    L = _cells(step, inputs, given)
+    L = cells_of(step, inputs, given)
     h, z = given.algebra.objectives(L)[0], given.algebra.gaps(L)[0]
     return FitResult(module, h, z, given.names, np.array(done.history), done.epoch < config.epochs)
-
-
-def train(
-    step: FairStep,
-    inputs: Any,
-    config: Training,
-    *,
-    scheduler: Any = None,
-    held: HeldOut | None = None,
-    checkpoint: Any = None,
-    bar: Progress | None = None,
-    on_epoch: OnEpoch | None = None,
-) -> TrainingState:
-    """Train one module or a stack until the epochs are done or held-out rows stop improving."""
-    saved = None if checkpoint is None else Checkpointer(checkpoint, step, inputs, config, scheduler, held)
-    state = TrainingState() if saved is None else saved.resumed()
-    sampler = CellSampler(step.objectives, config.batch_size, seed=config.seed)
-    while state.epoch < config.epochs and (config.patience is None or state.waited < config.patience):
-        others = sampler.batches(state.epoch, stream=1)
-        for rows in sampler.batches(state.epoch):
-            more = next(others) if config.two_batches else None
-            step(take(inputs, rows), rows, None if more is None else (take(inputs, more), more))
-        if scheduler is not None:
-            scheduler.step()
-        state.epoch += 1
-        _note(step, state, held)
-        if saved is not None:
-            saved.save(state)
-        if bar is not None:
-            bar.update(state.epoch, f"epoch {state.epoch}")
-        if on_epoch is not None:
-            on_epoch(state.epoch, step)
-    if state.kept is not None:
-        restore(step, state.kept)
-    return state
-
-
-def _note(step: FairStep, state: TrainingState, held: HeldOut | None) -> None:
-    """Add the epoch's objectives to the history, and keep the weights if held-out rows find them the best so far."""
-    algebra = step.objectives.algebra if held is None else held.objectives.algebra
-    L = step.values.value if held is None else _cells(step, held.inputs, held.objectives)
-    state.history.append([float(value) for value in algebra.objectives(L)[0]])
-    if held is None:
-        return
-    merit = float(step.rule.merit(algebra, L).mean())
-    state.waited += 1
-    if merit < state.best:
-        state.best, state.waited = merit, 0
-        state.kept = [value.detach().clone() for value in weights_of(step)]
-
-
-def _cells(step: FairStep, inputs: Any, known: TorchObjectives) -> Array:
-    """Return the cell values (R, k) of all rows, with the module as it predicts."""
-    module, mode = step.module, step.module.training
-    module.eval()
-    reader = CellReader(step.scorer, known)
-    found = reader.read(inputs, np.arange(known.n), joint=mixes_rows(module), chunk=CHUNK, gradients=False)
-    module.train(mode)
-    return found.L
 
 
 def check_training(given: Any, name: str) -> Training:
@@ -253,7 +193,7 @@ def _scheduler(given: Any, optimizer: Optimizer) -> Any:
     return plan
 
 
-def _tried_inputs(module: Module, X: Any, given: TorchObjectives) -> Any:
+def tried_inputs(module: Module, X: Any, given: TorchObjectives) -> Any:
     """Return X as the module takes it, after two rows went through a copy: errors come before training, not in it.
 
     Modules that keep what forward computed can be copied only before it ran, so the copy is copied again.
@@ -267,9 +207,9 @@ def _tried_inputs(module: Module, X: Any, given: TorchObjectives) -> Any:
     return inputs
 
 
-def _held_out(module: Module, given: TorchObjectives, validation: tuple[Any, Any, Any]) -> HeldOut:
+def _held_out(module: Module, given: TorchObjectives, validation: tuple[Any, Any, Any]) -> tuple[Any, TorchObjectives]:
     if not isinstance(validation, (tuple, list)) or len(validation) != 3:
         raise refuse("validation", validation, "a tuple (X, y, sensitive_features)")
     X, y, groups = validation
     known = on_other_rows(given, y, groups)
-    return HeldOut(_tried_inputs(module, X, known), known)
+    return tried_inputs(module, X, known), known

@@ -1,19 +1,165 @@
-"""Objectives of a module: the cells and the algebra of its labels and groups, for scores instead of features."""
+"""Objectives of a module: the cells and the algebra of its labels and groups, for scores instead of features.
+
+Rows of a batch count in the cells by their shares of it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import block_diag
 
 from ..exceptions import InputError
-from ..objectives import Algebra, Array, Gap, Groups, Layout, Loss, Notion, Objectives, Question, warn_of_proxies
+from ..objectives import Algebra, Array, Gap, Groups, Loss, Measure, Notion, Objectives, Question, warn_of_proxies
 from ..objectives.notions import Surrogate
-from ..validation import as_numbers, check_labels, check_positive, check_weights, refuse, refuse_masked, shape_of
-from .batches import Block, TorchObjectives
+from ..validation import (
+    as_numbers,
+    check_instance,
+    check_labels,
+    check_positive,
+    check_weights,
+    refuse,
+    refuse_masked,
+    shape_of,
+)
+
+Ints = NDArray[np.intp]
+LABEL = "label {}: "
+"""What the names of a label's gaps begin with, where samples have several labels."""
+
+
+@dataclass(frozen=True, eq=False)
+class Membership:
+    """Where rows of a batch count: weights that sum to 1 in every class of rows.
+
+    ``share`` is (n,) where every row is in one class, which ``cell`` (n,) names, and (c, n) where it may be in several.
+    """
+
+    cell: Ints | None
+    share: Array
+    classes: int
+
+    def means(self, values: Array) -> Array:
+        """Return the mean of values (R, n) in every class, (R, c)."""
+        if self.cell is None:
+            return np.asarray(values @ self.share.T)
+        place = self.cell + self.classes * np.arange(len(values))[:, None]
+        found = np.bincount(place.ravel(), (values * self.share).ravel(), len(values) * self.classes)
+        return np.asarray(found, dtype=np.float64).reshape(len(values), self.classes)
+
+    def back(self, weights: Array) -> Array:
+        """Return how much every row counts, (R, n), where classes have these weights (R, c)."""
+        return np.asarray(weights @ self.share if self.cell is None else weights[:, self.cell] * self.share)
+
+    def by_class(self) -> Array:
+        """Return the weights of all rows in every class, (c, n)."""
+        if self.cell is None:
+            return self.share
+        return np.asarray((self.cell == np.arange(self.classes)[:, None]) * self.share)
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Cells of one set of scores; modules with several labels per sample have one block per label.
+
+    columns          the module's outputs that are its scores
+    targets (n,)     what the losses read, in the order of the data
+    cell (n,)        the class of rows of each row; None when groups are probabilities
+    shares (c, n)    weights of rows in classes of rows, when groups are probabilities
+    weight (n,)      row weights, None when all are 1
+    measures         (measure, index in L of each class of rows, -1: not needed)
+    names (c,)       what each class of rows is, for sentences
+    """
+
+    columns: slice
+    targets: Array
+    cell: Ints | None
+    shares: Array | None
+    weight: Array | None
+    measures: tuple[tuple[Measure, Ints], ...]
+    names: tuple[str, ...]
+
+    @property
+    def classes(self) -> int:
+        """Return the number of classes of rows."""
+        return len(self.names)
+
+    def membership(self, rows: Ints) -> Membership:
+        """Return where these rows count, or say which class has none of them."""
+        if self.cell is None:
+            assert self.shares is not None
+            cell, share = None, self.shares[:, rows]
+            total = share.sum(axis=1)
+        else:
+            cell, share = self.cell[rows], np.ones(len(rows)) if self.weight is None else self.weight[rows]
+            total = np.bincount(cell, share, self.classes)
+        if total.min() <= 0:
+            missing = ", ".join(self.names[i] for i in np.flatnonzero(total <= 0))
+            raise InputError(
+                f"the batch has no rows of {missing}, expected at least one row of each of {self.classes} cells; "
+                "draw batches with fairfront.torch.CellSampler, or larger ones."
+            )
+        return Membership(cell, share / (total[:, None] if cell is None else total[cell]), self.classes)
+
+    def order(self, rows: Ints) -> Ints | None:
+        """Return how to sort a batch by class of rows, None if it is sorted or rows are in several."""
+        if self.cell is None:
+            return None
+        cell = self.cell[rows]
+        return np.argsort(cell, kind="stable") if (cell[1:] < cell[:-1]).any() else None
+
+    def slopes(self, scores: Array, rows: Ints, share: Array, cell: int, L: Array) -> Iterator[tuple[int, Array]]:
+        """Add a class of rows to L (R, k) and yield (index in L, derivative of it by the scores (R, K, rows))."""
+        for bound, where in self.measures:
+            if where[cell] >= 0:
+                value, slope = bound.value_slope(scores, self.targets[rows])
+                L[:, where[cell]] += value @ share
+                yield int(where[cell]), slope * share
+
+
+@dataclass(frozen=True, eq=False)
+class TorchObjectives:
+    """What a module is trained for: loss and gaps as functions of its scores on n known rows.
+
+    ``n_scores`` is how many scores a module has to give per sample, ``labels`` the objectives of each label of a
+    sample (one in all but the multi-label case).
+    """
+
+    algebra: Algebra
+    blocks: tuple[Block, ...]
+    n: int
+    n_scores: int
+    labels: tuple[Objectives, ...]
+
+    @property
+    def k(self) -> int:
+        """Return the number of cells, the penalty included."""
+        return len(self.algebra.p)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name the objectives: the loss, then every gap."""
+        return self.algebra.names
+
+    @property
+    def overlapping(self) -> bool:
+        """Tell whether a row may be in several cells: several labels per sample, or groups as probabilities."""
+        return len(self.blocks) > 1 or any(block.cell is None for block in self.blocks)
+
+    @property
+    def penalised(self) -> bool:
+        """Tell whether the penalty counts, the last cell."""
+        return bool(self.algebra.p[-1] != 0.0)
+
+
+def check_objectives(given: Any) -> TorchObjectives:
+    """Return what `objectives` returned, and nothing else."""
+    return check_instance(given, TorchObjectives, "objectives", "what fairfront.torch.objectives returned")
 
 
 def objectives(
@@ -72,13 +218,57 @@ def _asked(question: Question, y: Any, sensitive_features: Any, sample_weight: A
     labels = tuple(
         Objectives.of(question, check_labels(column, shape[0]), sensitive_features, weight) for column in columns
     )
-    return _side_by_side(labels) if several else objectives_of(labels[0])
+    return objectives_of(*labels)
 
 
-def objectives_of(known: Objectives) -> TorchObjectives:
-    """Return the objectives of one label per sample, for the scores of a module."""
-    block = _block(known, slice(0, known.n_scores), 0)
-    return TorchObjectives(known.algebra, (block,), known.layout.cells.n, known.n_scores, (known,))
+def objectives_of(*labels: Objectives) -> TorchObjectives:
+    """Put the cells of all labels of a sample side by side, in the order of the data, for the scores of a module."""
+    several, blocks, first = len(labels) > 1, [], 0
+    for place, known in enumerate(labels):
+        if several and known.n_scores != 1:
+            raise InputError(
+                f"column {place} of y has {len(known.task.classes)} values, expected binary labels when y has "
+                "several columns; give one column of class labels instead."
+            )
+        cells = known.layout.cells
+        inside: list[dict[str, None]] = [{} for _ in range(cells.count)]  # a class is named by the averages it enters
+        for average in known.layout.averages:
+            for cell in average.cells:
+                inside[cell][average.name] = None
+        block = Block(
+            columns=slice(place, place + known.n_scores),
+            targets=known.targets,
+            cell=None if cells.shares is not None else cells.of_rows,
+            shares=cells.shares,
+            weight=None if cells.row_weight is None else cells.row_weight[np.argsort(cells.order)],
+            measures=tuple((bound, np.where(at < 0, -1, at + first)) for bound, at in known.measures),
+            names=tuple(repr(" and ".join([*names][:3])) if names else "'all other rows'" for names in inside),
+        )
+        blocks.append(block)
+        first += known.layout.k - 1
+    algebra = _stacked([label.algebra for label in labels]) if several else labels[0].algebra
+    return TorchObjectives(algebra, tuple(blocks), cells.n, blocks[-1].columns.stop, labels)
+
+
+def _stacked(parts: list[Algebra]) -> Algebra:
+    """Return the algebra on all labels' cells, with one penalty cell at the end; the loss is the mean over labels."""
+    contrasts = block_diag(*(part.B[:, :-1] for part in parts))
+    tagged = [(LABEL.format(place), part) for place, part in enumerate(parts)]
+    return replace(
+        parts[0],
+        p=np.concatenate([part.p[:-1] / len(parts) for part in parts] + [parts[0].p[-1:]]),
+        B=np.hstack([contrasts, np.concatenate([part.B[:, -1:] for part in parts])]),
+        b=np.concatenate([part.b for part in parts]),
+        two_sided=np.concatenate([part.two_sided for part in parts]),
+        names=("loss", *(tag + name for tag, part in tagged for name in part.names[1:])),
+        notions=tuple(tag + name for tag, part in tagged for name in part.notions),
+        notion_of=np.concatenate(
+            [np.asarray(part.notion_of) + len(part.notions) * place for place, part in enumerate(parts)]
+        ),
+        means=None,
+        signs=None,
+        mean_names=(),
+    )
 
 
 def on_other_rows(known: TorchObjectives, y: Any, sensitive_features: Any) -> TorchObjectives:
@@ -92,73 +282,3 @@ def on_other_rows(known: TorchObjectives, y: Any, sensitive_features: Any) -> To
             f"{', '.join(known.names)}; draw them so that every group and label is there."
         )
     return found
-
-
-def _block(known: Objectives, columns: slice, first: int) -> Block:
-    """Return the cells of objectives, back in the order of the data; their indices in L begin at ``first``."""
-    cells = known.layout.cells
-    weight = cells.row_weight
-    return Block(
-        columns=columns,
-        targets=known.targets,
-        cell=None if cells.shares is not None else cells.of_rows,
-        shares=cells.shares,
-        weight=None if weight is None else weight[np.argsort(cells.order)],
-        measures=tuple((bound, np.where(at < 0, -1, at + first)) for bound, at in known.measures),
-        names=_names(known.layout),
-    )
-
-
-def _names(layout: Layout) -> tuple[str, ...]:
-    """Name every class of rows by the averages that it enters."""
-    inside: list[list[str]] = [[] for _ in range(layout.cells.count)]
-    for average in layout.averages:
-        for place in average.cells:
-            if average.name not in inside[place]:
-                inside[place].append(average.name)
-    return tuple(repr(" and ".join(names[:3])) if names else "'all other rows'" for names in inside)
-
-
-def _side_by_side(labels: tuple[Objectives, ...]) -> TorchObjectives:
-    """Put the cells of several labels side by side; the loss is the mean over labels."""
-    blocks, first = [], 0
-    for place, label in enumerate(labels):
-        if label.n_scores != 1:
-            raise InputError(
-                f"column {place} of y has {len(label.task.classes)} values, expected binary labels when y has "
-                "several columns; give one column of class labels instead."
-            )
-        blocks.append(_block(label, slice(place, place + 1), first))
-        first += label.layout.k - 1
-    n = labels[0].layout.cells.n
-    return TorchObjectives(_stacked([label.algebra for label in labels]), tuple(blocks), n, len(labels), labels)
-
-
-def label_tag(place: int) -> str:
-    """Return what the names of a label's gaps begin with."""
-    return f"label {place}: "
-
-
-def _stacked(parts: list[Algebra]) -> Algebra:
-    """Return the algebra on all labels' cells, with one penalty cell at the end."""
-    notions = len(parts[0].notions)
-    tagged = [(label_tag(place), part) for place, part in enumerate(parts)]
-    return replace(
-        parts[0],
-        p=np.concatenate([part.p[:-1] / len(parts) for part in parts] + [parts[0].p[-1:]]),
-        B=_diagonal([part.B for part in parts]),
-        b=np.concatenate([part.b for part in parts]),
-        two_sided=np.concatenate([part.two_sided for part in parts]),
-        names=("loss", *(tag + name for tag, part in tagged for name in part.names[1:])),
-        notions=tuple(tag + name for tag, part in tagged for name in part.notions),
-        notion_of=np.concatenate([np.asarray(part.notion_of) + notions * place for place, part in enumerate(parts)]),
-        means=None,
-        signs=None,
-        mean_names=(),
-    )
-
-
-def _diagonal(parts: list[Array]) -> Array:
-    """Return matrices (q, k) along the diagonal; their last columns, the penalty, share one."""
-    penalty = np.concatenate([B[:, -1:] for B in parts])
-    return np.hstack([block_diag(*(B[:, :-1] for B in parts)), penalty])

@@ -18,9 +18,8 @@ from ..pareto import nondominated
 from ..solvers import Status
 from ..storage.folders import make_folder, write_file
 from ..validation import check_instance, is_whole, refuse
-from .backend import Module, Tensor, copied, safetensors
-from .forward import module_scores
-from .module_objectives import label_tag
+from .module_objectives import LABEL
+from .modules import Module, Tensor, copied, module_scores, safetensors
 from .problem import TorchProblem
 
 
@@ -164,11 +163,12 @@ def of_label(front: Frontier, label: int) -> Frontier:
         raise InputError("this frontier has a single label per row, expected several; use it as it is.")
     if not is_whole(label) or not 0 <= label < len(points.tasks):
         raise refuse("label", label, f"a column of y from 0 to {len(points.tasks) - 1}")
-    tag = label_tag(label)
+    tag, task = LABEL.format(label), points.tasks[label]
     own = np.array([name.startswith(tag) for name in front.objective_names[1:]])
     mine = np.array([name.startswith(tag) for name in front.facts.notions])
     wide = np.concatenate([[True], own])
-    task = points.tasks[label]
+    names = (name.removeprefix(tag) for name in front.objective_names if name.startswith(tag))
+    notions = (name.removeprefix(tag) for name in front.facts.notions if name.startswith(tag))
     return replace(
         front,
         models=replace(points, task=task, tasks=(), column=label),
@@ -177,13 +177,9 @@ def of_label(front: Frontier, label: int) -> Frontier:
             objectives=front.objectives[:, wide],
             gaps=front.gaps[:, mine],
             signed_gaps=front.signed_gaps[:, own],
-            objective_names=_without(tag, front.objective_names, wide),
+            objective_names=(front.objective_names[0], *names),
             preferences=front.preferences[:, wide],
         ),
-        facts=replace(front.facts, task=task, notions=_without(tag, front.facts.notions, mine)),
+        facts=replace(front.facts, task=task, notions=tuple(notions)),
         evaluations={},
     )
-
-
-def _without(tag: str, names: tuple[str, ...], which: np.ndarray) -> tuple[str, ...]:
-    return tuple(name.removeprefix(tag) for name, kept in zip(names, which, strict=True) if kept)

@@ -20,13 +20,36 @@ from ..solvers import PBPDO, Status, Target, run
 from ..solvers.base import TARGETS, tops
 from ..storage.folders import make_folder
 from ..tracing import trace as trace_linear
-from ..validation import MOST_POINTS, check_count, check_flag, check_instance, check_path, check_preferences, check_text
-from .backend import MakeOptimizer, Module, Tensor, check_devices, copied, is_batch_norm, torch
-from .forward import Scorer, called, chunks, inputs_of, n_rows, take
-from .layers import Listener
-from .module_fit import Training, check_training, fit, optimizer_maker, train
+from ..validation import (
+    MOST_POINTS,
+    check_count,
+    check_flag,
+    check_instance,
+    check_path,
+    check_preferences,
+    check_progress,
+    check_text,
+)
+from .epochs import train
+from .layers import Listener, Scorer
+from .module_fit import Training, check_training, optimizer_maker, tried_inputs
 from .module_objectives import objectives
 from .module_points import TorchPoints, assemble_modules
+from .modules import (
+    MakeOptimizer,
+    Module,
+    Tensor,
+    called,
+    check_devices,
+    chunks,
+    copied,
+    inputs_of,
+    is_batch_norm,
+    n_rows,
+    take,
+    torch,
+    trainable,
+)
 from .problem import TorchProblem
 from .rules import PlainRule, SlideRule
 from .step import FairStep
@@ -77,6 +100,7 @@ def trace(
         ``select`` gives modules in ``eval()``. Points that batches led to have the status VISITED: near the frontier,
         not solved to a tolerance.
     """
+    check_progress(progress)
     if solver is not None:
         check_instance(solver, PBPDO, "solver", "fairfront.PBPDO(...)")
     if stack is not None:
@@ -87,9 +111,14 @@ def trace(
     after = replace(config, epochs=-(-config.epochs // 2)) if slide is None else check_training(slide, "slide")
     given = objectives(y, sensitive_features=sensitive_features, **settings)
     work = copied(module, device)
-    common: dict[str, Any] = {"optimizer": optimizer, "progress": progress, "checkpoint": _file(checkpoint, "plain")}
-    fit(work, X, y, sensitive_features=sensitive_features, rule=PlainRule(), training=config, **common, **settings)
-    problem = TorchProblem(work, X, given)
+    inputs = tried_inputs(work, X, given)
+    chosen = optimizer_maker(optimizer, config)(list(trainable(work).values()))
+    step = FairStep(work, chosen, given, rule=PlainRule(), memory=config.memory)
+    with torch.random.fork_rng(devices=[]), progress_bar(progress, "training", config.epochs) as bar:
+        torch.manual_seed(config.seed)
+        work.train()
+        train(step, inputs, config, checkpoint=_file(checkpoint, "plain"), bar=bar)
+    problem = TorchProblem(work.eval(), inputs, given)
     target = _targets(problem, preferences)
     if solver is not None:
         outcome = run(problem, solver, problem.start, target)
@@ -98,7 +127,7 @@ def trace(
         make = optimizer_maker(optimizer, after)
         with torch.random.fork_rng(devices=[]), progress_bar(progress, "sliding", after.epochs) as bar:
             torch.manual_seed(after.seed)
-            W = Slide(problem, after, make, bar, checkpoint).ends(target, stack)
+            W = _Slide(problem, after, make, bar, checkpoint).ends(target, stack)
         status = (Status.VISITED,) * len(W)
     every = np.concatenate([problem.start, W])
     pi = np.concatenate([np.full((1, problem.algebra.m), np.nan), target.pi])
@@ -127,7 +156,7 @@ def _file(folder: Any, name: str) -> Path | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Slide:
+class _Slide:
     """How runs slide: on which problem, for how long, by which optimiser, and where they are saved."""
 
     problem: TorchProblem
@@ -150,10 +179,9 @@ class Slide:
     def together(self, W: Array, target: Target, name: str) -> Array:
         """Train stacked copies together: an optimiser that works number by number treats them as separate runs."""
         problem, config = self.problem, replace(self.config, patience=None)
-        stacked = problem.tensors(W)
+        stacked, rule = problem.tensors(W), SlideRule(target)
         optimizer = self.make(list(stacked.values()))
-        how: dict[str, Any] = {"rule": SlideRule(target), "memory": config.memory, "stacked": stacked}
-        step = FairStep(self.module(), optimizer, problem.objectives, **how)
+        step = FairStep(self.module(), optimizer, problem.objectives, rule=rule, memory=config.memory, stacked=stacked)
         last = max(config.epochs, 1)  # the learning rate falls evenly, to 1 / epochs of it in the last one
         slower = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 1.0 / last, total_iters=max(last - 1, 1))
         file = _file(self.checkpoint, name)
@@ -201,8 +229,16 @@ def trace_head(
     Frontier
         With Newton's certificates, which hold for the head on these features; ``select`` gives whole modules.
     """
-    name, layer = _head(module, head)
-    features = _features(module, X, name)
+    check_devices(module)
+    parts, kind = dict(module.named_modules()), type(module).__name__
+    linear = [each for each, part in parts.items() if isinstance(part, torch.nn.Linear)]
+    if head is None and not linear:
+        raise InputError(f"{kind} has no nn.Linear, expected one as its last layer.")
+    name = linear[-1] if head is None else check_text(head, "head", "the name of an nn.Linear")
+    if name not in linear:
+        found = type(parts.get(name)).__name__
+        raise InputError(f"head {name!r} is {found}, expected the name of an nn.Linear of {kind}.")
+    layer, features = parts[name], _features(module, X, name)
     given = {"sensitive_features": sensitive_features, "fit_intercept": layer.bias is not None}
     front = trace_linear(features, y, **given, **options)
     points = front.models
@@ -211,25 +247,18 @@ def trace_head(
         raise InputError(
             f"head {name!r} gives {layer.out_features} scores per row, expected {points.coef.shape[1]} for the labels."
         )
-    states = tuple(_state(module, name, points, place) for place in range(len(points)))
-    made = TorchPoints(states, points.task, points.loss, layer.out_features, copied(module).eval())
-    words = f"Only the last layer ({name}) was solved; the features of {type(module).__name__} stayed as they were."
+    states: list[dict[str, Tensor]] = []
+    for coef, intercept in zip(points.coef, points.intercept, strict=True):
+        state = {key: value.detach().clone() for key, value in module.state_dict().items()}
+        for key, values in (("weight", coef), ("bias", intercept)):
+            full = f"{name}.{key}" if name else key
+            if full in state:
+                state[full] = torch.as_tensor(values, dtype=state[full].dtype, device=state[full].device)
+        states.append(state)
+    made = TorchPoints(tuple(states), points.task, points.loss, layer.out_features, copied(module).eval())
+    words = f"Only the last layer ({name}) was solved; the features of {kind} stayed as they were."
     facts = replace(front.facts, sentences=(*front.facts.sentences, words))
     return replace(front, models=made, facts=facts)
-
-
-def _head(module: Module, head: str | None) -> tuple[str, Module]:
-    """Return the name of the head, the last linear layer unless another was named, and the layer itself."""
-    check_devices(module)
-    parts, kind = dict(module.named_modules()), type(module).__name__
-    linear = [name for name, part in parts.items() if isinstance(part, torch.nn.Linear)]
-    if head is None and not linear:
-        raise InputError(f"{kind} has no nn.Linear, expected one as its last layer.")
-    name = linear[-1] if head is None else check_text(head, "head", "the name of an nn.Linear")
-    if name not in linear:
-        found = type(parts.get(name)).__name__
-        raise InputError(f"head {name!r} is {found}, expected the name of an nn.Linear of {kind}.")
-    return name, parts[name]
 
 
 def _features(module: Module, X: Any, name: str) -> Array:
@@ -252,13 +281,3 @@ def _features(module: Module, X: Any, name: str) -> Array:
     if found.shape != (n_rows(inputs), layer.in_features):
         raise InputError(f"the head's input has the shape {found.shape}, expected one row of features per row of X.")
     return np.asarray(found)
-
-
-def _state(module: Module, name: str, points: LinearModels, place: int) -> dict[str, Tensor]:
-    """Return the module's state with the head of one point."""
-    state = {key: value.detach().clone() for key, value in module.state_dict().items()}
-    prefix = f"{name}." if name else ""
-    for key, values in ((f"{prefix}weight", points.coef), (f"{prefix}bias", points.intercept)):
-        if key in state:
-            state[key] = torch.as_tensor(values[place], dtype=state[key].dtype, device=state[key].device)
-    return state

@@ -1,19 +1,214 @@
-"""Any module on data in memory as a problem for the solvers: the same PDO and PB-PDO code as for linear models."""
+"""Cell values and cell gradients of modules, for the price of about one ordinary pass: on a batch, or on all rows.
+
+Own-label cells are disjoint rows: every cell's rows go forward and backward by themselves, all cells together one
+pass; modules of linear layers need no more than one joint pass (`layers`). Where rows depend on each other (batch
+normalisation) or are in several cells, there is one joint forward and one vector-Jacobian product per cell. Losses,
+rates and their slopes are the NumPy ones: only scores leave torch, and only slopes by the scores come back.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..exceptions import InputError
 from ..objectives import Algebra, Array
 from ..problems import LinearProblem, Point
 from ..validation import check_count
-from .backend import Module, Tensor, copied, mixes_rows, torch, trainable
-from .batches import TorchObjectives, check_objectives
-from .forward import CHUNK, Scorer, inputs_of
-from .gradients import CellReader, Reading
-from .module_objectives import objectives_of
+from .layers import Scorer, Tape, cell_gradients
+from .module_objectives import Ints, TorchObjectives, check_objectives, objectives_of
+from .modules import CHUNK, Module, Tensor, as_array, copied, inputs_of, mixes_rows, n_rows, take, torch, trainable
+
+COLUMNS = 1 << 18
+"""Gram matrices are added up over this many numbers of the gradients at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """Cells of R runs on a batch: values L (R, k), and gradients G (R, k, P) with the parameters flattened.
+
+    The last row of G, the penalty's gradient, is left out where the penalty does not count.
+    """
+
+    L: Array
+    G: Tensor
+
+    def gram(self, other: Tensor | None = None, scale: Tensor | None = None) -> Array:
+        """Return Q = G G^T (R, k, k) in double precision, or the symmetric part of G G'^T with other gradients G'.
+
+        With ``scale`` (R, 1, P) every parameter counts that much, which is the metric of an optimiser that divides.
+        Products with other batches' gradients have their noise, far above the precision of the module, which is kept.
+        """
+        G, k = self.G, self.L.shape[1]
+        Q, wide = np.zeros((len(G), G.shape[1], G.shape[1])), max(COLUMNS // (len(G) * G.shape[1]), 1)
+        for start in range(0, G.shape[2], wide):
+            part = (slice(None), slice(None), slice(start, start + wide))
+            left = G[part].double() if other is None else G[part]
+            right = left if other is None else other[part]
+            left = left if scale is None else left * scale[part]
+            Q += torch.bmm(left, right.transpose(1, 2)).double().cpu().numpy()
+        whole = np.zeros((len(G), k, k))
+        whole[:, : Q.shape[1], : Q.shape[1]] = 0.5 * (Q + Q.transpose(0, 2, 1))
+        return whole
+
+    def combined(self, beta: Array) -> Tensor:
+        """Return the weighted sums of the cell gradients, G^T beta (R, P)."""
+        weights = torch.as_tensor(beta[:, None, : self.G.shape[1]], dtype=self.G.dtype, device=self.G.device)
+        return torch.bmm(weights, self.G)[:, 0]
+
+    def squared(self, beta: Array, scale: Tensor | None) -> Array:
+        """Return the squared length of G^T beta, (R,), with this batch's noise in it."""
+        g = self.combined(np.tile(beta, (len(self.L), 1)))
+        return np.asarray((g * g if scale is None else g * g * scale[:, 0]).sum(dim=1).double().cpu().numpy())
+
+
+@dataclass(frozen=True, eq=False)
+class CellReader:
+    """Evaluates the cells of objectives at the scores of R runs."""
+
+    scorer: Scorer
+    objectives: TorchObjectives
+
+    def read(
+        self, inputs: Any, rows: Ints, *, joint: bool = False, chunk: int | None = None, gradients: bool = True
+    ) -> Reading:
+        """Evaluate all cells on these inputs, which are the given rows of the data.
+
+        ``joint`` asks for one forward pass over all rows; ``chunk`` bounds the rows that go through at once otherwise.
+        """
+        _check_rows(inputs, rows)
+        L, first = np.zeros((self.scorer.runs, self.objectives.k)), self.scorer.parameters[0]
+        depth = self.objectives.k - (not self.objectives.penalised) if gradients else 0
+        G = torch.empty((self.scorer.runs, depth, self.scorer.size), dtype=first.dtype, device=first.device)
+        with torch.set_grad_enabled(gradients):
+            if joint or self.objectives.overlapping:
+                self._read_jointly(inputs, rows, L, G.zero_())
+            else:
+                order = self.objectives.blocks[0].order(rows)
+                if order is not None:
+                    inputs, rows = take(inputs, order), rows[order]
+                tape = self.scorer.tape(inputs) if gradients and chunk is None else None
+                if tape is not None:
+                    self._read_layers(tape, rows, L, G)
+                else:
+                    self._read_by_cell(inputs, rows, chunk or len(rows), L, G.zero_())
+        if self.objectives.penalised:
+            L[:, -1] = self.scorer.penalty()
+            if gradients:
+                G[:, -1] = torch.cat(self.scorer.penalised(), dim=1)
+        return Reading(L, G)
+
+    def _read_layers(self, tape: Tape, rows: Ints, L: Array, G: Tensor) -> None:
+        """Split the sums of one joint pass over rows sorted by cell (`layers`)."""
+        block = self.objectives.blocks[0]
+        inside, values, targets = block.membership(rows), as_array(tape.scores), block.targets[rows]
+        sizes, last = np.bincount(np.asarray(inside.cell)), len(block.measures) - 1
+        starts = np.cumsum(sizes) - sizes
+        for place, (bound, where) in enumerate(block.measures):
+            value, slope = bound.value_slope(values, targets)
+            need = np.flatnonzero(where >= 0)
+            L[:, where[need]] = np.add.reduceat(value * inside.share, starts, axis=1)[:, need]
+            straight = len(need) == len(where) and where[-1] - where[0] == len(where) - 1
+            into = G[:, int(where[0]) : int(where[-1]) + 1] if straight else G.new_empty(len(G), len(where), G.shape[2])
+            cell_gradients(tape, _like(slope * inside.share, tape.scores), sizes, into, keep=place < last)
+            if not straight:
+                G[:, where[need]] = into[:, need]
+
+    def _read_by_cell(self, inputs: Any, rows: Ints, chunk: int, L: Array, G: Tensor) -> None:
+        """Send every cell's rows, which are sorted by cell, forward and backward by themselves."""
+        block = self.objectives.blocks[0]
+        inside = block.membership(rows)
+        sizes = np.bincount(np.asarray(inside.cell))
+        for c, stop in enumerate(np.cumsum(sizes).tolist()):
+            for start in range(stop - int(sizes[c]), stop, chunk):
+                part = slice(start, min(start + chunk, stop))
+                scores = self.scorer.scores(take(inputs, part))
+                slopes = list(block.slopes(as_array(scores), rows[part], inside.share[part], c, L))
+                for count, (place, slope) in enumerate(slopes):
+                    if G.shape[1]:
+                        G[:, place] += self._pull(scores, slope, keep=count + 1 < len(slopes))
+
+    def _read_jointly(self, inputs: Any, rows: Ints, L: Array, G: Tensor) -> None:
+        """Send all rows forward together, and back once per cell."""
+        scores = self.scorer.scores(inputs)
+        values = as_array(scores)
+        for block in self.objectives.blocks:
+            members = block.membership(rows).by_class()
+            for c in range(block.classes):
+                for place, slope in block.slopes(values[:, block.columns], rows, members[c], c, L):
+                    if G.shape[1]:
+                        whole = np.zeros_like(values)
+                        whole[:, block.columns] = slope
+                        G[:, place] += self._pull(scores, whole, keep=True)
+
+    def _pull(self, scores: Tensor, slope: Array, keep: bool) -> Tensor:
+        """Return the gradient (R, P) of sum(slope * scores)."""
+        _check_graph(scores)
+        parameters = self.scorer.parameters
+        found = torch.autograd.grad(scores, parameters, _like(slope, scores), retain_graph=keep, allow_unused=True)
+        parts = [torch.zeros_like(p) if g is None else g for p, g in zip(parameters, found, strict=True)]
+        return torch.cat([part.reshape(self.scorer.runs, -1) for part in parts], dim=1)
+
+    def read_weighted(self, inputs: Any, rows: Ints, decide: Callable[[Array], Array]) -> tuple[Array, list[Tensor]]:
+        """Return weights beta (R, k) of the cells, and the gradient of beta.L by every parameter: one ordinary pass.
+
+        All rows go forward, ``decide`` weighs the cells by their values, and these weights go back once.
+        """
+        _check_rows(inputs, rows)
+        scorer, L, slopes = self.scorer, np.zeros((self.scorer.runs, self.objectives.k)), []
+        with torch.enable_grad():
+            tape = scorer.tape(inputs) if scorer.stacked else None  # of one run, autograd adds up all rows the cheapest
+            scores = scorer.scores(inputs) if tape is None else tape.scores
+        values = as_array(scores)
+        for block in self.objectives.blocks:
+            inside, targets = block.membership(rows), block.targets[rows]
+            for bound, where in block.measures:
+                value, slope = bound.value_slope(values[:, block.columns], targets)
+                need = where >= 0
+                L[:, where[need]] = inside.means(value)[:, need]
+                slopes.append((block.columns, where, inside, slope))
+        if self.objectives.penalised:
+            L[:, -1] = scorer.penalty()
+        beta = decide(L)
+        whole = np.zeros_like(values)
+        for columns, where, inside, slope in slopes:
+            whole[:, columns] += slope * inside.back(np.where(where >= 0, beta[:, where], 0.0))[:, None]
+        weights = _like(whole, scores)
+        if tape is not None:
+            G = weights.new_empty(scorer.runs, 1, scorer.size)
+            cell_gradients(tape, weights, np.array([weights.shape[1]]), G, keep=False)
+            found = scorer.split(G[:, 0])
+        else:
+            _check_graph(scores)
+            for parameter in scorer.parameters:
+                parameter.grad = None
+            torch.autograd.backward(scores, weights, inputs=scorer.parameters)
+            found = [torch.zeros_like(p) if p.grad is None else p.grad for p in scorer.parameters]
+        if self.objectives.penalised:
+            share = torch.as_tensor(beta[:, -1:], dtype=scores.dtype, device=scores.device)
+            found = [g + (share * each).view(g.shape) for each, g in zip(scorer.penalised(), found, strict=True)]
+        return beta, found
+
+
+def _check_rows(inputs: Any, rows: Ints) -> None:
+    if n_rows(inputs) != len(rows):
+        raise InputError(f"the batch has {n_rows(inputs)} inputs and {len(rows)} row numbers, expected one each.")
+
+
+def _check_graph(scores: Tensor) -> None:
+    if not scores.requires_grad:
+        raise InputError(
+            "the scores do not depend on any parameter that takes a gradient, expected a module whose forward uses its "
+            "parameters without detach() or no_grad(); look at its forward."
+        )
+
+
+def _like(slope: Array, scores: Tensor) -> Tensor:
+    """Return slopes (R, K, n) as a tensor like the scores, (R, n, K)."""
+    return torch.as_tensor(slope, dtype=scores.dtype, device=scores.device).transpose(1, 2)
 
 
 class TorchProblem:

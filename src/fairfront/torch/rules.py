@@ -17,7 +17,7 @@ from ..objectives import Algebra, Array
 from ..solvers.base import Target
 from ..solvers.quadratic import capped_step, common_direction, factor, min_norm
 from ..validation import as_numbers, check_callable, check_positive, check_preferences, refuse
-from .backend import Tensor, torch
+from .modules import Tensor, torch
 
 TINY = 1e-300
 """Keeps divisions by lengths that may be 0 finite."""
@@ -226,9 +226,20 @@ def rule_for(algebra: Algebra, runs: int, max_gap: Any, preference: Any, rule: R
     """Return the rule that was given, or the one for a cap on every gap, a preference, or neither (PDO)."""
     if sum(each is not None for each in (max_gap, preference, rule)) > 1:
         raise InputError("expected at most one of max_gap, preference and rule, found more; leave the others out.")
-    if rule is None:
-        rule = _rule_to(algebra, max_gap, preference)
-    elif isinstance(rule, type) or not all(callable(getattr(rule, name, None)) for name in ("weights", "merit")):
+    if rule is None and not algebra.gap.even:
+        raise InputError(f"gap {algebra.gap.name!r} exists in paper mode only; use gap='squared' with modules.")
+    if preference is not None:
+        rule = SlideRule(Target.from_preferences(check_preferences(preference, algebra.names)))
+    elif max_gap is not None:
+        caps = np.atleast_1d(as_numbers(max_gap, "max_gap"))
+        if isinstance(max_gap, bool) or caps.ndim > 1 or not caps.size:
+            raise refuse("max_gap", max_gap, "a number of at least 0, or one per run")
+        for cap in caps:
+            check_positive(float(cap), "max_gap", zero=True)
+        rule = SlideRule(Target.from_caps(np.repeat(caps[:, None], len(algebra.b), axis=1)))
+    elif rule is None:
+        rule = DescentRule()
+    if isinstance(rule, type) or not all(callable(getattr(rule, name, None)) for name in ("weights", "merit")):
         raise refuse("rule", rule, "a rule such as fairfront.torch.PlainRule()")
     if isinstance(rule, SlideRule) and len(rule.target.pi) != runs:
         raise InputError(
@@ -236,18 +247,3 @@ def rule_for(algebra: Algebra, runs: int, max_gap: Any, preference: Any, rule: R
             "fairfront.torch.trace for several."
         )
     return rule
-
-
-def _rule_to(algebra: Algebra, max_gap: Any, preference: Any) -> Rule:
-    if not algebra.gap.even:
-        raise InputError(f"gap {algebra.gap.name!r} exists in paper mode only; use gap='squared' with modules.")
-    if preference is not None:
-        return SlideRule(Target.from_preferences(check_preferences(preference, algebra.names)))
-    if max_gap is None:
-        return DescentRule()
-    caps = np.atleast_1d(as_numbers(max_gap, "max_gap"))
-    if isinstance(max_gap, bool) or caps.ndim > 1 or not caps.size:
-        raise refuse("max_gap", max_gap, "a number of at least 0, or one per run")
-    for cap in caps:
-        check_positive(float(cap), "max_gap", zero=True)
-    return SlideRule(Target.from_caps(np.repeat(caps[:, None], len(algebra.b), axis=1)))

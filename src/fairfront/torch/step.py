@@ -1,4 +1,8 @@
-"""One training step in a user's own loop: cell gradients, their weights, and the sum in ``.grad``."""
+"""One training step in a user's own loop: cell gradients, their weights, and the sum in ``.grad``.
+
+An optimiser that divides gradients by their usual size s (Adam and its relatives) moves w by -lr g / s: inner products
+of gradients are therefore taken in the metric 1 / s, and what rules predict holds for the step that is really taken.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,23 @@ from typing import Any
 
 import numpy as np
 
+from ..exceptions import InputError
 from ..objectives import Array
 from ..validation import check_count, check_flag, check_share, refuse
-from .backend import Module, Optimizer, Tensor, check_optimizer, inverse_sizes, mixes_rows, step_length, torch
-from .batches import Ints, TorchObjectives, as_rows, check_objectives
-from .forward import Scorer, as_inputs
-from .gradients import CellReader, Reading
+from .layers import Scorer
+from .module_objectives import Ints, TorchObjectives, check_objectives
+from .modules import Module, Optimizer, Tensor, as_inputs, mixes_rows, torch
+from .problem import CellReader, Reading
 from .rules import Pace, Rule, SlideRule, rule_for
 
 METRIC_EVERY = 16
 """Steps between two looks at the optimiser's metric, which changes slowly."""
+SQUARES = ("exp_avg_sq", "square_avg", "sum")
+"""What Adam and its relatives, RMSprop and Adagrad call the squared size of past gradients, which they divide by."""
+SHORTEST = 1e-12
+"""A warm-up may start at a learning rate of 0, which would leave nothing to divide by."""
+FIRST = 10.0
+"""Length per learning rate before an optimiser that divides has seen a gradient."""
 
 
 @dataclass(eq=False)
@@ -116,7 +127,9 @@ class FairStep:
         check_objectives(objectives)
         if joint is not None:
             check_flag(joint, "joint")
-        _check_stacked(stacked)
+        named = isinstance(stacked, dict) and len(stacked) > 0
+        if stacked is not None and not (named and all(isinstance(each, torch.Tensor) for each in stacked.values())):
+            raise refuse("stacked", stacked, "parameters by name, with a leading axis of runs")
         self.module, self.optimizer, self.objectives, self.joint = module, optimizer, objectives, joint
         self.memory, self.refresh = check_share(memory, "memory", zero=True), check_count(refresh, "refresh")
         self.values, self.products = MovingAverage(self.memory), MovingAverage(self.memory)
@@ -127,7 +140,7 @@ class FairStep:
         self.scorer = Scorer(module, objectives.n_scores, stacked)
         self.reader = CellReader(self.scorer, objectives)
         self.rule = rule_for(objectives.algebra, self.scorer.runs, max_gap, preference, rule)
-        check_optimizer(optimizer, self.scorer.parameters)
+        _check_optimizer(optimizer, self.scorer.parameters)
 
     def __call__(self, inputs: Any, rows: Any, second: tuple[Any, Any] | None = None) -> StepRecord:
         """Set the gradient from these rows and let the optimiser take its step."""
@@ -159,7 +172,6 @@ class FairStep:
         return StepRecord(algebra.loss(seen), algebra.gaps(seen), self.beta)
 
     def _measured(self, inputs: Any, rows: Any, second: tuple[Any, Any] | None) -> tuple[Array, list[Tensor]]:
-        """Return beta and the gradients of a step that measures cell gradients, on one batch or two."""
         found, other = self._read(inputs, rows), None if second is None else self._read(*second)
         self._look_up_metric()
         if other is not None:
@@ -176,8 +188,14 @@ class FairStep:
         return beta, self.scorer.split(whole.combined(beta))
 
     def _given(self, inputs: Any, rows: Any) -> tuple[Any, Ints]:
-        known = as_rows(rows, self.objectives.n)
-        return as_inputs(inputs, self.scorer.parameters[0].dtype), known
+        found, n = np.asarray(rows.cpu() if hasattr(rows, "cpu") else rows), self.objectives.n
+        if found.ndim != 1 or (found.dtype.kind not in "iu" and found.size):
+            raise InputError(
+                f"rows has entries of type {found.dtype} and the shape {found.shape}, expected row numbers."
+            )
+        if found.size and not 0 <= found.min() <= found.max() < n:
+            raise InputError(f"rows has numbers from {found.min()} to {found.max()}, expected 0 to {n - 1}: rows of y.")
+        return as_inputs(inputs, self.scorer.parameters[0].dtype), found.astype(np.intp, copy=False)
 
     def _read(self, inputs: Any, rows: Any) -> Reading:
         joint = mixes_rows(self.module) if self.joint is None else self.joint
@@ -206,20 +224,48 @@ class FairStep:
             if found is not None:
                 self.squared.add(found.squared(algebra.p, self.scale))
             size = np.sqrt(self.squared.value)
-        length = step_length(self.optimizer, self.scale is not None)
+        group, first = self.optimizer.param_groups[0], FIRST if self.scale is None else 1.0
+        divides = "betas" in group or "alpha" in group or "lr_decay" in group
+        ratio = first if divides else 1.0 / (1.0 - group.get("momentum", 0.0))
+        length = max(ratio * float(group["lr"]), SHORTEST)  # per unit of gradient, in the metric if there is one
         return self.rule.weights(algebra, L, Q, Pace(length, fresh, size, self.missed))
 
     def _look_up_metric(self) -> None:
         """Look up the optimiser's metric now and then; products in no metric or another one do not mix with it."""
         if self.scale is None or self.values.count % METRIC_EVERY == 0:
             before = self.scale
-            self.scale = inverse_sizes(self.optimizer, self.scorer.parameters, self.scorer.runs)
+            self.scale = _inverse_sizes(self.optimizer, self.scorer.parameters, self.scorer.runs)
             if before is None and self.scale is not None:
                 self.products, self.squared = MovingAverage(self.memory), MovingAverage(self.memory)
 
 
-def _check_stacked(stacked: Any) -> None:
-    """Refuse what is not a stack of parameters, where one was given."""
-    named = isinstance(stacked, dict) and len(stacked) > 0
-    if stacked is not None and not (named and all(isinstance(each, torch.Tensor) for each in stacked.values())):
-        raise refuse("stacked", stacked, "parameters by name, with a leading axis of runs")
+def _check_optimizer(optimizer: Any, parameters: list[Tensor]) -> None:
+    if not isinstance(optimizer, torch.optim.Optimizer) or isinstance(optimizer, torch.optim.LBFGS):
+        raise InputError(
+            f"the optimiser is a {type(optimizer).__name__}, expected one of torch.optim whose step() needs no "
+            "closure, such as Adam or SGD."
+        )
+    held = {id(each) for group in optimizer.param_groups for each in group["params"]}
+    lost = sum(id(each) not in held for each in parameters)
+    if lost:
+        raise InputError(
+            f"the optimiser does not have {lost} of {len(parameters)} parameters that take a gradient, expected all; "
+            "make it from module.parameters(), or freeze the others with requires_grad_(False)."
+        )
+
+
+def _inverse_sizes(optimizer: Optimizer, parameters: list[Tensor], runs: int) -> Tensor | None:
+    """Return 1 / s of all parameters, (R, 1, P), or None if the optimiser does not divide or has not begun.
+
+    Averages of Adam and its relatives began at zero, and are divided by their share of gradients as Adam does.
+    """
+    states = [optimizer.state.get(parameter, {}) for parameter in parameters]
+    name = next((each for each in SQUARES if each in states[0]), None)
+    if name is None or any(name not in state for state in states):
+        return None
+    group = optimizer.param_groups[0]
+    eps, biased = float(group.get("eps", 0.0)), "betas" in group and all("step" in state for state in states)
+    shares = [1.0 - float(group["betas"][1]) ** float(state["step"]) if biased else 1.0 for state in states]
+    sizes = [(state[name] / max(share, SHORTEST)).sqrt() for state, share in zip(states, shares, strict=True)]
+    flat = torch.cat([size.reshape(runs, -1) for size in sizes], dim=1)
+    return (flat + max(eps, float(np.finfo(np.float32).tiny))).reciprocal_()[:, None]

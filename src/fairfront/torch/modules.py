@@ -1,20 +1,97 @@
-"""The forward pass: from a module and rows to scores, for one module or for R stacked ones, checked on the way."""
+"""PyTorch itself, the only place that imports it, and its modules: checked, copied, moved and called on rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..exceptions import InputError
+from ..exceptions import InputError, require
 from ..objectives import Array
 from ..validation import refuse, refuse_misread, shape_of
-from .backend import Module, Tensor, torch, trainable
-from .layers import Chain, Listener, Tape, linear_layers, used_once
+
+Tensor: TypeAlias = Any
+Module: TypeAlias = Any
+Optimizer: TypeAlias = Any
+MakeOptimizer: TypeAlias = Callable[[Any], Any]
+"""From parameters to an optimiser of them."""
+
+torch: Any = require("torch", "torch", "fairfront.torch")
 
 CHUNK = 8192
 """Rows that go through a module at once where no gradient needs them all."""
+
+
+def safetensors() -> Any:
+    """Return safetensors' module for tensors, needed only to write and read files."""
+    return require("safetensors.torch", "torch", "writing or reading weights of modules")
+
+
+def check_module(module: Any) -> None:
+    """Refuse what is not a module."""
+    if not isinstance(module, torch.nn.Module):
+        raise InputError(f"module is a {type(module).__name__}, expected an nn.Module that gives scores.")
+
+
+def check_devices(module: Any) -> None:
+    """Refuse what is not a module, modules on several devices, and those on the device that holds no numbers."""
+    check_module(module)
+    devices = sorted({str(value.device) for value in module.parameters()})
+    if len(devices) > 1:
+        raise InputError(
+            f"{type(module).__name__} has parameters on several devices ({', '.join(devices)}), expected one; "
+            "move it with module.to(device)."
+        )
+    if devices == ["meta"]:
+        raise InputError(f"{type(module).__name__} is on meta, where weights have no values; make it on a device.")
+
+
+def trainable(module: Module) -> dict[str, Tensor]:
+    """Return the parameters that training may change, by name, or say that there are none."""
+    check_devices(module)
+    found = {name: value for name, value in module.named_parameters() if value.requires_grad}
+    if not found:
+        raise InputError(
+            f"{type(module).__name__} has no parameter that takes a gradient, expected at least one; call "
+            "requires_grad_(True) on what is to be trained."
+        )
+    return found
+
+
+def copied(module: Module, device: Any = None) -> Module:
+    """Return a copy, on another device if one is named."""
+    check_module(module)
+    try:
+        found = copy.deepcopy(module)
+    except RuntimeError as error:
+        raise InputError(
+            f"{type(module).__name__} cannot be copied: it keeps tensors that its forward computed, expected none; "
+            "detach() what forward stores, and use torch.nn.utils.parametrizations for weight_norm."
+        ) from error
+    return moved(found, device)
+
+
+def moved(module: Module, device: Any) -> Module:
+    """Move a module to a device, or say that it cannot be used; None leaves it where it is."""
+    check_module(module)
+    if device is not None and (isinstance(device, bool) or not isinstance(device, (str, int, torch.device))):
+        raise refuse("device", device, "the name or number of a device, such as 'cpu'")
+    try:
+        return module if device is None else module.to(device)
+    except (RuntimeError, AssertionError) as error:  # torch built without CUDA asserts
+        raise InputError(f"device {device!r} cannot be used ({error}); expected one that torch has here.") from error
+
+
+def is_batch_norm(part: Module) -> bool:
+    """Tell whether a layer is batch normalisation of any kind."""
+    return isinstance(part, torch.nn.modules.batchnorm._BatchNorm)
+
+
+def mixes_rows(module: Module) -> bool:
+    """Tell whether a row's score depends on its batch: batch normalisation in training, or without statistics."""
+    return any(is_batch_norm(part) and (part.training or part.running_mean is None) for part in module.modules())
 
 
 def as_inputs(X: Any, dtype: Any = None, device: Any = None) -> Any:
@@ -118,92 +195,3 @@ def as_array(scores: Tensor, name: str = "the module") -> Array:
             "the learning rate, scale the inputs, or look for missing values in them."
         )
     return found
-
-
-class Scorer:
-    """Scores (R, n, K) of R runs that depend on ``parameters``.
-
-    Without ``stacked`` it is the module itself, one run with its own parameters. Those of a stack, R copies of the
-    module as one, have a leading axis of runs; the rest of the module is shared.
-    """
-
-    def __init__(self, module: Module, n_scores: int, stacked: dict[str, Tensor] | None = None) -> None:
-        known = trainable(module) if stacked is None else stacked
-        self.module, self.n_scores, self.stacked = module, n_scores, stacked is not None
-        self.names, self.parameters = list(known), list(known.values())
-        self.runs = len(self.parameters[0]) if self.stacked else 1
-        self.sizes = [int(p.numel()) // self.runs for p in self.parameters]
-        self.size = sum(self.sizes)
-        starts = dict(zip(self.names, np.cumsum([0, *self.sizes]).tolist(), strict=False))
-        self.chain = Chain.of(module, starts)
-        apart = self.stacked or self.chain is not None
-        self.layers = None if apart else linear_layers(module, self.parameters)
-        self.places = {id(p): starts[name] for name, p in known.items()}
-        self.checked = False
-
-    def scores(self, inputs: Any) -> Tensor:
-        """Return the scores of these inputs, (R, n, K)."""
-        given = parts_of(inputs)
-        self._check_device(given)
-        if self.stacked:
-            return self._shaped(self._stack_scores(given), n_rows(inputs))
-        return shaped(self.module(*given), n_rows(inputs), self.n_scores, type(self.module).__name__)[None]
-
-    def _shaped(self, found: Tensor, n: int) -> Tensor:
-        return shaped(found, n, self.n_scores, type(self.module).__name__, self.runs)
-
-    def _stack_scores(self, given: tuple[Tensor, ...]) -> Tensor:
-        """Return the scores of one vectorised forward pass, or a plain one for a single run."""
-
-        def forward(values: dict[str, Tensor]) -> Tensor:
-            return torch.func.functional_call(self.module, values, given)
-
-        values = dict(zip(self.names, self.parameters, strict=True))
-        if self.runs == 1:
-            return forward({name: value[0] for name, value in values.items()})[None]
-        return torch.vmap(forward, randomness="different")(values)
-
-    def tape(self, inputs: Any) -> Tape | None:
-        """Return a recorded pass of these inputs, or None if something in the module stands against it."""
-        if self.chain is not None and not isinstance(inputs, tuple) and inputs.dim() == 2:
-            self._check_device((inputs,))
-            values = self.parameters if self.stacked else [value[None] for value in self.parameters]
-            tape = self.chain.run(inputs, dict(zip(self.names, values, strict=True)))
-            self._shaped(tape.scores, len(inputs))
-            return tape
-        if self.layers is None:
-            return None
-        with Listener(self.layers) as heard:
-            scores = self.scores(inputs)
-        passages = heard.passages(n_rows(inputs), self.places)
-        if passages is None or not scores.requires_grad:
-            return None
-        if not self.checked and not used_once(scores, self.parameters):
-            self.layers = None
-            return None
-        self.checked = True
-        return Tape(scores, passages)
-
-    def split(self, flat: Tensor) -> list[Tensor]:
-        """Return gradients (R, P) as those of every parameter."""
-        return [part.view(p.shape) for p, part in zip(self.parameters, flat.split(self.sizes, dim=1), strict=True)]
-
-    def penalised(self) -> list[Tensor]:
-        """Return the parameters as (R, p) that the penalty counts: matrices and filters; biases are zeros."""
-        flat = [p.detach().reshape(self.runs, -1) for p in self.parameters]
-        wide = [p.dim() - self.stacked >= 2 for p in self.parameters]
-        return [each if counts else torch.zeros_like(each) for each, counts in zip(flat, wide, strict=True)]
-
-    def penalty(self) -> Array:
-        """Return |w|^2 / 2 over matrices and filters, (R,)."""
-        squares = [(each.double() ** 2).sum(dim=1) for each in self.penalised()]
-        return np.asarray(0.5 * sum(squares).cpu().numpy())
-
-    def _check_device(self, given: tuple[Tensor, ...]) -> None:
-        device = self.parameters[0].device
-        for part in given:
-            if part.device != device:
-                raise InputError(
-                    f"the inputs are on {part.device} and {type(self.module).__name__} on {device}, expected one "
-                    "device; move the inputs with X.to(device), or the module."
-                )

@@ -1,0 +1,298 @@
+"""Epochs of mini-batches: a sampler in which every cell has rows, the loop, and checkpoints from which it goes on.
+
+A checkpoint is one file. Tensors are stored by safetensors, all else as JSON in its header; nothing is executed when it
+is read, and the file is replaced in one piece, so that a kill leaves the last whole one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..exceptions import InputError
+from ..objectives import Array
+from ..progress import Progress
+from ..solvers.fingerprints import digest
+from ..storage.checkpoints import Fingerprint
+from ..storage.documents import decode, encode, read_bytes
+from ..storage.folders import write_file
+from ..storage.places import remove_leftovers
+from ..validation import check_count, check_path
+from .module_objectives import Ints, TorchObjectives, check_objectives
+from .modules import CHUNK, Tensor, mixes_rows, parts_of, safetensors, take, torch
+from .problem import CellReader
+from .step import FairStep, MovingAverage
+
+SMALLEST_BATCH, LARGEST_BATCH = 256, 4096
+"""Between these, batches have a tenth of the rows: enough of every cell, and enough steps per epoch."""
+KIND = "fairfront torch checkpoint 2"
+AVERAGES = ("values", "products", "gradients", "squared")
+REMEMBERED = ("scale", "missed", "beta")
+"""What a step knows beside its averages."""
+
+
+class CellSampler:
+    """Row numbers of batches: all rows once per epoch in random order, and more of the cells that have few.
+
+    Parameters
+    ----------
+    objectives : TorchObjectives
+    batch_size : int, optional
+        By default a tenth of the rows, at least 256 and at most 4096 of them.
+    least : int, optional
+        Rows of every cell that a batch has at least, or all its rows if they are fewer; by default half of what each
+        would have in equal parts. Gaps are as noisy as the mean of the smaller cell. Small cells are drawn more often
+        than others for it, which leaves cell means as they are, and makes batches at most half as large again.
+    seed : int
+        Epoch ``e`` of a seed is always the same, whatever came before: training that was stopped goes on alike.
+
+    It is a batch sampler for a `torch.utils.data.DataLoader` whose data set also returns the row numbers.
+    """
+
+    def __init__(
+        self, objectives: TorchObjectives, batch_size: int | None = None, *, least: int | None = None, seed: int = 0
+    ) -> None:
+        self.objectives = check_objectives(objectives)
+        n = objectives.n
+        usual = min(max(n // 10, SMALLEST_BATCH), LARGEST_BATCH)
+        self.batch_size = min(usual if batch_size is None else check_count(batch_size, "batch_size"), n)
+        parts = sum(block.classes for block in objectives.blocks)
+        self.least = max(self.batch_size // (2 * parts), 2) if least is None else check_count(least, "least")
+        self.seed, self.epoch = check_count(seed, "seed", least=0), 0
+        inside = [
+            block.cell == np.arange(block.classes)[:, None] if block.shares is None else block.shares > 0.0
+            for block in objectives.blocks
+        ]
+        self._classes = [(each, np.flatnonzero(each)) for each in np.concatenate(inside)]
+
+    def __len__(self) -> int:
+        return -(-self.objectives.n // self.batch_size)
+
+    def __iter__(self) -> Iterator[Ints]:
+        """Yield the batches of the present epoch and go to the next."""
+        self.epoch += 1
+        return self.batches(self.epoch - 1)
+
+    def batches(self, epoch: int, stream: int = 0) -> Iterator[Ints]:
+        """Yield the batches of an epoch; another ``stream`` gives batches that are independent of them."""
+        check_count(epoch, "epoch", least=0)
+        check_count(stream, "stream", least=0)
+        rng = np.random.default_rng([self.seed, epoch, stream])
+        order = rng.permutation(self.objectives.n)
+        for start in range(0, len(order), self.batch_size):
+            yield self._filled(order[start : start + self.batch_size], rng)
+
+    def _filled(self, rows: Ints, rng: np.random.Generator) -> Ints:
+        """Add rows of the cells that have too few, and sort by cell, which spares every step the sorting."""
+        for inside, every in self._classes:
+            lack = min(self.least, len(every)) - int(inside[rows].sum())
+            if lack > 0:
+                others = np.setdiff1d(every, rows, assume_unique=True)
+                rows = np.concatenate([rows, rng.choice(others, lack, replace=False)])
+        blocks = self.objectives.blocks
+        order = blocks[0].order(rows) if len(blocks) == 1 else None
+        return rows if order is None else rows[order]
+
+
+@dataclass(eq=False)
+class TrainingState:
+    """How far training has come: epochs done, the objectives after each, and the best epoch's merit and weights."""
+
+    epoch: int = 0
+    history: list[list[float]] = field(default_factory=list)
+    best: float = float("inf")
+    waited: int = 0
+    kept: list[Tensor] | None = None
+
+
+def train(
+    step: FairStep,
+    inputs: Any,
+    config: Any,
+    *,
+    scheduler: Any = None,
+    held: tuple[Any, TorchObjectives] | None = None,
+    checkpoint: Any = None,
+    bar: Progress | None = None,
+    on_epoch: Callable[[int, FairStep], None] | None = None,
+) -> TrainingState:
+    """Train one module or a stack until the epochs are done or held-out rows stop improving.
+
+    The objectives of every epoch enter the history. Of held-out rows, inputs and objectives are given; the weights that
+    they find the best are kept.
+    """
+    saved = None if checkpoint is None else _Checkpoint(checkpoint, step, inputs, config, scheduler, held)
+    state = TrainingState() if saved is None else saved.resumed()
+    sampler = CellSampler(step.objectives, config.batch_size, seed=config.seed)
+    algebra = (step.objectives if held is None else held[1]).algebra
+    while state.epoch < config.epochs and (config.patience is None or state.waited < config.patience):
+        others = sampler.batches(state.epoch, stream=1)
+        for rows in sampler.batches(state.epoch):
+            more = next(others) if config.two_batches else None
+            step(take(inputs, rows), rows, None if more is None else (take(inputs, more), more))
+        if scheduler is not None:
+            scheduler.step()
+        state.epoch += 1
+        L = step.values.value if held is None else cells_of(step, *held)
+        state.history.append([float(value) for value in algebra.objectives(L)[0]])
+        if held is not None:
+            merit = float(step.rule.merit(algebra, L).mean())
+            state.waited += 1
+            if merit < state.best:
+                state.best, state.waited = merit, 0
+                state.kept = [value.detach().clone() for value in _weights_of(step)]
+        if saved is not None:
+            saved.save(state)
+        if bar is not None:
+            bar.update(state.epoch, f"epoch {state.epoch}")
+        if on_epoch is not None:
+            on_epoch(state.epoch, step)
+    if state.kept is not None:
+        _restore(step, state.kept)
+    return state
+
+
+def cells_of(step: FairStep, inputs: Any, known: TorchObjectives) -> Array:
+    """Return the cell values (R, k) of all rows, with the module as it predicts."""
+    module, mode = step.module, step.module.training
+    module.eval()
+    reader = CellReader(step.scorer, known)
+    found = reader.read(inputs, np.arange(known.n), joint=mixes_rows(module), chunk=CHUNK, gradients=False)
+    module.train(mode)
+    return found.L
+
+
+def _weights_of(step: FairStep) -> list[Tensor]:
+    """Return all that training changes: parameters, and buffers such as the statistics of batch normalisation."""
+    return [*step.scorer.parameters, *step.module.buffers()]
+
+
+def _restore(step: FairStep, kept: list[Tensor]) -> None:
+    with torch.no_grad():
+        for mine, value in zip(_weights_of(step), kept, strict=True):
+            mine.copy_(value)
+
+
+class _Checkpoint:
+    """Saves a training after every epoch, and finds where an earlier one of these settings on these rows stopped."""
+
+    def __init__(self, path: Any, step: FairStep, inputs: Any, config: Any, scheduler: Any, held: Any) -> None:
+        self.path, self.step, self.scheduler = check_path(path, "checkpoint"), step, scheduler
+        if self.path.is_dir():
+            raise InputError(f"{path} is a folder, expected a file for the checkpoint of a training; name one in it.")
+        remove_leftovers(path)
+        target, known = getattr(step.rule, "target", None), step.objectives
+        measures = [bound for block in known.blocks for bound, _ in block.measures]
+        settings = {
+            "training": {name: value for name, value in vars(config).items() if name not in ("epochs", "patience")},
+            "rule": (step.rule, getattr(target, "pi", None)),
+            "target": getattr(target, "caps", None),
+            "optimizer": (type(step.optimizer).__name__, step.optimizer.defaults),
+            "scheduler": (type(scheduler).__name__, self._plan()),
+            "module": [(type(step.module).__name__, tuple(p.shape)) for p in _weights_of(step)],
+            "objectives": (known.names, measures, known.algebra.gap, float(known.algebra.p[-1])),
+            "refresh": step.refresh,
+        }
+        rows = (_rows(inputs, known), None if held is None else _rows(*held))
+        self.owner = Fingerprint({name: digest(value) for name, value in settings.items()}, digest(rows))
+
+    def _plan(self) -> dict[str, Any]:
+        """Return what of a scheduler's state can be written; functions come back with the scheduler."""
+        state = {} if self.scheduler is None else self.scheduler.state_dict()
+        kinds = (int, float, str, list, dict, type(None))
+        return {name: value for name, value in state.items() if isinstance(value, kinds)}
+
+    def save(self, state: TrainingState) -> None:
+        """Write all that training has changed."""
+        step, averages = self.step, {name: getattr(self.step, name) for name in AVERAGES}
+        parts = {
+            "settings": dict(self.owner.settings),
+            "rows": self.owner.rows,
+            "weights": _weights_of(step),
+            "optimizer": step.optimizer.state_dict(),
+            "scheduler": self._plan(),
+            "averages": {name: {"total": each.total, "count": each.count} for name, each in averages.items()},
+            "step": {name: getattr(step, name) for name in REMEMBERED},
+            "random": torch.get_rng_state(),
+            "state": vars(state),
+        }
+        tensors: dict[str, Tensor] = {}
+        content = json.dumps(encode(_without_tensors(parts, "", tensors)))
+        data = safetensors().save(tensors, {"format": KIND, "content": content})
+        write_file(self.path, data, overwrite=True, own=lambda head: b'"__metadata__"' in head[:32], private=True)
+
+    def resumed(self) -> TrainingState:
+        """Return where an earlier run stopped, with everything set as it was; the beginning without a checkpoint."""
+        if not self.path.exists():
+            return TrainingState()
+        step, parts = self.step, _read(self.path)
+        self.owner.refuse_other(Fingerprint(parts["settings"], parts["rows"]), self.path)
+        _restore(step, parts["weights"])
+        for group in parts["optimizer"]["param_groups"]:
+            group.update({name: tuple(value) for name, value in group.items() if name == "betas"})
+        step.optimizer.load_state_dict(parts["optimizer"])
+        if self.scheduler is not None:
+            self.scheduler.load_state_dict({**self.scheduler.state_dict(), **parts["scheduler"]})
+
+        def placed(value: Any) -> Any:
+            return value.to(step.scorer.parameters[0].device) if isinstance(value, torch.Tensor) else value
+
+        for name, known in parts["averages"].items():
+            setattr(step, name, MovingAverage(step.memory, placed(known["total"]), known["count"]))
+        for name, value in parts["step"].items():
+            setattr(step, name, placed(value))
+        torch.set_rng_state(parts["random"])
+        return TrainingState(**parts["state"])
+
+
+def _rows(inputs: Any, objectives: TorchObjectives) -> Any:
+    """Return inputs, labels, groups and weights."""
+    arrays = [part.detach().cpu().numpy() for part in parts_of(inputs)]
+    return arrays, [(block.targets, block.cell, block.shares, block.weight) for block in objectives.blocks]
+
+
+def _read(path: Any) -> dict[str, Any]:
+    data = read_bytes(path)
+    try:
+        size = int.from_bytes(data[:8], "little")
+        header = json.loads(data[8 : 8 + size]).get("__metadata__", {})
+        tensors, kind = safetensors().load(data), header.get("format")
+        content = decode(json.loads(header["content"])) if kind == KIND else None
+    except Exception as error:  # safetensors has errors of its own kinds
+        raise InputError(f"{path} is not a checkpoint or is damaged ({error}); delete it to start again.") from error
+    if kind != KIND:
+        raise InputError(f"{path} holds {kind!r}, expected a {KIND}; choose another name.")
+    return dict(_with_tensors(content, tensors))
+
+
+def _without_tensors(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
+    """Return nested values with the names of tensors and arrays, which are put into ``tensors``, in their places."""
+    if isinstance(value, (np.ndarray, torch.Tensor)):
+        tensors[name] = torch.as_tensor(value).detach().cpu().clone().contiguous()
+        return {"array" if isinstance(value, np.ndarray) else "tensor": name}
+    if isinstance(value, dict):
+        return {"items": [[key, _without_tensors(each, f"{name}/{key}", tensors)] for key, each in value.items()]}
+    if isinstance(value, (list, tuple)):
+        return {"list": [_without_tensors(each, f"{name}/{i}", tensors) for i, each in enumerate(value)]}
+    if value is None or isinstance(value, (str, int, float)):
+        return {"value": value}
+    raise InputError(
+        f"the state to be saved has {name.strip('/')} of type {type(value).__name__}, expected tensors, numbers and "
+        "text; use another scheduler or optimiser, or no checkpoint."
+    )
+
+
+def _with_tensors(value: Any, tensors: dict[str, Tensor]) -> Any:
+    """Return nested values with their tensors and arrays."""
+    kind, inner = next(iter(value.items()))
+    if kind == "items":
+        return {key: _with_tensors(each, tensors) for key, each in inner}
+    if kind == "list":
+        return [_with_tensors(each, tensors) for each in inner]
+    if kind == "value":
+        return inner
+    return tensors[inner].numpy() if kind == "array" else tensors[inner]
