@@ -50,7 +50,7 @@ def test_the_last_bits_of_a_gap_are_not_a_violation() -> None:
     problem = ff.linear_problem(twin.X, y, **known)
     solver = sqp.KnotSolver(problem, problem.algebra, 1e-9, 50, size=1e-6)
     at = solver.evaluate(1e5 * ahead, np.zeros(len(problem.algebra.b)))
-    caps = solver.sizes(at)
+    caps = solver.sizes(at.L)
     assert solver.residual(at, np.nextafter(caps, 0.0)).kkt <= 1e-9
     assert solver.residual(at, (1.0 - 1e-12) * caps).kkt > 1e-3
 

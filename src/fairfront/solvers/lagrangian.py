@@ -1,8 +1,7 @@
-"""The Lagrangian at a point: its Hessian in a form to solve with, the iterate it belongs to, and its certificate."""
+"""The Lagrangian at a point: its Hessian in a form to solve with, and the certificate that the point minimises it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,11 @@ from ..objectives.losses import Squared
 from ..problems import LinearProblem
 from ..problems.base import DENSE_LIMIT
 from ..problems.hessian import Factor, Shifted
-from ..storage.checkpoints import Entry
+from .base import TINY
 
+CONVEX = 1e-9
+"""How far below 0 the weight of a cell in a certified Lagrangian may be, as a share of the terms that it is the sum of:
+multipliers are not known better. The ridge has no part in it, because a penalty makes no cell convex."""
 NEAR = 1e-7
 """How far above its smallest value a Lagrangian may be, as a share of the plain loss."""
 STILL = 1e-3
@@ -23,6 +25,10 @@ STILL = 1e-3
 moves scores by about 1; at an optimum they stay."""
 FLAT, NOTHING = 1e-11, 1e-13
 """Curvature (of columns at unit scale) that is not known for rounding, and the score of a row that is nothing."""
+PUSHES = (1.0, 1e2, 1e4)
+"""Multiples of the Hessian's size that are added across the active gaps, in turn: large ones cost digits."""
+INSIDE = 1e-9
+"""How far below its cap a gap is inside it, as a share of the largest gap."""
 
 
 class Augmented(Factor):
@@ -39,28 +45,11 @@ class Augmented(Factor):
         return full
 
 
-@dataclass(frozen=True)
-class Curved:
-    """The factor of a Hessian, the weights and multipliers it was taken at, and in which precision.
-
-    ``factor`` is None where only the place is known, as after a checkpoint was read.
-    """
-
-    factor: Any
-    W: Array
-    multipliers: Array
-    half: bool
-
-    def solve(self, V: Array) -> Array:
-        """Return H^-1 applied to the rows of V."""
-        return np.asarray(self.factor.solve(V))
-
-
 def convexified(H: Array, A: Array, active: NDArray[np.bool_]) -> Any:
     """Add rho A^T A on the active gaps, which leaves the step on them as it is; else raise eigenvalues."""
     scale = float(np.abs(np.diag(H)).max())
-    push = scale / max(float((A**2).sum(axis=1).max(initial=0.0)), 1e-300)
-    for rho in (0.0, push, 1e2 * push, 1e4 * push):
+    push = scale / max(float((A**2).sum(axis=1).max(initial=0.0)), TINY)
+    for rho in (0.0, *(times * push for times in PUSHES)):
         try:
             return Augmented(H, A, rho, active) if len(A) and rho else Factor(H)
         except LinAlgError:
@@ -72,53 +61,18 @@ def true_multipliers(rows: Algebra, factor: Any, x: Array, move: Array, z: Array
     """Return the multipliers of a step that takes constraints from z to ``ahead``, in the metric without additions."""
     if not isinstance(factor, Augmented):
         return x
-    inside = np.where(rows.two_sided, np.abs(ahead), ahead) < caps - 1e-9 * np.abs(z).max()
+    inside = np.where(rows.two_sided, np.abs(ahead), ahead) < caps - INSIDE * np.abs(z).max()
     return np.where((x == 0) & inside, 0.0, factor.corrected(x, move))
 
 
-@dataclass(frozen=True)
-class Iterate:
-    """A point with its cells, gradients, multipliers and the factor of the last Hessian.
-
-    kkt         largest of stationarity (columns at unit scale), violation, complementarity and wrong signs
-    violation   how far the worst gap is above its cap
-    level       pi_1 loss of a preference, NaN with fixed caps
-    """
-
-    W: Array
-    L: Array
-    G: Array
-    multipliers: Array
-    factor: Curved | None = None
-    kkt: float = np.inf
-    violation: float = np.inf
-    level: float = np.nan
-    n_iter: int = 0
+def is_optimum(problem: LinearProblem, rows: Algebra, x: Array, W: Array, G: Array, size: float) -> bool:
+    """Tell whether weights W (K, d), where cells have gradients G, minimise a convex Lagrangian with multipliers x."""
+    omega = rows.p + x @ rows.B
+    lowest = -CONVEX * (rows.p + np.abs(x) @ np.abs(rows.B))
+    return _is_convex(problem, omega, lowest) and _is_minimum(problem, omega, W, G, size)
 
 
-NUMBERS = ("kkt", "violation", "level", "n_iter")
-
-
-def stored(at: Iterate) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Return weights, multipliers and where the Hessian was taken, and the iterate's numbers."""
-    arrays = {"W": at.W, "multipliers": at.multipliers}
-    numbers = {name: getattr(at, name) for name in NUMBERS}
-    if at.factor is not None:
-        arrays |= {"curved_W": at.factor.W, "curved_multipliers": at.factor.multipliers}
-        numbers["curved_half"] = at.factor.half
-    return arrays, numbers
-
-
-def restored(there: Iterate, entry: Entry) -> Iterate:
-    """Return the iterate of an entry, evaluated at its weights; its Hessian is taken again when it is needed."""
-    arrays, numbers = entry.arrays, entry.numbers
-    factor = None
-    if "curved_W" in arrays:
-        factor = Curved(None, arrays["curved_W"], arrays["curved_multipliers"], bool(numbers["curved_half"]))
-    return replace(there, factor=factor, **{name: numbers[name] for name in NUMBERS})
-
-
-def is_convex(problem: LinearProblem, omega: Array, lowest: Array) -> bool:
+def _is_convex(problem: LinearProblem, omega: Array, lowest: Array) -> bool:
     """Tell whether omega.L is convex in every score.
 
     That is omega >= 0 (``lowest``, for rounding) on every convex cell and 0 on the others. Where the curvature does not
@@ -137,8 +91,8 @@ def is_convex(problem: LinearProblem, omega: Array, lowest: Array) -> bool:
     return bool((total >= floor).all())
 
 
-def is_minimum(problem: LinearProblem, omega: Array, W: Array, G: Array, size: float) -> bool:
-    """Tell whether a convex omega.L has its minimum at weights W (K, d), where the cells' gradients are G.
+def _is_minimum(problem: LinearProblem, omega: Array, W: Array, G: Array, size: float) -> bool:
+    """Tell whether a convex omega.L has its minimum at W.
 
     A ridge bounds what is left to gain, |g|^2 / (2 ridge). Where that says nothing, the Newton step has to gain nothing
     and to leave all scores as they are, and directions whose curvature is lost in rounding must not move any.

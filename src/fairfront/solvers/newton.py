@@ -13,25 +13,14 @@ from ..objectives import Algebra, Array
 from ..problems import FirstOrder, LinearProblem, SecondOrder, WeightedFit
 from ..problems.resources import check_points
 from ..validation import MOST_POINTS, check_choice, check_count, check_flag, check_positive, check_preferences
-from .base import (
-    TARGETS,
-    Accepted,
-    Aim,
-    OnPoint,
-    Outcome,
-    Path,
-    Request,
-    Solved,
-    Solver,
-    Status,
-    Target,
-    tops,
-)
+from .base import TARGETS, TINY, Accepted, Aim, OnPoint, Outcome, Path, Request, Solved, Solver, Status, Target, tops
 from .journal import Journal
 from .knots import Knot, OnKnot, first_knot, one_cap, solve_knot
 from .path import MOST, past_zero, preferred, refine, restarted, settled, spread_to_floor
-from .sqp import KnotSolver
+from .sqp import PRECISE, KnotSolver
 
+SMALLEST = 1e-6
+"""Share of a model without weights' loss below which a plain loss is no unit: labels are separated, all but for it."""
 NARROWER = (0.06, 0.02)
 """Widths over which the kink of a hinge is rounded in the end; the first is `base.SMOOTHING`."""
 
@@ -88,7 +77,8 @@ class Newton(Solver):
             rows = with_guards(problem, rows, plain, self.no_group_worse)
         loss = float(rows.p @ problem.values(plain[None])[0])
         rough = 0.5 * problem.target_variance() if problem.task.kind == "regression" else 1.0
-        return KnotSolver(problem, rows, self.tol, self.max_iter, max(loss, 1e-6 * rough, 1e-300), journal)
+        size = max(loss, SMALLEST * rough, TINY)
+        return KnotSolver(problem.without_metric(), rows, self.tol, self.max_iter, size, journal or Journal())
 
     def stated(self, problem: LinearProblem) -> LinearProblem:
         """Return the problem, with one-sided gaps, group minus reference, where asked for."""
@@ -194,8 +184,14 @@ def newton_path(
     weights = journal.weights(lambda: problem.fit(problem.algebra.p)) if plain is None else plain
     solver = newton.solver(problem, weights, journal)
     start = first_knot(solver, weights)
-    if problem.loss.smooth and solver.precise(start.at) and not start.certified:
-        _tell_unbounded(float(problem.algebra.p[-1]))
+    if problem.loss.smooth and start.at.kkt <= PRECISE and not start.certified:
+        warnings.warn(
+            f"plain training has no certain optimum at ridge {float(problem.algebra.p[-1]):.3g}: labels can be "
+            "separated, so that weights grow without end, or columns are nearly collinear; weights are those of an "
+            "early stop, and such points are not certified: give a larger ridge.",
+            FairfrontWarning,
+            stacklevel=2,
+        )
     if preferences is not None:
         return [*preferred(solver, start, preferences, on_knot), start]
     top = tops(problem.algebra, start.caps, newton.path)
@@ -207,8 +203,7 @@ def newton_path(
     if newton.restarts:
         knots = settled(solver, [knots[0], *(restarted(solver, knot, newton.restarts) for knot in knots[1:])])
     if newton.overshoot > 0:
-        past = newton.solver(problem, weights, journal)
-        knots += past_zero(past, newton.overshoot, knots[-1], start, len(shares))
+        knots += past_zero(solver, newton.overshoot, knots[-1], start, len(shares))
     return knots
 
 
@@ -230,17 +225,6 @@ def solved_points(work: LinearProblem, knots: list[Knot]) -> list[Solved]:
     ]
 
 
-def _tell_unbounded(ridge: float) -> None:
-    """Warn that plain training has no optimum that could be certified, which a ridge would give it."""
-    warnings.warn(
-        f"plain training has no certain optimum at ridge {ridge:.3g}: labels can be separated, so that weights grow "
-        "without end, or columns are nearly collinear; weights are those of an early stop, and such points are not "
-        "certified: give a larger ridge.",
-        FairfrontWarning,
-        stacklevel=2,
-    )
-
-
 def narrowed(problem: LinearProblem, newton: Newton, knots: list[Knot], journal: Journal | None = None) -> list[Knot]:
     """Solve points of a rounded hinge again with ever narrower rounding, each from its own end.
 
@@ -260,12 +244,11 @@ def _again(solver: KnotSolver, knot: Knot) -> Knot:
     if knot.status is Status.PAST:
         return knot
     at = solver.evaluate(knot.at.W, knot.at.multipliers)
-    target = Target.from_caps(knot.caps[None]) if knot.pi is None else Target.from_preferences(knot.pi[None])
-    plain = not np.any(knot.at.multipliers)
-    if plain and knot.pi is None:
+    if knot.pi is None and not np.any(knot.at.multipliers):
         W = solver.journal.weights(lambda: solver.problem.fit(solver.rows.p, knot.at.W))
         fitted = solver.evaluate(W, knot.at.multipliers)
-        return replace(knot, at=solver.residual(fitted, np.maximum(solver.sizes(fitted), 0.0)))
+        return replace(knot, at=solver.residual(fitted, np.maximum(solver.sizes(fitted.L), 0.0)))
+    target = Target.from_caps(knot.caps[None]) if knot.pi is None else Target.from_preferences(knot.pi[None])
     found = solve_knot(solver, replace(knot, at=at), target)
     return replace(found, status=knot.status) if found.status.solved else knot
 
@@ -273,10 +256,9 @@ def _again(solver: KnotSolver, knot: Knot) -> Knot:
 def polished(problem: LinearProblem, outcome: Outcome, target: Target, journal: Journal | None = None) -> Outcome:
     """Solve the end of every first-order run to Newton's precision; a run that does not get there stays as it is."""
     solver = Newton().solver(problem, outcome.W[0], journal)
-    W, L, status = outcome.W.copy(), outcome.L.copy(), list(outcome.status)
+    W, L, status, none = outcome.W.copy(), outcome.L.copy(), list(outcome.status), np.zeros(len(solver.rows.b))
     for r in range(len(W)):
-        at = solver.evaluate(W[r], np.zeros(len(solver.rows.b)))
-        start = Knot(at, np.zeros(len(solver.rows.b)), Status.RUNNING, False)
+        start = Knot(solver.evaluate(W[r], none), none, Status.RUNNING, False)
         knot = solve_knot(solver, start, target.take(np.arange(len(W)) == r))
         if knot.status.solved:
             W[r], L[r], status[r] = knot.at.W, knot.at.L, knot.status

@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 
 from ..objectives import Array
 from .base import Mask, Status, Target
-from .knots import Knot, OnKnot, follow, solve_knot
+from .knots import Knot, OnKnot, follow, solve_caps, solve_knot
 from .sqp import KnotSolver
 
 MOST = 64
@@ -24,6 +24,10 @@ STEEP = 3.0
 """A curve that is steeper at its end than on the whole by this factor needs another point, as before a floor."""
 BRANCH = 1e-7
 """Share of the loss by which a point has to be better to belong to another branch of local optima."""
+BETTER = 1e-10
+"""How much smaller the loss of a restart has to be; less is rounding."""
+ACTIVE = 1e-9
+"""Size of a multiplier that is not rounding."""
 
 
 def spread_to_floor(solver: KnotSolver, start: Knot, shares: Array, top: Array, on_knot: OnKnot | None) -> list[Knot]:
@@ -31,7 +35,7 @@ def spread_to_floor(solver: KnotSolver, start: Knot, shares: Array, top: Array, 
     knots = follow(solver, start, shares[:, None] * top, on_knot)
     if not knots or knots[-1].status is not Status.FLOOR:
         return knots
-    floor = knots[-1]
+    floor, start = _alike([knots[-1], start])
     caps = floor.caps + shares[:-1, None] * (top - floor.caps)
     return [*follow(solver, start, caps, on_knot), floor]
 
@@ -45,13 +49,13 @@ def settled(solver: KnotSolver, knots: list[Knot], tried: Sequence[Knot] = ()) -
     """
     if all(knot.certified for knot in knots):
         return knots
-    p, q, found = solver.rows.p, len(knots[0].caps), list(knots)
-    plain = replace(knots[0].at, factor=solver.curvature(knots[0].at))
-    zero = solver.evaluate(0.0 * knots[0].at.W, 0.0 * knots[0].at.multipliers)
+    knots = _alike(knots)
+    p, q, found, first = solver.rows.p, len(knots[0].caps), list(knots), knots[0].at
+    plain, zero = solver.curved(first), solver.evaluate(0.0 * first.W, 0.0 * first.multipliers, first.single)
     for i in reversed(range(1, len(knots))):
         knot = found[i]
-        loss, near = float(p @ knot.at.L), BRANCH * abs(float(p @ knot.at.L))
-        starts = [zero] if (solver.sizes(zero)[:q] <= knot.caps + 1e-12).all() and p @ zero.L < loss - near else []
+        loss, near = solver.loss(knot.at), BRANCH * abs(solver.loss(knot.at))
+        starts = [zero] if (solver.sizes(zero.L)[:q] <= knot.caps + 1e-12).all() and p @ zero.L < loss - near else []
         if i + 1 < len(knots):
             after = found[i + 1]
             tangent = loss + float(np.abs(knot.at.multipliers[:q]) @ (knot.caps - after.caps))
@@ -60,10 +64,16 @@ def settled(solver: KnotSolver, knots: list[Knot], tried: Sequence[Knot] = ()) -
         if not any(knot is other for other in tried):
             starts.append(plain)
         for at in [] if knot.certified else starts:
-            other = solve_knot(solver, replace(knot, at=at), Target.from_caps(knot.caps[None]))
+            other = solve_caps(solver, replace(knot, at=at), knot.caps)
             if other.status.solved and p @ other.at.L < p @ found[i].at.L - near:
                 found[i] = replace(other, status=knot.status)
     return found
+
+
+def _alike(knots: list[Knot]) -> list[Knot]:
+    """Return points whose Hessians are taken in the precision that was enough for all of them."""
+    single = all(knot.at.single for knot in knots)
+    return knots if single else [replace(knot, at=replace(knot.at, single=False)) for knot in knots]
 
 
 def preferred(solver: KnotSolver, start: Knot, preferences: Array, on_knot: OnKnot | None) -> list[Knot]:
@@ -72,8 +82,8 @@ def preferred(solver: KnotSolver, start: Knot, preferences: Array, on_knot: OnKn
     found: dict[int, Knot] = {}
     last = start
     for i in order:
-        at = replace(last.at, level=np.nan)
-        knot = solve_knot(solver, replace(last, at=at), Target.from_preferences(preferences[i : i + 1]))
+        begun = replace(last, at=replace(last.at, level=np.nan))
+        knot = solve_knot(solver, begun, Target.from_preferences(preferences[i : i + 1]))
         found[int(i)] = knot = knot if knot.status.solved else _the_long_way(solver, start, preferences[i])
         last = knot if knot.status.solved else last
         if on_knot is not None:
@@ -87,7 +97,7 @@ def _the_long_way(solver: KnotSolver, start: Knot, pi: Array) -> Knot:
     Where they end at a floor above the preference line, the floor is the nearest point; otherwise the level with
     pi_1 loss(level) = level lies between that of the last point and that of plain training.
     """
-    algebra, target = solver.rows_of_gaps, Target.from_preferences(pi[None])
+    algebra, target = solver.algebra, Target.from_preferences(pi[None])
 
     def caps_at(level: float) -> Array:
         return np.asarray(target.caps_at(algebra, np.array([level]))[0])
@@ -104,7 +114,7 @@ def _the_long_way(solver: KnotSolver, start: Knot, pi: Array) -> Knot:
     last = [near]
 
     def missed(level: float) -> float:
-        last.append(solve_knot(solver, last[-1], Target.from_caps(caps_at(level)[None])))
+        last.append(solve_caps(solver, last[-1], caps_at(level)))
         return float(levels(last[-1])[0]) - level
 
     level = brentq(missed, float(now[1:].max()), float(plain.max()), rtol=1e-6)
@@ -114,14 +124,15 @@ def _the_long_way(solver: KnotSolver, start: Knot, pi: Array) -> Knot:
 def refine(solver: KnotSolver, knots: list[Knot], top: Array, on_knot: OnKnot | None) -> list[Knot]:
     """Add points where interpolated weights would leave the front, and where another gap becomes active."""
     for _ in range(ROUNDS):
+        knots = _alike(knots)
         halves = _bends(solver, knots, top)
         halves = np.where(np.isnan(halves) & _switches(knots), 0.5, halves)
         added: dict[int, Knot] = {}
         for i in np.flatnonzero(~np.isnan(halves))[: max(MOST - len(knots), 0)]:
             caps = (1.0 - halves[i]) * knots[i].caps + halves[i] * knots[i + 1].caps
-            knot = solve_knot(solver, knots[i], Target.from_caps(caps[None]))
+            knot = solve_caps(solver, knots[i], caps)
             if not knot.status.solved:
-                knot = solve_knot(solver, knots[i + 1], Target.from_caps(caps[None]))
+                knot = solve_caps(solver, knots[i + 1], caps)
             if knot.status.solved:
                 added[int(i)] = knot
             if on_knot is not None:
@@ -138,61 +149,52 @@ def _bends(solver: KnotSolver, knots: list[Knot], top: Array) -> Array:
     One is needed where the half-way weights lie above the curve through both ends and their slopes, or where the curve
     is far steeper at its end than on the whole, as before a floor; it is put where the half-way weights are.
     """
-    algebra, q = solver.rows_of_gaps, len(top)
+    algebra, q = solver.algebra, len(top)
     scale = np.where(top > 0, top, 1.0)
     share = np.array([(knot.caps / scale).max() for knot in knots])
     loss = np.array([float(algebra.p @ knot.at.L) for knot in knots])
     slope = np.array([-float((np.abs(knot.at.multipliers[:q]) * top).sum()) for knot in knots])
-    middle = np.stack([0.5 * (a.at.W + b.at.W) for a, b in pairwise(knots)])
-    L = solver.problem.values(middle)
+    L = solver.problem.values(np.stack([0.5 * (a.at.W + b.at.W) for a, b in pairwise(knots)]))
     where = (algebra.violation(algebra.gaps(L)) / scale).max(axis=1)
     width = np.minimum(share[1:] - share[:-1], -1e-12)
     t = np.clip((where - share[:-1]) / width, 0.0, 1.0)
-    curve = _hermite(t, loss[:-1], loss[1:], slope[:-1] * width, slope[1:] * width)
+    s, begins, ends = 1.0 - t, slope[:-1] * width, slope[1:] * width
+    curve = loss[:-1] * (1 + 2 * t) * s**2 + begins * t * s**2 + loss[1:] * t**2 * (3 - 2 * t) - ends * t**2 * s
     most = BEND * max(float(loss.max() - loss.min()), 1e-12 * solver.size)
-    steep = (np.diff(loss) > most) & (slope[1:] * width > STEEP * np.diff(loss))
+    steep = (np.diff(loss) > most) & (ends > STEEP * np.diff(loss))
     return np.where((L @ algebra.p - curve > most) | steep, np.clip(t, 0.1, 0.9), np.nan)
-
-
-def _hermite(t: Array, a: Array, b: Array, da: Array, db: Array) -> Array:
-    """Return the cubic with values a, b and slopes da, db at the ends of [0, 1]."""
-    s = 1.0 - t
-    return a * (1 + 2 * t) * s**2 + da * t * s**2 + b * t**2 * (3 - 2 * t) - db * t**2 * s
 
 
 def _switches(knots: list[Knot]) -> Mask:
     """Tell between which neighbours the set of active gaps changes, while they are still far apart."""
-    active = [np.abs(knot.at.multipliers) > 1e-9 for knot in knots]
     near = np.abs(knots[0].caps - knots[-1].caps).max() / MOST
-    far = [np.abs(a.caps - b.caps).max() > near for a, b in pairwise(knots)]
-    changed = [bool((a != b).any()) for a, b in pairwise(active)]
-    return np.array([c and f and i > 0 for i, (c, f) in enumerate(zip(changed, far, strict=True))])
+    active = np.abs([knot.at.multipliers for knot in knots]) > ACTIVE
+    far = np.abs(np.diff([knot.caps for knot in knots], axis=0)).max(axis=1) > near
+    return np.asarray((active[1:] != active[:-1]).any(axis=1) & far & (np.arange(len(far)) > 0))
 
 
 def restarted(solver: KnotSolver, knot: Knot, restarts: int) -> Knot:
     """Solve the point again from perturbed weights and keep the smallest loss that meets the caps."""
-    rng = np.random.default_rng(restarts)
-    best = knot
+    rng, at, best = np.random.default_rng(restarts), knot.at, knot
+    spread = 0.5 * float(np.abs(at.W).max()) + 0.1
     for _ in range(restarts):
-        spread = 0.5 * float(np.abs(knot.at.W).max()) + 0.1
-        moved = solver.evaluate(knot.at.W + rng.normal(scale=spread, size=knot.at.W.shape), knot.at.multipliers)
-        found = solve_knot(solver, replace(knot, at=moved), Target.from_caps(knot.caps[None]))
-        better = float(solver.rows.p @ found.at.L) < float(solver.rows.p @ best.at.L) - 1e-10
-        if found.status.solved and better:
+        moved = solver.evaluate(at.W + rng.normal(scale=spread, size=at.W.shape), at.multipliers, at.single)
+        found = solve_caps(solver, replace(knot, at=moved), knot.caps)
+        if found.status.solved and solver.loss(found.at) < solver.loss(best.at) - BETTER:
             best = found
     return best
 
 
 def past_zero(solver: KnotSolver, overshoot: float, last: Knot, start: Knot, count: int) -> list[Knot]:
     """Go on past zero: every gap at minus a growing share of what it was under plain training."""
-    z = solver.rows_of_gaps.gaps(start.at.L[None])[0]
-    base, q = solver.rows, len(z)
-    knots, at = [], replace(last.at, factor=None)
+    z = solver.algebra.gaps(start.at.L[None])[0]
+    rows, q = solver.rows, len(z)
+    knots, at = [], replace(last.at, factor=None, single=True)
     for share in np.linspace(0.0, overshoot, max(3, int(np.ceil(count * overshoot)) + 1))[1:]:
-        shifted = base.b.copy()
+        shifted = rows.b.copy()
         shifted[:q] -= share * z
-        solver = solver.with_rows(replace(base, b=shifted))
-        knot = solve_knot(solver, replace(last, at=at), Target.from_caps(np.zeros((1, q))))
+        beyond = replace(solver, rows=replace(rows, b=shifted))
+        knot = solve_caps(beyond, replace(last, at=at), np.zeros(q))
         if not knot.status.solved:
             break
         at = knot.at

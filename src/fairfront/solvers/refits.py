@@ -19,9 +19,10 @@ from ..problems import LinearProblem
 from ..problems.samples import Samples
 from .base import Status
 from .knots import Knot, approach, first_knot, follow
-from .lagrangian import Iterate, convexified, true_multipliers
+from .lagrangian import convexified, true_multipliers
 from .newton import Newton, with_guards
 from .quadratic import capped_step
+from .sqp import Iterate
 
 Which = NDArray[np.intp]
 

@@ -9,8 +9,8 @@ H = hessian(p + B^T lambda): quadratic convergence. A Hessian is kept as long as
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,18 +23,64 @@ from ..problems.base import DENSE_LIMIT
 from ..problems.hessian import Factor
 from .base import Target
 from .journal import Journal
-from .lagrangian import Curved, Iterate, convexified, is_convex, is_minimum, restored, stored, true_multipliers
-from .quadratic import capped_step, least_distance
-from .quadratic import factor as factored
+from .lagrangian import convexified, is_optimum, true_multipliers
+from .quadratic import capped_step
 
 ROUNDING = 4 * float(np.finfo(float).eps)
 PRECISE = 1e-7
 """Largest KKT residual of a certified point, whatever the tolerance that was asked for."""
-CONVEX = 1e-9
-"""How far below 0 the weight of a cell in a certified Lagrangian may be, as a share of the terms that it is the sum of:
-multipliers are not known better. The ridge has no part in it, because a penalty makes no cell convex."""
+ON_LEVEL = 1e-9
+"""How far pi_1 loss may be from the level that the caps were taken at, as a share of it."""
+FAST, SLOW = 0.05, 0.9
+"""Shares of the residual: a step that leaves less than the first keeps its Hessian, and one that leaves less than the
+second is taken even where the merit rises, because a merit in rounding's reach says little."""
+HALVINGS = 12
+"""Times that a step is halved: what does not help at a four-thousandth of its length does not help at all."""
+FALL = 1e-15
+"""Share of the merit by which a shortened step has to lower it: less is rounding."""
+WINDOW = 6
+"""Steps within which the residual has to halve."""
 
 
+@dataclass(frozen=True)
+class Curved:
+    """The factor of a Hessian, the weights and multipliers it was taken at, and whether in single precision.
+
+    ``factor`` is None where only the place is known, as after a checkpoint was read.
+    """
+
+    factor: Any
+    W: Array
+    multipliers: Array
+    single: bool
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """A point with its cells, gradients, multipliers and the factor of the last Hessian.
+
+    kkt         largest of stationarity (columns at unit scale), violation, complementarity and wrong signs
+    violation   how far the worst gap is above its cap
+    level       pi_1 loss of a preference, NaN with fixed caps
+    single      whether Hessians are taken in single precision: not after one of them was not positive definite
+    """
+
+    W: Array
+    L: Array
+    G: Array
+    multipliers: Array
+    factor: Curved | None = None
+    kkt: float = np.inf
+    violation: float = np.inf
+    level: float = np.nan
+    n_iter: int = 0
+    single: bool = True
+
+
+NOTED = ("kkt", "violation", "level", "n_iter", "single")
+
+
+@dataclass(frozen=True, eq=False)
 class KnotSolver:
     """Solves points of one problem; ``rows`` are the constraints: gaps first, guards after them.
 
@@ -42,58 +88,59 @@ class KnotSolver:
     those of the gradient's entries and of the gaps.
     """
 
-    def __init__(
-        self,
-        problem: LinearProblem,
-        rows: Algebra,
-        tol: float,
-        max_iter: int,
-        size: float = 1.0,
-        journal: Journal | None = None,
-    ) -> None:
-        self.problem, self.rows = problem.without_metric(), rows
-        self.tol, self.max_iter = tol, max_iter
-        self.size = size
-        self.half, self.journal = True, journal or Journal()
-        pull = np.sqrt(2.0 * size) if isinstance(problem.loss, Squared) else size  # a residual, against its square
-        self.unit, self.row_unit = pull * self._column_scale(), self._row_scale(pull)
+    problem: LinearProblem
+    rows: Algebra
+    tol: float
+    max_iter: int
+    size: float = 1.0
+    journal: Journal = field(default_factory=Journal)
 
-    def with_rows(self, rows: Algebra) -> KnotSolver:
-        """Return the solver with other constraints in the same units."""
-        other = copy(self)
-        other.rows = rows
-        return other
+    @property
+    def algebra(self) -> Algebra:
+        """Return the problem's own algebra, whose gaps are the first rows."""
+        return self.problem.algebra
 
-    def _column_scale(self) -> Array:
-        """Return each column's root mean square, so that stationarity does not depend on units."""
-        return np.tile(self.problem.column_scale(), self.problem.K)
+    @property
+    def _pull(self) -> float:
+        """Return the unit of slopes: that of a squared loss is a residual, against its square."""
+        return float(np.sqrt(2.0 * self.size)) if isinstance(self.problem.loss, Squared) else self.size
 
-    def _row_scale(self, pull: float) -> Array:
+    @cached_property
+    def unit(self) -> Array:
+        """Return the gradient's units: each column's root mean square, so that stationarity does not depend on them."""
+        return self._pull * np.tile(self.problem.column_scale(), self.problem.K)
+
+    @cached_property
+    def row_unit(self) -> Array:
         """Return the unit of each gap: a loss, a prediction, or a share."""
         unit = np.full(len(self.rows.b), self.size)
         for bound, where in self.problem.measures:
             inside = np.any(self.rows.B[:, where[where >= 0]], axis=1)
-            unit[inside] = pull if bound.linear else self.size if bound.convex else 1.0
+            unit[inside] = self._pull if bound.linear else self.size if bound.convex else 1.0
         return unit
 
-    def evaluate(self, W: Array, multipliers: Array) -> Iterate:
-        """Return the iterate at W, without a factor."""
+    def evaluate(self, W: Array, multipliers: Array, single: bool = True, factor: Curved | None = None) -> Iterate:
+        """Return the iterate at W."""
         point = self.problem.cells(W[None])
-        return Iterate(W, point.L[0], point.D[0], multipliers)
+        return Iterate(W, point.L[0], point.D[0], multipliers, factor, single=single)
 
-    def gaps(self, at: Iterate) -> Array:
-        """Return the constraint values (r,)."""
-        return np.asarray(self.rows.gaps(at.L[None])[0])
+    def loss(self, at: Iterate) -> float:
+        """Return the loss with its ridge."""
+        return float(self.rows.p @ at.L)
 
-    def sizes(self, at: Iterate) -> Array:
+    def gaps(self, L: Array) -> Array:
+        """Return the constraint values (r,) of cells."""
+        return np.asarray(self.rows.gaps(L[None])[0])
+
+    def sizes(self, L: Array) -> Array:
         """Return what the caps bound: |z|, or z where one side counts."""
-        z = self.gaps(at)
+        z = self.gaps(L)
         return np.where(self.rows.two_sided, np.abs(z), z)
 
     def residual(self, at: Iterate, caps: Array) -> Iterate:
         """Return the iterate with its KKT residual for these caps."""
         gradient = (self.rows.p + at.multipliers @ self.rows.B) @ at.G
-        kkt, violation = self.residuals(gradient[None], at.L[None], self.gaps(at)[None], at.multipliers[None], caps)
+        kkt, violation = self.residuals(gradient[None], at.L[None], self.gaps(at.L)[None], at.multipliers[None], caps)
         return replace(at, kkt=float(kkt[0]), violation=float(violation[0]))
 
     def residuals(self, gradient: Array, L: Array, z: Array, x: Array, caps: Array) -> tuple[Array, Array]:
@@ -112,109 +159,102 @@ class KnotSolver:
     def solve(self, start: Iterate, target: Target) -> Iterate:
         """Iterate from ``start`` until the KKT residual is below ``tol``, no step helps, or caps seem out of reach."""
         asked = np.concatenate([target.pi[0], target.caps[0]])
-        return self.journaled("point", asked, lambda: self._solved(self._ready(start), target))
+        return self.journaled("point", asked, lambda: self._solved(start, target))
 
     def journaled(self, kind: str, asked: Array, found: Callable[[], Iterate]) -> Iterate:
-        """Return the iterate that the journal knows, or the one found now, which is noted."""
+        """Return the iterate that the journal knows, evaluated again, or the one found now, which is noted."""
         known = self.journal.recall(kind, asked)
         if known is not None:
-            self.half = bool(known.numbers["half"])
-            return restored(self.evaluate(known.arrays["W"], known.arrays["multipliers"]), known)
+            arrays, numbers, factor = known.arrays, known.numbers, None
+            if "curved_W" in arrays:  # taken again when it is needed
+                single = bool(numbers["curved_single"])
+                factor = Curved(None, arrays["curved_W"], arrays["curved_multipliers"], single)
+            there = self.evaluate(arrays["W"], arrays["multipliers"], factor=factor)
+            return replace(there, **{name: numbers[name] for name in NOTED})
         at = found()
-        arrays, numbers = stored(at)
-        self.journal.note(kind, asked, arrays, half=self.half, **numbers)
+        arrays, numbers = {"W": at.W, "multipliers": at.multipliers}, {name: getattr(at, name) for name in NOTED}
+        if at.factor is not None:
+            arrays |= {"curved_W": at.factor.W, "curved_multipliers": at.factor.multipliers}
+            numbers["curved_single"] = at.factor.single
+        self.journal.note(kind, asked, arrays, **numbers)
         return at
 
-    def _solved(self, start: Iterate, target: Target) -> Iterate:
-        level = start.level
-        if target.by_preference[0] and np.isnan(level):
-            level = float(target.pi[0, 0] * self.rows.loss(start.L[None])[0])
-        caps = self._caps(target, level)
-        at = self.residual(replace(start, n_iter=0), caps)
+    def _solved(self, at: Iterate, target: Target) -> Iterate:
+        if at.factor is not None and at.factor.factor is None:
+            there = self.evaluate(at.factor.W, at.factor.multipliers, at.factor.single)
+            at = replace(at, factor=self.curved(there).factor)
+        level, pi, preferred = at.level, target.pi[0, 0], bool(target.by_preference[0])
+        if preferred and np.isnan(level):
+            level = float(pi * self.rows.loss(at.L[None])[0])
+        caps, q = self._caps(target, level), len(self.algebra.b)
+        at = self.residual(replace(at, n_iter=0), caps)
         usable = at.factor is not None
         trail: list[float] = []
         for iteration in range(1, self.max_iter + 1):
-            if self._done(at, target, level) or _stagnant(trail, self.tol):
+            on_level = not preferred or abs(pi * self.loss(at) - level) <= ON_LEVEL * abs(level)
+            if (at.kkt <= self.tol and on_level) or self._stagnant(trail):
                 break
             if not usable:
-                at = replace(at, factor=self.curvature(at))
+                at = self.curved(at)
             new = self._step(at, caps)
             if new is at and not usable:
                 break
-            if target.by_preference[0]:
-                level = self._next_level(target, level, new, caps)
+            if preferred:
+                price = np.abs(new.multipliers[None, :q])
+                known = (np.array([level]), self.rows.loss(new.L[None]), caps[None, :q], price)
+                level = float(target.next_level(self.algebra, *known)[0])
                 caps = self._caps(target, level)
                 new = self.residual(new, caps)
-            usable = new is not at and new.kkt <= 0.05 * at.kkt
+            usable = new is not at and new.kkt <= FAST * at.kkt
             at = replace(new, n_iter=iteration)
             trail.append(at.kkt)
         return replace(at, level=level)
 
     def _caps(self, target: Target, level: float) -> Array:
         """Return the caps of all rows; guards have none to spare."""
-        caps = target.caps_at(self.rows_of_gaps, np.array([level]))[0]
+        caps = target.caps_at(self.algebra, np.array([level]))[0]
         return np.concatenate([caps, np.zeros(len(self.rows.b) - len(caps))])
 
-    @property
-    def rows_of_gaps(self) -> Algebra:
-        """Return the problem's own algebra, whose gaps are the first rows."""
-        return self.problem.algebra
-
-    def _next_level(self, target: Target, level: float, at: Iterate, caps: Array) -> float:
-        q = len(self.rows_of_gaps.b)
-        loss = self.rows.loss(at.L[None])
-        price = np.abs(at.multipliers[None, :q])
-        return float(target.next_level(self.rows_of_gaps, np.array([level]), loss, caps[None, :q], price)[0])
-
-    def _done(self, at: Iterate, target: Target, level: float) -> bool:
-        if at.kkt > self.tol:
+    def _stagnant(self, trail: list[float]) -> bool:
+        """Tell whether the residual has hardly moved: stuck above the tolerance, or at its rounding floor."""
+        if len(trail) <= WINDOW:
             return False
-        if not target.by_preference[0]:
-            return True
-        loss = float(self.rows.loss(at.L[None])[0])
-        return abs(float(target.pi[0, 0]) * loss - level) <= 1e-9 * abs(level)
+        floored = trail[-1] <= 10 * self.tol and trail[-1] >= trail[-2]
+        return floored or min(trail[-WINDOW:]) > 0.5 * min(trail[:-WINDOW])
 
-    def curvature(self, at: Iterate) -> Curved:
-        """Return a solver with the Lagrangian's Hessian, made positive definite where it is not."""
-        factor = self._factor(at, self.rows.p + at.multipliers @ self.rows.B)
-        return Curved(factor, at.W, at.multipliers, self.half)
-
-    def _factor(self, at: Iterate, omega: Array) -> Any:
+    def curved(self, at: Iterate) -> Iterate:
+        """Return the iterate with its own Hessian's factor, made positive definite where it is not."""
+        omega, single = self.rows.p + at.multipliers @ self.rows.B, at.single
         if self.problem.K * self.problem.d > DENSE_LIMIT:
-            return self.problem.conjugate(at.W, np.maximum(omega, 0.0))
-        try:
-            return Factor(self.problem.hessian(at.W, omega, float32=self.half))
-        except LinAlgError:
-            self.half = False
-            active = np.abs(at.multipliers) > 0
-            return convexified(self.problem.hessian(at.W, omega), self.rows.B[active] @ at.G, active)
-
-    def _ready(self, at: Iterate) -> Iterate:
-        """Return the iterate with its Hessian taken again where only the place is known."""
-        if at.factor is None or at.factor.factor is not None:
-            return at
-        half, self.half = self.half, at.factor.half
-        taken = self.curvature(self.evaluate(at.factor.W, at.factor.multipliers))
-        self.half = half
-        return replace(at, factor=taken)
+            factor: Any = self.problem.conjugate(at.W, np.maximum(omega, 0.0))
+        else:
+            try:
+                factor = Factor(self.problem.hessian(at.W, omega, float32=single))
+            except LinAlgError:
+                single, active = False, np.abs(at.multipliers) > 0
+                factor = convexified(self.problem.hessian(at.W, omega), self.rows.B[active] @ at.G, active)
+        return replace(at, factor=Curved(factor, at.W, at.multipliers, single), single=single)
 
     def _step(self, at: Iterate, caps: Array) -> Iterate:
         """Take the quadratic program's step, shortened until it helps; returns ``at`` itself when nothing does."""
-        D, Q = self.metric(at)
-        move, multipliers = self.direction(at, D, Q, caps)
+        move, multipliers = self.direction(at, *self.metric(at), caps)
         mu = 2.0 * np.maximum(np.abs(multipliers), np.abs(at.multipliers)) + 1e-8
-        return self.shortened(at, caps, move, multipliers, lambda L: self._merit(L, caps, mu))
+
+        def merit(L: Array) -> float:
+            return float(self.rows.p @ L + (mu * np.maximum(self.sizes(L) - caps, 0.0)).sum())
+
+        return self.shortened(at, caps, move, multipliers, merit)
 
     def metric(self, at: Iterate) -> tuple[Array, Array]:
         """Return the cells' directions D = H^-1 G and inner products Q = G H^-1 G^T."""
         assert at.factor is not None
-        D = at.factor.solve(at.G)
+        D = np.asarray(at.factor.factor.solve(at.G))
         Q = at.G @ D.T
         return D, 0.5 * (Q + Q.T)
 
     def direction(self, at: Iterate, D: Array, Q: Array, caps: Array) -> tuple[Array, Array]:
         """Return the quadratic program's move (w - move is the next point) and its multipliers."""
-        z = self.gaps(at)
+        z = self.gaps(at.L)
         step = capped_step(self.rows, Q[None], z[None], caps[None], np.ones(1))
         move = (step.beta[0] @ D).reshape(at.W.shape)
         factor = None if at.factor is None else at.factor.factor
@@ -224,68 +264,28 @@ class KnotSolver:
         self, at: Iterate, caps: Array, move: Array, multipliers: Array, merit: Callable[[Array], float]
     ) -> Iterate:
         """Return the iterate after the move, halved until the merit falls; ``at`` itself when it never does."""
-        before = merit(at.L)
+
+        def worth(L: Array) -> float:
+            found = merit(L)
+            return found if np.isfinite(found) else np.inf
+
+        before = worth(at.L)
         with np.errstate(over="ignore", invalid="ignore"):  # a step may land where losses overflow, and is refused then
-            new = self.residual(replace(self.evaluate(at.W - move, multipliers), factor=at.factor), caps)
-            if new.kkt <= 0.9 * at.kkt or merit(new.L) < before:
+            new = self.residual(self.evaluate(at.W - move, multipliers, at.single, at.factor), caps)
+            if new.kkt <= SLOW * at.kkt or worth(new.L) < before:
                 return new
-            for length in 0.5 ** np.arange(1, 13):
+            for length in 0.5 ** np.arange(1, HALVINGS + 1):
                 W = at.W - length * move
-                if merit(self.problem.values(W[None])[0]) < before - 1e-15 * abs(before):
+                if worth(self.problem.values(W[None])[0]) < before - FALL * abs(before):
                     shorter = (1.0 - length) * at.multipliers + length * multipliers
-                    return self.residual(replace(self.evaluate(W, shorter), factor=at.factor), caps)
+                    return self.residual(self.evaluate(W, shorter, at.single, at.factor), caps)
         return at
-
-    def _merit(self, L: Array, caps: Array, mu: Array) -> float:
-        z = self.rows.gaps(L[None])[0]
-        size = np.where(self.rows.two_sided, np.abs(z), z)
-        merit = float(self.rows.p @ L + (mu * np.maximum(size - caps, 0.0)).sum())
-        return merit if np.isfinite(merit) else np.inf
-
-    def excess(self, at: Iterate, row: Array, room: Array) -> float:
-        """Return the smallest s >= 0 with which the gaps are within row + s * room."""
-        over = self.sizes(at)[: len(row)] - row
-        return float(np.max(np.divide(over, room, out=np.zeros_like(over), where=room > 0), initial=0.0))
-
-    def least_room(self, at: Iterate, Q: Array, row: Array, room: Array, price: float) -> float:
-        """Return the s at which the quadratic program with caps row + s * room would pay ``price`` for less of it."""
-        C, z = self.rows.B @ factored(Q[None])[0], self.gaps(at)
-        r = z - self.rows.B @ Q @ self.rows.p
-
-        def affordable(s: float) -> bool:
-            x = least_distance(C, r, row + s * room, self.rows.two_sided)
-            return x is not None and float(np.abs(x) @ room) <= price
-
-        if affordable(0.0):
-            return 0.0
-        low, high = 0.0, max(self.excess(at, row, room), 1e-9)
-        while not affordable(high) and high < 1e6:
-            low, high = high, 2.0 * high
-        for _ in range(14):
-            middle = 0.5 * (low + high)
-            low, high = (low, middle) if affordable(middle) else (middle, high)
-        return high
 
     def is_solved(self, at: Iterate) -> bool:
         """Tell whether the residual is within the tolerance; one below that of certificates is never asked for."""
         return at.kkt <= max(self.tol, PRECISE)
 
-    def precise(self, at: Iterate) -> bool:
-        """Tell whether the residual is small enough for a certificate."""
-        return at.kkt <= PRECISE
-
     def certified(self, at: Iterate) -> bool:
-        """Tell whether the point is a global optimum: it minimises a Lagrangian that is convex."""
-        if not self.precise(at):
-            return False
-        omega = self.rows.p + at.multipliers @ self.rows.B
-        lowest = -CONVEX * (self.rows.p + np.abs(at.multipliers) @ np.abs(self.rows.B))
-        return is_convex(self.problem, omega, lowest) and is_minimum(self.problem, omega, at.W, at.G, self.size)
-
-
-def _stagnant(trail: list[float], tol: float, window: int = 6) -> bool:
-    """Tell whether the residual has hardly moved: stuck above the tolerance, or at its rounding floor."""
-    if len(trail) <= window:
-        return False
-    floored = trail[-1] <= 10 * tol and trail[-1] >= trail[-2]
-    return floored or min(trail[-window:]) > 0.5 * min(trail[:-window])
+        """Tell whether the point is a global optimum: precise, and the minimum of a convex Lagrangian."""
+        precise = at.kkt <= PRECISE
+        return precise and is_optimum(self.problem, self.rows, at.multipliers, at.W, at.G, self.size)
