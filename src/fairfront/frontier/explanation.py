@@ -145,9 +145,8 @@ def recalibrated(front: Frontier, X: Any, y: Any, sample_weight: Any) -> Frontie
     matrix = checked_features(models, X)
     labels = encode_labels(check_labels(y, matrix.shape[0]), front.facts.task)
     weight = check_weights(sample_weight, matrix.shape[0])
-    maps = [fit_platt(scores, labels == 1, weight) for scores in models.scores(matrix)[:, 0]]
-    slope = np.array([m.slope for m in maps])
-    offset = np.array([m.offset for m in maps])
+    lines = [fit_platt(scores, labels == 1, weight) for scores in models.scores(matrix)[:, 0]]
+    slope, offset = np.array(lines).T
     moved = replace(
         models,
         coef=models.coef * slope[:, None, None],

@@ -3,7 +3,7 @@
 The files, from the ground up:
 
 - counts, rates: rows by model, group, label and decision, and the rates that follow
-- intervals, logistic, calibration: how sure figures are, and how well probabilities fit
+- intervals, calibration: how sure figures are, and how well probabilities fit
 - score_counts, operating_points: scores counted and cut into decisions
 - figures, judged, lines: the catalogue of figures and sentences, what an audit reads, and its groups
 - evaluation, changes: many models on one data set, and who changes sides between them
@@ -14,7 +14,7 @@ The files, from the ground up:
 
 from .audit_record import Audit
 from .audits import audit
-from .calibration import Calibration, Platt, calibration_table, fit_platt
+from .calibration import Calibration, calibration_table, fit_platt
 from .changes import Flips, Moves, flips
 from .evaluation import Evaluation, evaluate_scores
 from .intervals import error_interval, katz, newcombe, selection_ratio_lower, wilson, worst_gap_floor, worst_gap_upper
@@ -41,7 +41,6 @@ __all__ = [
     "GroupRates",
     "Moves",
     "PerGroup",
-    "Platt",
     "auc",
     "audit",
     "calibration_table",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,37 +18,25 @@ from ..exceptions import InputError
 from ..objectives import Array
 from ..objectives.small_counts import nearest
 from ..problems.resources import blas_threads
-from ..validation import check_weights
-from .counts import as_models, blocks, membership, ratio, weighted_sums
-from .logistic import fit_lines
+from .counts import as_flags, membership, ratio, row_weight
 from .rates import PerGroup
 
 BINS, RELIABILITY_BINS = 10, 6
 """Bins of the expected calibration error, and the most that a page draws for a group."""
-
-
-@dataclass(frozen=True, eq=False)
-class Platt:
-    """One increasing line per model on the scale of log odds: probability = 1 / (1 + exp(-(slope score + offset))).
-
-    ``slope`` and ``offset`` have shape (N,), or () for one model given as (n,).
-    """
-
-    slope: Array
-    offset: Array
-
-    def apply(self, scores: ArrayLike) -> Array:
-        """Turn scores (N, n), or (n,), into probabilities of the positive label, same shape."""
-        values, slope, offset = (np.asarray(given, dtype=np.float64) for given in (scores, self.slope, self.offset))
-        if values.ndim != slope.ndim + 1 or values.shape[:-1] != slope.shape:
-            expected = ", ".join([*map(str, slope.shape), "n"])
-            raise InputError(f"scores has shape {values.shape}, expected ({expected}): the models that were fitted.")
-        return np.asarray(expit(slope[..., None] * values + offset[..., None]))
+FLAT = 1e-6
+"""The slope per standard deviation of a line that would otherwise fall."""
+MAX_ITER = 100
+COARSE = 20_000
+BLOCK = 1 << 14
+STEP = 1e-5
+"""A step of s leaves an error of about s^2."""
+SMALLEST = 1e-300
+"""Keeps what is divided by from being 0."""
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration(PerGroup):
-    """Calibration of N models in the c groups of one attribute; shapes (N, c), NaN where a group has no rows.
+    """Calibration of a model in the c groups of one attribute; shapes (1, c), NaN where a group has no rows.
 
     - ``predicted``     mean predicted probability
     - ``observed``      share of rows with the positive label
@@ -75,137 +63,85 @@ class Calibration(PerGroup):
 
 
 @blas_threads(1)
-def fit_platt(scores: ArrayLike, is_positive: ArrayLike, sample_weight: ArrayLike | None = None) -> Platt:
-    """Fit Platt's line for N models by logistic regression of the label on the score.
+def fit_platt(scores: ArrayLike, is_positive: ArrayLike, sample_weight: ArrayLike | None = None) -> tuple[float, float]:
+    """Fit Platt's line, probability = 1 / (1 + exp(-(slope score + offset))), and return slope and offset.
 
-    Parameters
-    ----------
-    scores : array of shape (N, n) or (n,)
-        Higher scores speak for the positive label. Take rows that the models were not trained on.
-    is_positive : array of bool, shape (n,)
-        Both labels must occur.
-    sample_weight : array of shape (n,), optional
-
-    Notes
-    -----
-    Targets are Platt's, (P + 1) / (P + 2) and 1 / (Q + 2) with P and Q the weights of positive and other rows,
-    so that labels which a cutoff separates still have a line; plain labels would not. The slope is kept above
-    0, because a falling line would turn the order of rows round: where the scores speak against the label, or
-    say nothing, the best line with a slope of at least 0 is flat. Its slope is then `FLAT` per standard
-    deviation of the scores, and the probabilities are nearly the share of positive rows.
+    Higher ``scores`` (n,) speak for the positive label; take rows that the model was not trained on. Targets are
+    Platt's, (P + 1) / (P + 2) and 1 / (Q + 2) with P and Q the weights of positive and other rows, so that labels which
+    a cutoff separates still have a line; plain labels would not. The slope is kept above 0, because a falling line
+    would turn the order of rows round: where the scores speak against the label, or say nothing, the best line with a
+    slope of at least 0 is flat. Its slope is then `FLAT` per standard deviation of the scores, and the probabilities
+    are nearly the share of positive rows.
     """
-    positive = _flags(is_positive)
-    values = _finite(as_models(scores, len(positive), "scores"), "scores")
-    weight = _weights(sample_weight, len(positive))
+    positive, values, weight = _given(scores, is_positive, sample_weight, "scores")
     up, down = weight[positive].sum(), weight[~positive].sum()
     if not up or not down:
         raise InputError(f"is_positive has weights {up:g} (true) and {down:g} (false), expected both above 0.")
-    targets = np.where(positive, (up + 1.0) / (up + 2.0), 1.0 / (down + 2.0))
-    slope, offset = _by_blocks(values, targets, weight, flat=True)
-    shape = np.shape(scores)[:-1]
-    return Platt(slope.reshape(shape), offset.reshape(shape))
+    return _line(values, np.where(positive, (up + 1.0) / (up + 2.0), 1.0 / (down + 2.0)), weight, flat=True)
 
 
 @blas_threads(1)
 def calibration_table(
-    probabilities: ArrayLike,
+    probability: ArrayLike,
     is_positive: ArrayLike,
     codes: ArrayLike,
     levels: Sequence[str],
     sample_weight: ArrayLike | None = None,
 ) -> Calibration:
-    """Measure the calibration of N models in each group.
+    """Measure the calibration of a model in each group.
 
-    ``probabilities`` (N, n) or (n,) are those of the positive label; ``is_positive`` (n,) is bool; ``codes``,
-    ``levels`` and ``sample_weight`` are as in `group_rates`.
+    ``probability`` (n,) is that of the positive label; ``codes``, ``levels`` and ``sample_weight`` are as in
+    `group_rates`.
     """
-    positive = _flags(is_positive)
-    values = _finite(as_models(probabilities, len(positive), "probabilities"), "probabilities")
-    if values.size and not 0.0 <= values.min() <= values.max() <= 1.0:
+    positive, p, weight = _given(probability, is_positive, sample_weight, "probability")
+    if len(p) and not 0.0 <= p.min() <= p.max() <= 1.0:
         raise InputError(
-            f"probabilities run from {values.min():g} to {values.max():g}, expected 0 to 1; "
-            "turn scores into probabilities with fit_platt first."
+            f"probability runs from {p.min():g} to {p.max():g}, expected 0 to 1; turn scores into probabilities with "
+            "fit_platt first."
         )
-    member = membership(codes, len(positive), len(levels))
-    columns = member * _weights(sample_weight, len(positive))[:, None]
-    weight = columns.sum(axis=0)
-    predicted = ratio(weighted_sums(values, columns), weight)
-    observed = np.broadcast_to(ratio(positive @ columns, weight), predicted.shape)
-    per_group = [_lines_and_bins(values, positive, column) for column in columns.T]
-    slope, intercept, ece = np.moveaxis(np.array(per_group).reshape(len(levels), 3, len(values)), 0, -1)
-    return Calibration(
-        levels=tuple(levels),
-        n=member.sum(axis=0),
-        weight=weight,
-        predicted=predicted,
-        observed=observed,
-        in_the_large=observed - predicted,
-        slope=slope,
-        intercept=intercept,
-        brier=ratio(weighted_sums(values, columns, lambda block: (block - positive) ** 2), weight),
-        ece=ece,
-    )
+    member = membership(codes, len(p), len(levels))
+    columns = member * weight[:, None]
+    total = columns.sum(axis=0)
+    predicted, brier = (ratio(each[None] @ columns, total) for each in (p, (p - positive) ** 2))
+    observed = ratio(positive @ columns, total)[None]
+    slope, intercept, ece = np.full((3, 1, len(levels)), np.nan)
+    for g in np.flatnonzero(total > 0):
+        rows = columns[:, g] > 0
+        some, labels, share = p[rows], positive[rows], columns[rows, g]
+        slope[0, g], intercept[0, g] = _line(_log_odds(some), labels.astype(np.float64), share, flat=False)
+        ece[0, g] = _binned_error(some, labels, share)
+    figures = (predicted, observed, observed - predicted, slope, intercept, brier, ece)
+    return Calibration(tuple(levels), member.sum(axis=0), total, *figures)
 
 
-def _lines_and_bins(values: Array, positive: NDArray[np.bool_], weight: Array) -> tuple[Array, Array, Array]:
-    """Return slope, intercept and expected calibration error of N models on the rows of one group."""
-    rows = weight > 0
-    values, positive, weight = values[:, rows], positive[rows], weight[rows]
-    if not rows.any():
-        nothing = np.full(len(values), np.nan)
-        return nothing, nothing, nothing
-    log_odds = logit(np.clip(values, 1e-12, 1.0 - 1e-12))
-    slope, intercept = _by_blocks(log_odds, positive.astype(np.float64), weight, flat=False)
-    ece = [_binned_error(values[part], positive, weight) for part in blocks(*values.shape)]
-    return slope, intercept, np.concatenate([np.empty(0), *ece])
+def _given(
+    scores: ArrayLike, is_positive: ArrayLike, sample_weight: ArrayLike | None, what: str
+) -> tuple[NDArray[np.bool_], Array, Array]:
+    """Return labels, scores and weights of rows."""
+    positive, values = as_flags(is_positive, "is_positive"), np.asarray(scores, dtype=np.float64)
+    if values.shape != positive.shape:
+        raise InputError(f"{what} has shape {values.shape}, expected {positive.shape}: one number per row.")
+    if not np.isfinite(values).all():
+        raise InputError(f"{what} has NaN or infinity, expected finite numbers; drop those rows.")
+    return positive, values, row_weight(sample_weight, len(positive))
 
 
-def _by_blocks(values: Array, targets: Array, weight: Array, *, flat: bool) -> tuple[Array, Array]:
-    slope, offset = np.empty(len(values)), np.empty(len(values))
-    for part in blocks(*values.shape):
-        slope[part], offset[part] = fit_lines(values[part], targets, weight, flat)
-    return slope, offset
-
-
-def _binned_error(values: Array, positive: NDArray[np.bool_], weight: Array) -> Array:
-    """Return the expected calibration error of each model, (N,).
+def _binned_error(p: Array, positive: NDArray[np.bool_], weight: Array) -> float:
+    """Return the expected calibration error.
 
     A row's bin is that of the middle of its value's place in the weighted order, so that equal values stay
     together and a weight of 2 is a row given twice.
     """
-    order = np.argsort(values, axis=1)
-    ranked, mass = np.take_along_axis(values, order, axis=1), weight[order]
-    after = np.cumsum(mass, axis=1)
-    new = np.ones(ranked.shape, dtype=bool)
-    new[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
-    first = np.maximum.accumulate(np.where(new, after - mass, 0.0), axis=1)
-    last = np.where(np.roll(new, -1, axis=1), after, np.inf)
-    last = np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]
-    place = np.minimum(BINS * (first + last) / (2.0 * after[:, -1:]), BINS - 1).astype(np.intp)
-    cells = place + BINS * np.arange(len(values))[:, None]
-    excess = mass * (positive[order] - ranked)
-    sums = np.bincount(cells.ravel(), excess.ravel(), minlength=BINS * len(values))
-    return np.asarray(np.abs(sums.reshape(-1, BINS)).sum(axis=1) / weight.sum())
-
-
-def _flags(is_positive: ArrayLike) -> NDArray[np.bool_]:
-    array = np.asarray(is_positive)
-    if array.dtype != np.bool_ or array.ndim != 1:
-        found = f"type {array.dtype} and shape {array.shape}"
-        raise InputError(f"is_positive has {found}, expected bool and (n,); compare labels with the positive one.")
-    return array
-
-
-def _finite(values: NDArray[Any], what: str) -> Array:
-    array = np.asarray(values, dtype=np.float64)
-    if not np.isfinite(array).all():
-        raise InputError(f"{what} has NaN or infinity, expected finite numbers; drop those rows or models.")
-    return array
-
-
-def _weights(sample_weight: ArrayLike | None, n: int) -> Array:
-    weight = check_weights(sample_weight, n)
-    return np.ones(n) if weight is None else weight
+    order = np.argsort(p)
+    ranked, mass = p[order], weight[order]
+    after = np.cumsum(mass)
+    new = np.append(True, ranked[1:] != ranked[:-1])
+    first = np.maximum.accumulate(np.where(new, after - mass, 0.0))
+    last = np.where(np.roll(new, -1), after, np.inf)
+    last = np.minimum.accumulate(last[::-1])[::-1]
+    place = np.minimum(BINS * (first + last) / (2.0 * after[-1]), BINS - 1).astype(np.intp)
+    sums = np.bincount(place, mass * (positive[order] - ranked), minlength=BINS)
+    return float(np.abs(sums).sum() / weight.sum())
 
 
 def reliability_bins(
@@ -214,14 +150,19 @@ def reliability_bins(
     """Return mean probability, share with the favourable label and rows of a few bins, or None with too few people.
 
     Bins start with about equal numbers of rows and are joined from the left until each has at least ``small`` rows
-    of either label. Unless ``small`` is 0, rows are rounded to multiples of 5, so that the bins of a large group do not
-    tell what rounding changed in a small one.
+    of either label; what is left over joins the last. Unless ``small`` is 0, rows are rounded to multiples of 5, so
+    that the bins of a large group do not tell what rounding changed in a small one.
     """
     order = np.argsort(probability, kind="stable")
-    order = order[weight[order] > 0]
-    pieces = _joined([piece for piece in np.array_split(order, RELIABILITY_BINS) if len(piece)], good, max(1, small))
+    pieces, started = list[NDArray[np.intp]](), np.empty(0, dtype=np.intp)
+    for piece in np.array_split(order[weight[order] > 0], RELIABILITY_BINS):
+        started = np.concatenate([started, piece])
+        if len(piece) and min(good[started].sum(), (~good[started]).sum()) >= max(1, small):
+            pieces.append(started)
+            started = started[:0]
     if not pieces:
         return None
+    pieces[-1] = np.concatenate([pieces[-1], started])
     predicted = np.array([np.average(probability[piece], weights=weight[piece]) for piece in pieces])
     sides = np.array([[good[piece].sum(), (~good[piece]).sum()] for piece in pieces], dtype=np.float64)
     weights = np.array([[weight[piece][good[piece]].sum(), weight[piece][~good[piece]].sum()] for piece in pieces])
@@ -230,16 +171,107 @@ def reliability_bins(
     return predicted, ratio(scaled[:, 0], scaled.sum(axis=1)), shown.sum(axis=1)
 
 
-def _joined(pieces: list[NDArray[np.intp]], good: NDArray[np.bool_], least: int) -> list[NDArray[np.intp]]:
-    """Join neighbours until every piece has enough of either label; what is left over joins the last."""
-    done: list[NDArray[np.intp]] = []
-    open_piece = np.empty(0, dtype=np.intp)
-    for piece in pieces:
-        open_piece = np.concatenate([open_piece, piece])
-        favourable = int(good[open_piece].sum())
-        if min(favourable, len(open_piece) - favourable) >= least:
-            done.append(open_piece)
-            open_piece = np.empty(0, dtype=np.intp)
-    if len(open_piece) and done:
-        done[-1] = np.concatenate([done[-1], open_piece])
-    return done
+def _line(x: Array, targets: Array, weight: Array, *, flat: bool) -> tuple[float, float]:
+    """Fit slope and offset on standardised values; NaN, or a ``flat`` line, where there is none to be had."""
+    share = weight / weight.sum()
+    centre = float(x @ share)
+    spread = float(np.sqrt((x - centre) ** 2 @ share))
+    varied = spread > 1e-9 * (1.0 + abs(centre))
+    spread = spread if varied else 1.0
+    slope, offset, settled = _newton((x - centre) / spread, targets, share)
+    if flat and (not varied or slope < FLAT):
+        slope, offset = FLAT, float(logit(targets @ share))
+    elif not flat and not (varied and settled):
+        slope = offset = np.nan
+    return slope / spread, offset - slope * centre / spread
+
+
+def logistic_line(value: Array, up: Array, down: Array, size: float, sign: float = 1.0) -> tuple[float, float]:
+    """Return the slope of the label on the log odds of ``value`` (m,), ascending in [0, 1], and its standard error.
+
+    ``up`` and ``down`` (m,) are the weights of positive and other rows at each value; a ``sign`` of -1 turns the odds
+    round. Many values are first fitted as `COARSE` runs; Newton's steps on the values themselves follow, so the line
+    is theirs. The standard error is Wald's with the effective number of rows ``size``. NaN where there is no line.
+    """
+    ends = _log_odds(value[[0, -1]], sign)
+    total = float(up.sum() + down.sum())
+    varied = abs(ends[1] - ends[0]) > 1e-9 * (1.0 + abs(ends[0]))
+    if not varied or not 0.0 < up.sum() / total < 1.0:
+        return np.nan, np.nan
+    middle, positive, mass = value, up, up + down
+    if len(value) > 2 * COARSE:
+        starts = np.linspace(0, len(value), COARSE, endpoint=False).astype(np.intp)
+        middle = value[(starts + np.append(starts[1:], len(value))) // 2]
+        positive = np.add.reduceat(up, starts)
+        mass = positive + np.add.reduceat(down, starts)
+    x, share = _log_odds(middle, sign), mass / total
+    centre = float(x @ share)
+    spread = float(np.sqrt((x - centre) ** 2 @ share)) or 1.0
+    start = spread, centre  # the line of scores that are calibrated
+    slope, offset, settled = _newton((x - centre) / spread, positive / mass, share, start)
+    if not settled and len(x) == len(value):
+        return np.nan, np.nan
+    line = np.array([slope, offset]) if settled else np.zeros(2)
+    for _ in range(MAX_ITER):
+        g, gx, h, hx, hxx = _sums(value, up, down, (sign, centre, spread), line) / total
+        information = hxx - hx**2 / max(h, SMALLEST)
+        if h < 1e-10 or information <= 0.0:
+            break
+        along = (gx - hx / h * g) / information
+        step = np.array([along, (g - hx * along) / h])
+        change = float(np.abs(step[0] * (ends - centre) / spread + step[1]).max())
+        line = line + step * (np.log1p(change) / max(change, SMALLEST))
+        if change < STEP:
+            return float(line[0] / spread), float(1.0 / np.sqrt(information * size) / spread)
+    return np.nan, np.nan
+
+
+def _log_odds(value: Array, sign: float = 1.0) -> Array:
+    return np.asarray(sign * logit(np.clip(value, 1e-12, 1.0 - 1e-12)))
+
+
+def _sums(value: Array, up: Array, down: Array, scale: tuple[float, float, float], line: Array) -> Array:
+    """Return the sums of residuals and of curvatures, times powers of x, in blocks that stay in the cache."""
+    total, (sign, centre, spread) = np.zeros(5), scale
+    for start in range(0, len(value), BLOCK):
+        part = slice(start, start + BLOCK)
+        x = (_log_odds(value[part], sign) - centre) / spread
+        p, mass = expit(line[0] * x + line[1]), up[part] + down[part]
+        residual, curvature = up[part] - mass * p, mass * p * (1.0 - p)
+        bent = curvature * x
+        total += [residual.sum(), residual @ x, curvature.sum(), bent.sum(), bent @ x]
+    return total
+
+
+def _newton(
+    x: Array, targets: Array, share: Array, start: tuple[float, float] = (0.0, 0.0)
+) -> tuple[float, float, bool]:
+    """Minimise the logistic loss of slope x + offset; say whether it has settled.
+
+    A step that changes scores by at most s changes curvatures by at most a factor exp(s): scaled by
+    log(1 + s) / s it lowers the loss from anywhere, and is Newton's own near the end. Large steps are first
+    tried in full. Without a finite optimum curvature fades while s stays near 1.
+    """
+
+    def loss(score: Array) -> float:
+        return float((np.logaddexp(0.0, score) - targets * score) @ share)
+
+    (slope, offset), settled = start, False
+    for _ in range(MAX_ITER):
+        score = slope * x + offset
+        p = expit(score)
+        residual, curvature = targets - p, p * (1.0 - p)
+        g, gx, h = float(residual @ share), float((residual * x) @ share), max(float(curvature @ share), SMALLEST)
+        middle = float((curvature * x) @ share) / h
+        along = (gx - middle * g) / max(float((curvature * (x - middle) ** 2) @ share), SMALLEST)
+        up = g / h - middle * along
+        move = along * x + up
+        change = float(np.abs(move).max())
+        settled = change < 1e-9
+        if settled or h < 1e-10:
+            break
+        scale = float(np.log1p(change)) / max(change, SMALLEST)
+        if change > 1.0 and loss(score + move) < loss(score) - (along * gx + up * g) / 4.0:
+            scale = 1.0
+        slope, offset = slope + scale * along, offset + scale * up
+    return slope, offset, settled

@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..exceptions import InputError
 from ..objectives import Array, Attribute
 from ..objectives.small_counts import rounded
-from ..validation import check_weights
-from .counts import as_flags, as_models, count, membership, ratio, weighted_sums
+from .counts import as_flags, as_models, count, membership, ratio, row_weight, weighted_sums
 from .published import pool_of, published_people
 from .rates import PerGroup, RateSums, rate_sums
 
@@ -62,6 +61,14 @@ class Flips:
     among_favourable: Moves
 
 
+Sides = tuple[Array, Array]
+
+
+def changed_sides(values: NDArray[np.bool_], before: NDArray[np.bool_], columns: Array) -> Sides:
+    """Return the weights of rows that come into a share and go out of it, (N, q) each."""
+    return weighted_sums(values & ~before, columns), weighted_sums(~values & before, columns)
+
+
 def flips(
     before: ArrayLike,
     after: ArrayLike,
@@ -70,48 +77,25 @@ def flips(
     levels: Sequence[str],
     sample_weight: ArrayLike | None = None,
 ) -> Flips:
-    """Count who gains and who loses a favourable decision between one model and each of N others.
+    """Count who gains and who loses a favourable decision between one model, (n,), and each of N others, (N, n).
 
-    Parameters
-    ----------
-    before : array of bool, shape (n,)
-        Whether the first model decides for the favourable label.
-    after : array of bool, shape (N, n) or (n,)
-        The same for the models that may take its place.
-    is_favourable : array of bool, shape (n,)
-        Whether the row's own label is the favourable one.
-    codes, levels, sample_weight
-        As in `group_rates`; rows without a group count in the overall column only.
+    ``is_favourable`` (n,) tells whether a row's own label is the favourable one; ``codes``, ``levels`` and
+    ``sample_weight`` are as in `group_rates`. Rows without a group count in the overall column only.
     """
-    label = as_flags(is_favourable, "is_favourable")
-    held = as_flags(before, "before")
+    label, held = as_flags(is_favourable, "is_favourable"), as_flags(before, "before")
     given = as_models(as_flags(after, "after"), len(label), "after")
     if held.shape != label.shape:
         raise InputError(f"before has shape {held.shape}, expected {label.shape}: one decision per row.")
     rows = np.column_stack([membership(codes, len(label), len(levels)), np.ones(len(label))])
-    weight = check_weights(sample_weight, len(label))
-    weighted = rows if weight is None else rows * weight[:, None]
+    weighted = rows * row_weight(sample_weight, len(label))[:, None]
     columns = np.hstack([weighted, rows, weighted * label[:, None], rows * label[:, None]])
-    gained = np.split(weighted_sums(given & ~held, columns), 4, axis=1)
-    lost = np.split(weighted_sums(~given & held, columns), 4, axis=1)
-    totals = np.split(columns.sum(axis=0), 4)
-    names = (*levels, OVERALL)
-    among = [
-        Moves(
-            names,
-            n=totals[k + 1],
-            weight=totals[k],
-            gained=gained[k],
-            lost=lost[k],
-            n_gained=gained[k + 1],
-            n_lost=lost[k + 1],
-        )
-        for k in (0, 2)
-    ]
+    gained, lost = (np.split(side, 4, axis=1) for side in changed_sides(given, held, columns))
+    total, names = np.split(columns.sum(axis=0), 4), (*levels, OVERALL)
+    among = (
+        Moves(names, total[k + 1], total[k], gained[k], lost[k], gained[k + 1], lost[k + 1])
+        for k in (0, 2)  # weights of all people and of those with the favourable label, each with rows behind them
+    )
     return Flips(*among)
-
-
-Sides = tuple[Array, Array]
 
 
 def published_sides(gained: Array, lost: Array, net: Array) -> Sides:
@@ -124,11 +108,6 @@ def published_sides(gained: Array, lost: Array, net: Array) -> Sides:
     up, down = np.where(gained <= lost, less, less + net), np.where(gained <= lost, less - net, less)
     below = np.maximum(0.0, -np.minimum(up, down))
     return rounded(up + below), rounded(down + below)
-
-
-def changed_sides(values: NDArray[np.bool_], before: NDArray[np.bool_], columns: Array) -> Sides:
-    """Return the weights of rows that come into a share and go out of it, (N, q) each."""
-    return weighted_sums(values & ~before, columns), weighted_sums(~values & before, columns)
 
 
 def moves_by_rate(
@@ -146,25 +125,22 @@ def moves_by_rate(
     either label, so that they add up to one another and to the rates.
     """
     everyone = np.column_stack([member, 1.0 - member.sum(axis=1)])
-    labels = {"tpr": everyone * good[:, None], "fpr": everyone * ~good[:, None]}
-    found = {rate: changed_sides(decided, decided[plain], columns) for rate, columns in labels.items()}
+    tpr, fpr = (changed_sides(decided, decided[plain], everyone * rows[:, None]) for rows in (good, ~good))
     mistakes = changed_sides(wrong, wrong[plain], everyone)
     if shown is not None:
-        found["tpr"] = published_sides(*found["tpr"], shown.hit - shown.hit[plain])
-        found["fpr"] = published_sides(*found["fpr"], shown.alarms - shown.alarms[plain])
+        tpr = published_sides(*tpr, shown.hit - shown.hit[plain])
+        fpr = published_sides(*fpr, shown.alarms - shown.alarms[plain])
         right = shown.hits.sum(axis=2)
         if shown.labels.shape[1] > 2:
             mistakes = published_sides(*mistakes, right[plain] - right)
         else:
-            mistakes = found["tpr"][1] + found["fpr"][0], found["tpr"][0] + found["fpr"][1]
-    both = found["tpr"][0] + found["fpr"][0], found["tpr"][1] + found["fpr"][1]
-    return {rate: _with_everyone(sides) for rate, sides in (found | {"selection": both, "error": mistakes}).items()}
+            mistakes = tpr[1] + fpr[0], tpr[0] + fpr[1]
+    found = {"tpr": tpr, "fpr": fpr, "selection": (tpr[0] + fpr[0], tpr[1] + fpr[1]), "error": mistakes}
 
+    def with_everyone(side: Array) -> Array:
+        return np.column_stack([side[:, :-1], side.sum(axis=1)])  # in the place of those without a group
 
-def _with_everyone(sides: Sides) -> Sides:
-    """Put the sum over all rows in the place of those without a group."""
-    up, down = (np.column_stack([side[:, :-1], side.sum(axis=1)]) for side in sides)
-    return up, down
+    return {rate: (with_everyone(up), with_everyone(down)) for rate, (up, down) in found.items()}
 
 
 def moves_by_group(

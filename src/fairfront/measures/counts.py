@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array, Attribute, Task
+from ..validation import check_weights
 
 if TYPE_CHECKING:
     from .score_counts import ScoreBins
@@ -38,6 +39,12 @@ def as_flags(values: ArrayLike, what: str) -> NDArray[np.bool_]:
     if array.dtype != np.bool_:
         raise InputError(f"{what} has type {array.dtype}, expected bool; compare labels with the favourable one.")
     return array
+
+
+def row_weight(sample_weight: ArrayLike | None, n: int) -> Array:
+    """Return the weights of n rows, 1 where none are given."""
+    weight = check_weights(sample_weight, n)
+    return np.ones(n) if weight is None else weight
 
 
 def check_codes(codes: ArrayLike, n: int, c: int) -> NDArray[Any]:

@@ -6,7 +6,7 @@ mistakes cost. Many models at once: scores are (N, n) and cut-offs (N,).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -21,10 +21,9 @@ from ..validation import (
     check_number,
     check_positive,
     check_share,
-    check_weights,
     refuse,
 )
-from .counts import as_models, blocks
+from .counts import as_models, blocks, row_weight
 
 Side = Literal["above", "below"]
 NONE_GIVEN = "no operating point was given"
@@ -65,7 +64,7 @@ class Operating:
         """Refuse values that no rows could make sense of; return the rule with costs in one order."""
         if self.asked == "cutoff":
             one_number(self.cutoff)
-        if self.asked == "approval_rate" and check_rate(self.approval_rate) in (0.0, 1.0):
+        if self.asked == "approval_rate" and _check_rate(self.approval_rate) in (0.0, 1.0):
             raise InputError(
                 f"{spelled('approval_rate')} is {self.approval_rate:g}, expected a share between 0 and 1; every row "
                 "would be decided alike."
@@ -74,6 +73,11 @@ class Operating:
             return self
         false_positive, false_negative = check_costs(self.costs)
         return replace(self, costs={"false_positive": false_positive, "false_negative": false_negative})
+
+    def refuse(self, found: str) -> None:
+        """Refuse any way to a cut-off where nothing is cut."""
+        if self.asked is not None:
+            raise InputError(f"{spelled(self.asked)} is for scores of two classes, found {found}; leave it out.")
 
     def place(
         self,
@@ -93,21 +97,33 @@ class Operating:
             return cutoffs_for_rate(scores, self.approval_rate, weight, side, between=between)
         if self.costs is not None:
             return cutoffs_for_costs(scores, good, self.costs, weight, side, between=between)
-        return np.full(len(scores), check_cutoff(self.cutoff, scores))
-
-    def refuse(self, found: str) -> None:
-        """Refuse any way to a cut-off where nothing is cut."""
-        if self.asked is not None:
-            raise InputError(f"{spelled(self.asked)} is for scores of two classes, found {found}; leave it out.")
+        found, low, high = one_number(self.cutoff), scores.min(), scores.max()
+        if not low <= found <= high:
+            raise InputError(
+                f"{spelled('cutoff')} is {found:g}, expected one within the scores, which run from {low:g} to "
+                f"{high:g}; every row would be decided alike."
+            )
+        return np.full(len(scores), found)
 
     def find(self, scores: Array, good: NDArray[np.bool_], side: Side, weight: Array | None) -> tuple[float, str]:
         """Return the cut-off of one model on these rows, (n,), and in words where it comes from."""
-        if self.asked is None:
-            return default_cutoff(scores), "the default for probabilities"
-        cutoff = float(self.place(scores[None], good, weight, side, between=False)[0])
-        if self.approval_rate is not None:
-            return cutoff, f"the cut-off nearest to an approval rate of {self.approval_rate:g}"
-        return cutoff, "the cut-off given" if self.costs is None else "the cut-off of least cost"
+        if self.asked is not None:
+            cutoff = float(self.place(scores[None], good, weight, side, between=False)[0])
+            if self.approval_rate is not None:
+                return cutoff, f"the cut-off nearest to an approval rate of {self.approval_rate:g}"
+            return cutoff, "the cut-off given" if self.costs is None else "the cut-off of least cost"
+        low, high = scores.min(), scores.max()
+        ways = f"give {spelled('cutoff=, approval_rate= or costs=')}."
+        if low < 0.0 or high > 1.0:
+            raise InputError(
+                f"scores run from {low:g} to {high:g} and are not probabilities (0 to 1), expected a cut-off; {ways}"
+            )
+        if not low <= 0.5 <= high:
+            raise InputError(
+                f"scores run from {low:g} to {high:g}, so that the default cut-off 0.5 would decide every row alike, "
+                f"expected another; {ways}"
+            )
+        return 0.5, "the default for probabilities"
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,22 +157,6 @@ class OperatingPoint:
         return f"{self.rule.words}; one cut-off per model, placed on {self.placed_on}"
 
 
-def default_cutoff(scores: Array, what: str = "scores") -> float:
-    """Return one half for probabilities, or say that others need a cut-off."""
-    low, high = scores.min(), scores.max()
-    ways = f"give {spelled('cutoff=, approval_rate= or costs=')}."
-    if low < 0.0 or high > 1.0:
-        raise InputError(
-            f"{what} run from {low:g} to {high:g} and are not probabilities (0 to 1), expected a cut-off; {ways}"
-        )
-    if not low <= 0.5 <= high:
-        raise InputError(
-            f"{what} run from {low:g} to {high:g}, so that the default cut-off 0.5 would decide every row alike, "
-            f"expected another; {ways}"
-        )
-    return 0.5
-
-
 def one_number(cutoff: Any) -> float:
     """Return a cut-off that is one number."""
     found = as_numbers(cutoff, "cutoff", "expected one number")
@@ -165,25 +165,13 @@ def one_number(cutoff: Any) -> float:
     return check_number(cutoff, "cutoff")
 
 
-def check_cutoff(cutoff: Any, scores: Array) -> float:
-    """Return a cut-off that lies within the scores."""
-    found = one_number(cutoff)
-    if not scores.min() <= found <= scores.max():
-        raise InputError(
-            f"{spelled('cutoff')} is {found:g}, expected one within the scores, which run from {scores.min():g} to "
-            f"{scores.max():g}; every row would be decided alike."
-        )
-    return found
-
-
 def decide(scores: ArrayLike, cutoffs: ArrayLike, side: Side = "above") -> NDArray[np.bool_]:
     """Return who is decided favourably: scores at or above the cut-off, or below it; shapes (N, n) and (N,)."""
     values, limit = np.asarray(scores), np.asarray(cutoffs, dtype=np.float64)[..., None]
     return np.asarray(values >= limit if check_side(side) == "above" else values < limit)
 
 
-def check_rate(approval_rate: Any) -> float:
-    """Return a share of people between 0 and 1."""
+def _check_rate(approval_rate: Any) -> float:
     return check_share(approval_rate, "approval_rate", of=" of people", zero=True, one=True)
 
 
@@ -201,13 +189,12 @@ def cutoffs_for_rate(
     equally near the smaller share is taken. The cut-off is a score that occurs, or, with ``between``, lies midway
     between two of them.
     """
-    check_rate(approval_rate)
-    values, weight = _scores_and_weights(scores, sample_weight)
+    _check_rate(approval_rate)
 
     def distance(approved: Array) -> Array:
         return np.asarray(np.abs(approved[0] - approval_rate * approved[0][:, -1:]))
 
-    return _best(values, weight[None], side, distance, between)
+    return _best(scores, sample_weight, [1.0], side, distance, between)
 
 
 def cutoffs_for_costs(
@@ -227,13 +214,12 @@ def cutoffs_for_costs(
     """
     false_positive, false_negative = check_costs(costs)
     good = np.asarray(is_favourable, dtype=bool)
-    values, weight = _scores_and_weights(scores, sample_weight)
 
     def cost(approved: Array) -> Array:
         right, wrong = approved
         return np.asarray(false_positive * wrong + false_negative * (right[:, -1:] - right))
 
-    return _best(values, np.stack([weight * good, weight * ~good]), side, cost, between)
+    return _best(scores, sample_weight, [good, ~good], side, cost, between)
 
 
 def check_side(side: Any) -> Side:
@@ -252,15 +238,14 @@ def check_costs(costs: Mapping[str, float]) -> tuple[float, float]:
     return found[0], found[1]
 
 
-def _scores_and_weights(scores: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Array, Array]:
+def _best(
+    scores: ArrayLike, sample_weight: ArrayLike | None, sides: Sequence[Any], side: Side, judged: Any, between: bool
+) -> Array:
+    """Return the cut-off at which ``judged`` of the approved weights (q, N, n + 1) of q ``sides`` is least."""
     values = np.atleast_2d(np.asarray(scores, dtype=np.float64))
     values = as_models(values, values.shape[-1], "scores")
-    weight = check_weights(sample_weight, values.shape[1])
-    return values, np.ones(values.shape[1]) if weight is None else weight
-
-
-def _best(values: Array, weights: Array, side: Side, judged: Any, between: bool) -> Array:
-    """Return the cut-off at which ``judged`` of the approved weights (q, N, n + 1) is least."""
+    weight = row_weight(sample_weight, values.shape[1])
+    weights = np.stack([weight * rows for rows in sides])
     sign = 1.0 if check_side(side) == "above" else -1.0
     found = [_best_of(sign * values[part], weights, judged, between) for part in blocks(*values.shape)]
     cutoffs = sign * np.concatenate([np.empty(0), *found])

@@ -16,31 +16,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..objectives import Array
-from ..validation import check_weights
-from .counts import as_models, blocks, ratio
+from .counts import as_models, blocks, ratio, row_weight
 from .operating_points import Operating
 
 
 def auc(scores: ArrayLike, is_positive: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
-    """Return the area under the ROC curve of N models, (N,).
+    """Return the area under the ROC curve of N models, (N,), from scores (N, n) or (n,).
 
         P(score of a positive row > score of a negative row) + 1/2 P(the two are equal)
 
-    Parameters
-    ----------
-    scores : array of shape (N, n) or (n,)
-        Higher scores speak for the positive label.
-    is_positive : array of bool, shape (n,)
-    sample_weight : array of shape (n,), optional
-
-    Notes
-    -----
-    Equals `sklearn.metrics.roc_auc_score`, weights and ties included; NaN when one of the two labels has no
-    weight.
+    Equals `sklearn.metrics.roc_auc_score`, weights and ties included; NaN when one of the two labels has no weight.
     """
     positive = np.asarray(is_positive, dtype=bool)
     ranked = as_models(scores, len(positive), "scores")
-    weight = _row_weight(sample_weight, len(positive))
+    weight = row_weight(sample_weight, len(positive))
     up, across = np.where(positive, weight, 0.0), np.where(positive, 0.0, weight)
     whole = up.sum() * across.sum()
     if whole == 0:
@@ -60,23 +49,16 @@ def _area(scores: NDArray[Any], up: Array, across: Array) -> Array:
     last[:, :-1] = ranked[:, 1:] != ranked[:, :-1]
     model = np.repeat(np.arange(len(scores)), last.sum(axis=1))
     starts = np.flatnonzero(np.diff(model, prepend=-1))
+
+    def before(running: Array) -> Array:
+        shifted = np.concatenate([[0.0], running[:-1]])
+        shifted[starts] = 0.0
+        return shifted
+
     above = np.cumsum(up[order], axis=1)[last]
     beside = np.cumsum(across[order], axis=1)[last]
-    height = above - _shifted(above, starts)
-    area = np.bincount(model, height * (beside + _shifted(beside, starts)), minlength=len(scores))
+    area = np.bincount(model, (above - before(above)) * (beside + before(beside)), minlength=len(scores))
     return np.asarray(0.5 * area)
-
-
-def _shifted(running: Array, starts: NDArray[np.intp]) -> Array:
-    """Return the entry before each one, 0 at the start of a model."""
-    before = np.concatenate([[0.0], running[:-1]])
-    before[starts] = 0.0
-    return before
-
-
-def _row_weight(sample_weight: ArrayLike | None, n: int) -> Array:
-    weight = check_weights(sample_weight, n)
-    return np.ones(n) if weight is None else weight
 
 
 BINS = 8192
@@ -107,11 +89,10 @@ class ScoreBins:
 
     def place(self, rule: Operating, favourable: int) -> Array:
         """Return each model's cut-off, (N,), between two bins; the favourable label is that of ``up`` rows if 1."""
-        if favourable == 1:
-            rows = zip(self.up, self.across, self.low, self.high, strict=True)
-            return np.array([_cut(rule, *each) for each in rows])
-        rows = zip(self.across, self.up, -self.high, -self.low, strict=True)
-        return -np.array([_cut(rule, *each) for each in rows])
+        sign, bins = 1.0, (self.up, self.across, self.low, self.high)
+        if favourable != 1:
+            sign, bins = -1.0, (self.across, self.up, -self.high, -self.low)
+        return sign * np.array([_cut(rule, *each) for each in zip(*bins, strict=True)])
 
 
 def _cut(rule: Operating, good: Array, other: Array, low: Array, high: Array) -> float:
@@ -136,20 +117,17 @@ def score_edges(scores: Array) -> Array:
 def count_scores(scores: Array, positive: NDArray[np.bool_], weight: Array | None, edges: Array) -> ScoreBins:
     """Count the scores (N, n) of some rows; a bin begins with its lower edge."""
     w = np.ones(len(positive)) if weight is None else weight
-    up, across = np.where(positive, w, 0.0), np.where(positive, 0.0, w)
-    rows = [_of_model(s, up, across, e) for s, e in zip(scores, edges, strict=True)]
+    sides, rows = (np.where(positive, w, 0.0), np.where(positive, 0.0, w)), []
+    for of_model, cuts in zip(scores, edges, strict=True):
+        order = np.argsort(of_model)
+        ranked = of_model[order]
+        ends = np.concatenate([[0], np.searchsorted(ranked, cuts, side="left"), [len(ranked)]])
+        some = ends[1:] > ends[:-1]
+        low, high = np.full(len(some), np.inf), np.full(len(some), -np.inf)
+        low[some], high[some] = ranked[ends[:-1][some]], ranked[ends[1:][some] - 1]
+        sums = [np.diff(np.concatenate([[0.0], np.cumsum(each[order])])[ends]) for each in sides]
+        rows.append((*sums, low, high))
     return ScoreBins(*(np.stack(column) for column in zip(*rows, strict=True)))
-
-
-def _of_model(scores: Array, up: Array, across: Array, edges: Array) -> tuple[Array, Array, Array, Array]:
-    order = np.argsort(scores)
-    ranked = scores[order]
-    ends = np.concatenate([[0], np.searchsorted(ranked, edges, side="left"), [len(ranked)]])
-    some = ends[1:] > ends[:-1]
-    low, high = np.full(len(some), np.inf), np.full(len(some), -np.inf)
-    low[some], high[some] = ranked[ends[:-1][some]], ranked[ends[1:][some] - 1]
-    sums = [np.diff(np.concatenate([[0.0], np.cumsum(each[order])])[ends]) for each in (up, across)]
-    return sums[0], sums[1], low, high
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,13 +159,24 @@ class ScoredRows:
     """What was found of all rows together, by how it was drawn."""
 
     def tally(self, rows: NDArray[np.intp] | None = None, share: Array | None = None) -> Tally:
-        """Count some of the rows (all by default), each with a share of membership (whole by default)."""
-        if self._keys is not None and share is None:
-            return self._unpacked(self._keys if rows is None else self._keys[rows])
+        """Count some of the rows (all by default), each with a share of membership (whole by default).
+
+        Rows without weight are left out.
+        """
         at = slice(None) if rows is None else rows
+        if self._keys is not None and share is None:
+            ranked = np.sort(self._keys[at])
+            up = (ranked & np.uint64(1)).astype(np.float64)
+            ranked >>= np.uint64(2)
+            return self._by_score(ranked.view(np.float64), up, 1.0 - up, float(len(ranked)))
         scores = self.scores[at]
         weight = np.ones(len(scores)) if self.weight is None else self.weight[at]
-        return self._ordered(scores, self.positive[at], weight if share is None else share * weight)
+        weight = weight if share is None else share * weight
+        order = np.argsort(scores)
+        order = order if weight.all() else order[weight[order] > 0]
+        up, weight = np.where(self.positive[at], weight, 0.0)[order], weight[order]
+        size = weight.sum() ** 2 / (weight @ weight) if len(order) else 0.0
+        return self._by_score(scores[order], up, weight - up, float(size))
 
     @cached_property
     def _keys(self) -> NDArray[np.uint64] | None:
@@ -200,20 +189,6 @@ class ScoredRows:
             return None
         bits = (self.scores + 0.0).view(np.uint64) << np.uint64(2)  # adding 0 turns -0 into 0
         return np.asarray(bits | self.positive)
-
-    def _unpacked(self, keys: NDArray[np.uint64]) -> Tally:
-        ranked = np.sort(keys)
-        up = (ranked & np.uint64(1)).astype(np.float64)
-        ranked >>= np.uint64(2)
-        return self._by_score(ranked.view(np.float64), up, 1.0 - up, float(len(keys)))
-
-    def _ordered(self, scores: Array, positive: NDArray[np.bool_], weight: Array) -> Tally:
-        """Count rows with weights; rows without any are left out."""
-        order = np.argsort(scores)
-        order = order if weight.all() else order[weight[order] > 0]
-        weight, up = weight[order], np.where(positive, weight, 0.0)[order]
-        size = weight.sum() ** 2 / (weight @ weight) if len(order) else 0.0
-        return self._by_score(scores[order], up, weight - up, float(size))
 
     def _by_score(self, value: Array, up: Array, down: Array, size: float) -> Tally:
         """Add up rows with equal scores."""

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Array
+from .calibration import logistic_line
 from .counts import ratio
 from .disclosure import in_units
 from .lines import Lines
-from .logistic import logistic_line
 from .score_counts import ScoredRows, Tally
 from .table_columns import Settings, Worst, drawn_columns, normal_columns, worst_means
 
