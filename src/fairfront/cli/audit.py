@@ -16,7 +16,7 @@ from .screen import SMALL, checked
 
 if TYPE_CHECKING:
     from ..measures import Audit
-    from ..measures.claims import Verdict
+    from ..measures.audit_record import Verdict
     from .audit_tables import Columns
     from .files import ScoredFile
 
@@ -65,7 +65,7 @@ def audit(
     Example: fairfront audit scored.csv --label repaid --score p --favourable 1 --groups sex,race:ref=White
     """
     from ..measures import audit as run_audit
-    from ..measures.claims import parse_requirement
+    from ..measures.audit_record import parse_requirement
     from ..measures.disclosure import EXACT, check_small
     from ..objectives import GroupProbabilities, Groups
     from ..runs.settings import parse_attributes

@@ -9,7 +9,7 @@ The files, from the ground up:
 - evaluation, changes: many models on one data set, and who changes sides between them
 - table_columns, scores, group_table: the tables of one model
 - disclosure, published: what may be shared
-- claims, audit_record, audits: what people claim, read and ask
+- claims, audit_record, audits: what people may claim, read and require
 """
 
 from .audit_record import Audit

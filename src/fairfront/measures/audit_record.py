@@ -1,8 +1,9 @@
-"""The record of an audit, and how it is written down: a data frame, plain values for JSON, tables for notebooks."""
+"""The record of an audit, what may be required of it, and how it is written: frames, JSON, tables for notebooks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any, Literal
@@ -10,16 +11,25 @@ from typing import Any, Literal
 import narwhals.stable.v1 as nw
 from numpy.typing import NDArray
 
-from ..exceptions import require
+from ..exceptions import InputError, require
 from ..objectives import Task
 from ..objectives.proxies import PROXY_NOTE
-from ..validation import BACKENDS, check_choice, counted
-from .claims import Verdict, judge
-from .disclosure import LIMIT, Cell, check_small
-from .figures import RATIOS, Column, figure_of, found_sentences, not_defined, pooled_sentences, reference_sentences
+from ..validation import BACKENDS, check_choice, check_text, counted
+from .disclosure import LIMIT, check_small
+from .figures import (
+    FIGURES_SHOWN,
+    RATIOS,
+    Column,
+    figure_of,
+    found_sentences,
+    pooled_sentences,
+    reference_sentences,
+)
 from .group_table import GroupTable
-from .lines import ALL
+from .lines import ALL, REFERENCE, TOO_FEW
 from .table_columns import Worst
+
+FORMAT = "fairfront audit 2"
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +113,12 @@ class Audit:
         end of the ratio is that of each pair on its own, because all pairs have to hold. Other figures, such as
         ``error``, are those of all rows. ``sex.tpr_gap.upper<=0.05`` asks for one attribute.
         """
-        return judge(self, requirement)
+        asked = parse_requirement(requirement)
+        if asked.attribute is not None and asked.attribute not in self.groups:
+            names = ", ".join(self.groups)
+            raise InputError(f"requirement {requirement!r} names {asked.attribute!r}, expected one of {names}.")
+        chosen = self.groups if asked.attribute is None else [asked.attribute]
+        return tuple(_verdict(self.groups[name], asked) for name in chosen)
 
     def to_frame(self, attribute: str | None = None, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
         """Return one attribute's table as a data frame, with a column that gives the reason of every missing value.
@@ -111,22 +126,49 @@ class Audit:
         Counts are exact, small ones too; use `to_dict`, or the frame of `published()`, for anything you share.
         """
         require(check_choice(backend, "backend", BACKENDS), backend, f"to_frame(backend={backend!r})")
-        table = self._table(attribute)
-        columns = {name: values.tolist() for name, values in table.columns.items()}
-        numbers = {k: [None if v != v else v for v in values] for k, values in columns.items()}
-        return nw.from_dict({**numbers, "notes": notes_of(table)}, backend=backend).to_native()
-
-    def _table(self, attribute: str | None) -> GroupTable:
         if attribute is None and len(self.groups) == 1:
-            return next(iter(self.groups.values()))
-        return self.groups[str(check_choice(attribute, "attribute", self.groups))]
+            (attribute,) = self.groups
+        table = self.groups[str(check_choice(attribute, "attribute", self.groups))]
+        columns = {k: [None if v != v else v for v in values.tolist()] for k, values in table.columns.items()}
+        plain, notes = {name: cells for name, cells in table.cells.items() if not Column.of(name).end}, []
+        for i, status in enumerate(table.lines.status):  # why gaps have no value is said by the status
+            found = [f"{name}: {cells[i].plain}" for name, cells in plain.items() if cells[i].reason and cells[i].meant]
+            notes.append("; ".join([PROXY_NOTE, *found] if table.lines.is_proxy and status != ALL else found))
+        return nw.from_dict({**columns, "notes": notes}, backend=backend).to_native()
 
     def to_dict(self, *, small: int = LIMIT) -> dict[str, Any]:
         """Return everything as plain values for JSON, with words where there is no value.
 
         It is what `published` gives, unless ``small`` is 0: exact counts, for use where the rows are kept.
         """
-        return _plain(self.published() if check_small(small) else self)
+        if check_small(small) and self.shown is not None:
+            return self.shown.to_dict(small=small)
+        groups = self.groups.items()
+        result: dict[str, Any] = {
+            "format": FORMAT,
+            "task": self.task.kind,
+            "favourable": None if self.task.favourable_label is None else str(self.task.favourable_label),
+            "rule": self.rule,
+            "cutoff": self.cutoff,
+            "n": self.n,
+            "small": self.small,
+            "weighted": self.weighted,
+            "proxies": list(self.proxies),
+            "confidence": self.confidence,
+            "references": {
+                name: {"group": table.lines.names[table.lines.reference], "largest": table.lines.largest}
+                for name, table in groups
+            },
+            "tables": {name: table.readable for name, table in groups},
+            "worst": {name: [worst.plain for worst in table.worst] for name, table in groups},
+            "sentences": [*self.notions, *self.found],
+            "found": list(self.found),
+        }
+        if self.strata:
+            levels = self.strata.items()
+            strata = {level: {name: table.readable for name, table in some.items()} for level, some in levels}
+            result |= {"strata": strata, "pooled": self.pooled}
+        return result
 
     def __repr__(self) -> str:
         names = [f"{name} (probabilities)" if name in self.proxies else name for name in self.groups]
@@ -134,111 +176,118 @@ class Audit:
 
     def _repr_html_(self) -> str:
         """Show the audit in a notebook: plain tables as they are published, because notebooks are files too."""
-        return audit_html(self.published(), reference_sentences(self.groups.values()))
+        shown, references = self.published(), reference_sentences(self.groups.values())
+        before, after = (
+            [f"<p>{escape(each)}</p>" for each in said] for said in ((*shown.notions, *references), shown.found)
+        )
+        return f"<div>{''.join([*before, *map(_html_table, shown.groups.values()), *after])}</div>"
 
 
-FORMAT = "fairfront audit 2"
+def _html_table(table: GroupTable) -> str:
+    """Draw one attribute: a line per group, each figure with its interval or the reason why it has no value."""
+
+    def drawn(tag: str, scope: str, texts: Iterable[str]) -> str:
+        style = "text-align:right;padding:2px 8px"
+        return "".join(f'<{tag}{scope} style="{style}">{escape(text)}</{tag}>' for text in texts)
+
+    def number(name: str, i: int) -> str:
+        cell = table.cells[name][i]
+        if not cell.meant:
+            return ""
+        return f"{cell.value:.4g}" if isinstance(cell.value, float) else str(cell.plain)
+
+    def with_ends(figure: str, i: int) -> str:
+        value, low, high = (figure + end for end in ("", "_lower", "_upper"))
+        if any(table.cells[name][i].reason for name in (value, low, high)):
+            return number(value, i)
+        return f"{number(value, i)} ({number(low, i)} to {number(high, i)})"
+
+    lines, figures = [], [figure for figure in FIGURES_SHOWN if figure in table.cells]
+    heads = drawn("th", ' scope="col"', ["n", *(figure_of(figure).heading for figure in figures)])
+    for i, (name, status) in enumerate(zip(table.lines.names, table.lines.status, strict=True)):
+        group = escape(name + (f" ({status})" if status in (REFERENCE, TOO_FEW) else ""))
+        cells = drawn("td", "", [number("n", i), *(with_ends(figure, i) for figure in figures)])
+        lines.append(f'<tr><th scope="row" style="text-align:left">{group}</th>{cells}</tr>')
+    attribute = f'<th scope="col" style="text-align:left">{escape(table.lines.attribute)}</th>'
+    return f"<table><thead><tr>{attribute}{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
 
 
-def notes_of(table: GroupTable) -> list[str]:
-    """Return for every line the reasons of figures without a value; those of gaps are said by the status."""
-    plain = {name: cells for name, cells in table.cells.items() if not Column.of(name).end}
-    notes = []
-    for i, status in enumerate(table.lines.status):
-        found = [f"{name}: {cells[i].plain}" for name, cells in plain.items() if cells[i].reason and cells[i].meant]
-        notes.append("; ".join([PROXY_NOTE, *found] if table.lines.is_proxy and status != ALL else found))
-    return notes
-
-
-def _plain(audit: Audit) -> dict[str, Any]:
-    """Return an audit as plain values for JSON."""
-    result: dict[str, Any] = {
-        "format": FORMAT,
-        "task": audit.task.kind,
-        "favourable": None if audit.task.favourable_label is None else str(audit.task.favourable_label),
-        "rule": audit.rule,
-        "cutoff": audit.cutoff,
-        "n": audit.n,
-        "small": audit.small,
-        "weighted": audit.weighted,
-        "proxies": list(audit.proxies),
-        "confidence": audit.confidence,
-        "references": {
-            name: {"group": table.lines.names[table.lines.reference], "largest": table.lines.largest}
-            for name, table in audit.groups.items()
-        },
-        "tables": {name: table.readable for name, table in audit.groups.items()},
-        "worst": {name: [_worst(w) for w in table.worst] for name, table in audit.groups.items()},
-        "sentences": [*audit.notions, *audit.found],
-        "found": list(audit.found),
-    }
-    if audit.strata:
-        strata = {
-            level: {name: table.readable for name, table in tables.items()} for level, tables in audit.strata.items()
-        }
-        result |= {"strata": strata, "pooled": audit.pooled}
-    return result
-
-
-def _worst(worst: Worst) -> dict[str, Any]:
-    """Return a worst contrast with words where it has no value."""
-    record: dict[str, Any] = {"figure": worst.figure, "notion": worst.notion, "unit": worst.unit}
-    record["not_compared"] = list(worst.not_compared)
-    if worst.value != worst.value:
-        return {**record, "value": not_defined(worst)}
-    names = ("value", "lower", "upper", "pair_lower" if worst.figure in RATIOS else "floor")
-    record |= {name: getattr(worst, name) for name in names} | {"between": list(worst.between)}
-    return record | ({"people": list(worst.people)} if worst.people[0] == worst.people[0] else {})
-
-
-FIGURES_SHOWN = (
-    *("selection", "selection_over_reference", "tpr", "fpr", "precision", "error", "auc", "in_the_large"),
-    *("prediction", "residual", "mse"),
+Outcome = Literal["met", "not met", "inconclusive"]
+FORM = re.compile(
+    r"^\s*(?P<name>(?:[^<>=\[]|\[[^\]]*\])*?[a-z\]])\s*(?P<sign><=|>=)\s*"
+    r"(?P<bound>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*$"
 )
-"""The figures that are shown, in this order."""
+DOT = re.compile(r"\.(?![^\[]*\])")  # not those in a class: recall[a.b]_gap
 
 
-CELL = "text-align:right;padding:2px 8px"
+@dataclass(frozen=True)
+class Requirement:
+    """``figure`` of an attribute (all where it is None) at most or at least ``bound``, at an end of its interval."""
+
+    text: str
+    attribute: str | None
+    figure: str
+    end: str
+    sign: str
+    bound: float
 
 
-def audit_html(audit: Audit, references: Sequence[str]) -> str:
-    """Draw a published audit: how decisions were made, the references, the tables, what was found."""
-    tables = [_table(table) for table in audit.groups.values()]
-    before, after = (
-        [f"<p>{escape(each)}</p>" for each in said] for said in ((*audit.notions, *references), audit.found)
-    )
-    return f"<div>{''.join([*before, *tables, *after])}</div>"
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a requirement for one attribute; ``sentence`` gives the figures."""
+
+    requirement: str
+    attribute: str
+    outcome: Outcome
+    sentence: str
 
 
-def _table(table: GroupTable) -> str:
-    """Draw one attribute: a line per group, each figure with its interval."""
-    figures = [figure for figure in FIGURES_SHOWN if figure in table.cells]
-    headings = ["n", *(figure_of(figure).heading for figure in figures)]
-    heads = "".join(f'<th scope="col" style="{CELL}">{escape(heading)}</th>' for heading in headings)
-    lines = [_line(table, figures, i) for i in range(len(table.lines.names))]
-    name = escape(table.lines.attribute)
-    head = f'<thead><tr><th scope="col" style="text-align:left">{name}</th>{heads}</tr></thead>'
-    return f"<table>{head}<tbody>{''.join(lines)}</tbody></table>"
+def parse_requirement(text: str) -> Requirement:
+    """Read ``[attribute.]figure[.lower|.upper](<=|>=)number``; the end is the one that has to hold."""
+    found = FORM.match(check_text(text, "requirement", 'a text such as "selection_ratio.lower>=0.80"'))
+    if found is None:
+        raise InputError(
+            f"requirement {text!r} cannot be read, expected [attribute.]figure[.lower|.upper]>=number or <=number, "
+            'such as "selection_ratio.lower>=0.80".'
+        )
+    *words, sign = *DOT.split(found["name"]), found["sign"]
+    end = words.pop() if len(words) > 1 and words[-1] in ("lower", "upper", "value") else "value"
+    if (end, sign) in (("lower", "<="), ("upper", ">=")):
+        other = "upper" if end == "lower" else "lower"
+        raise InputError(f"requirement {text!r} asks for the easy end of the interval, expected .{other} with {sign}.")
+    attribute = ".".join(words[:-1]) or None
+    return Requirement(text.strip(), attribute, words[-1], end, sign, float(found["bound"]))
 
 
-def _line(table: GroupTable, figures: list[str], i: int) -> str:
-    status = table.lines.status[i]
-    group = table.lines.names[i] + (f" ({status})" if status in ("reference", "too few") else "")
-    cells = [_number(table.cells["n"][i]), *(_figure(table.cells, figure, i) for figure in figures)]
-    body = "".join(f'<td style="{CELL}">{escape(cell)}</td>' for cell in cells)
-    return f'<tr><th scope="row" style="text-align:left">{escape(group)}</th>{body}</tr>'
-
-
-def _figure(cells: Mapping[str, list[Cell]], figure: str, i: int) -> str:
-    """Return a figure with its interval, or the reason why it has no value."""
-    value, low, high = (cells[figure + end][i] for end in ("", "_lower", "_upper"))
-    if value.reason or low.reason or high.reason:
-        return _number(value)
-    return f"{_number(value)} ({_number(low)} to {_number(high)})"
-
-
-def _number(cell: Cell) -> str:
-    """Return a number, nothing where no comparison was meant, or a reason."""
-    if not cell.meant:
-        return ""
-    return f"{cell.value:.4g}" if isinstance(cell.value, float) else str(cell.plain)
+def _verdict(table: GroupTable, asked: Requirement) -> Verdict:
+    """Judge a worst contrast, or the figure of all rows."""
+    attribute, contrasts = table.lines.attribute, {worst.figure: worst for worst in table.worst}
+    if asked.figure in contrasts:
+        worst = contrasts[asked.figure]
+        value, lower, upper = worst.value, worst.lower, worst.upper
+        claim = worst.pair_lower if asked.figure in RATIOS else lower  # all pairs have to hold: each on its own
+    else:
+        there = table.columns
+        overall = [name for name in there if f"{name}_lower" in there and f"{name}_gap" in there]
+        if asked.figure not in overall:
+            known = ", ".join([*contrasts, *overall])
+            raise InputError(f"requirement {asked.text!r} names {asked.figure!r}, expected one of {known}.")
+        value, lower, upper = (float(there[asked.figure + end][-1]) for end in ("", "_lower", "_upper"))
+        claim = lower
+    if value != value or lower != lower or upper != upper:
+        said = f"{attribute}: {asked.figure} is not defined on these rows; {asked.text} is inconclusive."
+        return Verdict(asked.text, attribute, "inconclusive", said)
+    outcome: Outcome = "inconclusive"
+    if table.lines.is_proxy and asked.figure in contrasts:
+        judged = "that is between groups given as probabilities, not between people; "
+    else:
+        sure, possible = {"value": (value, value), "lower": (claim, upper), "upper": (upper, claim)}[asked.end]
+        sign = 1.0 if asked.sign == ">=" else -1.0
+        if sign * sure >= sign * asked.bound:
+            outcome = "met"
+        elif sign * possible < sign * asked.bound:
+            outcome = "not met"
+        alone = asked.figure in RATIOS and asked.end == "lower"
+        judged = f"the lower end of each pair of groups on its own is {claim:.4g} or more; " if alone else ""
+    figures = f"{asked.figure} is {value:.4g} ({lower:.4g} to {upper:.4g})"
+    return Verdict(asked.text, attribute, outcome, f"{attribute}: {figures}; {judged}{asked.text} is {outcome}.")

@@ -20,13 +20,14 @@ from ..validation import (
 )
 from .audit_record import Audit
 from .counts import Counts
-from .disclosure import LIMIT, ROUNDED
+from .disclosure import LIMIT, ROUNDED, Cell
 from .figures import idle_sentence, notion_sentences
-from .group_table import published_strata, published_table, tabulate
+from .group_table import GroupTable, published_strata, published_table, tabulate
+from .intervals import mantel_haenszel_gap, mantel_haenszel_ratio
 from .judged import Judged, gathered, read_judged
-from .lines import Lines, levels_of, lines_of
+from .lines import Lines, Share, levels_of, lines_of
 from .operating_points import Operating, Side
-from .table_columns import Settings, pooled_columns
+from .table_columns import Settings
 
 MOST_RESAMPLES = 100_000
 WEIGHTED = "Rates are weighted by the sample weights, and intervals rest on effective rows (Kish); counts are rows."
@@ -113,11 +114,15 @@ def audit(
             task=task,
             sample_weight=here["sample_weight"],
         )
-        columns = {name: here[name] for name in ("sensitive_features", "control_features")}
-        judged, columns, idle = _without_idle(judged, columns)
-        n = len(judged.truth)
-        lines = lines_of(columns["sensitive_features"], n, groups or Groups())
-        levels = {} if control_features is None else levels_of(columns["control_features"], n)
+        sensitive, control, n = here["sensitive_features"], here["control_features"], len(judged.truth)
+        rows, idle = weighted_rows(judged.weight), list[str]()
+        if rows is not None:  # rows of weight 0 are left out
+            judged, idle = judged.take(rows), [idle_sentence(n - len(rows))]
+            sensitive = take_groups(sensitive, rows, n)
+            control = None if control is None else take_groups(control, rows, n)
+            n = len(rows)
+        lines = lines_of(sensitive, n, groups or Groups())
+        levels = {} if control is None else levels_of(control, n)
     return _audited(judged, [(each, None) for each in lines], settings, levels, idle)
 
 
@@ -157,43 +162,51 @@ def _audited(
     proxies = tuple(lines.attribute for lines, _ in counted if lines.is_proxy)
     weighted = judged.weight is not None and bool((judged.weight != 1.0).any())
     said = (*notion_sentences(judged), *idle, *proxy_sentences(proxies), *([WEIGHTED] if weighted else []))
-    result = Audit(
-        judged.task,
-        judged.rule,
-        judged.cutoff,
-        len(judged.truth),
-        found,
-        settings.confidence,
-        said,
-        weighted=weighted,
-    )
-    parts = {level: (judged.take(rows), rows) for level, rows in (levels or {}).items()}
-    if parts:
+    about = (judged.task, judged.rule, judged.cutoff, len(judged.truth))
+    result = Audit(*about, found, settings.confidence, said, weighted=weighted)
+    tables = {name: published_table(judged, table, settings) for name, table in found.items()}
+    shown = replace(result, groups=tables, small=LIMIT, notions=(*said, ROUNDED))
+    if levels:
+        parts = {level: (judged.take(rows), rows) for level, rows in levels.items()}
         strata = {
             level: {lines.attribute: tabulate(some, lines.take(rows), settings) for lines, _ in counted}
             for level, (some, rows) in parts.items()
         }
-        result = _pooled(replace(result, strata=strata))
-    tables = {name: published_table(judged, table, settings) for name, table in result.groups.items()}
-    shown = replace(result, groups=tables, small=LIMIT, notions=(*result.notions, ROUNDED))
-    if parts:
-        shown = _pooled(replace(shown, strata=published_strata(parts, tables, settings)))
+        result, shown = _pooled(result, strata), _pooled(shown, published_strata(parts, tables, settings))
     return replace(result, shown=shown)
 
 
-def _without_idle(judged: Judged, columns: dict[str, Any]) -> tuple[Judged, dict[str, Any], tuple[str, ...]]:
-    """Leave out rows of weight 0, and say how many there were."""
-    rows, n = weighted_rows(judged.weight), len(judged.truth)
-    if rows is None:
-        return judged, columns, ()
-    some = {name: None if each is None else take_groups(each, rows, n) for name, each in columns.items()}
-    return judged.take(rows), some, (idle_sentence(n - len(rows)),)
+NO_LEVEL = Cell(reason="no level has both groups")
+WITHIN = ("selection", "tpr", "fpr", "error")
 
 
-def _pooled(result: Audit) -> Audit:
-    """Add gaps that are pooled over the levels of the control features."""
-    pooled = {}
-    for name, table in result.groups.items():
-        levels = [tables[name].shares for tables in result.strata.values()]
-        pooled[name] = pooled_columns(levels, table.lines, result.confidence)
-    return replace(result, pooled=pooled)
+def _pooled_columns(levels: Sequence[Mapping[str, Share]], lines: Lines, confidence: float) -> dict[str, list[Any]]:
+    """Return gaps and the ratio to the reference group of every other group, pooled over levels of control features.
+
+    A gap between all rows of two groups can come from different shares of levels (departments, products). Mantel and
+    Haenszel's pooled gap compares within levels only, weighting each by n1 n0 / (n1 + n0).
+    """
+    r, columns = lines.reference, {"group": list[Any](lines.names[: lines.reference])}
+    for name in WITHIN:
+        strata = [shares[name] for shares in levels if name in shares]
+        if not strata:
+            continue
+        value, size = (np.stack([getattr(share, part) for share in strata]) for part in ("value", "size"))
+        chosen = np.nan_to_num(value) * size
+        counts = chosen[:, :r], size[:, :r], chosen[:, [r]], size[:, [r]]
+        pooled = {f"{name}_gap": mantel_haenszel_gap(*counts, confidence)}
+        if name == "selection":
+            pooled["selection_over_reference"] = mantel_haenszel_ratio(*counts, confidence)
+        for key, (middle, (low, high)) in pooled.items():
+            for end, values in (("", middle), ("_lower", low), ("_upper", high)):
+                columns[key + end] = [NO_LEVEL.plain if v != v else float(v) for v in values]
+    return columns
+
+
+def _pooled(result: Audit, strata: dict[str, dict[str, GroupTable]]) -> Audit:
+    """Add the tables within levels of the control features, and gaps that are pooled over these."""
+    pooled = {
+        name: _pooled_columns([tables[name].shares for tables in strata.values()], table.lines, result.confidence)
+        for name, table in result.groups.items()
+    }
+    return replace(result, strata=strata, pooled=pooled)

@@ -147,6 +147,12 @@ RATIOS = _catalogue(
 )
 """Ratios of selection rates: one of an attribute, never above 1, and one of each group; intervals by Katz."""
 
+FIGURES_SHOWN = (
+    *("selection", "selection_over_reference", "tpr", "fpr", "precision", "error", "auc", "in_the_large"),
+    *("prediction", "residual", "mse"),
+)
+"""The figures that notebooks show, in this order."""
+
 FIGURES = {**SHARES, **SCORED, **VALUES, **RATIOS, "recall": SHARES["tpr"]}
 
 OF_CLASS = {
@@ -259,7 +265,7 @@ def _worst_sentence(worst: Worst, confidence: float) -> str:
     """Say one worst gap or ratio, whom it is between and whom it leaves out."""
     what = f"{worst.notion}, {SPOKEN.get(worst.figure, worst.figure.replace('_', ' '))}"
     if worst.value != worst.value:
-        return f"{what}: {not_defined(worst)}."
+        return f"{what}: {not_defined(worst.figure)}."
     (low, high), (few, many), rate = worst.between, worst.people, "value"
     one, other = low, high
     if few == few:  # people are counted
@@ -278,6 +284,6 @@ def _worst_sentence(worst: Worst, confidence: float) -> str:
     )
 
 
-def not_defined(worst: Worst) -> str:
+def not_defined(contrast: str) -> str:
     """Say why a worst contrast has no value."""
-    return f"not defined: {RATIOS[worst.figure].missing if worst.figure in RATIOS else 'fewer than two groups have it'}"
+    return f"not defined: {RATIOS[contrast].missing if contrast in RATIOS else 'fewer than two groups have it'}"

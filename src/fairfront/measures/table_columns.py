@@ -7,7 +7,7 @@ the largest between any two groups, whoever the reference is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,13 +17,11 @@ from numpy.typing import NDArray
 from ..objectives import Array
 from .counts import ratio
 from .disclosure import Cell
-from .figures import RATIOS, Column, Figure, figure_of
+from .figures import RATIOS, Column, Figure, figure_of, not_defined
 from .intervals import (
     Interval,
     bonferroni,
     katz,
-    mantel_haenszel_gap,
-    mantel_haenszel_ratio,
     newcombe,
     normal_quantile,
     percentiles,
@@ -144,33 +142,6 @@ def why(name: str, line: int, lines: Lines, columns: dict[str, Any]) -> Cell:
     return Cell(reason=figure_of(str(base)).missing + ("" if unknown else " in the reference group"))
 
 
-NO_LEVEL = Cell(reason="no level has both groups")
-WITHIN = ("selection", "tpr", "fpr", "error")
-
-
-def pooled_columns(levels: Sequence[Mapping[str, Share]], lines: Lines, confidence: float) -> dict[str, list[Any]]:
-    """Return gaps and the ratio to the reference group of every other group, pooled over levels of control features.
-
-    A gap between all rows of two groups can come from different shares of levels (departments, products). Mantel and
-    Haenszel's pooled gap compares within levels only, weighting each by n1 n0 / (n1 + n0).
-    """
-    r, columns = lines.reference, {"group": list[Any](lines.names[: lines.reference])}
-    for name in WITHIN:
-        strata = [shares[name] for shares in levels if name in shares]
-        if not strata:
-            continue
-        value, size = (np.stack([getattr(share, part) for share in strata]) for part in ("value", "size"))
-        chosen = np.nan_to_num(value) * size
-        counts = chosen[:, :r], size[:, :r], chosen[:, [r]], size[:, [r]]
-        pooled = {f"{name}_gap": mantel_haenszel_gap(*counts, confidence)}
-        if name == "selection":
-            pooled["selection_over_reference"] = mantel_haenszel_ratio(*counts, confidence)
-        for key, (middle, (low, high)) in pooled.items():
-            for end, values in (("", middle), ("_lower", low), ("_upper", high)):
-                columns[key + end] = [NO_LEVEL.plain if v != v else float(v) for v in values]
-    return columns
-
-
 @dataclass(frozen=True)
 class Worst:
     """One notion's worst contrast.
@@ -210,6 +181,17 @@ class Worst:
     groups: int = 0
     floor: float = np.nan
     pair_lower: float = np.nan
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """Return plain values for JSON, with words where there is no value."""
+        record: dict[str, Any] = {"figure": self.figure, "notion": self.notion, "unit": self.unit}
+        record["not_compared"] = list(self.not_compared)
+        if self.value != self.value:
+            return {**record, "value": not_defined(self.figure)}
+        names = ("value", "lower", "upper", "pair_lower" if self.figure in RATIOS else "floor")
+        record |= {name: getattr(self, name) for name in names} | {"between": list(self.between)}
+        return record | ({"people": list(self.people)} if self.people[0] == self.people[0] else {})
 
 
 def worst_shares(shares: dict[str, Share], lines: Lines, confidence: float) -> tuple[Worst, ...]:
