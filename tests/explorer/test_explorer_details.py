@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import fairfront as ff
 from fairfront.explorer import describe_points
-from fairfront.explorer.paired_differences import pairwise, share_change
+from fairfront.explorer.comparison import pairwise, share_change
 from fairfront.explorer.payload import most_moved
 from fairfront.explorer.rows import detailed, walk
 from fairfront.frontier.selection import plain_place

@@ -1,6 +1,7 @@
 """The explorer: one self-contained page in which a person sees the trade-off and chooses."""
 
-from .details import Details, describe_points
-from .explorer import frontier_fragment, write_explorer
+from .explorer import describe_points, write_explorer
+from .page import frontier_fragment
+from .rows import Details
 
 __all__ = ["Details", "describe_points", "frontier_fragment", "write_explorer"]

@@ -1,55 +1,176 @@
-"""Details from rows: changes against the plain model per rate and group, calibration, and which points differ."""
+"""Points against the plain model on the same rows: changes per rate and group, calibration, and which points differ.
+
+A difference of two shares on the same rows rests on the rows where the two differ. With b rows for the one and c for
+the other of n, Agresti and Min (Statistics in Medicine 24, 2005, 729-740) add half a row to each of the four cells:
+
+    (b - c) / (n + 2)  -+  z sqrt(b + c + 1 - (b - c)^2 / (n + 2)) / (n + 2)
+
+Means of values (regression) take the plain normal interval of the differences. With unequal weights, n is Kish's
+effective number of rows and b, c are scaled to it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..frontier import Frontier
-from ..measures import ClassRates, Evaluation, GroupRates, PerGroup
+from ..measures import ClassRates, GroupRates, PerGroup
 from ..measures.calibration import reliability_bins
 from ..measures.changes import Sides, changed_sides, moves_by_rate
 from ..measures.counts import ratio, weighted_sums
+from ..measures.intervals import normal_quantile
 from ..measures.published import pool_of, published, published_people, published_totals
 from ..measures.rates import rate_sums
 from ..objectives import Array, Attribute, rates_of
 from .page import packed_bits, rounded
-from .paired_differences import Change, differing_pairs, effective_rows, mean_change, share_change
 from .rows import Rows
 
 SHARES = ("selection", "tpr", "fpr", "error")
 MEANS = ("prediction", "mse")
+ROWS_AT_ONCE = 16_384
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """A difference with the ends of its interval, arrays of one shape."""
+
+    value: Array
+    lower: Array
+    upper: Array
+
+    def less(self, other: Change) -> Change:
+        """Return this difference less another on other people (squared and added, as Newcombe does for two shares)."""
+        value = self.value - other.value
+        down = np.hypot(self.value - self.lower, other.upper - other.value)
+        up = np.hypot(self.upper - self.value, other.value - other.lower)
+        return Change(value, value - down, value + up)
+
+    def moved_to(self, value: Array) -> Change:
+        """Return this difference with another value in the middle of its interval."""
+        return Change(value, self.lower - self.value + value, self.upper - self.value + value)
+
+    def columns(self, part: slice | int) -> Change:
+        """Return some columns."""
+        return Change(self.value[:, part], self.lower[:, part], self.upper[:, part])
+
+    def listed(self) -> dict[str, Any]:
+        """Return lists for JSON."""
+        return {"change": rounded(self.value), "lower": rounded(self.lower), "upper": rounded(self.upper)}
+
+    @property
+    def excludes_zero(self) -> NDArray[np.bool_]:
+        """Tell where zero lies outside the interval."""
+        return np.asarray((self.lower > 0) | (self.upper < 0))
+
+
+def share_change(gained: Array, lost: Array, size: Array, confidence: float) -> Change:
+    """Return the change of a share when ``gained`` of ``size`` rows come in and ``lost`` go out."""
+    net, differ = gained - lost, gained + lost
+    n = np.where(size > 0, size, np.nan)
+    half = normal_quantile(confidence) * np.sqrt(np.maximum(differ + 1.0 - net**2 / (n + 2.0), 0.0)) / (n + 2.0)
+    middle, value = net / (n + 2.0), net / n
+    return Change(value, np.minimum(middle - half, value), np.maximum(middle + half, value))
+
+
+def _mean_change(mean: Array, square: Array, size: Array, confidence: float) -> Change:
+    """Return the change of a mean from the mean and mean square of the rows' differences."""
+    n = np.where(size > 1, size, np.nan)
+    half = normal_quantile(confidence) * np.sqrt(np.maximum(square - mean**2, 0.0) / n)
+    return Change(mean, mean - half, mean + half)
+
+
+def _effective_rows(columns: Array) -> Array:
+    """Return Kish's effective number of rows of each column of weights, (q,)."""
+    squared = (columns**2).sum(axis=0)
+    return np.asarray(columns.sum(axis=0) ** 2 / np.where(squared > 0, squared, 1.0))
+
+
+def pairwise(values: NDArray[Any], weight: Array, confidence: float, *, share: bool) -> Change:
+    """Return the differences of weighted means between any two of k models, (k, k), row model less column model.
+
+    ``values`` (k, n) are flags where ``share`` is true; products run over blocks of rows.
+    """
+    k, total = len(values), float(weight.sum())
+    product, mean = np.zeros((k, k)), np.zeros(k)
+    kind: Any = np.float32 if share else np.float64
+    for start in range(0, values.shape[1], ROWS_AT_ONCE):
+        part = slice(start, start + ROWS_AT_ONCE)
+        block: NDArray[Any] = values[:, part].astype(kind)
+        row: NDArray[Any] = weight[part].astype(kind)
+        product += np.asarray((block * row) @ block.T, dtype=np.float64)
+        mean += np.asarray(block @ row, dtype=np.float64)
+    if total <= 0:
+        return Change(*(np.full((k, k), np.nan) for _ in range(3)))
+    size = _effective_rows(weight[:, None])[0]
+    own = np.diag(product) / total
+    square = np.maximum(own[:, None] + own[None, :] - 2.0 * product / total, 0.0)
+    difference = (mean[:, None] - mean[None, :]) / total
+    if not share:
+        return _mean_change(difference, square, size, confidence)
+    gained, lost = (np.maximum(square + s * difference, 0.0) * size / 2.0 for s in (1.0, -1.0))
+    return share_change(gained, lost, size, confidence)
 
 
 def describe(front: Frontier, rows: Rows, confidence: float, small: int) -> dict[str, Any]:
-    """Return the fields of `Details` that come from rows."""
+    """Return the fields of `Details` that come from rows.
+
+    Of each rate: its change in every group and, last, overall; the change of the gaps to the reference; who changed
+    sides. Changes are differences of published rates, and their intervals rest on published people.
+    """
     regression = rows.task.kind == "regression"
-    compared = [r if r in SHARES + MEANS else "tpr" for r in rates_of(front.facts.notions, rows.task)]
-    pairs = [
-        (_values(rows, rate), columns_of(rows, a, rate)) for a in rows.attributes for rate in dict.fromkeys(compared)
-    ]
-    differ = differing_pairs(rows.wrong, pairs, rows.weight, confidence, share=not regression)
     record = published(rows.record, rows.task) if small else rows.record
+    described, moves = [], []
+    for place, attribute in enumerate(rows.attributes):
+        rates = record.groups[attribute.name]
+        shown = _pooled(attribute) if small else attribute
+        moved = {} if regression else _moves(rows, place, shown, small)
+        moves.append(moved)
+        changes = {}
+        for rate in SHARES if isinstance(rates, GroupRates) else MEANS:
+            c, values, sides = len(shown.levels), rates.rate(rate), moved.get(rate)
+            columns = np.column_stack([_weights(rows, shown, rate), _among(rows, rate)])
+            people = _people(rates, rate, columns, rows, small)
+            change = _change(rows, _values(rows, rate), columns, confidence, sides, people)
+            change = change.moved_to(np.column_stack([values - values[rows.plain], change.value[:, c:]]))
+            gap = change.columns(slice(0, c - 1)).less(change.columns(slice(c - 1, c)))
+            counts = {} if sides is None else {"gained": rounded(sides[0], 0), "lost": rounded(sides[1], 0)}
+            changes[rate] = counts | change.listed() | {"gap": gap.listed()}
+        described.append(
+            {
+                "name": attribute.name,
+                "levels": list(rates.levels),
+                "n": rounded(rates.n, 0),
+                "rates": changes,
+                "calibration": _calibration(rows, shown, small),
+            }
+        )
     error = "mse" if regression else "error"
-    change = _overall_change(rows, record[error], confidence, small)
+    everyone = None if regression else tuple(side[:, -1:] for side in moves[0]["error"])
+    overall = _change(rows, rows.wrong, rows.weight[:, None], confidence, everyone, np.ones(1))
+    overall = overall.moved_to((record[error] - record[error][rows.plain])[:, None])
     return {
-        "overall": {error: {name: line[0] for name, line in _listed(change).items()}},
-        "attributes": tuple(_attribute(rows, a, record, confidence, small) for a in rows.attributes),
-        "told_apart": packed_bits(differ),
+        "overall": {error: overall.columns(0).listed()},
+        "attributes": tuple(described),
+        "told_apart": packed_bits(_differing(front, rows, confidence)),
     }
 
 
-def _overall_change(rows: Rows, error: Array, confidence: float, small: int) -> Change:
-    """Return the change of the error of all rows against the plain model, (k, 1)."""
-    sides = None
-    if rows.task.kind != "regression":
-        sides = _moves(rows, 0, _pooled(rows.attributes[0]) if small else rows.attributes[0], small)["error"]
-        sides = sides[0][:, -1:], sides[1][:, -1:]
-    change = _changes(rows, rows.wrong, rows.weight[:, None], confidence, sides, np.ones(1))
-    return change.moved_to((error - error[rows.plain])[:, None])
+def _differing(front: Frontier, rows: Rows, confidence: float) -> NDArray[np.bool_]:
+    """Return which two of k models differ significantly, (k, k): in error or in a gap of the notion."""
+    share = rows.task.kind != "regression"
+    found = pairwise(rows.wrong, rows.weight, confidence, share=share).excludes_zero
+    compared = dict.fromkeys(r if r in SHARES + MEANS else "tpr" for r in rates_of(front.facts.notions, rows.task))
+    for attribute in rows.attributes:
+        for rate in compared:
+            columns = _weights(rows, attribute, rate).T
+            *others, reference = (pairwise(_values(rows, rate), w, confidence, share=share) for w in columns)
+            for one in others:
+                found |= one.less(reference).excludes_zero
+    return found
 
 
 def _values(rows: Rows, rate: str) -> NDArray[Any]:
@@ -62,23 +183,9 @@ def _among(rows: Rows, rate: str) -> Array:
     return np.asarray(rows.weight * {"tpr": rows.good, "fpr": ~rows.good}.get(rate, True))
 
 
-def columns_of(rows: Rows, attribute: Attribute, rate: str) -> Array:
+def _weights(rows: Rows, attribute: Attribute, rate: str) -> Array:
     """Return the weights (n, c) of the rows that a rate is about in each group, the reference last."""
     return np.asarray(attribute.membership() * _among(rows, rate)[:, None])
-
-
-def _attribute(rows: Rows, attribute: Attribute, record: Evaluation, confidence: float, small: int) -> dict[str, Any]:
-    rates = record.groups[attribute.name]
-    shown = _pooled(attribute) if small else attribute
-    names = SHARES if isinstance(rates, GroupRates) else MEANS
-    moved = _moves(rows, list(record.groups).index(attribute.name), shown, small)
-    return {
-        "name": attribute.name,
-        "levels": list(rates.levels),
-        "n": rounded(rates.n, 0),
-        "rates": {name: _rate(rows, shown, name, rates, moved, confidence, small) for name in names},
-        "calibration": _calibration(rows, shown, small),
-    }
 
 
 def _pooled(attribute: Attribute) -> Attribute:
@@ -94,28 +201,16 @@ def _pooled(attribute: Attribute) -> Attribute:
     return replace(attribute, levels=pool.levels, codes=place[attribute.codes])
 
 
-def _rate(
-    rows: Rows,
-    attribute: Attribute,
-    rate: str,
-    rates: PerGroup,
-    moved: dict[str, Sides],
-    confidence: float,
-    small: int,
-) -> dict[str, Any]:
-    """Return a rate's change in every group and, last, overall; the change of the gaps; who changed sides.
-
-    Changes are differences of ``rates``, and their intervals rest on the rows ``moved`` and on the people of ``rates``.
-    """
-    c, values = len(attribute.levels), rates.rate(rate)
-    columns = np.column_stack([columns_of(rows, attribute, rate), _among(rows, rate)])
-    sides = moved.get(rate)
-    people = _people(rates, rate, columns, rows, small)
-    change = _changes(rows, _values(rows, rate), columns, confidence, sides, people)
-    change = change.moved_to(np.column_stack([values - values[rows.plain], change.value[:, c:]]))
-    gap = _part(change, slice(0, c - 1)).less(_part(change, slice(c - 1, c)))
-    counts = {} if sides is None else {"gained": rounded(sides[0], 0), "lost": rounded(sides[1], 0)}
-    return counts | _listed(change, by_id=True) | {"gap": _listed(gap, by_id=True)}
+def _moves(rows: Rows, place: int, shown: Attribute, small: int) -> dict[str, Sides]:
+    """Return the rows that gained and lost by rate, (k, c + 1) each, everyone last."""
+    people = None
+    if small:
+        assert rows.record.sums is not None
+        counts: Any = rows.record.sums.groups[place]
+        levels = rows.attributes[place].levels
+        pool = pool_of(levels, counts.sizes[: len(levels)])
+        people = published_people(rate_sums(counts.pooled((*pool.members, (len(levels),))).rows, rows.task.favourable))
+    return moves_by_rate(rows.decided, rows.wrong, rows.plain, rows.good, shown.membership(), people)
 
 
 def _people(rates: PerGroup, rate: str, columns: Array, rows: Rows, small: int) -> Array:
@@ -123,8 +218,7 @@ def _people(rates: PerGroup, rate: str, columns: Array, rows: Rows, small: int) 
     behind = (columns / rows.weight[:, None]).sum(axis=0)
     shown, everyone = rates.n, float(behind[-1])
     if isinstance(rates, GroupRates) and rates.labelled is not None and rate in ("tpr", "fpr"):
-        good = rows.task.favourable if isinstance(rates, ClassRates) else 0
-        favourable = rates.labelled[:, good]
+        favourable = rates.labelled[:, rows.task.favourable if isinstance(rates, ClassRates) else 0]
         shown = favourable if rate == "tpr" else rates.labelled.sum(axis=1) - favourable
         if small and rows.record.sums is not None:
             exact: Any = rows.record.sums.everyone
@@ -133,33 +227,14 @@ def _people(rates: PerGroup, rate: str, columns: Array, rows: Rows, small: int) 
     return np.nan_to_num(ratio(np.append(shown, everyone), behind))
 
 
-def _moves(rows: Rows, place: int, attribute: Attribute, small: int) -> dict[str, Sides]:
-    """Return the rows that gained and lost by rate, (k, c + 1) each, everyone last; none for regression."""
-    if rows.task.kind == "regression":
-        return {}
-    shown = _published_people(rows, place) if small else None
-    return moves_by_rate(rows.decided, rows.wrong, rows.plain, rows.good, attribute.membership(), shown)
-
-
-def _published_people(rows: Rows, place: int) -> Any:
-    """Return the people of an attribute's groups that may be published, small groups pooled, those of none last."""
-    assert rows.record.sums is not None
-    counts: Any = rows.record.sums.groups[place]
-    c = len(rows.attributes[place].levels)
-    pool = pool_of(rows.attributes[place].levels, counts.sizes[:c])
-    return published_people(rate_sums(counts.pooled((*pool.members, (c,))).rows, rows.task.favourable))
-
-
-def _changes(
-    rows: Rows, values: NDArray[Any], columns: Array, confidence: float, sides: Sides | None, people: Array
-) -> Change:
-    """Return the change against the plain model in each column, (k, q), from the rows that changed sides."""
+def _change(rows: Rows, values: NDArray[Any], columns: Array, confidence: float, sides: Any, people: Array) -> Change:
+    """Return the change against the plain model in each column, (k, q), from the rows that changed ``sides``."""
     before, total = values[rows.plain], columns.sum(axis=0)
-    size = effective_rows(columns) * people
+    size = _effective_rows(columns) * people
     if sides is None:
         mean = ratio(weighted_sums(values, columns, lambda block: block - before), total)
         square = ratio(weighted_sums(values, columns, lambda block: (block - before) ** 2), total)
-        return mean_change(mean, square, size, confidence)
+        return _mean_change(mean, square, size, confidence)
     exact = changed_sides(values, before, columns / rows.weight[:, None])
     weights = changed_sides(values, before, columns)
     scale = np.nan_to_num(ratio(size, total * people))
@@ -175,24 +250,12 @@ def _calibration(rows: Rows, attribute: Attribute, small: int) -> list[Any] | No
     if rows.probability is None or attribute.codes is None:
         return None
     inside = [np.flatnonzero(attribute.codes == g) for g in range(len(attribute.levels))]
-    return [
-        [_bins(p[group], rows.good[group], rows.weight[group], small) for group in inside] for p in rows.probability
-    ]
 
+    def bins(probability: Array, group: NDArray[np.intp]) -> dict[str, Any] | None:
+        found = reliability_bins(probability[group], rows.good[group], rows.weight[group], small)
+        if found is None:
+            return None
+        predicted, observed, n = found
+        return {"predicted": rounded(predicted, 4), "observed": rounded(observed, 4), "n": rounded(n, 0)}
 
-def _bins(probability: Array, good: NDArray[np.bool_], weight: Array, small: int) -> dict[str, Any] | None:
-    found = reliability_bins(probability, good, weight, small)
-    if found is None:
-        return None
-    predicted, observed, n = found
-    return {"predicted": rounded(predicted, 4), "observed": rounded(observed, 4), "n": rounded(n, 0)}
-
-
-def _part(change: Change, columns: slice) -> Change:
-    return Change(change.value[:, columns], change.lower[:, columns], change.upper[:, columns])
-
-
-def _listed(change: Change, *, by_id: bool = False) -> dict[str, Any]:
-    """Return lists, per column or per id."""
-    named = {"change": change.value, "lower": change.lower, "upper": change.upper}
-    return {name: rounded(values if by_id else values.T) for name, values in named.items()}
+    return [[bins(probability, group) for group in inside] for probability in rows.probability]

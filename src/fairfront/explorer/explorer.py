@@ -1,35 +1,37 @@
-"""A frontier as HTML: the explorer, one file that is complete or not there, and a fragment for notebooks."""
+"""The explorer, one file that is complete or not there, and what rows say about its points."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from html import escape
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from .. import __version__
 from ..exceptions import InputError
 from ..frontier import Frontier
-from ..frontier.cutoffs import is_test, operating_words
-from ..frontier.selection import plain_place
+from ..frontier.cutoffs import is_test
 from ..measures.disclosure import check_small
-from ..objectives import Array
 from ..storage.documents import FORMULA
 from ..storage.folders import write_file
 from ..storage.places import check_new_file
-from ..validation import check_instance, check_mapping, check_text, counted, refuse, shown
-from .details import Details, describe_points
+from ..validation import (
+    check_confidence,
+    check_count,
+    check_instance,
+    check_mapping,
+    check_rows,
+    check_text,
+    refuse,
+    shown,
+)
+from .comparison import describe
 from .page import is_page, page
 from .payload import page_payload
-from .rows import detailed, refuse_test
+from .rows import DECISIONS, MOST_DETAILED, Details, detailed, refuse_test, rows_of
 
 USUAL = "validation"
 PYTHON_LINE = "model = front.select(id={id})"
-ROWS, WIDTH, HEIGHT, PAD = 12, 360, 200, 34
-GREY, BLUE, DARK = "#a9b3c1", "#0072b2", "#3c4654"
 
 
 def write_explorer(
@@ -92,20 +94,16 @@ def write_explorer(
     judged = _evaluation(front, on, rows=X is not None or details is not None)
     if details is not None:
         check_instance(details, Details, "details", "what describe_points returned")
-    named = _named(baselines)
+    named = {"candidates": baselines} if isinstance(baselines, Frontier) else {} if baselines is None else baselines
+    for each in check_mapping(named, "baselines", "{'mine': front}").values():
+        check_instance(each, Frontier, "baselines", "a Frontier, or a mapping of names to frontiers")
     if X is not None:
-        details = describe_points(
-            front,
-            X,
-            y,
-            sensitive_features=sensitive_features,
-            on=on,
-            ids=() if chosen is None else (chosen,),
-            small=small,
-            sample_weight=sample_weight,
-        )
-    _check_details(front, details, on, small)
-    record = page_payload(front, on=judged, chosen=chosen, details=details, baselines=named, small=small) | {
+        ids = () if chosen is None else (chosen,)
+        known = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
+        details = describe_points(front, X, y, on=on, ids=ids, small=small, **known)
+    if details is not None:
+        _check_details(front, details, on, small)
+    record = page_payload(front, judged, chosen, details, named, small) | {
         "title": title,
         "command": command,
         "python": python,
@@ -134,9 +132,7 @@ def _evaluation(front: Frontier, on: str, rows: bool) -> str | None:
     return others[0] if others else None
 
 
-def _check_details(front: Frontier, details: Details | None, on: str, small: int) -> None:
-    if details is None:
-        return
+def _check_details(front: Frontier, details: Details, on: str, small: int) -> None:
     refuse_test(details.on)
     known = set(front.ids.tolist())
     strange = [i for i in details.ids if i not in known]
@@ -150,86 +146,56 @@ def _check_details(front: Frontier, details: Details | None, on: str, small: int
         raise InputError(f"details are about {details.on!r} rows, expected {on!r}; pass on={details.on!r}.")
 
 
-def _named(baselines: Frontier | Mapping[str, Frontier] | None) -> Mapping[str, Frontier]:
-    if baselines is None:
-        return {}
-    named = {"candidates": baselines} if isinstance(baselines, Frontier) else baselines
-    for each in check_mapping(named, "baselines", "{'mine': front}").values():
-        check_instance(each, Frontier, "baselines", "a Frontier, or a mapping of names to frontiers")
-    return named
+def describe_points(
+    front: Frontier,
+    X: Any,
+    y: Any,
+    *,
+    sensitive_features: Any,
+    on: str = "validation",
+    ids: Iterable[int] = (),
+    limit: int | None = None,
+    confidence: float = 0.95,
+    small: int = 10,
+    sample_weight: Any = None,
+) -> Details:
+    """Compare points with the plain model on rows that tracing did not see, and keep aggregates only.
 
+    Parameters
+    ----------
+    front : Frontier
+    X, y, sensitive_features, sample_weight
+        The rows, as for `Frontier.evaluate`; never the test rows.
+    on : str
+        Their name.
+    ids : iterable of int
+        Points that must be described, besides the plain model.
+    limit : int, optional
+        The most points to describe, by default 150 and fewer on more than 130 000 rows; a larger frontier is thinned
+        evenly along its walk.
+    confidence : float
+        Of each interval on its own.
+    small : int
+        10: small groups are pooled and small counts rounded (`measures.disclosure`); 0: exact counts, for use where the
+        rows are kept.
 
-def frontier_fragment(front: Frontier) -> str:
-    """Return a few points of a frontier as escaped HTML; figures of test rows are not among them."""
-    names = [name for name in front.evaluations if not is_test(name)]
-    on = "validation" if "validation" in names else names[0] if names else None
-    across, up = _axes(front, on)
-    head = f"{counted(len(front), 'point')}, {' + '.join(front.facts.notions)}" + (
-        f"; rates on {on}" if on else "; training figures"
+    Returns
+    -------
+    Details
+    """
+    refuse_test(on)
+    check_confidence(confidence)
+    check_small(small)
+    usual = min(MOST_DETAILED, max(12, DECISIONS // check_rows(X)))
+    places = detailed(front, ids, usual if limit is None else check_count(limit, "limit"))
+    rows = rows_of(front, places, X, y, sensitive_features, sample_weight, on)
+    return Details(
+        on=on,
+        n=len(rows.weight),
+        confidence=confidence,
+        small=small,
+        weighted=rows.record.weighted,
+        plain=int(front.ids[places[rows.plain]]),
+        ids=tuple(int(i) for i in front.ids[places]),
+        **describe(front, rows, confidence, small),
     )
-    sentence = " ".join((*front.sentences, operating_words(front.record(on) if on else None, front.facts)))
-    figures = _table(front, on, _columns(front, on, up, across))
-    return (
-        f'<div style="font:13px/1.4 system-ui,sans-serif"><b>Frontier</b>: {escape(head)}<br>'
-        f"<small>{escape(sentence)}</small><br>{_picture(front, on, across, up)}{figures}"
-        "<small>front.to_html(path) writes the explorer; front.select(...) gives a model.</small></div>"
-    )
-
-
-def _axes(front: Frontier, on: str | None) -> tuple[str, str]:
-    """Return the columns across and up: a rate gap and the error where they are known, else training figures."""
-    if on is None:
-        return front.facts.gap_column, "loss"
-    names = front.column_names(on)
-    gap = next((name for name in names if name.endswith("_gap")), front.facts.gap_column)
-    return gap, next((name for name in ("error", "mse") if name in names), "loss")
-
-
-def _columns(front: Frontier, on: str | None, up: str, across: str) -> tuple[str, ...]:
-    known = front.column_names(on) if on else ()
-    return (up, *(name for name in ("approval_rate", "auc") if name in known), across)
-
-
-def _table(front: Frontier, on: str | None, columns: tuple[str, ...]) -> str:
-    heads = "".join(f"<th>{escape(name)}</th>" for name in ("id", "", *columns))
-    values = [front.column(name, on) for name in columns]
-    plain = plain_place(front)
-    names: Any = front.models.names
-    lines = []
-    for place in detailed(front, limit=ROWS):
-        mark = "plain" if place == plain else str(names[place])[:60] if names is not None else ""
-        cells = (str(front.ids[place]), mark, *(_figure(v[place]) for v in values))
-        lines.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
-
-
-def _figure(value: float) -> str:
-    return f"{value:.4g}" if np.isfinite(value) else "not defined"
-
-
-def _picture(front: Frontier, on: str | None, across: str, up: str) -> str:
-    x, y = front.column(across, on), front.column(up, on)
-    known = np.isfinite(x) & np.isfinite(y)
-    if known.sum() < 2:
-        return ""
-    px, py = _scaled(x, known, PAD, WIDTH - 10), _scaled(y, known, HEIGHT - PAD, 10)
-    plain = plain_place(front)
-    shown = [int(i) for i in detailed(front) if known[i]]
-    dots = "".join(f'<circle cx="{px[i]:.1f}" cy="{py[i]:.1f}" r="3" fill="{BLUE}"/>' for i in shown)
-    square = f'<rect x="{px[plain] - 4:.1f}" y="{py[plain] - 4:.1f}" width="8" height="8" fill="{DARK}"/>'
-    frame = f'<path d="M{PAD} 10V{HEIGHT - PAD}H{WIDTH - 10}" fill="none" stroke="{GREY}"/>'
-    words = (
-        f'<text x="{WIDTH / 2}" y="{HEIGHT - 12}" text-anchor="middle" font-size="11">{escape(across)}</text>'
-        f'<text transform="translate(14 {HEIGHT / 2}) rotate(-90)" text-anchor="middle" font-size="11">'
-        f"{escape(up)}</text>"
-    )
-    label = escape(f"{up} against {across}")
-    size = f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'
-    head = f'<svg {size} role="img" aria-label="{label}" fill="currentColor">'
-    return f"{head}{frame}{dots}{square if known[plain] else ''}{words}</svg>"
-
-
-def _scaled(values: Array, known: Any, start: float, end: float) -> Array:
-    low, high = float(values[known].min()), float(values[known].max())
-    share = (np.where(known, values, low) - low) / (high - low if high > low else 1.0)
-    return np.asarray(start + (0.04 + 0.92 * share) * (end - start))

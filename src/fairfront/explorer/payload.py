@@ -11,7 +11,6 @@ from ..exceptions import InputError
 from ..frontier import Facts, Frontier
 from ..frontier.cutoffs import is_test, operating_words
 from ..frontier.frontier_columns import GAPS, figures
-from ..frontier.models import LinearModels
 from ..frontier.selection import plain_place
 from ..measures import ClassRates, Evaluation, GroupRates, PerGroup
 from ..measures.claims import decides_alike, no_better, rival_words
@@ -20,9 +19,8 @@ from ..measures.intervals import DENOMINATORS, normal_quantile, rows_behind
 from ..measures.published import published
 from ..objectives import NOTIONS, Array, Task, rates_of
 from ..solvers import Status
-from .details import Details
 from .page import packed, rounded
-from .rows import Places, built, detailed, walk
+from .rows import Details, Places, built, detailed, walk
 
 CONFIDENCE = 0.95
 TOP = 8
@@ -32,7 +30,6 @@ OF_VALUES = "It does not compare single people, nor how predictions spread insid
 
 def page_payload(
     front: Frontier,
-    *,
     on: str | None,
     chosen: int | None,
     details: Details | None,
@@ -44,19 +41,14 @@ def page_payload(
     described = detailed(front, () if chosen is None else (chosen,))
     return {
         "facts": facts_of(front),
-        "points": points_of(front),
-        "parts": [part_of(shown[name], front.facts, small) for name in _ordered(shown, on)],
+        "points": _points(front),
+        "parts": [_part(shown[name], front.facts, small) for name in sorted(shown, key=lambda name: name != on)],
         "baselines": [_baseline(front, name, other, on, small) for name, other in baselines.items()],
         "moved": most_moved(front, described),
-        "details": None if details is None else _details(details),
+        "details": details and {k: v for k, v in vars(details).items() if k not in ("plain", "version")},
         "chosen": None if chosen is None else front.place(chosen),
         "small": small,
     }
-
-
-def _ordered(names: Mapping[str, Any], on: str | None) -> list[str]:
-    """Return the evaluations, the one to choose on first."""
-    return sorted(names, key=lambda name: (name != on, list(names).index(name)))
 
 
 def facts_of(front: Frontier) -> dict[str, Any]:
@@ -69,7 +61,7 @@ def facts_of(front: Frontier) -> dict[str, Any]:
         "classes": [str(label) for label in task.classes],
         "favourable_was_given": facts.favourable_was_given,
         "notions": [
-            {"name": name, "sentence": sentence, "leaves_out": not_compared(name, task)}
+            {"name": name, "sentence": sentence, "leaves_out": _not_compared(name, task)}
             for name, sentence in zip(facts.notions, facts.sentences, strict=False)
         ],
         "notes": list(front.sentences[len(facts.notions) :]),
@@ -89,18 +81,23 @@ def facts_of(front: Frontier) -> dict[str, Any]:
     }
 
 
-def points_of(front: Frontier) -> dict[str, Any]:
+def _not_compared(notion: str, task: Task) -> str:
+    if task.kind == "regression":
+        return f"{OF_VALUES} {ALWAYS}"
+    caveat = NOTIONS[notion].caveat if notion in NOTIONS else ""
+    return f"{caveat} {ALWAYS}".strip().format(good=f"“{task.favourable_label}”")
+
+
+def _points(front: Frontier) -> dict[str, Any]:
     """Return ids, status, walk and training figures of all points."""
     kinds = list(dict.fromkeys(front.status))
-    code = {status: i for i, status in enumerate(kinds)}
-    worst = front.gaps.max(axis=1)
     names = front.models.names
-    training = {"loss": packed(front.loss), front.facts.gap_column: packed(worst)}
+    training = {"loss": packed(front.loss), front.facts.gap_column: packed(front.gaps.max(axis=1))}
     return {
         "ids": front.ids.tolist(),
         "names": None if names is None else [str(name) for name in names],
         "statuses": [{"text": str(status), "name": status.name.lower()} for status in kinds],
-        "status": [code[status] for status in front.status],
+        "status": [kinds.index(status) for status in front.status],
         "solved": front.solved.tolist() if len(front.solved) < len(front) else None,
         "walk": walk(front).tolist(),
         "certified": "".join("1" if yes else "0" for yes in front.certified),
@@ -115,9 +112,8 @@ def _baseline(front: Frontier, name: str, other: Frontier, on: str | None, small
     """Return points laid over the frontier, which must have been judged on the same rows."""
     if on is None:
         raise InputError("baselines are compared on rates, expected an evaluation; call front.evaluate(...) first.")
-    record = front.evaluations[on]
-    front.overlay(other, next(iter(record.columns)), on=on)
-    part = part_of(other.evaluations[on], front.facts, small)
+    front.overlay(other, next(iter(front.evaluations[on].columns)), on=on)
+    part = _part(other.evaluations[on], front.facts, small)
     names = other.models.names
     return {
         "name": name,
@@ -127,12 +123,7 @@ def _baseline(front: Frontier, name: str, other: Frontier, on: str | None, small
     }
 
 
-def _details(details: Details) -> dict[str, Any]:
-    """Return the fields that the page reads; the plain model stands among the points."""
-    return {name: value for name, value in vars(details).items() if name not in ("plain", "version")}
-
-
-def part_of(record: Evaluation, facts: Facts, small: int) -> dict[str, Any]:
+def _part(record: Evaluation, facts: Facts, small: int) -> dict[str, Any]:
     """Return an evaluation as the page reads it: published counts and what follows from them, unless small is 0."""
     task = facts.task
     record = published(record, task) if small else record
@@ -213,14 +204,6 @@ def _mistakes(record: Evaluation) -> dict[str, Array]:
     return {"missed": missed, "false": false}
 
 
-def not_compared(notion: str, task: Task) -> str:
-    """Say what a notion does not compare."""
-    if task.kind == "regression":
-        return f"{OF_VALUES} {ALWAYS}"
-    caveat = NOTIONS[notion].caveat if notion in NOTIONS else ""
-    return f"{caveat} {ALWAYS}".strip().format(good=f"“{task.favourable_label}”")
-
-
 def most_moved(front: Frontier, places: Places, top: int = TOP) -> dict[str, Any] | None:
     """Return per id the ``top`` features with the largest change: name index, before, after; None without any."""
     found = _strengths(front, places)
@@ -245,27 +228,19 @@ def _short(value: float) -> float:
 
 def _strengths(front: Frontier, places: Places) -> tuple[str, list[str], Array, Array] | None:
     """Return what is compared, feature names, values (k, d) and those of the plain model (d,)."""
-    points, plain = front.models, plain_place(front)
-    if isinstance(points, LinearModels):
-        task = front.facts.task
+    wanted, task, kind = np.append(places, plain_place(front)), front.facts.task, "coefficient"
+    names: Any = front.models.feature_names
+    try:
         row = task.favourable if task.kind == "multiclass" else 0
         sign = -1.0 if task.kind == "binary" and task.favourable == 0 else 1.0
-        values, before = sign * points.coef[places, row], sign * points.coef[plain, row]
-        return "coefficient", _names(points.feature_names, values.shape[1]), values, before
-    return _importances(front, places, plain)
-
-
-def _importances(front: Frontier, places: Places, plain: int) -> tuple[str, list[str], Array, Array] | None:
-    models = built(front, np.append(places, plain))
-    if models is None:
-        return None
-    found = [model.feature_importances_ for model in models if hasattr(model, "feature_importances_")]
-    if len(found) < len(models) or len({len(values) for values in found}) != 1:
-        return None
-    stacked = np.array(found, dtype=np.float64)
-    names = _names(getattr(models[0], "feature_names_in_", None), stacked.shape[1])
-    return "importance", names, stacked[:-1], stacked[-1]
-
-
-def _names(known: Any, d: int) -> list[str]:
-    return [str(name) for name in known] if known is not None else [f"x{j}" for j in range(d)]
+        values = sign * front.models.weights[wanted, row, : front.models.n_features]
+    except InputError:  # models that are not linear
+        kind = "importance"
+        models = built(front, wanted) or []
+        found = [model.feature_importances_ for model in models if hasattr(model, "feature_importances_")]
+        if len(found) < len(models) or len({len(each) for each in found}) != 1:
+            return None
+        values = np.array(found, dtype=np.float64)
+        names = getattr(models[0], "feature_names_in_", None)
+    named = [f"x{j}" for j in range(values.shape[1])] if names is None else [str(name) for name in names]
+    return kind, named, values[:-1], values[-1]

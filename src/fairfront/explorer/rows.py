@@ -1,9 +1,10 @@
-"""Which points are looked at closely, and the held-out rows that they are judged on."""
+"""Which points are looked at closely, the held-out rows that they are judged on, and what is kept of these."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -13,30 +14,77 @@ from scipy.special import expit
 from ..exceptions import InputError
 from ..frontier import Frontier
 from ..frontier.cutoffs import decisions, is_test
-from ..frontier.estimator_models import EstimatorModels, PosteriorModels
 from ..frontier.judgement import held_rows
-from ..frontier.models import LinearModels
 from ..frontier.selection import plain_place
 from ..measures import Evaluation
 from ..measures.counts import sums_of
 from ..measures.evaluation import judgement_of
-from ..objectives import Array, Attribute, Task
+from ..objectives import LOSSES, Array, Attribute, Task
 from ..problems.learners import scores_of_learner
 from ..solvers import Status
+from ..storage.documents import parse_json
 from ..validation import check_text, shown
 
 MOST_DETAILED = 150
 """Points that are described one by one; larger frontiers are thinned, evenly along the walk."""
-
 DECISIONS = 20_000_000
 """Decisions that are held at once: on very many rows fewer points are described."""
-
+VERSION = 2
 Places = NDArray[np.intp]
 
 
-def most_detailed(n: int) -> int:
-    """Return how many points are described on n rows."""
-    return min(MOST_DETAILED, max(12, DECISIONS // max(1, n)))
+@dataclass(frozen=True)
+class Details:
+    """Aggregates of held-out rows for some points of a frontier; no row, label or small count is in them.
+
+    Attributes
+    ----------
+    on : str
+        Name of the rows, such as "validation".
+    n : int
+        Number of rows.
+    confidence, small
+        Of the intervals, each on its own; counts below ``small`` are rounded, 0 where they are exact.
+    weighted : bool
+        Whether rates are weighted by sample weights; counts are rows.
+    plain : int
+        The id that every point is compared with.
+    ids : tuple of int
+        The points described.
+    overall : mapping
+        ``error`` (``mse`` for regression): ``change``, ``lower``, ``upper`` against the plain model, one per id.
+    attributes : tuple of mappings
+        Per sensitive attribute: ``name``, ``levels``, ``n``, ``rates`` (per rate the change of every group and of its
+        gap to the reference, and how many rows ``gained`` and ``lost``), ``calibration`` (bins per id and group, or
+        None).
+    told_apart : str
+        Bits in base64, (ids, ids): whether two points differ significantly, in the error or in a gap of the notion.
+    """
+
+    on: str
+    n: int
+    confidence: float
+    small: int
+    weighted: bool
+    plain: int
+    ids: tuple[int, ...]
+    overall: Mapping[str, Any]
+    attributes: tuple[Mapping[str, Any], ...]
+    told_apart: str
+    version: int = VERSION
+
+    def to_json(self) -> str:
+        """Return the record as JSON text."""
+        return json.dumps(asdict(self), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes | Mapping[str, Any]) -> Details:
+        """Read what `to_json` wrote."""
+        record = dict(text) if isinstance(text, Mapping) else parse_json(text, "what describes the points")
+        names = {each.name for each in fields(cls)}
+        if not isinstance(record, dict) or set(record) != names or record["version"] != VERSION:
+            raise InputError(f"details have other fields than version {VERSION} has, expected what to_json wrote.")
+        return cls(**{**record, "ids": tuple(record["ids"]), "attributes": tuple(record["attributes"])})
 
 
 def walk(front: Frontier) -> Places:
@@ -69,7 +117,6 @@ class Rows:
     """
 
     task: Task
-    places: Places
     plain: int
     good: NDArray[np.bool_]
     attributes: tuple[Attribute, ...]
@@ -78,11 +125,6 @@ class Rows:
     wrong: NDArray[Any]
     probability: Array | None
     record: Evaluation
-
-    @property
-    def n(self) -> int:
-        """Return the number of rows."""
-        return len(self.weight)
 
 
 def refuse_test(on: str) -> None:
@@ -102,44 +144,39 @@ def rows_of(
         raise InputError("details need X, y and sensitive_features, found one of them missing; pass all three.")
     task = front.facts.task
     held = held_rows(front, X, y, sensitive_features, sample_weight)
-    matrix, labels, n = held.X, held.labels, len(held.labels)
-    scores, decided = decisions_at(front, places, matrix, on)
+    labels, n = held.labels, len(held.labels)
+    operating = front.operating(on if on in front.evaluations else None)
+    cutoffs = None if operating is None else operating.take(places)
+    scores, decided = decisions(front.models.take(places), held.X, cutoffs)
     sums = sums_of(decided, labels, task, held.attributes, held.weight)
     regression = task.kind == "regression"
     return Rows(
         task=task,
-        places=places,
         plain=int(np.flatnonzero(places == plain_place(front))[0]),
         good=np.zeros(n, dtype=bool) if regression else labels == task.favourable,
         attributes=held.attributes,
         weight=np.ones(n) if held.weight is None else held.weight,
         decided=decided if regression else decided == task.favourable,
         wrong=(decided - labels) ** 2 if regression else decided != labels,
-        probability=_probability(front, places, matrix, scores),
+        probability=_probability(front, places, held.X, scores),
         record=judgement_of(sums, task, held.attributes, "rows", None),
     )
 
 
-def decisions_at(front: Frontier, places: Places, X: Any, on: str) -> tuple[Array, NDArray[Any]]:
-    """Return scores (k, K, n) and decisions (k, n) of some points."""
-    operating = front.operating(on if on in front.evaluations else None)
-    return decisions(front.models.take(places), X, None if operating is None else operating.take(places))
-
-
 def _probability(front: Frontier, places: Places, X: Any, scores: Array) -> Array | None:
     """Return probabilities of the favourable label, (k, n), or None where the models give none."""
-    points, task = front.models, front.facts.task
+    models, task = front.models, front.facts.task
     if task.kind != "binary":
         return None
-    if isinstance(points, LinearModels | EstimatorModels | PosteriorModels):
-        if not points.probable.all():
+    if models.loss in LOSSES:
+        if not models.probable.all():
             return None
-        log_odds = scores[:, 0]  # of these, scores are the log-odds
+        log_odds = scores[:, 0]  # as everywhere, where scores come from a likelihood
     else:
-        models = built(front, places)
-        if models is None or not all(hasattr(model, "predict_proba") for model in models):
+        given = built(front, places)
+        if given is None or not all(hasattr(model, "predict_proba") for model in given):
             return None
-        log_odds = np.stack([scores_of_learner(m, X, task, "logistic")[0] for m in models])
+        log_odds = np.stack([scores_of_learner(model, X, task, "logistic")[0] for model in given])
     return np.asarray(expit(log_odds if task.favourable == 1 else -log_odds))
 
 
