@@ -11,7 +11,7 @@ other label, which is a heuristic. A regression's mean prediction is a shift of 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,8 @@ from ..objectives import Array, Cells, Layout, Objectives, Quantity, Task
 
 Ints = NDArray[np.intp]
 QUARTER = 0.25
+ROUNDING = 1e-12
+"""Weights of cells that are no more below 0 than this are 0."""
 PLENTY = 1000
 """Rows of the smallest cell in a held-out quarter from which on a rate is known to about 0.015: one part will do."""
 
@@ -48,28 +50,36 @@ def find_folds(cv: Any, X: Any, y: NDArray[Any], kept: Ints, cells: Cells, class
     by cell. A fraction: one held-out part of that size. None or "train": the training rows themselves. A scikit-learn
     splitter or pairs of indices: those, of all rows of X and y.
     """
-    everything = np.arange(len(kept), dtype=np.intp)
+    n, soft = len(kept), cells.shares is not None
     if cv is None or (isinstance(cv, str) and cv == "train"):
+        everything = np.arange(n, dtype=np.intp)
         return Folds(((everything, everything),), same=True)
-    strata = _strata(y[kept], cells, classification)
     if isinstance(cv, str) and cv == "auto":
-        cv = QUARTER if QUARTER * _smallest(cells) >= PLENTY else 3
+        smallest = int(cells.weight.min()) if soft else int(np.diff(cells.offsets).min())
+        cv = QUARTER if QUARTER * smallest >= PLENTY else 3
     if isinstance(cv, (bool, str, np.timedelta64)):
         raise InputError(
             f"cv is {cv!r}, expected a number of folds, a held-out fraction, 'auto', 'train' or a splitter."
         )
+    if not isinstance(cv, (int, float, np.integer, np.floating)):
+        return _given_folds(cv, X, y, kept)
+    strata = np.unique(y[kept], return_inverse=True)[1].reshape(-1) if classification else np.zeros(n, dtype=np.intp)
+    if not soft:
+        strata = cells.of_rows * (int(strata.max()) + 1) + strata
+    shuffled, place = np.lexsort((np.random.default_rng(seed).random(n), strata)), np.arange(n)
     if isinstance(cv, (int, np.integer)):
-        if not 2 <= cv <= len(kept):
+        if not 2 <= cv <= n:
             raise InputError(f"cv is {cv}, expected 2 folds or more (and no more than rows), a fraction, or 'train'.")
-        return _numbered(_dealt(strata, int(cv), seed), int(cv))
-    if isinstance(cv, (float, np.floating)):
-        if not 0.0 < cv < 1.0:
-            raise InputError(f"cv is {cv}, expected a held-out fraction between 0 and 1, or a number of folds.")
-        return _part(strata, float(cv), seed)
-    return Folds(_given(cv, X, y, kept), same=False)
+        fold = np.empty(n, dtype=np.intp)
+        fold[shuffled] = place % int(cv)  # rows of each stratum are dealt out like cards
+        return Folds(tuple((np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(cv)), same=False)
+    if not 0.0 < cv < 1.0:
+        raise InputError(f"cv is {cv}, expected a held-out fraction between 0 and 1, or a number of folds.")
+    steps = np.floor((place + 1) * float(cv)) > np.floor(place * float(cv))
+    return Folds(((np.sort(shuffled[~steps]), np.sort(shuffled[steps])),), same=False)
 
 
-def _given(cv: Any, X: Any, y: NDArray[Any], kept: Ints) -> tuple[tuple[Ints, Ints], ...]:
+def _given_folds(cv: Any, X: Any, y: NDArray[Any], kept: Ints) -> Folds:
     """Return the pairs of a splitter, or those that were given, as places among the kept rows."""
     place = np.full(len(y), -1, dtype=np.intp)
     place[kept] = np.arange(len(kept))
@@ -82,66 +92,26 @@ def _given(cv: Any, X: Any, y: NDArray[Any], kept: Ints) -> tuple[tuple[Ints, In
         ) from error
     if not pairs:
         raise InputError("cv has no splits, expected at least one pair of rows to fit on and rows to measure on.")
-    return tuple((a[a >= 0], b[b >= 0]) for a, b in pairs)
-
-
-def _smallest(cells: Cells) -> int:
-    """Return the rows of the smallest cell; the weight of it where rows belong to groups with probabilities."""
-    return int(cells.weight.min()) if cells.shares is not None else int(np.diff(cells.offsets).min())
-
-
-def _strata(y: NDArray[Any], cells: Cells, classification: bool) -> Ints:
-    """Return a number per row that folds are balanced by: its label and its cell."""
-    labels = np.unique(y, return_inverse=True)[1].reshape(-1) if classification else np.zeros(len(y), dtype=np.intp)
-    if cells.shares is not None:
-        return labels.astype(np.intp)
-    return cells.of_rows * (int(labels.max()) + 1) + labels
-
-
-def _shuffled(strata: Ints, seed: int) -> Ints:
-    return np.lexsort((np.random.default_rng(seed).random(len(strata)), strata))
-
-
-def _dealt(strata: Ints, folds: int, seed: int) -> Ints:
-    """Deal shuffled rows of each stratum out like cards, so that every fold has its share of each."""
-    fold = np.empty(len(strata), dtype=np.intp)
-    fold[_shuffled(strata, seed)] = np.arange(len(strata)) % folds
-    return fold
-
-
-def _numbered(fold: Ints, folds: int) -> Folds:
-    return Folds(tuple((np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(folds)), same=False)
-
-
-def _part(strata: Ints, fraction: float, seed: int) -> Folds:
-    order = _shuffled(strata, seed)
-    steps = np.floor(np.arange(1, len(order) + 1) * fraction) > np.floor(np.arange(len(order)) * fraction)
-    return Folds(((np.sort(order[~steps]), np.sort(order[steps])),), same=False)
+    return Folds(tuple((a[a >= 0], b[b >= 0]) for a, b in pairs), same=False)
 
 
 @dataclass(frozen=True)
-class Rows:
+class WeightedRows:
     """What one fit sees: rows (repeated where a row counts for two labels), their labels or targets, weights."""
 
-    index: NDArray[np.intp]
+    index: Ints
     target: Array
     weight: Array
 
 
 def row_sums(layout: Layout, quantity: Quantity, omega: Array) -> Array:
     """Return every row's weight on a quantity, (n,) in the order of the data: total * omega_cell / weight_cell."""
-    cells = layout.cells
-    where = dict(layout.quantities)[quantity]
-    total = float(cells.weight.sum())
-    per_cell = np.where(where >= 0, omega[where], 0.0) * total / cells.weight
+    cells, where = layout.cells, dict(layout.quantities)[quantity]
+    per_cell = np.where(where >= 0, omega[where], 0.0) * float(cells.weight.sum()) / cells.weight
     if cells.shares is not None:
         return np.asarray(per_cell @ cells.shares)
     found = np.repeat(per_cell, np.diff(cells.offsets))
-    if cells.row_weight is not None:
-        found = found * cells.row_weight
-    unsorted = np.empty(cells.n)
-    unsorted[cells.order] = found
-    return unsorted
+    return cells.unsorted(found if cells.row_weight is None else found * cells.row_weight)
 
 
 def label_weights(layout: Layout, omega: Array, cells: Sequence[Sequence[int]]) -> Array:
@@ -159,22 +129,27 @@ def label_weights(layout: Layout, omega: Array, cells: Sequence[Sequence[int]]) 
     return found
 
 
-def weighted_rows(layout: Layout, task: Task, codes: Array, omega: Array) -> Rows:
+def weighted_rows(layout: Layout, task: Task, codes: Array, omega: Array) -> WeightedRows:
     """Return what a learner has to be fitted to for the weights omega (k) of the cells.
 
-    ``codes`` (n,) are class indices, or values for regression.
+    ``codes`` (n,) are class indices, or values for regression. There the square is completed: v (s - y)^2 / 2 + c s has
+    its minimum where v (s - (y - c / v))^2 / 2 has it.
     """
     if task.kind == "regression":
-        return _shifted(layout, codes, omega)
-    labels = codes.astype(np.intp)
-    n, width = len(labels), len(task.classes)
-    V = np.zeros((n, width))
+        weight = np.maximum(row_sums(layout, Quantity("loss"), omega), 0.0)
+        used = np.flatnonzero(weight > 0.0)
+        target = codes.astype(np.float64)
+        if Quantity("score") in dict(layout.quantities):
+            linear = row_sums(layout, Quantity("score"), omega)
+            target = target - np.divide(linear, weight, out=np.zeros_like(linear), where=weight > 0.0)
+        return WeightedRows(used, target[used], weight[used])
+    labels, places = codes.astype(np.intp), np.arange(len(codes))
+    V = np.zeros((len(labels), len(task.classes)))
     for quantity, _ in layout.quantities:
-        label = labels if quantity.label is None else np.full(n, quantity.label)
-        V[np.arange(n), label] += row_sums(layout, quantity, omega)
+        V[places, labels if quantity.label is None else quantity.label] += row_sums(layout, quantity, omega)
     V = flipped(V)
     index, label = np.nonzero(V > 0.0)
-    return Rows(index, label.astype(np.float64), V[index, label])
+    return WeightedRows(index, label.astype(np.float64), V[index, label])
 
 
 def flipped(V: Array) -> Array:
@@ -185,21 +160,10 @@ def flipped(V: Array) -> Array:
     return np.asarray(V - np.minimum(V.min(axis=1, keepdims=True), 0.0))
 
 
-def _shifted(layout: Layout, values: Array, omega: Array) -> Rows:
-    """Complete the square: v (s - y)^2 / 2 + c s has its minimum where v (s - (y - c / v))^2 / 2 has it."""
-    weight = np.maximum(row_sums(layout, Quantity("loss"), omega), 0.0)
-    used = np.flatnonzero(weight > 0.0)
-    target = values.astype(np.float64)
-    if Quantity("score") in dict(layout.quantities):
-        linear = row_sums(layout, Quantity("score"), omega)
-        target = target - np.divide(linear, weight, out=np.zeros_like(linear), where=weight > 0.0)
-    return Rows(used, target[used], weight[used])
-
-
 def is_heuristic(layout: Layout, omega: Array) -> bool:
     """Tell whether some loss has a negative weight, so that labels are flipped and no Lagrangian is minimised."""
     found = [omega[where[where >= 0]] for quantity, where in layout.quantities if quantity.kind == "loss"]
-    return bool((np.concatenate(found) < -1e-12).any())
+    return bool((np.concatenate(found) < -ROUNDING).any())
 
 
 @dataclass(frozen=True)
@@ -229,13 +193,21 @@ def hardened(scores: Array) -> Array:
     return np.where(np.arange(len(scores))[:, None] == scores.argmax(axis=0), FIRM, 0.0)
 
 
+def held_weights(cells: Cells, held: Ints, values: Array | float = 1.0) -> Array:
+    """Return the weighted sum of values of held-out rows in every cell, by default their weight."""
+    measured = np.zeros(cells.n)
+    measured[held] = 1.0
+    measured = measured[cells.order] * values
+    if cells.shares is not None:
+        return np.asarray(cells.shares @ measured)
+    weighted = measured if cells.row_weight is None else measured * cells.row_weight
+    return np.asarray(np.add.reduceat(weighted, cells.offsets[:-1]))
+
+
 def cell_values(objectives: Objectives, scores: Array, held: Ints) -> Array:
     """Return L (k,) of scores (K, n) in the order of the data, averaged over the rows that were held out."""
     cells = objectives.layout.cells
-    measured = np.zeros(cells.n)
-    measured[held] = 1.0
-    measured = measured[cells.order]
-    total = _sums(cells, measured)
+    total = held_weights(cells, held)
     if (total <= 0.0).any():
         raise InputError(
             "a (group, label) cell has no held-out rows to measure a gap on; use more rows, fewer groups "
@@ -245,20 +217,5 @@ def cell_values(objectives: Objectives, scores: Array, held: Ints) -> Array:
     ordered, targets = scores[:, cells.order], objectives.targets[cells.order]
     for bound, where in objectives.measures:
         value, _ = bound.value_slope(ordered, targets)
-        L[where[where >= 0]] = (_sums(cells, measured * value) / total)[where >= 0]
+        L[where[where >= 0]] = (held_weights(cells, held, value) / total)[where >= 0]
     return L
-
-
-def held_rows(cells: Cells, held: Ints) -> Array:
-    """Return how many rows of every cell were held out; shares of rows where groups are probabilities."""
-    measured = np.zeros(cells.n)
-    measured[held] = 1.0
-    return _sums(replace(cells, row_weight=None), measured[cells.order])
-
-
-def _sums(cells: Cells, values: Array) -> Array:
-    """Return the weighted sum of sorted rows' values in every cell."""
-    if cells.shares is not None:
-        return np.asarray(cells.shares @ values)
-    weighted = values if cells.row_weight is None else values * cells.row_weight
-    return np.asarray(np.add.reduceat(weighted, cells.offsets[:-1]))

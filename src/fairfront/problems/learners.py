@@ -36,7 +36,10 @@ OF_LABELS = (
 
 
 def weight_keyword(estimator: Any) -> str:
-    """Return the keyword by which ``fit`` takes row weights; a Pipeline hands them to its last step."""
+    """Return the keyword by which ``fit`` takes row weights; a Pipeline hands them to its last step.
+
+    Most wrappers of scikit-learn hand keywords of fit on only under its routing, searches and those of others always.
+    """
     if isinstance(estimator, Pipeline):
         name, last = estimator.steps[-1]
         return f"{name}__{weight_keyword(last)}"
@@ -44,18 +47,14 @@ def weight_keyword(estimator: Any) -> str:
     if "sample_weight" in parameters:
         return "sample_weight"
     inner = getattr(estimator, "estimator", getattr(estimator, "regressor", None))
-    if inner is not None and any(p.kind is p.VAR_KEYWORD for p in parameters.values()) and _hands_on(estimator):
+    foreign = type(estimator).__module__.split(".")[0] != "sklearn"
+    hands_on = foreign or hasattr(estimator, "refit") or isinstance(estimator, TransformedTargetRegressor)
+    if inner is not None and hands_on and any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return weight_keyword(inner)
     raise InputError(
         f"{type(estimator).__name__}.fit takes no sample_weight, expected an estimator whose fit does; use another "
         "learner (boosted trees, forests, linear models), or give it a fit that draws rows in proportion to weights."
     )
-
-
-def _hands_on(estimator: Any) -> bool:
-    """Tell whether a wrapper hands keywords of fit on; most of scikit-learn's do so only under its routing."""
-    foreign = type(estimator).__module__.split(".")[0] != "sklearn"
-    return foreign or hasattr(estimator, "refit") or isinstance(estimator, TransformedTargetRegressor)
 
 
 def check_learner(estimator: Any, task: Task, loss: str, criterion: str) -> None:
@@ -76,12 +75,6 @@ def check_learner(estimator: Any, task: Task, loss: str, criterion: str) -> None
         )
 
 
-def keeps_rows(model: Any) -> bool:
-    """Tell whether a fitted model, or the last step of a Pipeline, holds rows that it was trained on."""
-    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
-    return any(hasattr(last, name) for name in ("_fit_X", "X_train_", "support_vectors_"))
-
-
 def check_guesser(estimator: Any, loss: Any, shared_trees: float, fit_params: Mapping[str, Any] | None) -> None:
     """Refuse what gives no probabilities of classes, means one kind of label only, or is for weighted fits."""
     name = type(estimator).__name__
@@ -97,16 +90,12 @@ def check_guesser(estimator: Any, loss: Any, shared_trees: float, fit_params: Ma
         if given:
             raise InputError(f"{what} is for weighted fits, found posteriors, which fit to groups too; leave one out.")
     for key, value in estimator.get_params(deep=True).items():
-        if key.split("__")[-1] in OF_LABELS and not _open(value):
+        open_ = value is None or (isinstance(value, (str, bool, list, tuple, dict)) and not value)
+        if key.split("__")[-1] in OF_LABELS and not open_:
             raise InputError(
                 f"posteriors fit {name} to labels and to groups and scale its probabilities, found {key}={value!r}, "
                 "which would not hold; leave it out, or use weighted fits."
             )
-
-
-def _open(value: Any) -> bool:
-    """Tell whether a parameter is as good as not given."""
-    return value is None or (isinstance(value, (str, bool, list, tuple, dict)) and not value)
 
 
 def loss_for(estimator: Any, loss: Any) -> Any:
@@ -148,12 +137,8 @@ def scores_of_learner(model: Any, X: Any, task: Task, loss: str) -> Array:
 
 
 def probabilities_of(model: Any, X: Any, task: Task) -> Array:
-    """Return probabilities (n, classes) in the order of the task's classes."""
-    return _columns(model, np.asarray(model.predict_proba(X), dtype=np.float64), task)
-
-
-def _columns(model: Any, found: Array, task: Task) -> Array:
-    """Return probabilities in the order of the task's classes; a class that a fit has not seen has 0."""
+    """Return probabilities (n, classes) in the order of the task's classes; a class that a fit has not seen has 0."""
+    found = np.asarray(model.predict_proba(X), dtype=np.float64)
     known = [value.item() if isinstance(value, np.generic) else value for value in getattr(model, "classes_", ())]
     ordered = np.zeros((len(found), len(task.classes)))
     for place, label in enumerate(known or task.classes):
@@ -169,47 +154,28 @@ def log_odds(probability: Array) -> Array:
     return np.ascontiguousarray(np.log(clipped / clipped.sum(axis=1, keepdims=True)).T)
 
 
-def seeded(estimator: Any, seed: int) -> Any:
-    """Return a fresh copy in which every random state that was left open is the same for all fits."""
+def fit_learner(
+    estimator: Any, X: Any, y: NDArray[Any], weight: Array | None, seed: int, fit_params: Mapping[str, Any]
+) -> Any:
+    """Return a fitted copy in which every random state that was left open is the same for all fits.
+
+    Weights go by keyword, whatever scikit-learn's routing is set to; without any, a learner need not take them.
+    """
     try:
         fresh = clone(estimator)
     except RuntimeError:  # CatBoost rewrites some parameters, which clone refuses
         fresh = copy.deepcopy(estimator)
     given = fresh.get_params(deep=True)
     open_ = [name for name, value in given.items() if name.split("__")[-1] == "random_state" and value is None]
-    return fresh.set_params(**dict.fromkeys(open_, seed)) if open_ else fresh
-
-
-def fit_learner(
-    estimator: Any, X: Any, y: NDArray[Any], weight: Array, seed: int, fit_params: Mapping[str, Any]
-) -> Any:
-    """Return a fitted copy; weights go by keyword, whatever scikit-learn's routing is set to."""
-    return _fitted(seeded(estimator, seed), X, y, {weight_keyword(estimator): weight, **fit_params})
-
-
-def fit_plainly(estimator: Any, X: Any, y: NDArray[Any], weight: Array | None, seed: int) -> Any:
-    """Return a fitted copy; weights go to it only where rows have some, so that it need not take any."""
-    if weight is not None:
-        return fit_learner(estimator, X, y, weight, seed, {})
-    return _fitted(seeded(estimator, seed), X, y, {})
-
-
-def _fitted(model: Any, X: Any, y: NDArray[Any], keywords: Mapping[str, Any]) -> Any:
+    model = fresh.set_params(**dict.fromkeys(open_, seed)) if open_ else fresh
+    weights = {} if weight is None else {weight_keyword(estimator): weight}
     with config_context(enable_metadata_routing=False):
-        model.fit(X, y, **keywords)
+        model.fit(X, y, **weights, **fit_params)
     return model
 
 
 MANY = 10_000
 """Rows above which scikit-learn's ``early_stopping="auto"`` stops early."""
-
-
-@dataclass(frozen=True, eq=False)
-class Beginning:
-    """The fitted shared trees, and a digest of the rows and labels that they saw."""
-
-    model: Any
-    rows: str
 
 
 @dataclass(frozen=True)
@@ -222,13 +188,13 @@ class SharedTrees:
 
     def begin(
         self, index: Ints, X: Any, y: NDArray[Any], weight: Array, seed: int, fit_params: Mapping[str, Any]
-    ) -> Beginning:
-        """Grow the shared trees on the rows of this index."""
+    ) -> tuple[Any, str]:
+        """Grow the shared trees on the rows of this index; return them with a digest of the rows that they saw."""
         shared = copy.deepcopy(self.estimator).set_params(max_iter=self.first)
-        return Beginning(fit_learner(shared, X, y, weight, seed, fit_params), self._rows_digest(index, y))
+        return fit_learner(shared, X, y, weight, seed, fit_params), self._rows_digest(index, y)
 
     def grow(
-        self, begun: Beginning, index: Ints, X: Any, y: NDArray[Any], weight: Array, fit_params: Mapping[str, Any]
+        self, begun: tuple[Any, str], index: Ints, X: Any, y: NDArray[Any], weight: Array, fit_params: Mapping[str, Any]
     ) -> Any | None:
         """Return the fitted beginning with the rest grown on these weights; None where that would be another model.
 
@@ -236,18 +202,16 @@ class SharedTrees:
         other labels than at the beginning: then the rows kept for early stopping are drawn anew, and the shared trees
         were trained on most of them. Bins are those of the beginning.
         """
-        known = getattr(begun.model, "classes_", None)
+        first, rows = begun
+        known, asked = getattr(first, "classes_", None), self.estimator.early_stopping
         if known is not None and len(np.unique(y)) != len(known):
             return None
-        if self._stops_early(begun.model, len(y)) and begun.rows != self._rows_digest(index, y):
+        stops_early = first.do_early_stopping_ or asked is True or (asked == "auto" and len(y) > MANY)
+        if stops_early and rows != self._rows_digest(index, y):
             return None
-        model = copy.deepcopy(begun.model).set_params(warm_start=True, max_iter=begun.model.n_iter_ + self.rest)
+        model = copy.deepcopy(first).set_params(warm_start=True, max_iter=first.n_iter_ + self.rest)
         model.fit(X, y, sample_weight=weight, **fit_params)
         return model.set_params(warm_start=False, max_iter=self.first + self.rest)
-
-    def _stops_early(self, begun: Any, n: int) -> bool:
-        asked = self.estimator.early_stopping
-        return bool(begun.do_early_stopping_) or asked is True or (asked == "auto" and n > MANY)
 
     def _rows_digest(self, index: Ints, y: NDArray[Any]) -> str:
         """Return a digest of what rows kept for early stopping are drawn by: for classes that is their labels too."""

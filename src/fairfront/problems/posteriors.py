@@ -5,7 +5,7 @@ They are learnt once, by plain fits, and give the model of every weighting: see 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.pipeline import Pipeline
 
 from ..exceptions import InputError
 from ..objectives import Array
 from ..objectives.small_counts import FEWEST
 from ..validation import take_rows
-from .learners import SURE, fit_plainly, keeps_rows
+from .fit_rows import Ints
+from .learners import SURE, fit_learner
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,24 +31,20 @@ class Scaling:
     slope: float
     bias: Array
 
-    @classmethod
-    def none(cls, size: int) -> Scaling:
-        """Return the scaling that changes nothing."""
-        return cls(1.0, np.zeros(size))
-
     def apply(self, P: Array) -> Array:
         """Return scaled probabilities, (n, K)."""
         if self.slope == 1.0 and not self.bias.any():
             return P
-        return np.asarray(softmax(self.slope * _logs(P) + self.bias, axis=1))
+        return np.asarray(softmax(self.slope * np.log(np.maximum(P, SURE)) + self.bias, axis=1))
 
 
-def fit_scaling(P: Array, codes: NDArray[np.intp], weight: Array | None = None) -> Scaling:
+def fit_scaling(P: Array, codes: Ints, weight: Array | None = None) -> Scaling:
     """Return the scaling with the smallest log loss on labels (n,), held near none by as much as one row tells."""
-    logs, n, size = _logs(P), len(codes), P.shape[1]
+    logs, n, size = np.log(np.maximum(P, SURE)), len(codes), P.shape[1]
     share = np.full(n, 1.0) if weight is None else weight * (n / weight.sum())
     hit = np.zeros((n, size))
     hit[np.arange(n), codes] = 1.0
+    start = np.concatenate([[1.0], np.zeros(size)])
 
     def loss(theta: Array) -> tuple[float, Array]:
         away = theta - start
@@ -55,18 +53,9 @@ def fit_scaling(P: Array, codes: NDArray[np.intp], weight: Array | None = None) 
         value = -float((share[:, None] * hit * logged).sum()) + 0.5 * float(away @ away)
         return value / n, (np.concatenate([[(slope * logs).sum()], slope.sum(axis=0)]) + away) / n
 
-    start = np.concatenate([[1.0], np.zeros(size)])
-    found: Any = minimize(
-        loss, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] + [(None, None)] * size, options={"gtol": 1e-8}
-    )
+    bounds = [(0.0, None)] + [(None, None)] * size
+    found: Any = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"gtol": 1e-8})
     return Scaling(float(found.x[0]), np.asarray(found.x[1:]))
-
-
-def _logs(P: Array) -> Array:
-    return np.asarray(np.log(np.maximum(P, SURE)))
-
-
-Ints = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,10 +69,6 @@ class Guess:
     seen: Ints
     scaling: Scaling
 
-    def probabilities(self, X: Any, n: int) -> Array:
-        """Return the probability of every class, (n, K), scaled."""
-        return self.scaling.apply(self.raw(X, n))
-
     def raw(self, X: Any, n: int) -> Array:
         """Return the model's own probabilities, (n, K); a class that its rows did not have has 0."""
         found = np.zeros((n, len(self.scaling.bias)))
@@ -92,10 +77,6 @@ class Guess:
         if not np.isfinite(found).all():
             raise InputError(f"{type(self.model).__name__} gave probabilities that are not finite, expected numbers.")
         return found
-
-    def scaled_to(self, P: Array, codes: Ints, weight: Array | None) -> Guess:
-        """Return the guess with the scaling that fits these of its probabilities, of rows not fitted to."""
-        return self if self.model is None else replace(self, scaling=fit_scaling(P, codes, weight))
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,13 +94,12 @@ class Posteriors:
     def pairs(self, X: Any) -> Array:
         """Return the probability of every pair, (n, pairs)."""
         n = X.shape[0] if hasattr(X, "shape") else len(X)
-        return joined([guess.probabilities(X, n) for guess in self.guesses])
+        return self.joined([guess.raw(X, n) for guess in self.guesses])
 
-
-def joined(parts: list[Array]) -> Array:
-    """Return the probabilities of pairs from those of labels and those of cells given each label."""
-    label, *members = parts
-    return np.column_stack([label[:, [j]] * member for j, member in enumerate(members)])
+    def joined(self, raw: list[Array]) -> Array:
+        """Return the probabilities of pairs, (n, pairs), from every guess's own ones."""
+        label, *members = (guess.scaling.apply(P) for guess, P in zip(self.guesses, raw, strict=True))
+        return np.column_stack([label[:, [j]] * member for j, member in enumerate(members)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,34 +143,33 @@ class Coded:
 
 def fit_posteriors(estimator: Any, X: Any, rows: Coded, only: Ints, seed: int) -> Posteriors:
     """Fit to some of the rows: the label on all of them, the cell on those of each label."""
-    guesses = []
+    guesses, name = [], type(estimator).__name__
     for task, ((knows, codes), size) in enumerate(zip(rows.tasks, rows.sizes, strict=True)):
         among = np.intersect1d(knows, only, assume_unique=True)
         seen, inner = np.unique(codes[among], return_inverse=True)
         model = None
         if len(seen) > 1:
             weight = None if rows.weight is None else rows.weight[among]
-            what = f"{size} labels" if task == 0 else f"{size} groups of the rows of one label"
-            model = _fitted(estimator, take_rows(X, among), inner.astype(np.intp), weight, seed, what)
-        guesses.append(Guess(model, seen.astype(np.intp), Scaling.none(size)))
+            try:
+                model = fit_learner(estimator, take_rows(X, among), inner.astype(np.intp), weight, seed, {})
+            except Exception as error:  # any learner, any error
+                what = f"{size} labels" if task == 0 else f"{size} groups of the rows of one label"
+                raise InputError(
+                    f"{name} could not be fitted to {what} ({type(error).__name__}: {error}); leave what depends on "
+                    "the labels, such as its objective, open, or use weighted fits."
+                ) from error
+            last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+            if any(hasattr(last, attribute) for attribute in ROWS_INSIDE):
+                raise InputError(
+                    f"{name} keeps the rows that it was trained on, and with them each person's group, expected a "
+                    "learner that does not; use trees, forests or linear models."
+                )
+        guesses.append(Guess(model, seen.astype(np.intp), Scaling(1.0, np.zeros(size))))
     return Posteriors(guesses[0], tuple(guesses[1:]))
 
 
-def _fitted(estimator: Any, X: Any, codes: Ints, weight: Array | None, seed: int, what: str) -> Any:
-    name = type(estimator).__name__
-    try:
-        model = fit_plainly(estimator, X, codes, weight, seed)
-    except Exception as error:  # any learner, any error
-        raise InputError(
-            f"{name} could not be fitted to {what} ({type(error).__name__}: {error}); leave what depends on the "
-            "labels, such as its objective, open, or use weighted fits."
-        ) from error
-    if keeps_rows(model):
-        raise InputError(
-            f"{name} keeps the rows that it was trained on, and with them each person's group, expected a learner that "
-            "does not; use trees, forests or linear models."
-        )
-    return model
+ROWS_INSIDE = ("_fit_X", "X_train_", "support_vectors_")
+"""Attributes of fitted models that hold rows: of neighbours, Gaussian processes and support vector machines."""
 
 
 class PosteriorClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

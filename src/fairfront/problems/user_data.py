@@ -143,7 +143,10 @@ def estimator_problem(
     if fit_params is not None:
         check_mapping(fit_params, "fit_params", "{'verbose': False}")
     n = check_rows(X)
-    X = _as_given(X)
+    if sparse.issparse(X):
+        X = X.tocsr()  # whose rows can be taken
+    elif hasattr(X, "__array__") and not hasattr(X, "shape"):
+        X = np.asarray(X)
     labels, weight = check_labels(y, n), check_weights(sample_weight, n)
     whole = (X, labels)
     kept = np.arange(n) if weight is None else np.flatnonzero(weight > 0.0)
@@ -163,30 +166,14 @@ def estimator_problem(
     if not posteriors or weight is not None:
         weight_keyword(estimator)
     check_learner(estimator, objectives.task, objectives.loss.name, criterion)
-    classes = objectives.task.classes
+    classes, seed = objectives.task.classes, check_seed(random_state) or 0
     codes = labels if regression else np.array([classes.index(v) for v in labels.tolist()])
-    seed = _seed(random_state)
     folds = find_folds(cv, *whole, kept, objectives.layout.cells, not regression, seed)
+    fits = (folds, seed, n_jobs, fit_params or {}, shared)
     kind = PosteriorProblem if posteriors else EstimatorProblem
-    problem = kind(
-        estimator,
-        X,
-        codes.astype(np.float64),
-        objectives,
-        driven,
-        _signs(driven.layout),
-        folds,
-        seed,
-        n_jobs,
-        fit_params or {},
-        shared,
-    )
+    problem = kind(estimator, X, codes.astype(np.float64), objectives, driven, _signs(driven.layout), *fits)
     problem.check()
     return problem
-
-
-def _seed(random_state: Any) -> int:
-    return check_seed(random_state) or 0
 
 
 def check_jobs(n_jobs: Any) -> None:
@@ -196,19 +183,12 @@ def check_jobs(n_jobs: Any) -> None:
     raise refuse("n_jobs", n_jobs, f"None, a whole number from 1 to {MOST_JOBS}, or -1 for all processors")
 
 
-def _as_given(X: Any) -> Any:
-    """Return X as it is, but in a form whose rows can be taken: sparse matrices by row, others that are arrays."""
-    if sparse.issparse(X):
-        return X.tocsr()
-    return np.asarray(X) if hasattr(X, "__array__") and not hasattr(X, "shape") else X
-
-
 def _signs(layout: Layout) -> Array:
     """Return -1 for contrasts of rates of which more is better, where the loss gap has the other sign."""
-
-    def sign(average: Any) -> float:
-        quantity = average.quantity
-        better = quantity.kind == "rate" and quantity.label is not None
-        return -1.0 if better and average.labels in (None, (quantity.label,)) else 1.0
-
-    return np.array([sign(layout.averages[contrast.plus]) for contrast in layout.contrasts])
+    found = np.ones(len(layout.contrasts))
+    for j, contrast in enumerate(layout.contrasts):
+        average = layout.averages[contrast.plus]
+        label = average.quantity.label
+        if average.quantity.kind == "rate" and label is not None and average.labels in (None, (label,)):
+            found[j] = -1.0
+    return found

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -19,19 +19,21 @@ from .fit_rows import (
     Folds,
     Ints,
     Reading,
-    Rows,
+    WeightedRows,
     cell_values,
     flipped,
     hardened,
-    held_rows,
+    held_weights,
     is_heuristic,
     label_weights,
     weighted_rows,
 )
 from .learners import SharedTrees, fit_learner, log_odds, scores_of_learner
-from .posteriors import Coded, PosteriorClassifier, Posteriors, fit_posteriors, joined, weighed
+from .posteriors import Coded, PosteriorClassifier, Posteriors, fit_posteriors, fit_scaling, weighed
 
 Criterion = Literal["loss_gap", "rate_gap"]
+NOISE = 0.25
+"""Share of the range of weightings below which held-out gaps of two fits do not tell them apart."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +83,7 @@ class EstimatorProblem:
     @property
     def noise(self) -> float:
         """Return how much of the range of weightings is noise: nothing where fits are measured on their own rows."""
-        return 0.0 if self.folds.same else 0.25
+        return 0.0 if self.folds.same else NOISE
 
     @property
     def can_flip(self) -> bool:
@@ -104,7 +106,8 @@ class EstimatorProblem:
 
     def smallest_held(self) -> float:
         """Return how many held-out rows the smallest (group, label) cell is measured on."""
-        return float(held_rows(self.objectives.layout.cells, self.folds.held).min())
+        rows = replace(self.objectives.layout.cells, row_weight=None)
+        return float(held_weights(rows, self.folds.held).min())
 
     def omega(self, multipliers: Array) -> Array:
         """Return the weights of the cells, p + B^T lambda."""
@@ -112,26 +115,21 @@ class EstimatorProblem:
 
     def read(self, multipliers: Array, on_fit: Callable[[], None] | None = None) -> Reading:
         """Fit with the weights of the multipliers, once per fold, and measure what was held out."""
-        omega = self.omega(multipliers)
         rows = self.weighted(multipliers)
         pairs = enumerate(self.folds.pairs)
         jobs = (delayed(self.fit_and_score)(rows, fit, held, self._begun(i, fit)) for i, (fit, held) in pairs)
-        found = []
-        for result in Parallel(n_jobs=self.n_jobs, return_as="generator")(jobs):
-            found.append(result)
-            if on_fit is not None:
-                on_fit()
+        found = run_jobs(jobs, self.n_jobs, on_fit or (lambda: None))
         scores = np.zeros((found[0][1].shape[0], len(self.codes)))
         for (_, held), (_, part) in zip(self.folds.pairs, found, strict=True):
             scores[:, held] = part
         model = found[0][0] if self.folds.same else None
-        return self._measured(multipliers, scores, model, is_heuristic(self.objectives.layout, omega))
+        return self._measured(multipliers, scores, model, is_heuristic(self.objectives.layout, self.omega(multipliers)))
 
     def refit(self, multipliers: Array) -> Any:
         """Fit on all rows with the weights of the multipliers."""
         return self._fit(self.weighted(multipliers), None, self._begun(None, None))
 
-    def weighted(self, multipliers: Array) -> Rows:
+    def weighted(self, multipliers: Array) -> WeightedRows:
         """Return the rows, labels and weights that a fit at the multipliers sees."""
         return weighted_rows(self.objectives.layout, self.objectives.task, self.codes, self.omega(multipliers))
 
@@ -142,23 +140,21 @@ class EstimatorProblem:
             self.begun[fold] = self.shared.begin(*seen, self.seed, self.fit_params)
         return self.begun.get(fold)
 
-    def _seen(self, rows: Rows, only: Ints | None) -> tuple[Ints, Any, NDArray[Any], Array]:
+    def _seen(self, rows: WeightedRows, only: Ints | None) -> tuple[Ints, Any, NDArray[Any], Array]:
         """Return row numbers, features, labels and weights that a fit sees: of some of the rows, or of all."""
-        index, target, weight = rows.index, rows.target, rows.weight
-        if only is not None and not self.folds.same:
-            chosen = np.isin(index, only)
-            index, target, weight = index[chosen], target[chosen], weight[chosen]
+        chosen = slice(None) if only is None or self.folds.same else np.isin(rows.index, only)
+        index, target, weight = rows.index[chosen], rows.target[chosen], rows.weight[chosen]
         task = self.objectives.task
         y = target if task.kind == "regression" else np.asarray(task.classes)[target.astype(np.intp)]
         whole = len(index) == len(self.codes) and bool((np.diff(index) == 1).all())
         return index, (self.X if whole else take_rows(self.X, index)), y, weight
 
-    def _fit(self, rows: Rows, only: Ints | None, begun: Any) -> Any:
+    def _fit(self, rows: WeightedRows, only: Ints | None, begun: Any) -> Any:
         seen = self._seen(rows, only)
         grown = None if self.shared is None else self.shared.grow(begun, *seen, self.fit_params)
         return grown if grown is not None else fit_learner(self.estimator, *seen[1:], self.seed, self.fit_params)
 
-    def fit_and_score(self, rows: Rows, fit: Ints, held: Ints, begun: Any) -> tuple[Any, Array]:
+    def fit_and_score(self, rows: WeightedRows, fit: Ints, held: Ints, begun: Any) -> tuple[Any, Array]:
         """Fit to some rows and score others; the model itself is kept only when it is its own measure."""
         model = self._fit(rows, fit, begun)
         X = self.X if self.folds.same else take_rows(self.X, held)
@@ -208,20 +204,13 @@ class PosteriorProblem(EstimatorProblem):
 
     def fits(self, weightings: int, lazy: bool) -> int:
         """Return how many times the learner is fitted: to labels and groups, in every fold and on all rows."""
-        return (len(self.folds.pairs) + (not self.folds.same)) * self._fits_per_part
-
-    @property
-    def _fits_per_part(self) -> int:
-        return sum(size > 1 for size in self.rows.sizes)
+        return (len(self.folds.pairs) + (not self.folds.same)) * sum(size > 1 for size in self.rows.sizes)
 
     @cached_property
     def rows(self) -> Coded:
         """Return labels and cells of all rows as numbers."""
         cells = self.objectives.layout.cells
-        weight = None
-        if cells.row_weight is not None:
-            weight = np.empty(cells.n)
-            weight[cells.order] = cells.row_weight
+        weight = None if cells.row_weight is None else cells.unsorted(cells.row_weight)
         return Coded(self.codes.astype(np.intp), cells.of_rows, weight)
 
     def check(self) -> None:
@@ -254,42 +243,42 @@ class PosteriorProblem(EstimatorProblem):
         return PosteriorClassifier(self.learn()[0], self.weights(multipliers), self.objectives.task.classes)
 
     def learn(self, on_fit: Callable[[], None] | None = None) -> tuple[Posteriors, Array]:
-        """Return posteriors fitted to all rows, and pairs of the rows that folds left out; both are made once."""
-        if not self.fitted:
-            everything = np.arange(len(self.codes), dtype=np.intp)
-            parts = [fit for fit, _ in self.folds.pairs] + ([] if self.folds.same else [everything])
-            jobs = (delayed(fit_posteriors)(self.estimator, self.X, self.rows, only, self.seed) for only in parts)
-            models = []
-            for model in Parallel(n_jobs=self.n_jobs, return_as="generator")(jobs):
-                models.append(model)
-                if on_fit is not None:
-                    for _ in range(self._fits_per_part):
-                        on_fit()
-            self.fitted["found"] = self._scaled(models)
-        found: tuple[Posteriors, Array] = self.fitted["found"]
-        return found
+        """Return posteriors fitted to all rows, and pairs of the rows that folds left out; both are made once.
 
-    def _scaled(self, models: list[Posteriors]) -> tuple[Posteriors, Array]:
-        """Return the posteriors of all rows, scaled to the rows that were held out, and the pairs of those."""
-        held, rows = self.folds.held, self.rows
-        raw, guesses = self._held_out(models), models[-1].guesses
-        if not self.folds.same:
-            scaled = []
-            for guess, P, (knows, codes) in zip(guesses, raw, rows.tasks, strict=True):
+        The first are scaled to the rows that were held out.
+        """
+        if self.fitted:
+            return self.fitted["found"]  # type: ignore[no-any-return]
+
+        def on_part() -> None:
+            for _ in range(sum(size > 1 for size in rows.sizes) if on_fit else 0):
+                on_fit()  # type: ignore[misc]
+
+        rows, held, same = self.rows, self.folds.held, self.folds.same
+        parts = [fit for fit, _ in self.folds.pairs] + ([] if same else [np.arange(len(self.codes), dtype=np.intp)])
+        jobs = (delayed(fit_posteriors)(self.estimator, self.X, rows, only, self.seed) for only in parts)
+        models = run_jobs(jobs, self.n_jobs, on_part)
+        raw = [np.zeros((len(held), size)) for size in rows.sizes]
+        for (_, out), model in zip(self.folds.pairs, models, strict=False):
+            X = take_rows(self.X, out)
+            for P, guess in zip(raw, model.guesses, strict=True):
+                P[np.searchsorted(held, out)] = guess.raw(X, len(out))
+        guesses = list(models[-1].guesses)
+        for task, (P, (knows, codes)) in enumerate(zip(raw, rows.tasks, strict=True)):
+            if not same and guesses[task].model is not None:
                 places = np.flatnonzero(np.isin(held, knows))
                 weight = None if rows.weight is None else rows.weight[held[places]]
-                scaled.append(guess.scaled_to(P[places], codes[held[places]], weight))
-            guesses = tuple(scaled)
-        pairs = joined([guess.scaling.apply(P) for guess, P in zip(guesses, raw, strict=True)])
-        return Posteriors(guesses[0], guesses[1:]), pairs
+                scaling = fit_scaling(P[places], codes[held[places]], weight)
+                guesses[task] = replace(guesses[task], scaling=scaling)
+        found = Posteriors(guesses[0], tuple(guesses[1:]))
+        self.fitted["found"] = found, found.joined(raw)
+        return self.fitted["found"]  # type: ignore[no-any-return]
 
-    def _held_out(self, models: list[Posteriors]) -> list[Array]:
-        """Return every guess's own probabilities of the held-out rows, in the order of the rows."""
-        place = np.full(len(self.codes), -1, dtype=np.intp)
-        place[self.folds.held] = np.arange(len(self.folds.held))
-        found = [np.zeros((len(self.folds.held), size)) for size in self.rows.sizes]
-        for (_, held), model in zip(self.folds.pairs, models, strict=False):
-            X = take_rows(self.X, held)
-            for P, guess in zip(found, model.guesses, strict=True):
-                P[place[held]] = guess.raw(X, len(held))
-        return found
+
+def run_jobs(jobs: Iterable[Any], n_jobs: int | None, on_done: Callable[[], None]) -> list[Any]:
+    """Return what jobs find, in their order; say when each of them is done."""
+    found = []
+    for result in Parallel(n_jobs=n_jobs, return_as="generator")(jobs):
+        found.append(result)
+        on_done()
+    return found
