@@ -6,31 +6,52 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..frontier.cutoffs import operating_words
+from ..measures.disclosure import EXACT, ROUNDED
 from ..validation import counted
-from .card_figures import calibration, cell, code, digits, line, moves, rates, stability, table
 from .decision import Decision
-from .options import main_error, main_gaps
+from .markdown import by_attribute, cell, code, digits, line, section, table
+from .options import main_error, main_gaps, plain_id
 
 if TYPE_CHECKING:
     from .run import Run
+
+RATES = {
+    "selection": "favourable decisions",
+    "tpr": "TPR",
+    "fpr": "FPR",
+    "error": "error",
+    "prediction": "mean prediction",
+    "mse": "squared error",
+}
+CALIBRATION = {"mean_score": "mean probability", "in_the_large": "in the large", "slope": "slope", "brier": "Brier"}
+SHIFTS = {"prediction": "prediction", "mse": "squared error"}
+MOVES = {"gained": "newly favoured", "lost": "newly refused"}
+LIMITS = (
+    "- Labels are taken as they are. If they record past decisions or unequal measurement, a small gap here says "
+    "little about people's lives.",
+    "- Figures hold for people like those in the data; a new population or a later year needs a new audit.",
+    "- Intervals cover sampling of the test rows, not the choice among points and not errors in the data.",
+    "- This card reports measurements. It draws no legal conclusion.",
+)
 
 
 def card_of(run: Run, id: int, decision: Decision) -> str:
     """Return the card of the model with an id; this opens the test part, and the card says how often that was done."""
     tested = run.tested.get(str(id), {})
+    found: Mapping[str, Any] = tested.get("audit", {})
     parts = [
         _purpose(run, id, decision),
-        _data(run),
+        _data(run.manifest),
         _groups(run),
-        cutoff(run, id, tested),
+        _cutoff(run, id, found.get("tables", {})),
         _alternatives(decision),
-        rates(run, tested, decision),
-        calibration(tested),
-        moves(run, id, tested),
-        stability(run, id),
-        _attribute(run),
+        _rates(run, found, decision),
+        _calibration(found),
+        _moves(run, id, tested),
+        _stability(run, id),
+        section("Where the sensitive attribute was used", *table(["", ""], run.manifest["sensitive"].items())),
         _limits(run),
-        _again(run),
+        _again(run.manifest),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -56,108 +77,40 @@ def _purpose(run: Run, id: int, decision: Decision) -> str:
     return "\n\n".join(lines)
 
 
-def _data(run: Run) -> str:
-    manifest = run.manifest
+def _data(manifest: Mapping[str, Any]) -> str:
     split, data = manifest["split"], manifest["data"]
     rows = ", ".join(f"{n} {part}" for part, n in split["rows"].items())
-    flagged = [f"- {line(f['sentence'])}" for f in manifest["findings"]]
     known = f"File {code(data['name'])}" + (f", sha256 `{data['sha256']}`" if data.get("sha256") else "")
     lines = [
-        "## Data and their limits",
         f"{known}. Rows: {rows}. {split['rule']} Models were trained on train, chosen on validation, and are reported "
-        "here on test.",
-        f"Columns read: {', '.join(f'{code(name)}' for name in manifest['features'])}.",
+        f"here on test.\n\nColumns read: {', '.join(map(code, manifest['features']))}.",
     ]
-    if flagged:
-        lines.append("Noticed:\n\n" + "\n".join(flagged))
-    return "\n\n".join(lines)
+    if manifest["findings"]:
+        lines += ["\nNoticed:\n", *(f"- {line(found['sentence'])}" for found in manifest["findings"])]
+    return section("Data and their limits", *lines)
 
 
 def _groups(run: Run) -> str:
-    facts = run.frontier.facts
-    lines = ["## Groups"]
+    facts, lines = run.frontier.facts, []
     for name, levels in facts.sensitive:
-        groups = ", ".join(cell(level) for level in levels)
         how = ", given as probabilities" if name in run.frontier.proxies else ""
+        groups = ", ".join(map(cell, levels))
         lines.append(f"- {code(name)}{how}: {groups}; reference: {line(run.reference(name))}.")
     if facts.left_out:
         out = [f"{code(name)}: {', '.join(map(cell, levels))}" for name, levels in facts.told_left_out]
         lines.append(f"- Too small to be compared in training: {'; '.join(out)}.")
     if facts.missing:
-        lines.append(
-            f"- Some rows have no {', '.join(f'{code(n)}' for n in facts.missing)}: they count in the loss alone."
-        )
-    return "\n".join([lines[0], "", *lines[1:]])
+        lines.append(f"- Some rows have no {', '.join(map(code, facts.missing))}: they count in the loss alone.")
+    return section("Groups", *lines)
 
 
-def _alternatives(decision: Decision) -> str:
-    names = [name for name in decision.candidates[0] if name not in ("id", "mark", "shown")]
-    shown = [c["id"] for c in decision.candidates if c["shown"]]
-    added = "" if decision.id in shown else f" Id {decision.id}, which was chosen, was not listed and is added here."
-    rows = [
-        [
-            str(c["id"]) + (" (chosen)" if c["id"] == decision.id else ""),
-            c["mark"],
-            *(digits(c[name]) for name in names),
-        ]
-        for c in decision.candidates
-    ]
-    return "\n".join(
-        [
-            "## Alternatives considered",
-            "",
-            f"{len(shown)} of {decision.points} points were listed as options.{added} Loss and its gap are of "
-            "training, the other figures of validation.",
-            "",
-            *table(["id", "", *(name.replace("_", " ") for name in names)], rows),
-            *(["", " ".join(decision.footnotes)] if decision.footnotes else []),
-        ]
-    )
-
-
-def _attribute(run: Run) -> str:
-    rows = [[where, said] for where, said in run.manifest["sensitive"].items()]
-    return "\n".join(["## Where the sensitive attribute was used", "", *table(["", ""], rows)])
-
-
-def _limits(run: Run) -> str:
-    front = run.frontier
-    error, gaps = main_error(front), " and ".join(gap.replace("_", " ") for gap in main_gaps(front))
-    notions = " and ".join(name.replace("_", " ") for name in front.facts.notions)
-    return "\n".join(
-        [
-            "## Limits",
-            "",
-            f"- The {error} was traded against {notions}; other notions may be worse than before. Read all tables, "
-            f"not the {gaps} alone.",
-            "- Labels are taken as they are. If they record past decisions or unequal measurement, a small gap here "
-            "says little about people's lives.",
-            "- Figures hold for people like those in the data; a new population or a later year needs a new audit.",
-            "- Intervals cover sampling of the test rows, not the choice among points and not errors in the data.",
-            "- This card reports measurements. It draws no legal conclusion.",
-        ]
-    )
-
-
-def _again(run: Run) -> str:
-    versions = ", ".join(
-        f"{name} {value}" for name, value in run.manifest["versions"].items() if isinstance(value, str)
-    )
-    return (
-        "## To make it again\n\n`fairfront verify RUN DATA` traces the run again from its rows and compares; "
-        "`fairfront verify MODEL RUN` compares this model with its run. "
-        f"Written by fairfront {run.manifest['fairfront']}; {versions}."
-    )
-
-
-def cutoff(run: Run, id: int, tested: Mapping[str, Any]) -> str:
+def _cutoff(run: Run, id: int, tables: Mapping[str, Any]) -> str:
     """Return the section on the cut-off; nothing for several classes and for values."""
     front = run.frontier
     said = operating_words(front.record(), front.facts)
     if not said:
         return ""
-    place, point = front.place(id), front.operating()
-    lines = [said]
+    place, point, lines = front.place(id), front.operating(), [said]
     if point is not None:
         what = "probability" if point.probability[place] else "score"
         good = code(str(front.facts.task.favourable_label))
@@ -165,8 +118,10 @@ def cutoff(run: Run, id: int, tested: Mapping[str, Any]) -> str:
             f"The cut-off of this model is {point.cutoffs[place]:.4g} on the {what} of {good}, which is decided at or "
             "above it. It was applied to test unchanged."
         )
+    columns: Mapping[str, Any] = next(iter(tables.values()), {})  # whose last line is all rows
+    overall = {name: columns[name][-1] for name in ("selection", "auc", "ks") if name in columns}
+    overall = {name: value for name, value in overall.items() if isinstance(value, (int, float))}
     approved = f"{front.column('approval_rate')[place]:.1%} of the validation rows"
-    overall = _all_rows(tested)
     if "selection" in overall:
         approved += f" and {overall['selection']:.1%} of the test rows"
     lines.append(f"Decided favourably: {approved}.")
@@ -174,12 +129,145 @@ def cutoff(run: Run, id: int, tested: Mapping[str, Any]) -> str:
         auc = overall["auc"]
         ks = f", KS {overall['ks']:.3f}" if "ks" in overall else ""
         lines.append(f"On test, whatever the cut-off: AUC {auc:.3f}{ks}, Gini {2.0 * auc - 1.0:.3f} (2 AUC - 1).")
-    return "## Cut-off\n\n" + " ".join(lines)
+    return section("Cut-off", " ".join(lines))
 
 
-def _all_rows(tested: Mapping[str, Any]) -> dict[str, float]:
-    """Return the figures of all test rows that are numbers, from the last line of the first table."""
-    tables: Mapping[str, Mapping[str, Any]] = tested.get("audit", {}).get("tables", {})
-    table = next(iter(tables.values()), {})
-    last = {name: table[name][-1] for name in ("selection", "auc", "ks") if name in table}
-    return {name: float(value) for name, value in last.items() if isinstance(value, (int, float))}
+def _alternatives(decision: Decision) -> str:
+    names = [name for name in decision.candidates[0] if name not in ("id", "mark", "shown")]
+    shown = [each["id"] for each in decision.candidates if each["shown"]]
+    added = "" if decision.id in shown else f" Id {decision.id}, which was chosen, was not listed and is added here."
+    rows = []
+    for each in decision.candidates:
+        chosen = " (chosen)" if each["id"] == decision.id else ""
+        rows.append([f"{each['id']}{chosen}", each["mark"], *(digits(each[name]) for name in names)])
+    return section(
+        "Alternatives considered",
+        f"{len(shown)} of {decision.points} points were listed as options.{added} Loss and its gap are of "
+        "training, the other figures of validation.",
+        "",
+        *table(["id", "", *(name.replace("_", " ") for name in names)], rows),
+        *(["", " ".join(decision.footnotes)] if decision.footnotes else []),
+    )
+
+
+def _rates(run: Run, found: Mapping[str, Any], decision: Decision) -> str:
+    if not found:
+        return section("On test", "This point was not solved to tolerance and has no figures on test.")
+    opened, weight = decision.opened, run.manifest["settings"].get("weight")
+    openings = "The test part was opened for the first time."
+    if opened > 1:
+        openings = (
+            f"The test part of this run has been opened {opened} times: the more often, the less the figures below are "
+            "those of an untouched sample."
+        )
+    tables = {
+        name: {"group": columns["group"], "n": columns["n"], **_with_ends(columns, RATES)}
+        for name, columns in found["tables"].items()
+    }
+    small = ROUNDED if found["small"] else EXACT
+    if weight:
+        how = "n counts rows, and intervals rest on effective rows (Kish)"
+        small = f"Rates are weighted by {code(weight)}; {how}. {small}"
+    return section(
+        "On test",
+        f"{found['n']} rows; intervals at {found['confidence']:.0%} confidence. {openings}",
+        *by_attribute(tables),
+        "",
+        small,
+        "",
+        *(f"- {line(sentence)}" for sentence in found["found"]),
+    ).rstrip()
+
+
+def _calibration(found: Mapping[str, Any]) -> str:
+    """Return how well probabilities fit in every group; with several classes, those of the favourable one."""
+    several = found.get("task") == "multiclass"
+    ending = f"[{found['favourable']}]" if several else ""
+    heads = {key + ending: words for key, words in CALIBRATION.items()}
+    tables = {
+        name: {"group": columns["group"], **_with_ends(columns, heads)}
+        for name, columns in found.get("tables", {}).items()
+        if f"slope{ending}" in columns
+    }
+    if not tables:
+        return ""
+    whose = f" Probabilities are those of {cell(found['favourable'])}." if several else ""
+    note = (
+        "A slope of 1 and 0 in the large mean that probabilities fit; a slope below 1 means that they are too extreme."
+    )
+    return section("Calibration on test", note + whose, *by_attribute(tables))
+
+
+def _moves(run: Run, id: int, tested: Mapping[str, Any]) -> str:
+    title, plain = "Who gains and who loses", plain_id(run.frontier)
+    if id == plain:
+        said = "This is the plain model: training without any cap on gaps. Nobody is decided otherwise."
+        return section(title, said)
+    tables: dict[str, dict[str, list[Any]]] = {}
+    if run.frontier.facts.task.kind == "regression":
+        before, after = (run.tested.get(str(i), {}).get("audit", {}).get("tables", {}) for i in (plain, id))
+        for name in (name for name in after if name in before):
+            tables[name] = {"group": after[name]["group"]}
+            for key, words in SHIFTS.items():
+                tables[name] |= {f"{words}, plain": before[name][key], words: after[name][key]}
+        note = "Means per group on test: the plain model's, then this one's."
+    else:
+        for name, columns in (tested.get("moves") or {}).items():
+            sides = {words: [f"{n:.0f}" for n in columns[side]] for side, words in MOVES.items()}
+            tables[name] = {"group": columns["group"], **sides}
+        note = f"Rows of test whose decision differs from that of the plain model (id {plain})."
+        if len(tables) > 1 and tested["audit"]["small"]:
+            note += " overall is the sum of the groups as rounded, so that it can differ between attributes."
+    return section(title, note, *by_attribute(tables)) if tables else ""
+
+
+def _stability(run: Run, id: int) -> str:
+    found, front = run.stability, run.frontier
+    if "points" not in found:
+        return section("Stability", f"Not measured: {found.get('why_not', 'no refits were made')}.")
+    point = found["points"].get(str(id))
+    if point is None:
+        return ""
+    (low, high), share, place = point["gap"], point["flips"], front.place(id)
+    said = (
+        f"The point was trained again in the same way on {found['refits']} bootstrap samples of train. Measured on all "
+        f"of train, the worst {front.facts.unit} of these models lies between {low:.4f} and {high:.4f} "
+        f"({found['confidence']:.0%} of them); that of the chosen model is {front.gaps[place].max():.4f}. A cap is met "
+        "on the rows of its own sample, so other rows mostly show a larger gap, and small groups make the band wide: "
+        "it says how far a cap on training rows can be trusted."
+    )
+    if share is not None:
+        operating = front.operating()
+        cutoff = "" if operating is None else f" at the cut-off {operating.cutoffs[place]:.4g}"
+        said += f" On average {share:.1%} of the training rows would be decided otherwise{cutoff}."
+    return section("Stability", said)
+
+
+def _limits(run: Run) -> str:
+    front = run.frontier
+    notions = " and ".join(name.replace("_", " ") for name in front.facts.notions)
+    gaps = " and ".join(gap.replace("_", " ") for gap in main_gaps(front))
+    traded = f"- The {main_error(front)} was traded against {notions}; other notions may be worse than before."
+    return section("Limits", f"{traded} Read all tables, not the {gaps} alone.", *LIMITS)
+
+
+def _again(manifest: Mapping[str, Any]) -> str:
+    versions = ", ".join(f"{name} {value}" for name, value in manifest["versions"].items() if isinstance(value, str))
+    return section(
+        "To make it again",
+        "`fairfront verify RUN DATA` traces the run again from its rows and compares; `fairfront verify MODEL RUN` "
+        f"compares this model with its run. Written by fairfront {manifest['fairfront']}; {versions}.",
+    )
+
+
+def _with_ends(columns: Mapping[str, list[Any]], heads: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return figures of an audit's table by their headings, each with its interval where there is one."""
+    found: dict[str, list[str]] = {}
+    for key in (key for key in heads if key in columns):
+        texts = found[heads[key]] = []
+        ends = (columns.get(f"{key}_{end}", [None] * len(columns[key])) for end in ("lower", "upper"))
+        for value, low, high in zip(columns[key], *ends, strict=True):
+            number = digits(value) if isinstance(value, str) else f"{value:.3f}"
+            both = all(isinstance(each, (int, float)) for each in (value, low, high))
+            texts.append(f"{number} ({low:.3f} to {high:.3f})" if both else number)
+    return found

@@ -12,7 +12,7 @@ from ..frontier import Frontier
 from ..frontier.selection import plain_place
 from ..measures.claims import decides_alike, no_better, rival_words, trivial
 from ..measures.figures import Column
-from ..objectives import Array, rates_of
+from ..objectives import rates_of
 from ..solvers.archive import spread
 
 ALIKE, NO_BETTER = "alike", "no better"
@@ -40,9 +40,9 @@ def main_error(front: Frontier) -> str:
     return "mse" if front.facts.task.kind == "regression" else "error"
 
 
-def main_gap(front: Frontier, on: str | None = None) -> str:
+def main_gap(front: Frontier) -> str:
     """Return the rate gap that the first notion is about, such as ``tpr_gap``; the worst over all attributes."""
-    return main_gaps(front, on)[0]
+    return main_gaps(front)[0]
 
 
 def main_gaps(front: Frontier, on: str | None = None) -> tuple[str, ...]:
@@ -54,6 +54,12 @@ def main_gaps(front: Frontier, on: str | None = None) -> tuple[str, ...]:
         if gap not in there:
             raise InputError(f"no column {gap} on {on or 'validation'}, expected one of {', '.join(names)}.")
     return wanted
+
+
+def leading_gap(front: Frontier) -> str:
+    """Return the gap that suggestions go by: that of decisions, or of training where no group may be shown."""
+    gap = main_gap(front)
+    return front.facts.gap_column if np.isnan(front.column(gap)).all() else gap
 
 
 def tolerance_of(front: Frontier) -> float:
@@ -84,55 +90,56 @@ def suggested_id(front: Frontier) -> int | None:
     return front.choose(least=leading_gap(front), within={main_error(front): tolerance_of(front)})
 
 
-def leading_gap(front: Frontier) -> str:
-    """Return the gap that suggestions go by: that of decisions, or of training where no group may be shown."""
-    gap = main_gap(front)
-    return front.facts.gap_column if np.isnan(front.column(gap)).all() else gap
-
-
 def shortlist(front: Frontier, n: int = SHOWN) -> tuple[int, ...]:
     """Return the ids of about n points that differ in what people see: plain, suggested, and some between, by loss.
 
-    Points whose error and gap are the same to three digits are one option: nobody could see a difference.
+    Points whose error and gap are the same to three digits are one option: nobody could see a difference. Each next
+    point is the one farthest from those that are listed.
     """
-    plain, suggested = plain_id(front), suggested_id(front)
-    solved, axes = front.solved, _axes(front)
+    columns = np.column_stack([front.column(main_error(front)), front.column(leading_gap(front))])
+    axes = np.nan_to_num(columns, nan=1e9, posinf=1e9)
+    scaled = axes / np.maximum(axes.max(axis=0) - axes.min(axis=0), 1e-12)
+    digits = [(f"{e:.3g}" if e >= 1 else f"{e:.3f}", f"{gap:.3f}") for e, gap in axes.tolist()]
+    solved = front.solved
     order = [int(solved[i]) for i in spread(axes[solved], min(len(solved), 4 * n))]
-    chosen = [front.place(each) for each in dict.fromkeys([plain, suggested]) if each is not None]
-    seen = {_shown(axes[place]) for place in chosen}
+    known = dict.fromkeys([plain_id(front), suggested_id(front)])
+    chosen = [front.place(each) for each in known if each is not None]
     while len(chosen) < n:
-        rest = [place for place in order if place not in chosen and _shown(axes[place]) not in seen]
+        seen = {digits[place] for place in chosen}
+        rest = [place for place in order if digits[place] not in seen]
         if not rest:
             break
-        chosen.append(_farthest(axes, chosen, rest))
-        seen.add(_shown(axes[chosen[-1]]))
+        far = np.abs(scaled[rest][:, None] - scaled[chosen][None]).max(axis=2).min(axis=1)
+        chosen.append(rest[int(np.argmax(far))])
     return tuple(int(front.ids[place]) for place in sorted(chosen, key=lambda place: (front.loss[place], place)))
 
 
 def options_of(front: Frontier, ids: Iterable[int]) -> list[Option]:
     """Return points as people see them: plain, suggested and trivial ones marked."""
+    record, task = front.record(), front.facts.task
     plain, suggested = plain_id(front), suggested_id(front)
-    places = [front.place(id) for id in ids]
-    return [_option(front, place, _marks(front, place, plain, suggested)) for place in places]
-
-
-def _marks(front: Frontier, place: int, plain: int, suggested: int | None) -> tuple[str, ...]:
-    id, record = int(front.ids[place]), front.record()
-    marks = {
-        "plain": id == plain,
-        "suggested": id == suggested,
-        ALIKE: bool(decides_alike(record)[place]),
-        NO_BETTER: bool(no_better(record, front.facts.task)[place]),
-    }
-    return tuple(name for name, there in marks.items() if there)
+    alike, worse = decides_alike(record), no_better(record, task)
+    error = main_error(front)
+    columns = {"loss": front.loss, front.facts.gap_column: front.gaps.max(axis=1), error: front.column(error)}
+    columns |= {name: front.column(name) for name in ("approval_rate", "auc") if name in front.column_names()}
+    for gap in main_gaps(front):
+        columns[gap] = front.column(gap)
+        if has_intervals(front):
+            columns[f"{gap} at most"] = front.column(gap, confidence=0.95)
+    if task.classes:
+        columns["selection_ratio"] = front.column("selection_ratio")
+    found = []
+    for id in ids:
+        place = front.place(id)
+        marks = {"plain": id == plain, "suggested": id == suggested, ALIKE: alike[place], NO_BETTER: worse[place]}
+        figures = {name: float(values[place]) for name, values in columns.items()}
+        found.append(Option(int(front.ids[place]), tuple(name for name, there in marks.items() if there), figures))
+    return found
 
 
 def mark_words(front: Frontier, options: list[Option]) -> list[str]:
     """Say what the marks of trivial points mean, where there are some."""
-    words = {
-        ALIKE: "decides more than 99 % of the validation rows alike",
-        NO_BETTER: rival_words(front.record()),
-    }
+    words = {ALIKE: "decides more than 99 % of the validation rows alike", NO_BETTER: rival_words(front.record())}
     there = {mark for option in options for mark in option.marks}
     return [f"{mark}: {said}; never suggested." for mark, said in words.items() if mark in there]
 
@@ -140,7 +147,8 @@ def mark_words(front: Frontier, options: list[Option]) -> list[str]:
 def pair_sentences(front: Frontier, ids: Iterable[int]) -> list[str]:
     """Say which two groups make the gap of each point, who is below, and how many people it rests on.
 
-    Points with one pair are told together. Where groups are not compared, say which.
+    Points with one pair are told together. Then say over how many groups the worst gap is, and who is not compared:
+    left out in training, or too few here.
     """
     gap, what = main_gap(front), "rate" if front.facts.task.classes else "mean"
     found: dict[str, list[str]] = {}
@@ -151,57 +159,13 @@ def pair_sentences(front: Frontier, ids: Iterable[int]) -> list[str]:
             lower = f"; {pair.groups[0]} has the lower {what}" if pair.gap > 0 else ""
             found.setdefault(f"between {pair.words}{by}{lower}.", []).append(str(id))
     said = [f"{gap.replace('_', ' ')} of id {', '.join(some)}: {words}" for words, some in found.items()]
-    return said + not_compared_sentences(front, gap)
-
-
-def not_compared_sentences(front: Frontier, gap: str) -> list[str]:
-    """Say over how many groups a worst gap is, and who is not compared: left out in training, or too few here."""
-    said = []
-    rate = Column.of(gap).figure
-    left_out = dict(front.facts.told_left_out)
+    rate, left_out = Column.of(gap).figure, dict(front.facts.told_left_out)
     for name, rates in front.record().groups.items():
         values = rates.rate(rate) if rate in rates.names else np.zeros((1, len(rates.levels)))
         unknown = np.asarray(np.isnan(values).reshape(len(values), len(rates.levels), -1).all(axis=(0, 2)))
         few = [level for level, gone in zip(rates.levels, unknown, strict=True) if gone]
-        out = [*few, *left_out.get(name, ())]
-        every = len(rates.levels) + len(left_out.get(name, ()))
+        out, every = [*few, *left_out.get(name, ())], len(rates.levels) + len(left_out.get(name, ()))
         if out:
             words = f"{every - len(out)} of {every} groups; not compared, for too few rows: {', '.join(out)}."
             said.append(f"Gaps of {name} are over {words}")
     return said
-
-
-def _axes(front: Frontier) -> Array:
-    columns = np.column_stack([front.column(main_error(front)), front.column(leading_gap(front))])
-    return np.nan_to_num(columns, nan=1e9, posinf=1e9)
-
-
-def _shown(axes: Array) -> tuple[str, str]:
-    error, gap = axes
-    return f"{error:.3g}" if error >= 1 else f"{error:.3f}", f"{gap:.3f}"
-
-
-def _farthest(axes: Array, chosen: list[int], rest: list[int]) -> int:
-    span = np.maximum(axes.max(axis=0) - axes.min(axis=0), 1e-12)
-    scaled = axes / span
-    distance = [min(float(np.abs(scaled[r] - scaled[c]).max()) for c in chosen) for r in rest]
-    return rest[int(np.argmax(distance))]
-
-
-def _option(front: Frontier, place: int, marks: tuple[str, ...]) -> Option:
-    error = main_error(front)
-    figures = {
-        "loss": float(front.loss[place]),
-        front.facts.gap_column: float(front.gaps[place].max()),
-        error: float(front.column(error)[place]),
-    }
-    for name in ("approval_rate", "auc"):
-        if name in front.column_names():
-            figures[name] = float(front.column(name)[place])
-    for gap in main_gaps(front):
-        figures[gap] = float(front.column(gap)[place])
-        if has_intervals(front):
-            figures[f"{gap} at most"] = float(front.column(gap, confidence=0.95)[place])
-    if front.facts.task.classes:
-        figures["selection_ratio"] = float(front.column("selection_ratio")[place])
-    return Option(int(front.ids[place]), marks, figures)
