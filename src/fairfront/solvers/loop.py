@@ -24,6 +24,8 @@ KEPT = 100
 """Points on the way that are kept where nothing else is asked for."""
 UNBOUNDED = -1e15
 """Objectives below this fall for ever: no loss of finite data gets there."""
+ENOUGH = 1e-4
+"""Share of the promised decrease that a step has to keep (Armijo's rule)."""
 EVERY = 25
 """Steps after which a checkpoint takes note of all runs."""
 
@@ -82,6 +84,11 @@ class Descent(Solver):
     def _random_weights(self, problem: Any, runs: int, rng: np.random.Generator) -> Array:
         # Zero weights are a trap, because all losses are equal there.
         return rng.normal(scale=self.start_scale / np.sqrt(problem.d), size=(runs, problem.K, problem.d))
+
+    def _starts(self, problem: Any, start: Array | None, rng: np.random.Generator) -> Array:
+        """Return starts (R, K, d): those that are given, or a random one."""
+        W = self._random_weights(problem, 1, rng) if start is None else np.array(start, dtype=np.float64)
+        return W[None] if W.ndim == 2 else W
 
     def finish(self, problem: Any, outcome: Outcome, target: Target | None, journal: Journal) -> Outcome:
         """Return the outcome, made more precise where the solver was set to."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..objectives import Algebra, Array
 from ..problems import LinearProblem, Point
 from ..validation import as_numbers, check_choice, check_count, check_flag, check_positive, refuse
-from .base import Accepted, Path, Request, State, Status, Target
+from .base import TINY, Accepted, Path, Request, State, Status, Target
 from .journal import Journal
 from .loop import Descent, Plan
 from .pb_pdo import PBPDO
@@ -29,6 +29,8 @@ STILL = 1e-12
 """Length of a direction that is none."""
 BALANCED = 1e-4
 """Share of the loss gradient that may be left where the gaps' gradients balance it."""
+SHORTEST = 1e-150
+"""Length of a gradient that is not scaled to unit length: its square is 0."""
 SMALL_CAP = 1e-3
 """Smallest cap that is turned into a preference, as a share of the largest: a cap of 0 has none."""
 
@@ -67,6 +69,7 @@ class PaperPDO(Descent):
     inner: Inner = "projected_gradient"
     gradients: Gradients = "raw"
     start_scale: float = 0.1
+    extra_rows: ClassVar[int] = 0
     name: ClassVar[str] = "paper_pdo"
     accepts: ClassVar[frozenset[Accepted]] = frozenset({"uneven gaps"})
 
@@ -76,19 +79,14 @@ class PaperPDO(Descent):
         check_count(self.K, "K", least=0)
         if self.rho is not None:
             check_positive(self.rho, "rho")
-        self._check_alpha0()
+        if self.alpha0 is not None:  # inner steps do not lead back to the simplex from outside
+            alpha = as_numbers(self.alpha0, "alpha0")
+            if alpha.ndim != 1 or not (alpha >= 0.0).all() or not abs(alpha.sum() - 1.0) <= 1e-9:
+                raise refuse("alpha0", self.alpha0, "numbers of at least 0 that sum to 1, one per objective")
         check_flag(self.warm_alpha, "warm_alpha")
         check_choice(self.inner, "inner", get_args(Inner))
         check_choice(self.gradients, "gradients", get_args(Gradients))
         check_positive(self.start_scale, "start_scale")
-
-    def _check_alpha0(self) -> None:
-        """Refuse a start outside the simplex, from which inner steps do not lead back."""
-        if self.alpha0 is None:
-            return
-        alpha = as_numbers(self.alpha0, "alpha0")
-        if alpha.ndim != 1 or not (alpha >= 0.0).all() or not abs(alpha.sum() - 1.0) <= 1e-9:
-            raise refuse("alpha0", self.alpha0, "numbers of at least 0 that sum to 1, one per objective")
 
     @property
     def max_iter(self) -> int:
@@ -105,57 +103,46 @@ class PaperPDO(Descent):
         """Take the start as given, or random weights; no metric, no data-dependent choice."""
         m = problem.algebra.m
         pi = np.ones((1, m)) if target is None else target.pi
-        W = self._random_weights(problem, 1, rng) if start is None else np.array(start, dtype=np.float64)
-        W = W[None] if W.ndim == 2 else W
-        runs = max(len(W), len(pi))
-        W = np.broadcast_to(W, (runs, *W.shape[1:])).copy()
-        return problem, W, PaperState(self._alpha(runs, self._rows(m)), np.broadcast_to(pi, (runs, m)).copy())
-
-    def _rows(self, m: int) -> int:
-        return m
-
-    def _alpha(self, runs: int, rows: int) -> Array:
-        first = np.full(rows, 1.0 / rows) if self.alpha0 is None else np.asarray(self.alpha0, dtype=np.float64)
-        if len(first) != rows:
+        W = self._starts(problem, start, rng)
+        runs, rows = max(len(W), len(pi)), m + self.extra_rows
+        alpha = np.full(rows, 1.0 / rows) if self.alpha0 is None else np.asarray(self.alpha0, dtype=np.float64)
+        if len(alpha) != rows:
             raise refuse("alpha0", self.alpha0, f"{rows} numbers, one per row of gradients")
-        return np.broadcast_to(first[:rows], (runs, rows)).copy()
+        state = PaperState(np.tile(alpha, (runs, 1)), np.broadcast_to(pi, (runs, m)).copy())
+        return problem, np.broadcast_to(W, (runs, *W.shape[1:])).copy(), state
 
     def plan(self, algebra: Algebra, point: Point, state: PaperState) -> tuple[Plan, PaperState]:
         """Take K inner steps and move by eta along their direction (Algorithm 1, lines 3 to 9)."""
         A = algebra.jacobian(point.L)
-        alpha, d = self.direction(A, point.Q, state.alpha)
-        status = [self._status(algebra, point, r, d[r]) for r in range(point.runs)]
-        return Plan(self.eta * d, status, certificate=self._certificate(A, point.Q, alpha)), self._remember(
-            state, alpha
-        )
+        alpha, d, found = self.direction(A, point.Q, state.alpha)
+        return self._planned(algebra, point, d, found), self._remember(state, alpha)
 
-    def _certificate(self, A: Array, Q: Array, alpha: Array) -> Array:
-        """Return the certificate of a direction, relative to the largest gradient."""
-        rows = unit_rows(A, Q) if self.gradients == "normalised" else A
-        M = np.einsum("rik,rkl,rjl->rij", rows, Q, rows)
-        largest = np.maximum(np.einsum("rii->ri", M).max(axis=1), 1e-300)
-        return np.asarray(certificate(M, alpha) / largest)
+    def _planned(self, algebra: Algebra, point: Point, d: Array, found: Array) -> Plan:
+        """Stop when the direction vanishes; say weakly efficient when only the gaps' gradients made it vanish."""
+        status = [Status.RUNNING] * point.runs
+        for r in np.flatnonzero(~(np.einsum("rk,rkl,rl->r", d, point.Q, d) > STILL**2)):
+            F = factor(point.Q[r : r + 1])[0]
+            g, C = algebra.p @ F, algebra.B @ F
+            left = (
+                g - np.linalg.lstsq(C.T, g, rcond=1e-10)[0] @ C
+            )  # of the loss gradient, which the gaps' cannot balance
+            weak = np.linalg.norm(left) > BALANCED * np.linalg.norm(g)
+            status[r] = Status.WEAK if weak else Status.EFFICIENT
+        return Plan(self.eta * d, status, certificate=found)
 
     def _remember(self, state: PaperState, alpha: Array) -> PaperState:
         return PaperState(alpha, state.pi) if self.warm_alpha else state
 
-    def direction(self, A: Array, Q: Array, alpha0: Array) -> tuple[Array, Array]:
-        """Return the inner weights and the direction in cell coordinates (DescentDirection of Algorithm 2)."""
+    def direction(self, A: Array, Q: Array, alpha0: Array) -> tuple[Array, Array, Array]:
+        """Return inner weights, direction in cell coordinates (DescentDirection of Algorithm 2), and certificate."""
         if self.gradients == "normalised":
-            A = unit_rows(A, Q)
-        if self.inner == "exact":
-            alpha = min_norm(A @ factor(Q))
-        else:
-            M = np.einsum("rik,rkl,rjl->rij", A, Q, A)
-            alpha = projected_gradient(M, alpha0, self.rho, self.K)
-        return alpha, np.einsum("ri,rik->rk", alpha, A)
-
-    def _status(self, algebra: Algebra, point: Point, r: int, d: Array) -> Status:
-        """Stop when the direction vanishes; say weakly efficient when only the gaps' gradients made it vanish."""
-        if float(d @ point.Q[r] @ d) > STILL**2:
-            return Status.RUNNING
-        left = loss_left(algebra, point, r)
-        return Status.WEAK if left > BALANCED else Status.EFFICIENT
+            norms = np.sqrt(np.maximum(np.einsum("rik,rkl,ril->ri", A, Q, A), 0.0))
+            A = A / np.where(norms > SHORTEST, norms, 1.0)[:, :, None]
+        M = np.einsum("rik,rkl,rjl->rij", A, Q, A)
+        exact = self.inner == "exact"
+        alpha = min_norm(A @ factor(Q)) if exact else projected_gradient(M, alpha0, self.rho, self.K)
+        largest = np.maximum(np.einsum("rii->ri", M).max(axis=1), TINY)
+        return alpha, np.einsum("ri,rik->rk", alpha, A), certificate(M, alpha) / largest
 
     def judge(
         self, algebra: Algebra, old: Point, new: Point, plan: Plan, state: PaperState
@@ -182,6 +169,7 @@ class PaperPBPDO(PaperPDO):
     epsilon_2: float = 1e-2
     balance: Balance = "softmax"
     path: Path = "worst_gap"
+    extra_rows: ClassVar[int] = 1
     name: ClassVar[str] = "paper_pb_pdo"
     accepts: ClassVar[frozenset[Accepted]] = frozenset({"preferences", "uneven gaps"})
 
@@ -203,29 +191,22 @@ class PaperPBPDO(PaperPDO):
         rng = np.random.default_rng(request.random_state)
         return self._random_weights(problem, len(target.pi), rng), target
 
-    def _rows(self, m: int) -> int:
-        return m + 1
-
     def plan(self, algebra: Algebra, point: Point, state: PaperState) -> tuple[Plan, PaperState]:
         """Choose between h, h_PB and the KL gradient alone (Algorithm 2, lines 4 to 11)."""
         A, Q = algebra.jacobian(point.L), point.Q
         _, weights = imbalance(state.pi, algebra.objectives(point.L), self.balance)
         kl = np.einsum("rm,rmk->rk", weights, A)
-        kl_norm = length(kl, Q)
+        kl_norm = _length(kl, Q)
         near_line = kl_norm <= self.epsilon_1
-        m = A.shape[1]
-        first = state.alpha[:, :m] / np.maximum(state.alpha[:, :m].sum(axis=1, keepdims=True), 1e-300)
-        alpha_h, d_h = self.direction(A, Q, first)
-        alpha_pb, d_pb = self.direction(np.concatenate([A, kl[:, None]], axis=1), Q, state.alpha)
+        first = state.alpha[:, :-1] / np.maximum(state.alpha[:, :-1].sum(axis=1, keepdims=True), TINY)
+        alpha_h, d_h, _ = self.direction(A, Q, first)
+        alpha_pb, d_pb, found = self.direction(np.concatenate([A, kl[:, None]], axis=1), Q, state.alpha)
         d = np.where(near_line[:, None], d_h, d_pb)
-        stopped_short = length(d, Q) <= self.epsilon_2 * kl_norm
+        stopped_short = _length(d, Q) <= self.epsilon_2 * kl_norm
         d = np.where(stopped_short[:, None], kl, d)
-        padded = np.column_stack([alpha_h, np.zeros(len(alpha_h))])
-        alpha = np.where(near_line[:, None], padded, alpha_pb)
-        status = [self._status(algebra, point, r, d[r]) for r in range(point.runs)]
-        found = self._certificate(np.concatenate([A, kl[:, None]], axis=1), Q, alpha)
+        alpha = np.where(near_line[:, None], np.column_stack([alpha_h, np.zeros(len(alpha_h))]), alpha_pb)
         found = np.where(stopped_short | near_line, np.nan, found)
-        return Plan(self.eta * d, status, certificate=found), self._remember(state, alpha)
+        return self._planned(algebra, point, d, found), self._remember(state, alpha)
 
 
 def imbalance(pi: Array, h: Array, balance: Balance) -> tuple[Array, Array]:
@@ -245,25 +226,11 @@ def imbalance(pi: Array, h: Array, balance: Balance) -> tuple[Array, Array]:
         total = np.where(total > 0, total, np.inf)  # all objectives 0: on the line
         sigma = y / total
         outer = pi / total
-    logs = np.log(np.maximum(m * sigma, 1e-300))
+    logs = np.log(np.maximum(m * sigma, TINY))
     kl = (sigma * logs).sum(axis=1)
     return kl, outer * (logs - kl[:, None])
 
 
-def length(beta: Array, Q: Array) -> Array:
+def _length(beta: Array, Q: Array) -> Array:
     """Return the length of directions given in cell coordinates, (R,)."""
     return np.asarray(np.sqrt(np.maximum(np.einsum("rk,rkl,rl->r", beta, Q, beta), 0.0)))
-
-
-def unit_rows(A: Array, Q: Array) -> Array:
-    """Scale objectives' gradients to unit length; a gradient of length 0 stays 0."""
-    norms = np.sqrt(np.maximum(np.einsum("rik,rkl,ril->ri", A, Q, A), 0.0))
-    return A / np.where(norms > 1e-150, norms, 1.0)[:, :, None]
-
-
-def loss_left(algebra: Algebra, point: Point, r: int) -> float:
-    """Return the share of the loss gradient that the gaps' gradients cannot balance: 0 at an efficient point."""
-    F = factor(point.Q[r : r + 1])[0]
-    g, C = algebra.p @ F, algebra.B @ F
-    fitted = np.linalg.lstsq(C.T, g, rcond=1e-10)[0] @ C
-    return float(np.linalg.norm(g - fitted) / max(float(np.linalg.norm(g)), 1e-300)) if np.any(g) else 0.0

@@ -15,9 +15,9 @@ import numpy as np
 from ..objectives import Algebra, Array
 from ..problems import LinearProblem, Point, SecondOrder, WeightedFit
 from ..validation import check_choice, check_count, check_flag, check_positive, check_preferences
-from .base import TARGETS, Accepted, Mask, Outcome, Path, Request, State, Status, Target, tops
+from .base import TARGETS, TINY, Accepted, Mask, Outcome, Path, Request, State, Status, Target, tops
 from .journal import Journal
-from .loop import Descent, Plan, check_runs, run
+from .loop import ENOUGH, Descent, Plan, check_runs, run
 from .newton import polished
 from .quadratic import Step, capped_step, first_step
 
@@ -25,6 +25,16 @@ ABOVE = 0.01
 """Share of the way from the smallest gaps to those of plain training that the last automatic target keeps."""
 TO_FLOOR = 200
 """Steps that the search for the smallest gaps may take: half of a run's, because it need not be precise."""
+ON_LEVEL = 1e-6
+"""How far pi_1 loss may be from its level at the end of a run, as a share of it."""
+SHORT_SLIDE, SHORT_STEP = 1e-9, 1e-14
+"""Slide, as a share of the longest, and step size below which a run is stuck."""
+NARROWEST = 1e-8
+"""Smallest size of gaps that slides are a share of."""
+ROUNDING = 1e-13
+"""Share of the merit that is rounding."""
+LONGER, CUT = 2.0, 0.25
+"""Factors on step size and slide after a step that was taken, and after one that was refused."""
 
 
 @dataclass(frozen=True)
@@ -85,13 +95,28 @@ class PBPDO(Descent):
         check_choice(self.path, "path", get_args(Path))
 
     def aim(self, problem: LinearProblem, request: Request, journal: Journal) -> tuple[Array, Target]:
-        """Return the plain fit, where all runs start, and preferences, or caps evenly down to the smallest gaps."""
-        plain = journal.weights(lambda: problem.fit(problem.algebra.p))
-        asked = request.preferences
-        if asked is None or isinstance(asked, (int, np.integer)):
-            count = TARGETS if asked is None else check_runs(asked)
-            return plain, Target.from_caps(path_caps(problem, plain, self.path, count, journal))
-        return plain, Target.from_preferences(check_preferences(asked, problem.algebra.names))
+        """Return the plain fit, where all runs start, and preferences, or caps evenly down to the smallest gaps.
+
+        The smallest gaps are found by aiming at zero; the last target stays a little above (`ABOVE`), because at the
+        floor itself multipliers have no bound.
+        """
+        algebra, asked = problem.algebra, request.preferences
+        plain = journal.weights(lambda: problem.fit(algebra.p))
+        if asked is not None and not isinstance(asked, (int, np.integer)):
+            return plain, Target.from_preferences(check_preferences(asked, algebra.names))
+        count = TARGETS if asked is None else check_runs(asked)
+
+        def caps_of(L: Array) -> Array:
+            return tops(algebra, algebra.violation(algebra.gaps(L))[0], self.path)
+
+        shares = np.linspace(1.0, 0.0, count) if count > 1 else np.zeros(1)
+        top = caps_of(problem.values(plain[None]))
+        bottom = np.zeros_like(top)
+        if not algebra.two_sided.all():
+            zero = Target.from_caps(np.zeros((1, len(algebra.b))))
+            lowest = caps_of(run(problem, PBPDO(max_iter=TO_FLOOR), plain, zero, journal=journal).L)
+            bottom = lowest + ABOVE * np.maximum(top - lowest, 0.0)
+        return plain, Target.from_caps(bottom + shares[:, None] * (top - bottom))
 
     def finish(self, problem: Any, outcome: Outcome, target: Target | None, journal: Journal) -> Outcome:
         """Return the outcome, its ends solved to Newton's precision where asked for."""
@@ -107,14 +132,12 @@ class PBPDO(Descent):
             start = best if start is None else start
         assert start is not None
         W = np.broadcast_to(start, (runs, *start.shape[-2:])).copy()
-        first = problem.cells(W[:1])
-        L = first.L
-        widest = self.slide * _range(problem.algebra, L)[0]
-        eta_max = np.full(runs, 1.0 if newton else np.inf)
-        level = np.where(target.by_preference, target.pi[:, 0] * problem.algebra.loss(L)[0], np.nan)
-        ones = np.ones(runs)
+        first, ones = problem.cells(W[:1]), np.ones(runs)
+        widest = self.slide * _range(problem.algebra, first.L)[0] * ones
+        level = np.where(target.by_preference, target.pi[:, 0] * problem.algebra.loss(first.L)[0], np.nan)
         eta = ones if newton else first_step(problem.algebra, first)[0] * ones
-        return problem, W, SlideState(target, level, eta, widest * ones, eta_max, widest * ones, ones > 0, 0.0 * ones)
+        eta_max = np.full(runs, 1.0 if newton else np.inf)
+        return problem, W, SlideState(target, level, eta, widest, eta_max, widest, ones > 0, 0.0 * ones)
 
     def plan(self, algebra: Algebra, point: Point, state: SlideState) -> tuple[Plan, SlideState]:
         """Slide by at most ``slide`` towards the caps, going down the loss as well."""
@@ -132,7 +155,10 @@ class PBPDO(Descent):
 
     def _near(self, algebra: Algebra, state: SlideState, size: Array, caps: Array) -> Array:
         """Return caps within a slide of the gaps: on the way along the preference's ray, or at equal excess."""
-        shifted = caps + np.maximum(worst_excess(algebra, size - caps) - state.slide[:, None], 0.0)
+        over = size - caps
+        of = np.zeros(over.shape[1]) if algebra.notion_of is None else algebra.notion_of  # caps of a notion are one
+        worst = np.stack([over[:, of == each].max(axis=1) for each in of], axis=1)
+        shifted = caps + np.maximum(worst - state.slide[:, None], 0.0)
         short = np.maximum(size - state.slide[:, None], 0.0 if algebra.gap.even else -np.inf)
         reached = (state.target.pi[:, 1:] * algebra.gap.value(short)).max(axis=1)
         on_ray = state.target.caps_at(algebra, np.fmax(state.level, reached))
@@ -141,62 +167,46 @@ class PBPDO(Descent):
     def _status(
         self, algebra: Algebra, point: Point, state: SlideState, step: Step, caps: Array, size: Array
     ) -> list[Status]:
-        loss = algebra.loss(point.L)
-        scale = np.maximum(size.max(axis=1), state.slide_max)
+        loss, pi = algebra.loss(point.L), state.target.pi
         over = (size - caps).max(axis=1)
         flat = step.length2 / state.eta <= self.tol * np.maximum(np.abs(loss), 1e-12)
-        settled = np.where(
-            state.target.by_preference,
-            np.abs(state.target.pi[:, 0] * loss - state.level) <= 1e-6 * np.abs(state.level),
-            True,
-        )
-        done = flat & settled & state.steady & (over <= np.sqrt(self.tol) * scale)
-        stuck = (state.slide < 1e-9 * state.slide_max) | (state.eta < 1e-14)
-        h = algebra.objectives(point.L)
-        return [
-            self._verdict(bool(done[r]), bool(stuck[r]), h[r], state.target.pi[r], step.x[r], float(over[r]))
-            for r in range(point.runs)
+        on_level = np.abs(pi[:, 0] * loss - state.level) <= ON_LEVEL * np.abs(state.level)
+        within = over <= np.sqrt(self.tol) * np.maximum(size.max(axis=1), state.slide_max)
+        done = flat & (on_level | ~state.target.by_preference) & state.steady & within
+        stuck = (state.slide < SHORT_SLIDE * state.slide_max) | (state.eta < SHORT_STEP)
+        levels = pi * algebra.objectives(point.L)
+        on_line = levels.min(axis=1) >= (1.0 - self.line_tol) * levels.max(axis=1)
+        cases = [
+            (~done & stuck & (over > 0), Status.OUT_OF_REACH),
+            (~done & stuck, Status.STALLED),
+            (~done, Status.RUNNING),
+            (~state.target.by_preference, Status.EFFICIENT),
+            (on_line, Status.LINE),
+            (np.any(step.x, axis=1), Status.CHEBYSHEV),
         ]
-
-    def _verdict(self, done: bool, stuck: bool, h: Array, pi: Array, x: Array, over: float) -> Status:
-        if not done:
-            return (Status.OUT_OF_REACH if over > 0 else Status.STALLED) if stuck else Status.RUNNING
-        if np.isnan(pi[0]):
-            return Status.EFFICIENT
-        levels = pi * h
-        if levels.min() >= (1.0 - self.line_tol) * levels.max():
-            return Status.LINE
-        return Status.CHEBYSHEV if np.any(x) else Status.NEAREST
+        return [next((each for where, each in cases if where[r]), Status.NEAREST) for r in range(point.runs)]
 
     def judge(self, algebra: Algebra, old: Point, new: Point, plan: Plan, state: SlideState) -> tuple[Mask, SlideState]:
         """Accept a step that lowers loss + mu * (gaps above their caps); adapt step size and slide."""
         price, near = plan.memo["price"], plan.memo["near"]
         mu = np.maximum(2.0 * np.abs(price).max(axis=1) + 1e-6, state.mu)
-        before = self._merit(algebra, old, near, mu)
-        after = self._merit(algebra, new, near, mu)
+
+        def merit(point: Point) -> Array:
+            z = algebra.gaps(point.L)
+            size = np.where(algebra.two_sided, np.abs(z), z)
+            found = algebra.loss(point.L) + mu * np.maximum(size - near, 0.0).sum(axis=1)
+            return np.where(np.isfinite(found), found, np.inf)
+
+        before = merit(old)
         promised = plan.memo["decrease"] - (before - algebra.loss(old.L))
-        rounding = 1e-13 * np.maximum(np.abs(before), 1e-300)
-        taken = after <= before + 1e-4 * np.minimum(promised, 0.0) + rounding
+        rounding = ROUNDING * np.maximum(np.abs(before), TINY)
+        taken = merit(new) <= before + ENOUGH * np.minimum(promised, 0.0) + rounding
         along = _mostly_along(algebra, old, plan.beta, price, ~taken)
-        eta = np.minimum(state.eta * np.where(taken, 2.0, 0.25), state.eta_max)
+        eta = np.minimum(state.eta * np.where(taken, LONGER, CUT), state.eta_max)
         widest = np.where(taken, np.fmax(state.slide_max, self.slide * _range(algebra, new.L)), state.slide_max)
-        slide = np.minimum(state.slide * np.where(taken, 2.0, np.where(along, 0.25, 1.0)), widest)
+        slide = np.minimum(state.slide * np.where(taken, LONGER, np.where(along, CUT, 1.0)), widest)
         faded = np.where(taken, 0.5 * mu, mu)
         return taken, replace(state, eta=eta, slide=slide, slide_max=widest, steady=taken, mu=faded)
-
-    def _merit(self, algebra: Algebra, point: Point, caps: Array, mu: Array) -> Array:
-        z = algebra.gaps(point.L)
-        size = np.where(algebra.two_sided, np.abs(z), z)
-        merit = algebra.loss(point.L) + mu * np.maximum(size - caps, 0.0).sum(axis=1)
-        return np.where(np.isfinite(merit), merit, np.inf)
-
-
-def worst_excess(algebra: Algebra, over: Array) -> Array:
-    """Return, for every gap, the largest excess over the caps of its notion, (R, q)."""
-    if algebra.notion_of is None:
-        return np.broadcast_to(over.max(axis=1, keepdims=True), over.shape)
-    worst = np.stack([over[:, algebra.notion_of == i].max(axis=1) for i in range(len(algebra.notions))], axis=1)
-    return np.asarray(worst[:, algebra.notion_of])
 
 
 def _mostly_along(algebra: Algebra, point: Point, beta: Array, price: Array, which: Mask) -> Mask:
@@ -207,34 +217,11 @@ def _mostly_along(algebra: Algebra, point: Point, beta: Array, price: Array, whi
         active = algebra.B[price[r] != 0.0]
         change = active @ moved[r]
         inverse = np.linalg.pinv(active @ point.Q[r] @ active.T, rcond=1e-12, hermitian=True)
-        share[r] = change @ inverse @ change / max(float(beta[r] @ moved[r]), 1e-300)
+        share[r] = change @ inverse @ change / max(float(beta[r] @ moved[r]), TINY)
     return np.asarray(share > 0.5)
 
 
 def _range(algebra: Algebra, L: Array) -> Array:
     """Return the size of the gaps, (R,), or of all objectives where the gap function is the identity."""
     size = algebra.violation(algebra.gaps(L)) if algebra.gap.even else np.abs(algebra.objectives(L))
-    return np.asarray(np.maximum(size.max(axis=1), 1e-8))
-
-
-def path_caps(problem: LinearProblem, start: Array, path: Path, count: int, journal: Journal) -> Array:
-    """Return caps (count, q) evenly spaced from the gaps of plain training down to the smallest reachable."""
-    algebra = problem.algebra
-    z = algebra.violation(algebra.gaps(problem.values(start[None])))[0]
-    shares = np.linspace(1.0, 0.0, count) if count > 1 else np.zeros(1)
-    top = tops(algebra, z, path)
-    bottom = np.zeros_like(top) if algebra.two_sided.all() else _floor(problem, start, path, journal)
-    return bottom + shares[:, None] * (top - bottom)
-
-
-def _floor(problem: LinearProblem, start: Array, path: Path, journal: Journal) -> Array:
-    """Return the smallest caps that can be reached, by aiming at zero and seeing where that ends.
-
-    The last target stays a little above (`ABOVE`): at the floor itself multipliers have no bound.
-    """
-    algebra = problem.algebra
-    aimed = Target.from_caps(np.zeros((1, len(algebra.b))))
-    ended = run(problem, PBPDO(max_iter=TO_FLOOR), start, aimed, journal=journal)
-    lowest = tops(algebra, algebra.violation(algebra.gaps(ended.L))[0], path)
-    top = tops(algebra, algebra.violation(algebra.gaps(problem.values(start[None])))[0], path)
-    return lowest + ABOVE * np.maximum(top - lowest, 0.0)
+    return np.asarray(np.maximum(size.max(axis=1), NARROWEST))
