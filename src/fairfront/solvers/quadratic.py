@@ -24,15 +24,21 @@ from scipy.optimize import nnls
 
 from ..objectives import Algebra, Array
 from ..problems import Point
+from .base import TINY
 
-TINY = 1e-300
-"""Smallest number that is divided by, where a quotient of zeros is to be zero."""
 LOST = 1e-13
 """Eigenvalues of a matrix with unit diagonal that are rounding: their roots would look like directions to move in."""
 CONTRADICTION = 1e-12
 """Squared distance below which constraints contradict each other (Lawson and Hanson, chapter 23)."""
 NEARER = (0.0, 0.5, 0.9, 1.0)
 """Shares of the way from the caps to the present gaps, tried in turn where linearised caps contradict each other."""
+DEPENDENT, DEPENDENT_GAPS = 1e-10, 1e-12
+"""Shares of the largest eigenvalue below which held gaps, and gaps that stay where they are, depend on each other."""
+UNFELT, UNFELT_GAP = 1e-14, 1e-9
+"""Gradients shorter than these shares are rounding: of the longest, and of the terms that a gap is the difference of,
+whose squares are known to the first."""
+MET = 1e-6
+"""How far a least distance may miss a constraint, as a share of the largest."""
 RIDGE = 1e-7
 """Added to the lasso's matrix, as a share of its mean diagonal: splitting signs makes it singular."""
 
@@ -48,15 +54,11 @@ def project(v: Array) -> Array:
 
 
 def projected_gradient(M: Array, alpha: Array, rho: float | None, steps: int) -> Array:
-    """Take the paper's inner steps: alpha <- project(alpha - rho * 2 M alpha), ``quadratic`` times (Algorithm 1).
+    """Take the paper's inner steps: alpha <- project(alpha - rho * 2 M alpha), ``steps`` times (Algorithm 1).
 
     ``rho`` None means 1 / L with L = 2 times the largest eigenvalue of M, the largest step that is safe.
     """
-    if rho is None:
-        top = np.linalg.eigvalsh(M)[:, -1]
-        rate = 0.5 / np.maximum(top, TINY)
-    else:
-        rate = np.full(len(M), rho)
+    rate = 0.5 / np.maximum(np.linalg.eigvalsh(M)[:, -1], TINY) if rho is None else np.full(len(M), rho)
     for _ in range(steps):
         gradient = 2.0 * np.einsum("rij,rj->ri", M, alpha)
         alpha = project(alpha - rate[:, None] * gradient)
@@ -83,10 +85,8 @@ def min_norm(J: Array) -> Array:
     """
     if J.shape[1] == 1:
         return np.ones(J.shape[:2])
-    return _min_norm_two(J) if J.shape[1] == 2 else np.stack([_min_norm_many(rows) for rows in J])
-
-
-def _min_norm_two(J: Array) -> Array:
+    if J.shape[1] > 2:
+        return np.stack([_min_norm_many(rows) for rows in J])
     apart = J[:, 0] - J[:, 1]
     length = np.einsum("rd,rd->r", apart, apart)[:, None]
     toward = np.einsum("rd,rid->ri", apart, J[:, ::-1] * [[-1.0], [1.0]])  # both, so that a small weight has digits
@@ -98,8 +98,7 @@ def _min_norm_many(rows: Array) -> Array:
     norms = np.linalg.norm(rows, axis=1)
     if norms.min() <= TINY:
         return np.asarray((norms <= TINY) / float((norms <= TINY).sum()))
-    unit = rows / norms[:, None]
-    found, _ = _last_unit_vector(np.vstack([unit.T, norms.min() / norms]))
+    found, _ = _last_unit_vector(np.vstack([(rows / norms[:, None]).T, norms.min() / norms]))
     alpha = found / norms
     total = alpha.sum()
     return np.asarray(alpha / total) if total > 0 else np.full(len(rows), 1.0 / len(rows))
@@ -123,13 +122,13 @@ def common_direction(A: Array, B: Array, F: Array, z: Array, held: NDArray[np.bo
     rows, coordinates = J[free], A[free]
     back = np.zeros(A.shape[1])
     if held.any():
-        inverse = np.linalg.pinv(C @ C.T, rcond=1e-10, hermitian=True)
+        inverse = np.linalg.pinv(C @ C.T, rcond=DEPENDENT, hermitian=True)
         taken_out = rows @ C.T @ inverse
         coordinates = coordinates - taken_out @ B[held]
         rows = rows - taken_out @ C
         back = (inverse @ z[held]) @ B[held]
     norms = np.linalg.norm(rows, axis=1)
-    used = norms > 1e-14 * max(float(np.linalg.norm(J, axis=1).max()), TINY)
+    used = norms > UNFELT * max(float(np.linalg.norm(J, axis=1).max()), TINY)
     if not used.any() or (held.any() and not used[0]):
         return np.zeros(A.shape[1]), back
     alpha = min_norm((rows[used] / norms[used, None])[None])[0]
@@ -165,28 +164,23 @@ def capped_step(algebra: Algebra, Q: Array, z: Array, caps: Array, eta: Array) -
     """Solve the step's small quadratic program for every run; closed form for a single gap."""
     p, B = algebra.p, algebra.B
     r = z - eta[:, None] * np.einsum("qk,rkl,l->rq", B, Q, p)
-    if len(B) == 1:
-        slope2 = np.einsum("k,rkl,l->r", B[0], Q, B[0])
-        rounding = 1e-14 * np.einsum("k,rkl,l->r", np.abs(B[0]), np.abs(Q), np.abs(B[0]))
-        x = _one_gap(np.where(slope2 > rounding, slope2, 0.0)[:, None], r, caps, algebra.two_sided)
+    if len(B) == 1:  # soft threshold: x = (|r| - cap)+ sign(r) / slope2, and 0 where the gap has no gradient
+        slope2 = np.einsum("k,rkl,l->r", B[0], Q, B[0])[:, None]
+        rounding = UNFELT * np.einsum("k,rkl,l->r", np.abs(B[0]), np.abs(Q), np.abs(B[0]))[:, None]
+        over = np.maximum(np.where(algebra.two_sided, np.abs(r), r) - caps, 0.0)
+        x = np.divide(over, slope2, out=np.zeros_like(r), where=slope2 > rounding)
+        x = np.where(algebra.two_sided, np.sign(r), 1.0) * x
     else:
         x = np.zeros_like(r)
         outside = (np.where(algebra.two_sided, np.abs(r), r) > caps).any(axis=1)
         for run in np.flatnonzero(outside):
             F = factor(Q[run : run + 1])[0]
             C = B @ F
-            C[np.linalg.norm(C, axis=1) <= 1e-9 * np.abs(B) @ np.linalg.norm(F, axis=1)] = 0.0  # rounding
+            C[np.linalg.norm(C, axis=1) <= UNFELT_GAP * np.abs(B) @ np.linalg.norm(F, axis=1)] = 0.0
             x[run] = _relaxed(C, r[run], z[run], caps[run], algebra.two_sided)
     beta = eta[:, None] * p + x @ B
     moved = np.einsum("rkl,rl->rk", Q, beta)
     return Step(beta, x, -moved @ p, np.einsum("rk,rk->r", beta, moved))
-
-
-def _one_gap(M: Array, r: Array, caps: Array, two_sided: NDArray[np.bool_]) -> Array:
-    """Soft-threshold: x = (|r| - cap)+ sign(r) / M, and 0 where the gap has no gradient."""
-    over = np.maximum(np.where(two_sided, np.abs(r), r) - caps, 0.0)
-    x = np.divide(over, M, out=np.zeros_like(r), where=M > 0.0)
-    return np.asarray(np.where(two_sided, np.sign(r), 1.0) * x)
 
 
 def _relaxed(C: Array, r: Array, z: Array, caps: Array, two_sided: NDArray[np.bool_]) -> Array:
@@ -196,7 +190,8 @@ def _relaxed(C: Array, r: Array, z: Array, caps: Array, two_sided: NDArray[np.bo
         x = least_distance(C, r, caps + share * np.maximum(size - caps, 0.0), two_sided)
         if x is not None:
             return x
-    return np.asarray(np.linalg.pinv(C @ C.T, rcond=1e-12, hermitian=True) @ (r - z))  # gaps stay as they are
+    stay = np.linalg.pinv(C @ C.T, rcond=DEPENDENT_GAPS, hermitian=True)  # gaps stay as they are
+    return np.asarray(stay @ (r - z))
 
 
 def least_distance(C: Array, r: Array, caps: Array, two_sided: NDArray[np.bool_]) -> Array | None:
@@ -210,7 +205,7 @@ def least_distance(C: Array, r: Array, caps: Array, two_sided: NDArray[np.bool_]
     rows = np.vstack([-C / safe[:, None], (C / safe[:, None])[two_sided]])
     h = np.concatenate([(r - caps) / safe, ((-r - caps) / safe)[two_sided]])
     y, scaled, slack = _smallest(rows, h)
-    if slack < CONTRADICTION or (h - rows @ y).max() > 1e-6 * h.max():
+    if slack < CONTRADICTION or (h - rows @ y).max() > MET * h.max():
         return None
     multipliers = scaled / slack
     x = multipliers[: len(r)].copy()

@@ -33,8 +33,11 @@ SLOW, ASTRAY = 0.1, 0.3
 """A step that leaves more than these shares of the residual asks for new Hessians, and, where they are new, for full
 ones."""
 MOST = 12
+"""Steps to a point: those that take more are solved alone, with every safeguard."""
 THIN = 128
 """Rows per column on which the change of a cell's Hessian is taken; a quarter of that where there are many columns."""
+FEW, MANY = 512, 4096
+"""Rows that are always taken, and those above which there are many."""
 ROOM = 1 << 28
 """Bytes for the cells' Hessians: as many samples go side by side as have room. Where four times as much is too little
 for one of them, points are solved one by one."""
@@ -63,10 +66,11 @@ def refit(
 ) -> Refit:
     """Solve the points with weights W (N, K, d) and caps (N, q) on every sample; ``plain`` is the one without caps."""
     N, S, k = len(W), len(samples), problem.layout.k
+    bytes_each = 16 * k * (problem.K * problem.d) ** 2  # the Hessians of a sample's cells, twice
     found = Refit(np.empty((S, *W.shape)), np.empty((S, N, k)), np.empty((S, N, k)), np.ones((S, N), dtype=bool))
     done = 0
-    for part in np.array_split(np.arange(S), -(-S // max(1, ROOM // _hessian_bytes(problem)))):
-        paths = _Paths(problem, newton, samples.take(part), W[plain], caps.max(axis=0))
+    for part in np.array_split(np.arange(S), -(-S // max(1, ROOM // bytes_each))):
+        paths = _Paths(problem, newton, samples.take(part), W[plain], caps.max(axis=0), bytes_each <= 4 * ROOM)
         for place in [plain, *(i for i in range(N) if i != plain)]:
             paths.solve_plain() if place == plain else paths.solve(caps[place])
             found.W[part, place], found.L[part, place] = paths.W, paths.L
@@ -76,23 +80,15 @@ def refit(
     return found
 
 
-def _hessian_bytes(problem: LinearProblem) -> int:
-    """Return what the Hessians of a sample's cells take, twice."""
-    return 16 * problem.layout.k * (problem.K * problem.d) ** 2
-
-
-def _part(size: int) -> int:
-    """Return on how many rows of a cell the change of its Hessian is taken."""
-    return min(max(THIN * size, 512), max(THIN // 4 * size, 4096))
-
-
 class _Paths:
     """Where every sample is on its path: W, L, G, multipliers x, KKT residual, caps, and the Hessians of its cells.
 
     ``rest`` is what the Hessians on a part of the rows leave out, as it was at the start.
     """
 
-    def __init__(self, problem: LinearProblem, newton: Newton, samples: Samples, plain: Array, top: Array) -> None:
+    def __init__(
+        self, problem: LinearProblem, newton: Newton, samples: Samples, plain: Array, top: Array, side_by_side: bool
+    ) -> None:
         self.newton, self.samples, self.top = newton, samples, top
         self.solver = newton.solver(problem, plain)
         self.rows = self.solver.rows
@@ -102,8 +98,9 @@ class _Paths:
         self.x, self.kkt, self.b = np.zeros((S, len(self.rows.b))), np.full(S, np.inf), np.tile(self.rows.b, (S, 1))
         self.L, self.G, self.everyone = samples.cells(self.W, self.all)
         self.thin, self.H, self.rest = samples, np.empty(0), np.empty(0)
-        if _hessian_bytes(problem) <= 4 * ROOM:
-            self.thin = samples.thinned(_part(problem.K * problem.d))
+        if side_by_side:
+            size = problem.K * problem.d
+            self.thin = samples.thinned(min(max(THIN * size, FEW), max(THIN // 4 * size, MANY)))
             self.H = np.stack([samples.hessians(plain, s) for s in range(S)])
             self.rest = self.H - np.stack([self.thin.hessians(plain, s) for s in range(S)])
         self.solved, self.floor = np.ones(S, dtype=bool), np.zeros(S, dtype=bool)
@@ -115,13 +112,11 @@ class _Paths:
         free = np.full(len(self.rows.b), FREE)
         for s in self._descend(self.all, free).tolist():
             self._place(s, self.samples.single(s).fit(self.rows.p, self.W[s]), np.zeros(len(self.rows.b)))
-        self.plain = self.W.copy()
-        sizes = self.solver.problem.algebra.violation(self.solver.problem.algebra.gaps(self.L))
-        self.caps = np.maximum(sizes, self.top)
+        self.plain, algebra = self.W.copy(), self.solver.algebra
+        self.caps = np.maximum(algebra.violation(algebra.gaps(self.L)), self.top)
         if self.newton.no_group_worse is not None:
-            algebra, allowed = self.solver.problem.algebra, self.newton.no_group_worse
             for s in range(len(self.samples)):
-                self.b[s] = with_guards(self.samples.single(s), algebra, self.W[s], allowed).b
+                self.b[s] = with_guards(self.samples.single(s), algebra, self.W[s], self.newton.no_group_worse).b
 
     def solve(self, row: Array) -> None:
         """Go to the caps of a point; a sample that has ended at its floor has nothing below it."""
@@ -206,14 +201,11 @@ class _Paths:
         ahead = z - np.einsum("rk,rkl,ql->rq", step.beta, Q, B)
         known = zip(factors, step.x, move, z, ahead, strict=True)
         x = np.stack([true_multipliers(self.rows, *each, caps) for each in known])
-        return self.W[runs] - self._settled(move.reshape(len(runs), *self.W.shape[1:])), x
-
-    def _settled(self, move: Array) -> Array:
-        """Return the move without a shift of all classes' intercepts, which changes no decision and would add up."""
-        free = self.solver.problem.penalised == 0
-        if move.shape[1] > 1:
+        move = move.reshape(len(runs), *self.W.shape[1:])
+        if move.shape[1] > 1:  # a shift of all classes' intercepts changes no decision and would add up
+            free = self.solver.problem.penalised == 0
             move[:, :, free] -= move[:, :, free].mean(axis=1, keepdims=True)
-        return move
+        return self.W[runs] - move, x
 
     def _gaps(self, runs: Which, L: Array) -> Array:
         return np.asarray(L @ self.rows.B.T - self.b[runs])
