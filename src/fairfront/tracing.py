@@ -19,7 +19,7 @@ from .solvers import Outcome, Solver, Status, Weighting
 from .solvers.base import Aim, Request, as_solver
 from .solvers.fingerprints import linear_fingerprint, problem_fingerprint
 from .solvers.journal import open_journal
-from .solvers.weighting import as_search, refuse_linear
+from .solvers.search import as_search, refuse_linear
 from .storage.checkpoints import check_checkpoint
 from .validation import (
     MOST_POINTS,

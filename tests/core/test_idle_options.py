@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 import fairfront as ff
 from fairfront.runs.settings import Settings
-from fairfront.solvers.weighting import LINEAR
+from fairfront.solvers.search import LINEAR
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 2))

@@ -12,7 +12,7 @@ from fairfront.problems import estimator_problem, linear_problem
 from fairfront.solvers import Weighting
 from fairfront.solvers.knots import first_knot, follow
 from fairfront.solvers.newton import Newton
-from fairfront.solvers.weighting import monotone, next_even, place, search
+from fairfront.solvers.search import monotone, next_even, place, search
 from tests.support.searches import searching, trace
 
 EXACT = LogisticRegression(solver="newton-cholesky", tol=1e-12, max_iter=1000)

@@ -22,7 +22,7 @@ from ..objectives import Array, GroupProbabilities, Groups, take_groups
 from ..problems.dask.problem import refuse_collections
 from ..problems.learners import probabilities_of
 from ..solvers import Weighting
-from ..solvers.weighting import as_search, refuse_linear
+from ..solvers.search import as_search, refuse_linear
 from ..tracing import trace_problem
 from ..validation import check_weights, take_rows
 from .base import FairClassifier, FairModel

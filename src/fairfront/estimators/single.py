@@ -15,7 +15,7 @@ from ..objectives import Array
 from ..problems import LinearProblem
 from ..problems.dask.problem import refuse_collections
 from ..solvers import Status, Weighting
-from ..solvers.weighting import as_search, refuse_linear
+from ..solvers.search import as_search, refuse_linear
 from ..tracing import solve
 from .base import FairClassifier, FairModel
 

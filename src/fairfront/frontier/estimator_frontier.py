@@ -22,7 +22,7 @@ from ..progress import progress_bar
 from ..solvers import Status, Weighting
 from ..solvers.fingerprints import estimator_fingerprint
 from ..solvers.journal import Journal, open_journal
-from ..solvers.weighting import StopSearch, met, search
+from ..solvers.search import StopSearch, met, search
 from ..storage.checkpoints import Entry
 from ..validation import check_positive
 from .estimator_models import EstimatorModels, PosteriorModels

@@ -7,7 +7,7 @@ from .newton import Newton
 from .paper import PaperPBPDO, PaperPDO
 from .pb_pdo import PBPDO
 from .pdo import PDO
-from .weighting import Posteriors, Weighting
+from .search import Posteriors, Weighting
 
 for _solver in (Newton, PBPDO, PDO, PaperPDO, PaperPBPDO):
     SOLVERS.add(_solver.name, _solver)

@@ -22,13 +22,19 @@ from ..problems import EstimatorProblem, Reading, estimator_problem
 from ..problems.user_data import check_jobs
 from ..problems.weighted_fits import Criterion
 from ..validation import check_choice, check_count, check_flag, check_mapping, check_positive, check_share, refuse
-from .base import Accepted, Solver
-from .bundle import FLIPPED, bundle_path
+from .base import TINY, Accepted, Solver
+from .bundle import FLIPPED, Read, bundle_path
 
 LINEAR = ("surrogate", "preferences", "preference", "n_points", "ridge", "fit_intercept")
 """What only linear models have."""
-Read = Callable[[Array], Reading]
-"""Fits at multipliers (q,) and measures; raises `StopSearch` where a fit fails."""
+CLOSE, CLOSE_IN_NOISE = 0.3, 0.6
+"""Share of an even step within which neighbours differ by noise, and the same where the gaps are noisy themselves."""
+FARTHER = (1.25, 4.0)
+"""How many times the largest multiplier so far the next one is, where no gap is small enough."""
+MARGIN = 0.02
+"""Share of a bracket that a step stays away from its ends."""
+SAME = 1e-9
+"""Share of the plain gap that is no hole between two gaps."""
 
 
 class StopSearch(Exception):  # noqa: N818
@@ -163,19 +169,28 @@ def met(fits: list[Reading], algebra: Algebra, cap: float, tol: float) -> int:
 def _along_line(
     problem: EstimatorProblem, config: Weighting, read: Read, cap: float | None, fits: list[Reading]
 ) -> None:
-    """Search one multiplier, along the sign that lowers the plain gap."""
+    """Search one multiplier along the sign that lowers the plain gap: to even gaps past zero, or to a cap."""
     plain = float(fits[0].driven[0])
     side = 1.0 if plain >= 0.0 else -1.0
     times, sizes = [0.0], [abs(plain)]
-    unit, reach = _reach(problem, side, FLIPPED if config.negative and problem.can_flip else 1.0)
+    row = side * problem.algebra.B[0]
+    ratio = np.divide(problem.shares, np.abs(row), out=np.full(len(row), np.inf), where=np.abs(row) > 0.0)
+    lowest = np.where(problem.own, FLIPPED if config.negative and problem.can_flip else 1.0, FLIPPED)
+    unit, reach = float(ratio.min()), float(np.where(row < 0.0, lowest * ratio, np.inf).min())
 
     def step(t: float) -> None:
         fits.append(read(np.array([side * t])))
         times.append(t)
         sizes.append(side * float(fits[-1].driven[0]))
 
-    if cap is not None:
-        _to_cap(step, times, sizes, unit, reach, cap, config)
+    if cap is not None:  # secant steps until the gap is the cap
+        width = config.tol * sizes[0]
+        if sizes[0] > cap:
+            step(0.5 * unit)
+        while sizes[0] > cap and len(fits) < config.max_fits and not any(abs(size - cap) <= width for size in sizes):
+            if max(times) >= reach and min(sizes) > cap:
+                return
+            step(min(place(times, sizes, max(cap - 0.5 * width, 0.0)), reach))
         return
     end = -config.overshoot * sizes[0]
     step(0.5 * unit)
@@ -183,41 +198,12 @@ def _along_line(
         if len(fits) >= config.max_fits:
             return
         step(min(place(times, sizes, end), reach))
-    close = 0.6 if problem.noise else 0.3
+    close = CLOSE_IN_NOISE if problem.noise else CLOSE
     while len(fits) < config.max_fits:
         t = next_even(times, sizes, end, config.max_fits - len(fits), close)
         if t is None:
             return
         step(t)
-
-
-def _to_cap(
-    step: Callable[[float], None],
-    times: list[float],
-    sizes: list[float],
-    unit: float,
-    reach: float,
-    cap: float,
-    config: Weighting,
-) -> None:
-    """Take secant steps until the gap is the cap, within the tolerance."""
-    width = config.tol * sizes[0]
-    goal = max(cap - 0.5 * width, 0.0)
-    if sizes[0] <= cap:
-        return
-    step(0.5 * unit)
-    while len(times) < config.max_fits and not any(abs(size - cap) <= width for size in sizes):
-        if max(times) >= reach and min(sizes) > cap:
-            return
-        step(min(place(times, sizes, goal), reach))
-
-
-def _reach(problem: EstimatorProblem, side: float, times: float) -> tuple[float, float]:
-    """Return the multiplier that changes some cell's weight by its share, and the one that makes a weight zero."""
-    row = side * problem.algebra.B[0]
-    ratio = np.divide(problem.shares, np.abs(row), out=np.full(len(row), np.inf), where=np.abs(row) > 0.0)
-    falling = np.where(row < 0.0, np.where(problem.own, times, FLIPPED) * ratio, np.inf)
-    return float(ratio.min()), float(falling.min())
 
 
 def monotone(times: list[float], sizes: list[float]) -> tuple[Array, Array]:
@@ -233,7 +219,7 @@ def place(times: list[float], sizes: list[float], goal: float) -> float:
     if after >= len(t):
         slope = (z[-2] - z[-1]) / (t[-1] - t[-2])
         far = t[-1] + (z[-1] - goal) / slope if slope > 0.0 else np.inf
-        return float(np.clip(far, 1.25 * t[-1], 4.0 * t[-1]))
+        return float(np.clip(far, FARTHER[0] * t[-1], FARTHER[1] * t[-1]))
     low, high = t[max(after - 1, 0)], t[after]
     order = np.argsort(np.abs(np.asarray(sizes) - goal), kind="stable")[:2]
     (t0, t1), (z0, z1) = (np.asarray(v)[order] for v in (times, sizes))
@@ -241,10 +227,10 @@ def place(times: list[float], sizes: list[float], goal: float) -> float:
     if not low < guess < high:
         drop = z[max(after - 1, 0)] - z[after]
         guess = low + (high - low) * ((z[max(after - 1, 0)] - goal) / drop if drop > 0.0 else 0.5)
-    return float(np.clip(guess, low + 0.02 * (high - low), high - 0.02 * (high - low)))
+    return float(np.clip(guess, low + MARGIN * (high - low), high - MARGIN * (high - low)))
 
 
-def next_even(times: list[float], sizes: list[float], end: float, left: int, close: float = 0.3) -> float | None:
+def next_even(times: list[float], sizes: list[float], end: float, left: int, close: float = CLOSE) -> float | None:
     """Return where to fit next, so that ``left`` more fits leave gaps evenly spaced; None where all gaps are the same.
 
     The fits are dealt out to the holes between neighbours, always to the widest part; the hole that gets most is next.
@@ -253,10 +239,11 @@ def next_even(times: list[float], sizes: list[float], end: float, left: int, clo
     """
     t, z = monotone(times, sizes)
     holes = np.maximum(z[:-1] - np.maximum(z[1:], end), 0.0)
-    if holes.max() < 1e-9 * max(abs(z[0]), 1e-300):
+    none = SAME * max(abs(z[0]), TINY)
+    if holes.max() < none:
         return None
     holes[np.diff(t) < close * t[-1] / (len(t) + left)] = 0.0
-    if holes.max() < 1e-9 * max(abs(z[0]), 1e-300):
+    if holes.max() < none:
         widest = int(np.argmax(np.diff(t) * np.where(z[:-1] > end, 1.0, 0.5)))  # a crossing may be noise as well
         return float(0.5 * (t[widest] + t[widest + 1]))
     parts = np.ones(len(holes))
@@ -265,12 +252,10 @@ def next_even(times: list[float], sizes: list[float], end: float, left: int, clo
     most = int(np.argmax(parts))
     share = 1.0 / parts[most] if parts[most] > 1.0 else 0.5
     goal = z[most] - share * holes[most]
-    found = place(times, sizes, float(goal)) if share < 0.5 else _middle(t, z, most, float(goal))
+    if share < 0.5:
+        found = place(times, sizes, float(goal))
+    else:
+        within = (z[most] - goal) / (z[most] - z[most + 1])
+        found = float(t[most] + np.clip(within, 0.1, 0.9) * (t[most + 1] - t[most]))
     margin = 0.25 * close * (t[most + 1] - t[most])
     return float(np.clip(found, t[most] + margin, t[most + 1] - margin))
-
-
-def _middle(t: Array, z: Array, hole: int, goal: float) -> float:
-    """Return the straight line's place of a gap inside a hole."""
-    share = (z[hole] - goal) / (z[hole] - z[hole + 1])
-    return float(t[hole] + np.clip(share, 0.1, 0.9) * (t[hole + 1] - t[hole]))
