@@ -16,8 +16,9 @@ from fairfront.explorer.comparison import pairwise, share_change
 from fairfront.explorer.payload import most_moved
 from fairfront.explorer.rows import detailed, walk
 from fairfront.frontier.selection import plain_place
-from fairfront.measures import flips, wilson
+from fairfront.measures import wilson
 from fairfront.measures.calibration import reliability_bins
+from fairfront.measures.changes import flips
 from fairfront.measures.evaluation import decide
 from fairfront.measures.published import published
 from tests.support.pages import loans

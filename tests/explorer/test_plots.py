@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import fairfront as ff
-from fairfront.measures import error_interval, wilson
+from fairfront.measures import wilson
+from fairfront.measures.intervals import error_interval
 from fairfront.plots import plot_frontier, plot_groups, plot_overview, plot_panels
 from tests.support.pages import loans
 

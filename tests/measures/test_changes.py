@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairfront.exceptions import InputError
-from fairfront.measures import flips, gaps, group_rates
+from fairfront.measures.changes import flips
+from fairfront.measures.rates import gaps
+from tests.support.rates import group_rates
 
 LEVELS = ("Green", "Purple", "Blue")
 
@@ -102,15 +102,3 @@ def test_groups_without_rows_are_nan() -> None:
     found = flips(before, ~before, label, np.array([0, 0]), ("a", "absent"))
     np.testing.assert_array_equal(found.among_all.net_per_1000, [[0.0, np.nan, 0.0]])
     assert np.isnan(found.among_favourable.net_per_1000).all()
-
-
-def test_inputs_that_cannot_be_used() -> None:
-    yes, codes = np.array([True, False, True]), np.array([0, 1, 1])
-    with pytest.raises(InputError, match="before has type int64, expected bool"):
-        flips(np.array([1, 0, 1]), yes, yes, codes, ("a", "b"))
-    with pytest.raises(InputError, match=r"after has shape \(2,\), expected \(N, 3\)"):
-        flips(yes, yes[:2], yes, codes, ("a", "b"))
-    with pytest.raises(InputError, match=r"before has shape \(1, 3\), expected \(3,\)"):
-        flips(yes[None], yes, yes, codes, ("a", "b"))
-    with pytest.raises(InputError, match="sample_weight"):
-        flips(yes, yes, yes, codes, ("a", "b"), [1.0, -1.0, 1.0])

@@ -11,22 +11,20 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest, fisher_exact
 
 from fairfront.exceptions import InputError
-from fairfront.measures import (
-    GroupMeans,
-    GroupRates,
-    class_rates,
+from fairfront.measures import GroupMeans, GroupRates, newcombe, wilson
+from fairfront.measures.counts import count
+from fairfront.measures.intervals import (
+    effective_sizes,
     error_interval,
-    group_rates,
     katz,
-    newcombe,
-    wilson,
-    worst_gap,
+    percentiles,
+    smallest_detectable_gap,
+    two_by_two,
     worst_gap_floor,
     worst_gap_upper,
 )
-from fairfront.measures.counts import count
-from fairfront.measures.intervals import effective_sizes, percentiles, smallest_detectable_gap, two_by_two
-from fairfront.measures.rates import rate_sums
+from fairfront.measures.rates import rate_sums, worst_gap
+from tests.support.rates import class_rates, group_rates
 
 NAMES = ("selection", "error", "accuracy", "tpr", "fpr")
 LEVELS = ("Green", "Purple", "Blue")

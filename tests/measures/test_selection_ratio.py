@@ -14,9 +14,10 @@ from typer.testing import CliRunner
 
 import fairfront as ff
 from fairfront.cli import app
-from fairfront.measures import group_rates, katz, selection_ratio, selection_ratio_lower
-from fairfront.measures.intervals import lower_over_higher, ratio_interval
+from fairfront.measures.intervals import katz, lower_over_higher, ratio_interval, selection_ratio_lower
+from fairfront.measures.rates import selection_ratio
 from tests.support.extras import optional
+from tests.support.rates import group_rates
 from tests.support.trial import census, write_csv
 
 pd = optional("pandas")

@@ -15,8 +15,9 @@ from typer.testing import CliRunner
 import fairfront as ff
 from fairfront.cli import app
 from fairfront.exceptions import GroupWarning
-from fairfront.measures import class_rates, group_rates, worst_gap_floor, worst_gap_upper
+from fairfront.measures.intervals import worst_gap_floor, worst_gap_upper
 from fairfront.objectives import GroupProbabilities, Groups
+from tests.support.rates import class_rates, group_rates
 from tests.support.trial import census, matrix, students, write_csv
 
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from ..exceptions import InputError
 from ..objectives import Array
 from ..objectives.small_counts import nearest
 from ..problems.resources import blas_threads
-from .counts import as_flags, membership, ratio, row_weight
+from .counts import membership, ratio, row_weight
 from .rates import PerGroup
 
 BINS, RELIABILITY_BINS = 10, 6
@@ -63,7 +63,7 @@ class Calibration(PerGroup):
 
 
 @blas_threads(1)
-def fit_platt(scores: ArrayLike, is_positive: ArrayLike, sample_weight: ArrayLike | None = None) -> tuple[float, float]:
+def fit_platt(scores: Array, positive: NDArray[np.bool_], sample_weight: Array | None = None) -> tuple[float, float]:
     """Fit Platt's line, probability = 1 / (1 + exp(-(slope score + offset))), and return slope and offset.
 
     Higher ``scores`` (n,) speak for the positive label; take rows that the model was not trained on. Targets are
@@ -73,34 +73,24 @@ def fit_platt(scores: ArrayLike, is_positive: ArrayLike, sample_weight: ArrayLik
     slope of at least 0 is flat. Its slope is then `FLAT` per standard deviation of the scores, and the probabilities
     are nearly the share of positive rows.
     """
-    positive, values, weight = _given(scores, is_positive, sample_weight, "scores")
+    weight = row_weight(sample_weight, len(scores))
     up, down = weight[positive].sum(), weight[~positive].sum()
     if not up or not down:
-        raise InputError(f"is_positive has weights {up:g} (true) and {down:g} (false), expected both above 0.")
-    return _line(values, np.where(positive, (up + 1.0) / (up + 2.0), 1.0 / (down + 2.0)), weight, flat=True)
+        raise InputError(f"labels have weights {up:g} (true) and {down:g} (false), expected both above 0.")
+    return _line(scores, np.where(positive, (up + 1.0) / (up + 2.0), 1.0 / (down + 2.0)), weight, flat=True)
 
 
 @blas_threads(1)
 def calibration_table(
-    probability: ArrayLike,
-    is_positive: ArrayLike,
-    codes: ArrayLike,
+    p: Array,
+    positive: NDArray[np.bool_],
+    codes: NDArray[Any],
     levels: Sequence[str],
-    sample_weight: ArrayLike | None = None,
+    sample_weight: Array | None = None,
 ) -> Calibration:
-    """Measure the calibration of a model in each group.
-
-    ``probability`` (n,) is that of the positive label; ``codes``, ``levels`` and ``sample_weight`` are as in
-    `group_rates`.
-    """
-    positive, p, weight = _given(probability, is_positive, sample_weight, "probability")
-    if len(p) and not 0.0 <= p.min() <= p.max() <= 1.0:
-        raise InputError(
-            f"probability runs from {p.min():g} to {p.max():g}, expected 0 to 1; turn scores into probabilities with "
-            "fit_platt first."
-        )
-    member = membership(codes, len(p), len(levels))
-    columns = member * weight[:, None]
+    """Measure how well probabilities p (n,) of the positive label fit each group; ``codes`` as in `membership`."""
+    member = membership(codes, len(levels))
+    columns = member * row_weight(sample_weight, len(p))[:, None]
     total = columns.sum(axis=0)
     predicted, brier = (ratio(each[None] @ columns, total) for each in (p, (p - positive) ** 2))
     observed = ratio(positive @ columns, total)[None]
@@ -112,18 +102,6 @@ def calibration_table(
         ece[0, g] = _binned_error(some, labels, share)
     figures = (predicted, observed, observed - predicted, slope, intercept, brier, ece)
     return Calibration(tuple(levels), member.sum(axis=0), total, *figures)
-
-
-def _given(
-    scores: ArrayLike, is_positive: ArrayLike, sample_weight: ArrayLike | None, what: str
-) -> tuple[NDArray[np.bool_], Array, Array]:
-    """Return labels, scores and weights of rows."""
-    positive, values = as_flags(is_positive, "is_positive"), np.asarray(scores, dtype=np.float64)
-    if values.shape != positive.shape:
-        raise InputError(f"{what} has shape {values.shape}, expected {positive.shape}: one number per row.")
-    if not np.isfinite(values).all():
-        raise InputError(f"{what} has NaN or infinity, expected finite numbers; drop those rows.")
-    return positive, values, row_weight(sample_weight, len(positive))
 
 
 def _binned_error(p: Array, positive: NDArray[np.bool_], weight: Array) -> float:

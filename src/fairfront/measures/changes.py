@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from ..exceptions import InputError
 from ..objectives import Array, Attribute
 from ..objectives.small_counts import rounded
-from .counts import as_flags, as_models, count, membership, ratio, row_weight, weighted_sums
+from .counts import count, membership, ratio, row_weight, weighted_sums
 from .published import pool_of, published_people
 from .rates import PerGroup, RateSums, rate_sums
 
@@ -70,32 +69,27 @@ def changed_sides(values: NDArray[np.bool_], before: NDArray[np.bool_], columns:
 
 
 def flips(
-    before: ArrayLike,
-    after: ArrayLike,
-    is_favourable: ArrayLike,
-    codes: ArrayLike,
+    before: NDArray[np.bool_],
+    after: NDArray[np.bool_],
+    favourable: NDArray[np.bool_],
+    codes: NDArray[Any],
     levels: Sequence[str],
-    sample_weight: ArrayLike | None = None,
+    sample_weight: Array | None = None,
 ) -> Flips:
     """Count who gains and who loses a favourable decision between one model, (n,), and each of N others, (N, n).
 
-    ``is_favourable`` (n,) tells whether a row's own label is the favourable one; ``codes``, ``levels`` and
-    ``sample_weight`` are as in `group_rates`. Rows without a group count in the overall column only.
+    Those of ``favourable`` (n,) have that label; ``codes`` are as in `membership`, and rows without a group count in
+    the overall column only.
     """
-    label, held = as_flags(is_favourable, "is_favourable"), as_flags(before, "before")
-    given = as_models(as_flags(after, "after"), len(label), "after")
-    if held.shape != label.shape:
-        raise InputError(f"before has shape {held.shape}, expected {label.shape}: one decision per row.")
-    rows = np.column_stack([membership(codes, len(label), len(levels)), np.ones(len(label))])
-    weighted = rows * row_weight(sample_weight, len(label))[:, None]
-    columns = np.hstack([weighted, rows, weighted * label[:, None], rows * label[:, None]])
-    gained, lost = (np.split(side, 4, axis=1) for side in changed_sides(given, held, columns))
+    rows = np.column_stack([membership(codes, len(levels)), np.ones(len(codes))])
+    weighted = rows * row_weight(sample_weight, len(rows))[:, None]
+    columns = np.hstack([weighted, rows, weighted * favourable[:, None], rows * favourable[:, None]])
+    gained, lost = (np.split(side, 4, axis=1) for side in changed_sides(np.atleast_2d(after), before, columns))
     total, names = np.split(columns.sum(axis=0), 4), (*levels, OVERALL)
-    among = (
-        Moves(names, total[k + 1], total[k], gained[k], lost[k], gained[k + 1], lost[k + 1])
-        for k in (0, 2)  # weights of all people and of those with the favourable label, each with rows behind them
+    everyone, labelled = (  # weights, each with the rows behind them
+        Moves(names, total[k + 1], total[k], gained[k], lost[k], gained[k + 1], lost[k + 1]) for k in (0, 2)
     )
-    return Flips(*among)
+    return Flips(everyone, labelled)
 
 
 def published_sides(gained: Array, lost: Array, net: Array) -> Sides:

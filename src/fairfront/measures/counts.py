@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..exceptions import InputError
 from ..objectives import Array, Attribute, Task
 from ..validation import check_weights
 
@@ -24,48 +23,15 @@ BLOCK = 1 << 20
 """Entries of models by rows that are copied at once."""
 
 
-def as_models(values: ArrayLike, n: int, what: str) -> NDArray[Any]:
-    """Return values as (N, n), one row per model; a single model may come as (n,)."""
-    array = np.asarray(values)
-    array = array[None, :] if array.ndim == 1 else array
-    if array.ndim != 2 or array.shape[1] != n:
-        raise InputError(f"{what} has shape {np.shape(values)}, expected (N, {n}) or ({n},): models by rows.")
-    return array
-
-
-def as_flags(values: ArrayLike, what: str) -> NDArray[np.bool_]:
-    """Return an array of bool, or say how to make one of labels."""
-    array = np.asarray(values)
-    if array.dtype != np.bool_:
-        raise InputError(f"{what} has type {array.dtype}, expected bool; compare labels with the favourable one.")
-    return array
-
-
 def row_weight(sample_weight: ArrayLike | None, n: int) -> Array:
     """Return the weights of n rows, 1 where none are given."""
     weight = check_weights(sample_weight, n)
     return np.ones(n) if weight is None else weight
 
 
-def check_codes(codes: ArrayLike, n: int, c: int) -> NDArray[Any]:
-    """Return the groups of rows: (n,) integers, -1 for rows without one, or (n, c) shares of membership."""
-    array = np.asarray(codes)
-    if array.shape == (n, c) and array.dtype.kind == "f":
-        return np.asarray(array, dtype=np.float64)
-    if array.shape != (n,) or array.dtype.kind not in "iu":
-        raise InputError(
-            f"codes has shape {array.shape} and type {array.dtype}, "
-            f"expected ({n},) integers, or ({n}, {c}) shares of membership as floats."
-        )
-    if n and not -1 <= array.min() <= array.max() < c:
-        raise InputError(f"codes run from {array.min()} to {array.max()}, expected -1 (no group) to {c - 1}.")
-    return array
-
-
-def membership(codes: ArrayLike, n: int, c: int) -> Array:
-    """Return the (n, c) shares of membership in c groups; ``codes`` as in `check_codes`."""
-    array = check_codes(codes, n, c)
-    return array if array.ndim == 2 else np.asarray(array[:, None] == np.arange(c), dtype=np.float64)
+def membership(codes: NDArray[Any], c: int) -> Array:
+    """Return the (n, c) shares of membership in c groups; ``codes`` (n,) are -1 without one, or are such shares."""
+    return codes if codes.ndim == 2 else np.asarray(codes[:, None] == np.arange(c), dtype=np.float64)
 
 
 def blocks(N: int, n: int) -> Iterator[slice]:
@@ -213,17 +179,16 @@ def sums_of(
 
 
 def count(
-    decided: NDArray[Any], truth: NDArray[Any], K: int, codes: ArrayLike, c: int, weight: Array | None = None
+    decided: NDArray[Any], truth: NDArray[Any], K: int, codes: NDArray[Any], c: int, weight: Array | None = None
 ) -> Counts:
     """Count decisions (N, n) of N models among K classes in c groups, and in one of rows without a group."""
-    member = check_codes(codes, len(truth), c)
-    if member.ndim == 1:
-        place = (np.where(member < 0, c, member).astype(np.intp) * K + truth) * K
+    if codes.ndim == 1:
+        place = (np.where(codes < 0, c, codes).astype(np.intp) * K + truth) * K
         rows = _in_groups(decided, place, (c + 1, K, K), None)
         if weight is None:
             return Counts(rows, rows, rows)
         return Counts(rows, *(_in_groups(decided, place, (c + 1, K, K), w) for w in (weight, weight**2)))
-    everyone = np.column_stack([member, 1.0 - member.sum(axis=1)])
+    everyone = np.column_stack([codes, 1.0 - codes.sum(axis=1)])
     whole = np.ones(len(truth)) if weight is None else weight
     given = (everyone, everyone * whole[:, None], (everyone * whole[:, None]) ** 2)
     return Counts(*(_in_shares(decided, truth, K, columns) for columns in given))
@@ -240,9 +205,9 @@ def _in_shares(decided: NDArray[Any], truth: NDArray[Any], K: int, columns: Arra
     return np.stack(found, axis=2).reshape(len(decided), -1, K, K)
 
 
-def mean_sums(predicted: NDArray[Any], truth: Array, codes: ArrayLike, c: int, weight: Array | None = None) -> Means:
+def mean_sums(predicted: NDArray[Any], truth: Array, codes: NDArray[Any], c: int, weight: Array | None = None) -> Means:
     """Sum predictions (N, n) and errors of N models in c groups, and in one of rows without a group."""
-    member = membership(codes, len(truth), c)
+    member = membership(codes, c)
     member = np.column_stack([member, 1.0 - member.sum(axis=1)])
     columns = member if weight is None else member * weight[:, None]
     sums = np.empty((len(predicted), columns.shape[1], 3))

@@ -124,10 +124,6 @@ def evaluate_scores(
     group count in ``error`` and ``auc`` and stay out of the gaps.
     """
     values, truth = check_scores(scores, task), np.asarray(labels)
-    if truth.shape != values.shape[2:]:
-        raise InputError(f"labels has shape {truth.shape}, expected {values.shape[2:]}, as many as scores has rows.")
-    if task.kind != "regression" and not np.isin(truth, np.arange(len(task.classes))).all():
-        raise InputError(f"labels must be class indices from 0 to {len(task.classes) - 1}; encode them first.")
     weight, area = check_weights(sample_weight, len(truth)), None
     sums = sums_of(decide(values, task) if decided is None else decided, truth, task, attributes, weight)
     if task.kind == "binary":

@@ -23,7 +23,7 @@ from ..validation import (
     check_share,
     refuse,
 )
-from .counts import as_models, blocks, row_weight
+from .counts import blocks, row_weight
 
 Side = Literal["above", "below"]
 NONE_GIVEN = "no operating point was given"
@@ -243,7 +243,6 @@ def _best(
 ) -> Array:
     """Return the cut-off at which ``judged`` of the approved weights (q, N, n + 1) of q ``sides`` is least."""
     values = np.atleast_2d(np.asarray(scores, dtype=np.float64))
-    values = as_models(values, values.shape[-1], "scores")
     weight = row_weight(sample_weight, values.shape[1])
     weights = np.stack([weight * rows for rows in sides])
     sign = 1.0 if check_side(side) == "above" else -1.0

@@ -11,12 +11,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..exceptions import InputError
 from ..objectives import Array
-from ..validation import check_weights
-from .counts import Counts, Means, as_flags, as_models, count, ratio
+from .counts import Counts, Means, ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,44 +190,6 @@ def rates_of(counts: Counts | Means, levels: Sequence[str], good: int) -> PerGro
 def means_of(n: Array, weight: Array, sums: Array, levels: Sequence[str]) -> GroupMeans:
     """Divide sums (N, c, 3) by the weights of groups, (c,)."""
     return GroupMeans(tuple(levels), n, weight, *(ratio(sums[:, :, k], weight) for k in range(3)))
-
-
-def group_rates(
-    decided_favourable: ArrayLike,
-    is_favourable: ArrayLike,
-    codes: ArrayLike,
-    levels: Sequence[str],
-    sample_weight: ArrayLike | None = None,
-) -> GroupRates:
-    """Compute the rates of N models in each group.
-
-    ``decided_favourable`` (N, n) or (n,) tells whether models decide for the favourable label, ``is_favourable`` (n,)
-    whether a row has it. ``codes`` (n,) are indices in ``levels``, -1 for no group, or (n, c) shares of membership,
-    which make each rate a mean weighted by the shares; the reference is the last of the levels.
-    """
-    label = as_flags(is_favourable, "is_favourable")
-    decided = as_models(as_flags(decided_favourable, "decided_favourable"), len(label), "decided_favourable")
-    return class_rates(decided, label.astype(np.intp), 2, 1, codes, levels, sample_weight)
-
-
-def class_rates(
-    decided: ArrayLike,
-    labels: ArrayLike,
-    n_classes: int,
-    favourable: int,
-    codes: ArrayLike,
-    levels: Sequence[str],
-    sample_weight: ArrayLike | None = None,
-) -> GroupRates:
-    """Compute the rates of N models with several classes in each group.
-
-    ``decided`` (N, n) or (n,) and ``labels`` (n,) are class indices below ``n_classes``, ``favourable`` is
-    that of the favourable class; the rest is as in `group_rates`.
-    """
-    truth = np.asarray(labels)
-    weight = check_weights(sample_weight, len(truth))
-    counts = count(as_models(decided, len(truth), "decided"), truth, n_classes, codes, len(levels), weight)
-    return rate_sums(counts.weight[:, :-1], favourable, counts.sizes[:-1]).rates(levels)
 
 
 def gaps(rates: PerGroup, name: str) -> Array:

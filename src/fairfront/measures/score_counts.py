@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..objectives import Array
-from .counts import as_models, blocks, ratio, row_weight
+from .counts import blocks, ratio, row_weight
 from .operating_points import Operating
 
 
@@ -28,7 +28,7 @@ def auc(scores: ArrayLike, is_positive: ArrayLike, sample_weight: ArrayLike | No
     Equals `sklearn.metrics.roc_auc_score`, weights and ties included; NaN when one of the two labels has no weight.
     """
     positive = np.asarray(is_positive, dtype=bool)
-    ranked = as_models(scores, len(positive), "scores")
+    ranked = np.atleast_2d(scores)
     weight = row_weight(sample_weight, len(positive))
     up, across = np.where(positive, weight, 0.0), np.where(positive, 0.0, weight)
     whole = up.sum() * across.sum()
