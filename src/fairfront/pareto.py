@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,9 @@ __all__ = ["Efficiency", "hypervolume", "is_efficient", "nondominated"]
 
 Mask = NDArray[np.bool_]
 HUGE = 1e8
+"""Stands for a change that is not a number, which the search must not like."""
+PAIRS = 1 << 22
+"""Pairs of points that are compared at once."""
 
 
 def nondominated(points: ArrayLike, /, *, keep_equal: bool = False) -> Mask:
@@ -108,25 +112,18 @@ def _best(distinct: Array) -> Mask:
         return np.asarray(last < lowest[:-1])
     if len(distinct) < 2:
         return np.ones(len(distinct), dtype=bool)
-    try:
+    with suppress(MissingExtraError):
         moocore = require("moocore", "pareto", "a fast dominance check")
-    except MissingExtraError:
-        return _best_by_pairs(distinct)
-    return np.asarray(moocore.is_nondominated(distinct), dtype=bool)
-
-
-def _best_by_pairs(distinct: Array, block: int = 1 << 22) -> Mask:
-    """Compare all pairs, in blocks: a distinct row is efficient when only itself is nowhere above it."""
-    N, m = distinct.shape
-    best = np.empty(N, dtype=bool)
-    size = max(1, block // N)
-    for start in range(0, N, size):
+        return np.asarray(moocore.is_nondominated(distinct), dtype=bool)
+    size = max(1, PAIRS // len(distinct))
+    best = []
+    for start in range(0, len(distinct), size):
         rows = distinct[start : start + size]
-        below = np.ones((len(rows), N), dtype=bool)
-        for j in range(m):
-            below &= distinct[None, :, j] <= rows[:, None, j]
-        best[start : start + size] = below.sum(axis=1) == 1
-    return best
+        below = np.ones((len(rows), len(distinct)), dtype=bool)
+        for one, all_of in zip(rows.T, distinct.T, strict=True):
+            below &= all_of[None] <= one[:, None]
+        best.append(below.sum(axis=1) == 1)  # only the row itself is nowhere above it
+    return np.concatenate(best)
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,9 +217,14 @@ class _Search:
         self.improvement, self.better = 0.0, x
 
     def run(self, tol: float) -> None:
-        """Solve from x, then from the perturbed starts, until the decrease found exceeds tol."""
-        starts = _starts(self.x, self.bounds)
-        self.scale = _typical(np.array([np.abs(self._values(w) - self.base) for w in starts]))
+        """Solve from x, then from points around it at three distances, until the decrease found exceeds tol."""
+        random, d = np.random.default_rng(0), len(self.x)
+        size = random.uniform(0.5, 1.0, (3, d)) * np.array([[0.01], [0.1], [1.0]]) * (1.0 + np.abs(self.x))
+        moves = size * random.choice([-1.0, 1.0], (3, d))
+        starts = [np.clip(self.x + move, self.bounds.lb, self.bounds.ub) for move in [*moves, *-moves]]
+        changes = np.array([np.abs(self._values(w) - self.base) for w in starts])
+        known = np.where(np.isfinite(changes) & (changes > 0), changes, np.nan)
+        self.scale = np.nanmedian(np.where(np.isnan(known).all(axis=0), 1.0, known), axis=0)
         for start in [self.x, *starts]:
             if self._solve(start, 0.0) < -tol:  # lower, maybe a rounding outside: ask for a margin
                 self._solve(start, 0.1 * tol / len(self.base))
@@ -280,18 +282,3 @@ def _stacked(functions: Callable[[Array], Any] | Sequence[Any], pairs: bool) -> 
         return np.stack([np.ravel(v) for v in found])
 
     return evaluate
-
-
-def _starts(x: Array, bounds: Bounds) -> list[Array]:
-    """Return points around x at three distances, in opposite pairs; always the same ones."""
-    random = np.random.default_rng(0)
-    size = random.uniform(0.5, 1.0, (3, len(x))) * np.array([[0.01], [0.1], [1.0]]) * (1.0 + np.abs(x))
-    moves = size * random.choice([-1.0, 1.0], (3, len(x)))
-    return [np.clip(x + move, bounds.lb, bounds.ub) for move in [*moves, *-moves]]
-
-
-def _typical(changes: Array) -> Array:
-    """Return the median positive finite change of each objective, 1 where there is none."""
-    known = np.where(np.isfinite(changes) & (changes > 0), changes, np.nan)
-    constant = np.isnan(known).all(axis=0)
-    return np.nanmedian(np.where(constant, 1.0, known), axis=0)

@@ -26,22 +26,22 @@ WORDS = {
 }
 
 
-def axes_of(ax: Any, purpose: str, size: tuple[float, float] = (5.2, 4.0)) -> Any:
+def _axes(ax: Any, purpose: str) -> Any:
     """Return the axes given, or new ones."""
     pyplot = require("matplotlib.pyplot", "plot", purpose)
     if ax is None:
-        return pyplot.subplots(figsize=size, layout="constrained")[1]
+        return pyplot.subplots(figsize=(5.2, 4.0), layout="constrained")[1]
     return check_instance(ax, require("matplotlib.axes", "plot", purpose).Axes, "ax", "axes of matplotlib")
 
 
-def tidy(ax: Any) -> Any:
+def _tidy(ax: Any) -> Any:
     """Take the frame off, add the legend, and return the axes."""
     ax.legend(frameon=False, fontsize=8)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
-def evaluation_name(front: Frontier, on: str | None) -> str:
+def _evaluation_name(front: Frontier, on: str | None) -> str:
     """Return the evaluation that rates come from."""
     if not front.evaluations:
         raise InputError("rates are not known yet, expected an evaluation; call front = front.evaluate(...) first.")
@@ -57,7 +57,7 @@ def label_of(front: Frontier, name: str, on: str | None) -> str:
         return f"worst {front.facts.unit} ({where})"
     if name in front.facts.gap_columns:
         return f"{name.replace('_', ' ')} ({where})"
-    where = evaluation_name(front, on)
+    where = _evaluation_name(front, on)
     weighted = ", groups by probability" if name.endswith("_gap") and front.evaluations[where].proxies else ""
     return f"{name.replace('_', ' ')} ({where}{weighted})"
 
@@ -97,7 +97,7 @@ def plot_points(
     check_confidence(confidence)
     if stability is not None:
         check_instance(stability, Stability, "stability", "what Frontier.stability returned")
-    axes = axes_of(ax, "plot_points")
+    axes = _axes(ax, "plot_points")
     x = front.facts.gap_column if x is None else x
     across, up = front.column(x, on), front.column(y, on)
     band = _band(front, y, on, confidence, stability) if bands else None
@@ -108,23 +108,20 @@ def plot_points(
         axes.fill_between(across[solved][order], low, high, color=SOLVED, alpha=0.15, linewidth=0)
     if (~solved).any():
         axes.scatter(across[~solved], up[~solved], s=10, color=VISITED, label="seen on the way")
-    axes.scatter(across[solved], up[solved], s=26, color=SOLVED, label=_word(front), zorder=3)
+    word = "fitted" if np.isnan(front.kkt).all() else "solved"  # to a tolerance that is known
+    axes.scatter(across[solved], up[solved], s=26, color=SOLVED, label=word, zorder=3)
     marked = [(plain_place(front), "s", PLAIN, "plain model")]
     if chosen is not None:
         marked.append((front.place(chosen), "D", CHOSEN, f"chosen (id {chosen})"))
-    ends = _upper(front, x, on, confidence) if bands else None
+    rate_gap = x.endswith("_gap") and x not in (front.facts.gap_column, *front.facts.gap_columns)
+    ends = front.column(x, on, confidence) if bands and rate_gap else None
     for place, marker, colour, label in marked:
         axes.scatter(across[place], up[place], marker=marker, s=60, color=colour, label=label, zorder=5)
         if ends is not None:
             axes.hlines(up[place], across[place], ends[place], color=colour, linewidth=1.2, zorder=4)
     axes.set_xlabel(label_of(front, x, on))
     axes.set_ylabel(label_of(front, y, on))
-    return tidy(axes)
-
-
-def _word(front: Frontier) -> str:
-    """Return what points are: solved to a tolerance that is known, or fitted."""
-    return "fitted" if np.isnan(front.kkt).all() else "solved"
+    return _tidy(axes)
 
 
 def _band(
@@ -136,15 +133,9 @@ def _band(
         return ends[:, 0], ends[:, 1]
     if name != "error":
         return None
-    record = front.evaluations[evaluation_name(front, on)]
+    record = front.evaluations[_evaluation_name(front, on)]
     n = np.full(len(front), record.effective_n or record.n)
     return error_interval(record["error"], n, confidence)
-
-
-def _upper(front: Frontier, name: str, on: str | None, confidence: float) -> Array | None:
-    """Return the upper ends of a rate gap, or None for other columns."""
-    training = (front.facts.gap_column, *front.facts.gap_columns)
-    return front.column(name, on, confidence) if name.endswith("_gap") and name not in training else None
 
 
 def plot_groups(
@@ -176,9 +167,14 @@ def plot_groups(
     """
     check_choice(rate, "rate", WORDS)
     check_confidence(confidence)
-    name = evaluation_name(front, on)
-    rates, sizes = _rates(front, name, attribute, rate)
-    axes = axes_of(ax, "plot_groups")
+    name = _evaluation_name(front, on)
+    record = front.evaluations[name]
+    attribute = next(iter(record.groups)) if attribute is None else attribute
+    rates = record.groups[check_choice(attribute, "attribute", record.groups)]
+    if not isinstance(rates, GroupRates):
+        raise InputError("bars are for shares of decisions, expected a classifier's frontier, found regression.")
+    sizes = rows_behind(rates, rate, record.sizes.get(attribute) if rate in DENOMINATORS else None)
+    axes = _axes(ax, "plot_groups")
     at = np.arange(len(rates.levels))
     models = [(plain_place(front), VISITED, "plain model"), (front.place(chosen), CHOSEN, f"chosen (id {chosen})")]
     for k, (place, colour, label) in enumerate(models):
@@ -187,24 +183,11 @@ def plot_groups(
         low, high = wilson(values[known] * sizes[known], sizes[known], confidence)
         spread = np.abs(np.stack([values[known] - low, high - values[known]]))
         axes.bar(at[known] + 0.38 * (k - 0.5), values[known], 0.36, color=colour, label=label, yerr=spread, capsize=3)
-    axes.set_xticks(at, [f"{level}\n{_count(n)}" for level, n in zip(rates.levels, sizes, strict=True)])
+    # a frontier that was saved lacks the rows of small groups
+    counts = [f"n = {n:.0f}" if np.isfinite(n) else "hidden" for n in sizes]
+    axes.set_xticks(at, [f"{level}\n{count}" for level, count in zip(rates.levels, counts, strict=True)])
     axes.set_ylabel(f"{WORDS[rate]} ({name})")
-    return tidy(axes)
-
-
-def _count(n: float) -> str:
-    """Return the rows behind a bar; a frontier that was saved lacks those of small groups."""
-    return f"n = {n:.0f}" if np.isfinite(n) else "hidden"
-
-
-def _rates(front: Frontier, on: str, attribute: str | None, rate: str) -> tuple[GroupRates, Any]:
-    groups = front.evaluations[on].groups
-    name = next(iter(groups)) if attribute is None else attribute
-    found = groups[check_choice(name, "attribute", groups)]
-    if not isinstance(found, GroupRates):
-        raise InputError("bars are for shares of decisions, expected a classifier's frontier, found regression.")
-    sizes = front.evaluations[on].sizes.get(name) if rate in DENOMINATORS else None
-    return found, rows_behind(found, rate, sizes)
+    return _tidy(axes)
 
 
 def plot_frontier(front: Frontier, *, kind: Literal["points", "panels", "groups"] = "points", **options: Any) -> Any:

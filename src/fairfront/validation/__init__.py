@@ -1,107 +1,47 @@
 """Checks at the public edge: each input is looked at once, here, and refused with one sentence."""
 
-from .arrays import (
-    Array,
-    as_array,
-    as_columns,
-    as_native,
-    as_numbers,
-    factorize,
-    is_dask,
-    is_missing,
-    one_dimensional,
-    pass_hint,
-    refuse_kind,
-    refuse_masked,
-    shape_of,
-    take_rows,
-)
-from .inputs import (
-    LARGEST,
-    SMALLEST,
-    as_weights,
-    check_favourable,
-    check_labels,
-    check_matrix,
-    check_preferences,
-    check_rows,
-    check_sparse,
-    check_weights,
-    find_classes,
-    refuse_misread,
-    weighted_rows,
-)
-from .parameters import (
-    BACKENDS,
-    MOST_POINTS,
-    check_callable,
-    check_choice,
-    check_confidence,
-    check_count,
-    check_flag,
-    check_instance,
-    check_mapping,
-    check_names,
-    check_number,
-    check_path,
-    check_positive,
-    check_progress,
-    check_seed,
-    check_share,
-    check_text,
-    counted,
-    is_whole,
-    refuse,
-    shown,
-)
-
-__all__ = [
-    "BACKENDS",
-    "LARGEST",
-    "MOST_POINTS",
-    "SMALLEST",
-    "Array",
-    "as_array",
-    "as_columns",
-    "as_native",
-    "as_numbers",
-    "as_weights",
-    "check_callable",
-    "check_choice",
-    "check_confidence",
-    "check_count",
-    "check_favourable",
-    "check_flag",
-    "check_instance",
-    "check_labels",
-    "check_mapping",
-    "check_matrix",
-    "check_names",
-    "check_number",
-    "check_path",
-    "check_positive",
-    "check_preferences",
-    "check_progress",
-    "check_rows",
-    "check_seed",
-    "check_share",
-    "check_sparse",
-    "check_text",
-    "check_weights",
-    "counted",
-    "factorize",
-    "find_classes",
-    "is_dask",
-    "is_missing",
-    "is_whole",
-    "one_dimensional",
-    "pass_hint",
-    "refuse",
-    "refuse_kind",
-    "refuse_masked",
-    "refuse_misread",
-    "shape_of",
-    "shown",
-    "take_rows",
-    "weighted_rows",
-]
+from .arrays import Array as Array
+from .arrays import as_array as as_array
+from .arrays import as_columns as as_columns
+from .arrays import as_native as as_native
+from .arrays import as_numbers as as_numbers
+from .arrays import factorize as factorize
+from .arrays import is_dask as is_dask
+from .arrays import is_missing as is_missing
+from .arrays import pass_hint as pass_hint
+from .arrays import refuse_masked as refuse_masked
+from .arrays import shape_of as shape_of
+from .arrays import take_rows as take_rows
+from .inputs import LARGEST as LARGEST
+from .inputs import SMALLEST as SMALLEST
+from .inputs import as_weights as as_weights
+from .inputs import check_favourable as check_favourable
+from .inputs import check_labels as check_labels
+from .inputs import check_matrix as check_matrix
+from .inputs import check_preferences as check_preferences
+from .inputs import check_rows as check_rows
+from .inputs import check_weights as check_weights
+from .inputs import find_classes as find_classes
+from .inputs import refuse_misread as refuse_misread
+from .inputs import weighted_rows as weighted_rows
+from .parameters import BACKENDS as BACKENDS
+from .parameters import MOST_POINTS as MOST_POINTS
+from .parameters import check_callable as check_callable
+from .parameters import check_choice as check_choice
+from .parameters import check_confidence as check_confidence
+from .parameters import check_count as check_count
+from .parameters import check_flag as check_flag
+from .parameters import check_instance as check_instance
+from .parameters import check_mapping as check_mapping
+from .parameters import check_names as check_names
+from .parameters import check_number as check_number
+from .parameters import check_path as check_path
+from .parameters import check_positive as check_positive
+from .parameters import check_progress as check_progress
+from .parameters import check_seed as check_seed
+from .parameters import check_share as check_share
+from .parameters import check_text as check_text
+from .parameters import counted as counted
+from .parameters import is_whole as is_whole
+from .parameters import refuse as refuse
+from .parameters import shown as shown

@@ -77,7 +77,8 @@ def as_numbers(values: Any, what: str, remedy: str = "expected real numbers") ->
     """Return values as floats, or say that they are not numbers."""
     array = as_array(values, what) if hasattr(values, "__array__") else _read(values, what)
     refuse_kind(array.dtype, what)
-    strange = next((value for value in array.flat if isinstance(value, CONVERTIBLE)), None) if _mixed(array) else None
+    mixed = array.flat if array.dtype.kind in "OU" else ()
+    strange = next((value for value in mixed if isinstance(value, CONVERTIBLE)), None)
     try:
         if strange is not None:
             raise TypeError(f"found {strange!r}")
@@ -91,11 +92,6 @@ def _read(values: Any, what: str) -> NDArray[Any]:
         return np.asarray(values)
     except ValueError as error:
         raise InputError(f"{what} has entries of different shapes, expected numbers.") from error
-
-
-def _mixed(array: NDArray[Any]) -> bool:
-    """Tell whether an array may hold values that numpy would turn into numbers although they are not."""
-    return array.dtype.kind in "OU"
 
 
 def is_missing(value: Any) -> bool:

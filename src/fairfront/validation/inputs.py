@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -118,34 +119,24 @@ def check_labels(y: Any, n: int, what: str = "y", like: str = "X") -> NDArray[An
         if not np.isfinite(array).all():
             raise InputError(f"{what} contains NaN or infinity, expected a label or a finite value in every row.")
     elif array.dtype == object:
-        _check_values(_distinct(array), what)
+        distinct: Iterable[Any] = array
+        with suppress(
+            TypeError
+        ):  # values that have no hash are looked at row by row, which takes a hundred times longer
+            distinct = set(array.tolist())
+        for value in distinct:
+            if is_missing(value):
+                raise InputError(f"{what} has missing labels, expected a label in every row; drop those rows.")
+            if not isinstance(value, (str, Real, Decimal, np.bool_)):
+                raise InputError(
+                    f"{what} has {shown(value)}, a {type(value).__name__}, expected labels that are text or numbers."
+                )
     return array
-
-
-def _check_values(values: Iterable[Any], what: str) -> None:
-    """Refuse labels that are missing, or neither text nor numbers."""
-    for value in values:
-        if is_missing(value):
-            raise InputError(f"{what} has missing labels, expected a label in every row; drop those rows.")
-        if not isinstance(value, (str, Real, Decimal, np.bool_)):
-            raise InputError(
-                f"{what} has {shown(value)}, a {type(value).__name__}, expected labels that are text or numbers."
-            )
-
-
-def _distinct(array: NDArray[Any]) -> Iterable[Any]:
-    """Return the values of an array, each at least once, in a hundredth of the time that a look at every row takes."""
-    try:
-        return set(array.tolist())
-    except TypeError:  # values that have no hash
-        return array
 
 
 def _series_values(y: Any, what: str) -> Any:
     native = as_native(y, what, series=True)
-    if isinstance(native, nw.Series):
-        return native.to_numpy()
-    return native.to_numpy() if isinstance(native, nw.DataFrame) else y
+    return native.to_numpy() if isinstance(native, (nw.Series, nw.DataFrame)) else y
 
 
 def find_classes(y: NDArray[Any]) -> tuple[list[Any], NDArray[np.intp]]:

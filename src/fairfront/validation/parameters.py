@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, TypeVar
@@ -53,17 +53,17 @@ def is_whole(value: Any) -> bool:
 def check_count(value: Any, what: str, *, least: int = 1, most: int | None = None) -> int:
     """Return a whole number of at least ``least``, and of at most ``most``."""
     if not is_whole(value) or value < least or (most is not None and value > most):
-        raise refuse(what, value, f"a whole number {_range(least, most)}")
+        bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise refuse(what, value, f"a whole number {bounds}")
     return int(value)
 
 
-def _range(least: int, most: int | None) -> str:
-    return f"of at least {least}" if most is None else f"from {least} to {most}"
-
-
-def check_number(value: Any, what: str, expected: str = "a finite number") -> float:
-    """Return a finite number; True is not one, and neither is a text that reads like one."""
-    if not isinstance(value, Real) or isinstance(value, FALSE_NUMBERS) or not math.isfinite(value):
+def check_number(
+    value: Any, what: str, expected: str = "a finite number", holds: Callable[[float], bool] = math.isfinite
+) -> float:
+    """Return a finite number for which something holds; True is not one, nor is a text that reads like one."""
+    real = isinstance(value, Real) and not isinstance(value, FALSE_NUMBERS) and math.isfinite(value)
+    if not real or not holds(float(value)):
         raise refuse(what, value, expected)
     return float(value)
 
@@ -71,28 +71,20 @@ def check_number(value: Any, what: str, expected: str = "a finite number") -> fl
 def check_positive(value: Any, what: str, *, zero: bool = False) -> float:
     """Return a finite number above 0 (or at least 0)."""
     expected = f"a finite number {'of at least 0' if zero else 'above 0'}"
-    number = check_number(value, what, expected)
-    if number < 0 or (number == 0 and not zero):
-        raise refuse(what, value, expected)
-    return number
+    return check_number(value, what, expected, lambda number: number > 0 or (zero and number == 0))
 
 
 def check_share(value: Any, what: str, *, of: str = "", zero: bool = False, one: bool = False) -> float:
     """Return a share between 0 and 1, which are allowed where told."""
     ends = {(True, False): ", or 0", (False, True): ", or 1"}
     expected = f"a share{of} between 0 and 1{ends.get((zero, one), '')}"
-    number = check_number(value, what, expected)
-    if not 0 <= number <= 1 or (number == 0 and not zero) or (number == 1 and not one):
-        raise refuse(what, value, expected)
-    return number
+    known = {0.0: zero, 1.0: one}
+    return check_number(value, what, expected, lambda number: known.get(number, 0 < number < 1))
 
 
 def check_confidence(value: Any, what: str = "confidence") -> float:
     """Return a confidence between 0 and 1."""
-    number = check_number(value, what, "a number between 0 and 1, such as 0.95")
-    if not 0.0 < number < 1.0:
-        raise refuse(what, value, "a number between 0 and 1, such as 0.95")
-    return number
+    return check_number(value, what, "a number between 0 and 1, such as 0.95", lambda number: 0 < number < 1)
 
 
 def check_flag(value: Any, what: str) -> bool:
@@ -162,9 +154,8 @@ def check_names(value: Any, what: str, expected: str = "a name or a list of name
     if isinstance(value, (bytes, Mapping)) or not isinstance(value, Iterable):
         raise refuse(what, value, expected)
     names = tuple(value)
-    for name in names:
-        if not isinstance(name, str):
-            raise refuse(what, value, expected)
+    if not all(isinstance(name, str) for name in names):
+        raise refuse(what, value, expected)
     return names
 
 
