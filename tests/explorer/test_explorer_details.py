@@ -18,9 +18,9 @@ from fairfront.explorer.rows import detailed, walk
 from fairfront.frontier.selection import plain_place
 from fairfront.measures import wilson
 from fairfront.measures.calibration import reliability_bins
-from fairfront.measures.changes import flips
 from fairfront.measures.evaluation import decide
 from fairfront.measures.published import published
+from fairfront.measures.rates import flips
 from tests.support.pages import loans
 
 

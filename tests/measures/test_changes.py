@@ -8,8 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairfront.measures.changes import flips
-from fairfront.measures.rates import gaps
+from fairfront.measures.rates import flips, gaps
 from tests.support.rates import group_rates
 
 LEVELS = ("Green", "Purple", "Blue")

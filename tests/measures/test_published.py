@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 import fairfront as ff
 from fairfront.explorer import describe_points
 from fairfront.measures import Evaluation, evaluate_scores
-from fairfront.measures.changes import published_sides
-from fairfront.measures.disclosure import LIMIT, POOLED
-from fairfront.measures.published import pool_of, published
+from fairfront.measures.disclosure import LIMIT, POOLED, pool_of
+from fairfront.measures.published import published, published_sides
 from fairfront.objectives import Groups
 from tests.support.cases import TASKS, draw
 from tests.support.trial import matrix, strays, students

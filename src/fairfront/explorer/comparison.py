@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from ..frontier import Frontier
 from ..measures import ClassRates, GroupRates, PerGroup
 from ..measures.calibration import reliability_bins
-from ..measures.changes import Sides, changed_sides, moves_by_rate
 from ..measures.counts import ratio, weighted_sums
+from ..measures.disclosure import pool_of
 from ..measures.intervals import normal_quantile
-from ..measures.published import pool_of, published, published_people, published_totals
-from ..measures.rates import rate_sums
+from ..measures.published import moves_by_rate, published, published_people, published_totals
+from ..measures.rates import Sides, changed_sides, rate_sums
 from ..objectives import Array, Attribute, rates_of
 from .page import packed_bits, rounded
 from .rows import Rows

@@ -13,7 +13,7 @@ from ..frontier.cutoffs import is_test, operating_words
 from ..frontier.frontier_columns import GAPS, figures
 from ..frontier.selection import plain_place
 from ..measures import ClassRates, Evaluation, GroupRates, PerGroup
-from ..measures.claims import decides_alike, no_better, rival_words
+from ..measures.evaluation import decides_alike, no_better, rival_words
 from ..measures.figures import Column, larger_is_better
 from ..measures.intervals import DENOMINATORS, normal_quantile, rows_behind
 from ..measures.published import published

@@ -12,8 +12,8 @@ from scipy.special import expit
 from ..exceptions import InputError
 from ..measures import auc
 from ..measures.calibration import Calibration, calibration_table, fit_platt
-from ..measures.changes import Flips, flips
 from ..measures.figures import larger_is_better
+from ..measures.rates import Flips, flips
 from ..objectives import Array, Attribute
 from ..pareto import nondominated
 from ..validation import check_labels, check_text, check_weights

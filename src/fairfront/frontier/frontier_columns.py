@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, require
 from ..measures import Evaluation, GroupRates
-from ..measures.claims import Pair, worst_pair
+from ..measures.evaluation import Pair, worst_pair
 from ..measures.figures import Column, larger_is_better
 from ..measures.intervals import Sizes, error_interval, selection_ratio_lower, worst_gap_floor, worst_gap_upper
 from ..measures.operating_points import OperatingPoint

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
 from ..measures import Evaluation
-from ..measures.claims import trivial
+from ..measures.evaluation import trivial
 from ..measures.figures import Column, larger_is_better
 from ..objectives import Array
 from ..validation import (

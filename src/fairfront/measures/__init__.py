@@ -2,11 +2,11 @@
 
 The files, from the ground up:
 
-- counts, rates: rows by model, group, label and decision, and the rates that follow
+- counts, rates: rows by model, group, label and decision, the rates that follow, and who changes sides
 - intervals, calibration: how sure figures are, and how well probabilities fit
 - score_counts, operating_points: scores counted and cut into decisions
 - figures, judged, lines: the catalogue of figures and sentences, what an audit reads, and its groups
-- evaluation, claims, changes: many models on one data set, what may be claimed, and who changes sides between them
+- evaluation: many models on one data set, and what may be claimed of them
 - table_columns, scores, group_table, audit_record, audits: one model
 - disclosure, published: what may be shared
 """

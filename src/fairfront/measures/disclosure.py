@@ -19,6 +19,7 @@ Axes, in this order: model (N), group (c, those without a group last), label or 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,6 +70,27 @@ def check_small(small: Any) -> int:
             "where the rows are kept)."
         )
     return int(small)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Which old groups make up each new one (``members``), and the names of the new ones, the reference last."""
+
+    levels: tuple[str, ...]
+    members: tuple[tuple[int, ...], ...]
+
+
+def pool_of(levels: Sequence[str], n: Array) -> Pool:
+    """Pool groups of 1 to `LIMIT` - 1 rows; where the reference is one of them, the largest group takes its place."""
+    small = [i for i in range(len(levels)) if 0 < n[i] < LIMIT]
+    if not small:
+        return Pool(tuple(levels), tuple((i,) for i in range(len(levels))))
+    kept = [i for i in range(len(levels)) if i not in small]
+    if kept and kept[-1] != len(levels) - 1:
+        kept.append(kept.pop(int(np.argmax([n[i] for i in kept]))))
+    names = [levels[i] for i in kept[:-1]] + [POOLED] + [levels[i] for i in kept[-1:]]
+    members = [(i,) for i in kept[:-1]] + [tuple(small)] + [(i,) for i in kept[-1:]]
+    return Pool(tuple(names), tuple(members))
 
 
 def publish_table(cells: Array) -> Array:

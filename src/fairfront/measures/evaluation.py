@@ -1,4 +1,4 @@
-"""One named judgement of many models on one data set: the columns that people choose on.
+"""One named judgement of many models on one data set: the columns that people choose on, and what they may claim.
 
 All gaps here are gaps of rates on hard decisions (or of means of predictions, for regression), in the units of those
 rates. They are never loss gaps, the surrogate that models are trained on.
@@ -17,12 +17,19 @@ from numpy.typing import ArrayLike, NDArray
 from ..exceptions import InputError
 from ..objectives import Array, Attribute, Task
 from ..problems.resources import blas_threads
-from ..validation import check_weights
-from .counts import Counts, Means, Sums, sums_of
+from ..validation import check_weights, refuse
+from .counts import Counts, Overall, Sums, sums_of
+from .figures import Column, larger_is_better
 from .intervals import effective_sizes
-from .operating_points import NONE_GIVEN, OperatingPoint
-from .rates import PerGroup, gaps, rate_sums, rates_of, selection_ratio, worst_gap
+from .operating_points import NONE_GIVEN, OperatingPoint, check_costs
+from .rates import ClassRates, GroupRates, PerGroup, gaps, rate_sums, rates_of, selection_ratio, worst_gap
 from .score_counts import auc
+
+ALIKE, ROUNDING = 0.99, 1e-9
+RIVALS: dict[str | None, str] = {
+    "approval_rate": "error no smaller than that of as many approvals drawn by lot",
+    "costs": "costs no less than deciding everyone alike",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +55,7 @@ class Evaluation:
     sizes : dict of attribute name to effective sizes per rate (c,)
         Kish's effective numbers of rows, kept only for unequal sample weights; ``effective_n`` of all rows.
     proxies : tuple of str
-        Attributes whose groups are probabilities: their rates are weighted means, and their gaps usually understate
-        gaps between people.
+        Attributes whose groups are probabilities: rates are weighted means, gaps usually understate those of people.
     small : int
         Counts below it are rounded, see `fairfront.measures.disclosure`; 0 for exact counts.
     sums : Sums or None
@@ -101,9 +107,8 @@ class Evaluation:
             return self.columns[column]
         near = difflib.get_close_matches(str(column), self.columns, n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]!r}?" if near else "."
-        raise InputError(
-            f"evaluation {self.name!r} has no column {column!r}, expected one of {', '.join(self.columns)}{hint}"
-        )
+        known = ", ".join(self.columns)
+        raise InputError(f"evaluation {self.name!r} has no column {column!r}, expected one of {known}{hint}")
 
 
 @blas_threads(1)
@@ -139,11 +144,9 @@ def check_scores(scores: ArrayLike, task: Task) -> NDArray[Any]:
     K = len(task.classes) if task.kind == "multiclass" else 1
     if array.ndim != 3 or array.shape[1] != K or array.shape[2] == 0:
         raise InputError(f"scores has shape {array.shape}, expected (N, {K}, n): models, score(s) per row, rows.")
-    bad = ~np.isfinite(array) if task.kind == "regression" else np.isnan(array)
+    bad = (~np.isfinite(array) if task.kind == "regression" else np.isnan(array)).any(axis=(1, 2))
     if bad.any():
-        raise InputError(
-            f"scores has NaN or infinity for model {int(np.argmax(bad.any(axis=(1, 2))))}, expected numbers."
-        )
+        raise InputError(f"scores has NaN or infinity for model {int(np.argmax(bad))}, expected numbers.")
     return array
 
 
@@ -158,7 +161,7 @@ def judgement_of(sums: Sums, task: Task, attributes: Sequence[Attribute], name: 
     """Make the record of sums over all rows whose groups are those of attributes; ``area`` (N,) is the AUC."""
     good, pairs = task.favourable, list(zip(attributes, sums.groups, strict=True))
     groups = {each.name: rates_of(counts, each.levels, good) for each, counts in pairs}
-    record = evaluation_of(name, task, overall_of(sums), groups, area)
+    record = evaluation_of(name, task, sums.overall, groups, area)
     record = replace(record, sums=sums, proxies=tuple(each.name for each in attributes if each.is_proxy))
     if sums.effective_n is None:
         return record
@@ -168,26 +171,6 @@ def judgement_of(sums: Sums, task: Task, attributes: Sequence[Attribute], name: 
         if isinstance(counts, Counts)
     }
     return replace(record, sizes=sizes, effective_n=sums.effective_n)
-
-
-@dataclass(frozen=True, eq=False)
-class Overall:
-    """Weights of all rows, of wrong ones (N,) (squared errors for regression), by label (K,), by decision (N, K)."""
-
-    n: int
-    weight: float
-    wrong: Array
-    labels: Array
-    decided: Array
-
-
-def overall_of(sums: Sums) -> Overall:
-    """Add up what models decide on all rows."""
-    if isinstance(sums.everyone, Means):
-        return Overall(sums.n, sums.weight, sums.everyone.sums[:, 0, 2], np.empty(0), np.empty((0, 0)))
-    cells = sums.everyone.weight[:, 0]
-    wrong = cells.sum(axis=(1, 2)) - np.trace(cells, axis1=1, axis2=2)
-    return Overall(sums.n, sums.weight, wrong, cells[:1].sum(axis=(0, 2)), cells.sum(axis=1))
 
 
 def evaluation_of(
@@ -202,9 +185,7 @@ def evaluation_of(
     columns |= {} if area is None else {"auc": area}
     for attribute, rates in groups.items():
         prefix = f"{attribute}." if len(groups) > 1 else ""
-        for rate in rates.names:
-            if rate == "accuracy":  # its gap is minus that of the error
-                continue
+        for rate in (each for each in rates.names if each != "accuracy"):  # its gap is minus that of the error
             columns[f"{prefix}{rate}_gap"] = worst_gap(rates, rate)
             gap = gaps(rates, rate)
             if gap.ndim == 3:
@@ -214,3 +195,105 @@ def evaluation_of(
         if "selection" in rates.names:
             columns[f"{prefix}selection_ratio"] = selection_ratio(rates)
     return Evaluation(name, overall.n, columns, signed, groups, **known)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two groups of an attribute, the lower rate first, and the rows of each that the figure is about.
+
+    ``label`` says which rows these are, if not all; ``fewest`` are those of the two smallest groups that are compared.
+    """
+
+    attribute: str
+    groups: tuple[str, str]
+    people: tuple[float, float]
+    fewest: tuple[float, float]
+    gap: float
+    label: str = ""
+
+    @property
+    def words(self) -> str:
+        """Name the groups with the people whom the figure rests on."""
+        (one, other), (few, many) = self.groups, self.people
+        return f"{one} ({few:.0f} people{self.label}) and {other} ({many:.0f})"
+
+
+def worst_pair(record: Evaluation, column: str, model: int, task: Task) -> Pair | None:
+    """Return the pair that makes a model's worst gap or ratio, if any; a bare name is that of the worst attribute."""
+    if not isinstance(column, str):
+        raise refuse("name", column, "the name of a gap or a ratio")
+    name = column
+    if column not in record.columns:
+        parts = [each for each in record.columns if Column.of(each).kind == column]
+        if not parts:
+            raise refuse("name", column, f"one of {', '.join(record.columns)}")
+        sign = -1.0 if larger_is_better(column) else 1.0
+        name = max(parts, key=lambda each: np.nan_to_num(sign * record.columns[each][model], nan=-np.inf))
+    found = Column.of(name)
+    attribute = found.attribute or next(iter(record.groups))
+    rates, rate = record.groups[attribute], "selection" if found.figure == "selection_ratio" else found.figure
+    if rate not in rates.names:
+        raise refuse("name", column, "a gap or a ratio between groups, such as 'tpr_gap'")
+    values, k = rates.rate(rate)[model], None
+    if values.ndim == 2:
+        spread = np.fmax.reduce(values, axis=0) - np.fmin.reduce(values, axis=0)
+        k = int(np.argmax(np.nan_to_num(spread, nan=-1.0)))
+        values = values[:, k]
+    known = np.flatnonzero(~np.isnan(values))
+    if len(known) < 2:
+        return None
+    low, high = int(known[np.argmin(values[known])]), int(known[np.argmax(values[known])])
+    if low == high:  # all rates are equal
+        low, high = int(known[0]), int(known[-1])
+    people, label = _rows_about(rates, rate, task, k)
+    few, more, *_ = np.sort(people[known]).tolist()
+    names, between = (rates.levels[low], rates.levels[high]), (float(people[low]), float(people[high]))
+    return Pair(attribute, names, between, (few, more), float(values[high] - values[low]), label)
+
+
+def _rows_about(rates: PerGroup, rate: str, task: Task, k: int | None) -> tuple[Array, str]:
+    rows = rates.labelled if isinstance(rates, GroupRates) else None
+    if rows is None or rate not in ("tpr", "fpr", "recall"):
+        return rates.n, ""
+    good = task.favourable if isinstance(rates, ClassRates) else 0
+    if rate == "fpr":
+        return np.asarray(rows.sum(axis=1) - rows[:, good]), f" not labelled {task.favourable_label!r}"
+    label = task.favourable_label if k is None else task.classes[k]
+    return np.asarray(rows[:, good if k is None else k]), f" labelled {label!r}"
+
+
+def decides_alike(record: Evaluation) -> NDArray[np.bool_]:
+    """Tell which models decide more than 99 % of the rows alike, (N,)."""
+    return np.zeros(record.n_models, dtype=bool) if record.alike is None else np.asarray(record.alike > ALIKE)
+
+
+def no_better(record: Evaluation, task: Task) -> NDArray[np.bool_]:
+    """Tell which models are no better than decisions that look at nobody, (N,).
+
+    What has to be beaten follows from what was asked for: at an approval rate, which the majority label would not meet,
+    as many approvals drawn by lot; at costs, the cost of deciding everyone alike; else giving everyone that label.
+    """
+    if record.labels is None:
+        return np.zeros(record.n_models, dtype=bool)
+    reached, approved, good = record["error"], record["approval_rate"], float(record.labels[task.favourable])
+    rival: Any = 1.0 - float(record.labels.max())
+    rule = None if record.operating is None else record.operating.rule
+    if rule is not None and rule.asked == "approval_rate":
+        rival = approved * (1.0 - good) + (1.0 - approved) * good
+    elif rule is not None and rule.costs is not None:
+        false_positive, false_negative = check_costs(rule.costs)
+        wrongly = 0.5 * (reached + approved - good)  # false positives less false negatives are approved less good
+        reached = false_positive * wrongly + false_negative * (reached - wrongly)
+        rival = min(false_positive * (1.0 - good), false_negative * good)
+    return np.asarray(reached >= rival - ROUNDING)
+
+
+def trivial(record: Evaluation, task: Task) -> NDArray[np.bool_]:
+    """Tell which models are marked and never suggested, (N,)."""
+    return np.asarray(decides_alike(record) | no_better(record, task))
+
+
+def rival_words(record: Evaluation) -> str:
+    """Say what a model that is no better is compared with."""
+    asked = None if record.operating is None else record.operating.rule.asked
+    return RIVALS.get(asked, "error no smaller than that of giving everyone the majority label")

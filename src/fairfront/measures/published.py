@@ -1,30 +1,35 @@
-"""Evaluations as they are published: small groups pooled, small counts rounded, every figure computed from these."""
+"""Evaluations as they are published: small groups pooled, small counts rounded, all figures computed from these.
+
+So is who gains and who loses a favourable decision when one model takes the place of another.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..objectives import Array, Task
-from .counts import Counts, Means, Sums, ratio
+from ..objectives import Array, Attribute, Task
+from ..objectives.small_counts import rounded
+from .counts import Counts, Means, Overall, Sums, count, ratio
 from .disclosure import (
     LIMIT,
-    POOLED,
+    Pool,
     any_small,
     in_units,
+    pool_of,
     publish_decisions,
     publish_labels,
     publish_sizes,
     publish_totals,
     publish_weights,
 )
-from .evaluation import Evaluation, Overall, evaluation_of, overall_of
+from .evaluation import Evaluation, evaluation_of
 from .intervals import effective_sizes
-from .rates import PerGroup, RateSums, means_of, rate_sums
+from .rates import OVERALL, PerGroup, RateSums, Sides, changed_sides, means_of, rate_sums
 
 PARTS = {"hits": "labels", "alarms": "negatives"}
 """Sums of decisions, and of the rows that they are parts of."""
@@ -45,40 +50,13 @@ def published(record: Evaluation, task: Task) -> Evaluation:
             groups[name] = _means(pooled, pool, record.sums)
         else:
             groups[name], sizes[name] = _rates(pooled, pool, record.sums, task.favourable)
-    found = evaluation_of(record.name, task, _overall(record.sums, task), groups, _area(record))
+    area, everyone = record.columns.get("auc"), record.sums.everyone
+    if area is not None and isinstance(everyone, Counts) and everyone.rows[:1].sum(axis=(0, 1, 3)).min() < LIMIT:
+        area = np.full_like(area, np.nan)  # it rests on a few people of one label
+    found = evaluation_of(record.name, task, _overall(record.sums, task), groups, area)
     figures = {name: getattr(found, name) for name in ("columns", "signed", "groups", "labels", "alike")}
     known = {name: sizes[name] for name in record.sizes}
     return replace(record, **figures, sizes=known, small=LIMIT, sums=None)
-
-
-def _area(record: Evaluation) -> Array | None:
-    """Return the AUC of all rows, NaN where it rests on a few people of one label."""
-    area = record.columns.get("auc")
-    if area is None or record.sums is None or not isinstance(record.sums.everyone, Counts):
-        return area
-    few = record.sums.everyone.rows[:1].sum(axis=(0, 1, 3)).min() < LIMIT
-    return np.full_like(area, np.nan) if few else area
-
-
-@dataclass(frozen=True)
-class Pool:
-    """Which old groups make up each new one (``members``), and the names of the new ones, the reference last."""
-
-    levels: tuple[str, ...]
-    members: tuple[tuple[int, ...], ...]
-
-
-def pool_of(levels: Sequence[str], n: Array) -> Pool:
-    """Pool groups of 1 to `LIMIT` - 1 rows; where the reference is one of them, the largest group takes its place."""
-    small = [i for i in range(len(levels)) if 0 < n[i] < LIMIT]
-    if not small:
-        return Pool(tuple(levels), tuple((i,) for i in range(len(levels))))
-    kept = [i for i in range(len(levels)) if i not in small]
-    if kept and kept[-1] != len(levels) - 1:
-        kept.append(kept.pop(int(np.argmax([n[i] for i in kept]))))
-    names = [levels[i] for i in kept[:-1]] + [POOLED] + [levels[i] for i in kept[-1:]]
-    members = [(i,) for i in kept[:-1]] + [tuple(small)] + [(i,) for i in kept[-1:]]
-    return Pool(tuple(names), tuple(members))
 
 
 def _means(exact: Means, pool: Pool, sums: Sums) -> PerGroup:
@@ -101,14 +79,14 @@ def _rates(counts: Counts, pool: Pool, sums: Sums, good: int) -> tuple[PerGroup,
     weight, squared = (rate_sums(each[:, :-1], good, exact.n) for each in (counts.weight, counts.squared))
     parts = ((everyone.hits, everyone.labels), (everyone.alarms, everyone.negatives))
     decided = np.concatenate([side.ravel() for part, whole in parts for side in (part, whole - part)])
-    rounded, scaled = any_small(everyone.n, everyone.labels, decided, 2), weight
-    if rounded:
+    some_small, scaled = any_small(everyone.n, everyone.labels, decided, 2), weight
+    if some_small:
         scaled = shown if sums.effective_n is None else _scaled(weight, exact, shown, sums.weight / sums.n)
     few = exact.n < LIMIT
     labels, hits = (np.where(few[:, None], 0.0, each) for each in (scaled.labels, scaled.hits))
     negatives, alarms = (np.where(few, 0.0, each) for each in (scaled.negatives, scaled.alarms))
     scaled = RateSums(scaled.n, labels, negatives, hits, alarms, good)
-    if rounded:  # effective sizes go with the published rows, in whole rows
+    if some_small:  # effective sizes go with the published rows, in whole rows
         for name in PARTS.values():
             once, of, told = (getattr(each, name) for each in (scaled, exact, shown))
             size = np.nan_to_num(ratio(getattr(weight, name) ** 2, getattr(squared, name)))
@@ -166,7 +144,7 @@ def _decided(exact: RateSums, n: Array, totals: RateSums | None) -> RateSums:
 
 def _overall(sums: Sums, task: Task) -> Overall:
     """Return the sums of all rows, scaled by published over exact rows of each."""
-    found = overall_of(sums)
+    found = sums.overall
     if isinstance(sums.everyone, Means):
         return found
     exact, good = rate_sums(sums.everyone.rows, task.favourable), task.favourable
@@ -186,3 +164,65 @@ def _overall(sums: Sums, task: Task) -> Overall:
         labels=found.labels * np.nan_to_num(ratio(shown.labels[0], exact.labels[0])),
         decided=decided,
     )
+
+
+def published_sides(gained: Array, lost: Array, net: Array) -> Sides:
+    """Return how many rows gained and lost, (N, c), that may be published beside rates whose counts differ by ``net``.
+
+    The smaller side is rounded where it is small, and the other follows from the published net: otherwise the two
+    together with the rates would give the small one back.
+    """
+    less = rounded(np.minimum(gained, lost))
+    up, down = np.where(gained <= lost, less, less + net), np.where(gained <= lost, less - net, less)
+    below = np.maximum(0.0, -np.minimum(up, down))
+    return rounded(up + below), rounded(down + below)
+
+
+def moves_by_rate(
+    decided: NDArray[np.bool_],
+    wrong: NDArray[np.bool_],
+    plain: int,
+    good: NDArray[np.bool_],
+    member: Array,
+    shown: RateSums | None = None,
+) -> dict[str, Sides]:
+    """Return how many rows come into each rate and go out of it against one model, (N, c + 1) each, everyone last.
+
+    ``decided`` and ``wrong`` are (N, n), ``good`` (n,) has the favourable label, ``member`` are (n, c). With ``shown``,
+    the published people of these groups and last of none, moves are those that may be published: made of those of
+    either label, so that they add up to one another and to the rates.
+    """
+    everyone = np.column_stack([member, 1.0 - member.sum(axis=1)])
+    tpr, fpr = (changed_sides(decided, decided[plain], everyone * rows[:, None]) for rows in (good, ~good))
+    mistakes = changed_sides(wrong, wrong[plain], everyone)
+    if shown is not None:
+        tpr = published_sides(*tpr, shown.hit - shown.hit[plain])
+        fpr = published_sides(*fpr, shown.alarms - shown.alarms[plain])
+        right = shown.hits.sum(axis=2)
+        if shown.labels.shape[1] > 2:
+            mistakes = published_sides(*mistakes, right[plain] - right)
+        else:
+            mistakes = tpr[1] + fpr[0], tpr[0] + fpr[1]
+    found = {"tpr": tpr, "fpr": fpr, "selection": (tpr[0] + fpr[0], tpr[1] + fpr[1]), "error": mistakes}
+
+    def with_everyone(side: Array) -> Array:
+        return np.column_stack([side[:, :-1], side.sum(axis=1)])  # in the place of those without a group
+
+    return {rate: (with_everyone(up), with_everyone(down)) for rate, (up, down) in found.items()}
+
+
+def moves_by_group(
+    attribute: Attribute, decided: NDArray[np.bool_], plain: int, good: NDArray[np.bool_], small: int
+) -> tuple[tuple[str, ...], Array, Array]:
+    """Return groups and everyone, and how many rows of each gained and lost a favourable decision, (N, c + 1).
+
+    Exact where ``small`` is 0, else as they may be published, with small groups pooled.
+    """
+    member, levels, shown = attribute.membership(), attribute.levels, None
+    if small:
+        pool = pool_of(levels, member.sum(axis=0))
+        levels, member = pool.levels, np.column_stack([member[:, list(some)].sum(axis=1) for some in pool.members])
+        counts = count(decided, good.astype(np.intp), 2, member, member.shape[1])
+        shown = published_people(rate_sums(counts.rows, 1))
+    gained, lost = moves_by_rate(decided, decided != good, plain, good, member, shown)["selection"]
+    return (*levels, OVERALL), gained, lost

@@ -1,20 +1,22 @@
 """Rates of many models per group, on decisions or predictions, and the contrasts between groups that people compare.
 
 A rate is a weighted share of rows, between 0 and 1. It is not the loss that a model was trained on, and a loss gap of 0
-is not a rate gap of 0. Rates describe the sample given; small groups make them unsure.
+is not a rate gap of 0. Rates describe the sample given; small groups make them unsure. A smaller gap can come from
+favourable decisions given or taken away: rates do not tell the two apart, `flips` does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array
-from .counts import Counts, Means, ratio
+from .counts import Counts, Means, membership, ratio, row_weight, weighted_sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,3 +223,76 @@ def selection_ratio(rates: PerGroup) -> Array:
     selection = rates.rate("selection")
     found = ratio(np.fmin.reduce(selection, axis=1), np.fmax.reduce(selection, axis=1))
     return np.asarray(np.where((~np.isnan(selection)).sum(axis=1) > 1, found, np.nan))
+
+
+OVERALL = "overall"
+
+
+@dataclass(frozen=True, eq=False)
+class Moves(PerGroup):
+    """Decisions that change from one model to each of N others, per group and, as the last level, overall.
+
+    ``overall`` has every row, those without a group too; it stands in the place of the reference, so that
+    `gaps` compares each group with everyone. Shapes (N, c + 1):
+
+    - ``gained``    weight of rows refused before and decided favourably after
+    - ``lost``      weight of rows decided favourably before and refused after
+    - ``n_gained``, ``n_lost``  the same in rows
+    """
+
+    names: ClassVar[tuple[str, ...]] = ("gained", "lost", "n_gained", "n_lost", "net_per_1000", "changed_per_1000")
+
+    gained: Array
+    lost: Array
+    n_gained: Array
+    n_lost: Array
+
+    @property
+    def net_per_1000(self) -> Array:
+        """Return favourable decisions won less those lost, per 1000 of the group's weight; NaN without any."""
+        return 1000.0 * ratio(self.gained - self.lost, self.weight)
+
+    @property
+    def changed_per_1000(self) -> Array:
+        """Return decisions that change in either direction, per 1000 of the group's weight; NaN without any."""
+        return 1000.0 * ratio(self.gained + self.lost, self.weight)
+
+
+@dataclass(frozen=True, eq=False)
+class Flips:
+    """Changed decisions among all people and among those whose own label is the favourable one."""
+
+    among_all: Moves
+    among_favourable: Moves
+
+
+Sides = tuple[Array, Array]
+
+
+def changed_sides(values: NDArray[np.bool_], before: NDArray[np.bool_], columns: Array) -> Sides:
+    """Return the weights of rows that come into a share and go out of it, (N, q) each."""
+    return weighted_sums(values & ~before, columns), weighted_sums(~values & before, columns)
+
+
+def flips(
+    before: NDArray[np.bool_],
+    after: NDArray[np.bool_],
+    favourable: NDArray[np.bool_],
+    codes: NDArray[Any],
+    levels: Sequence[str],
+    sample_weight: Array | None = None,
+) -> Flips:
+    """Count who gains and who loses a favourable decision between one model, (n,), and each of N others, (N, n).
+
+    Those of ``favourable`` (n,) have that label; ``codes`` are as in `membership`, and rows without a group count in
+    the overall column only.
+    """
+    rows = np.column_stack([membership(codes, len(levels)), np.ones(len(codes))])
+    weighted = rows * row_weight(sample_weight, len(rows))[:, None]
+    columns = np.hstack([weighted, rows, weighted * favourable[:, None], rows * favourable[:, None]])
+    gained, lost = (np.split(side, 4, axis=1) for side in changed_sides(np.atleast_2d(after), before, columns))
+    total, names = np.split(columns.sum(axis=0), 4), (*levels, OVERALL)
+    everyone, labelled = (  # weights, each with the rows behind them
+        Moves(names, total[k + 1], total[k], gained[k], lost[k], gained[k + 1], lost[k + 1]) for k in (0, 2)
+    )
+    return Flips(everyone, labelled)

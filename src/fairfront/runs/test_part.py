@@ -18,11 +18,11 @@ from ..frontier.judgement import resolve_attributes
 from ..frontier.models import encode_labels
 from ..frontier.selection import plain_place
 from ..measures.audits import audits
-from ..measures.changes import moves_by_group
 from ..measures.disclosure import LIMIT
 from ..measures.evaluation import decide
 from ..measures.judged import read_judged
 from ..measures.operating_points import Operating, Side
+from ..measures.published import moves_by_group
 from ..objectives import Array, Attribute, Groups, is_likelihood
 from ..progress import progress_bar
 from .prepared_rows import Part
