@@ -79,12 +79,12 @@ def test_a_stack_is_as_good_as_runs_of_their_own() -> None:
     }
     together = fft.FairStep(module, sgd(list(stacked.values())), given, max_gap=caps, stacked=stacked)
     for rows in fft.CellSampler(given, 100).batches(0):
-        together(problem.inputs[rows], rows)
+        together(X[rows], rows)
     for r, cap in enumerate(caps):
         single = net().double()
         step = fft.FairStep(single, sgd(single.parameters()), given, max_gap=cap)
         for rows in fft.CellSampler(given, 100).batches(0):
-            step(problem.inputs[rows], rows)
+            step(X[rows], rows)
         for name, value in single.named_parameters():
             np.testing.assert_allclose(stacked[name][r].detach(), value.detach(), atol=1e-9)
 

@@ -109,9 +109,22 @@ class _Rows:
         Rows must have ``width`` cells. They are joined in one list, because millions of small lists keep Python's
         garbage collector busy.
         """
+        cells: list[str] = []
+        lines: list[int] = []
         before = csv.field_size_limit(FIELD_LIMIT)  # the csv module keeps the limit for the whole process
         try:
-            return self._collected(n, width)
+            for row in self.reader:
+                start, self.line = self.line + 1, self.reader.line_num
+                if len(row) != width:
+                    if not row or (len(row) == 1 and not row[0].strip()):
+                        continue
+                    if width is not None:
+                        raise self._ragged(start, len(row), width)
+                cells += row
+                lines.append(start)
+                if len(lines) == n:
+                    break
+            return cells, lines
         except UnicodeDecodeError:
             raise _not_utf8(self.path) from None
         except csv.Error as error:
@@ -123,22 +136,6 @@ class _Rows:
             raise InputError(f"{self.path} cannot be read ({error.strerror}), expected a file; try again.") from error
         finally:
             csv.field_size_limit(before)
-
-    def _collected(self, n: int, width: int | None) -> tuple[list[str], list[int]]:
-        cells: list[str] = []
-        lines: list[int] = []
-        for row in self.reader:
-            start, self.line = self.line + 1, self.reader.line_num
-            if len(row) != width:
-                if not row or (len(row) == 1 and not row[0].strip()):
-                    continue
-                if width is not None:
-                    raise self._ragged(start, len(row), width)
-            cells += row
-            lines.append(start)
-            if len(lines) == n:
-                break
-        return cells, lines
 
     def _ragged(self, start: int, found: int, width: int) -> InputError:
         where, remedy = f"line {start}", "mend the row; a cell that contains the delimiter must be in quotes"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,8 @@ class Split(ABC):
     ``times`` are those of the columns that hold times, to be loaded as such.
     """
 
+    _rule: ClassVar[str]
+    _remedy: ClassVar[str]
     column: str = ""
     times: tuple[str, ...] = ()
     shares: tuple[float, float, float] = SHARES
@@ -42,7 +44,8 @@ class Split(ABC):
     def describe(self, *, grouped: bool = True) -> str:
         """Say the rule in one sentence; ``grouped`` says that atoms are classes of label and groups, not of labels."""
         shares = ", ".join(f"{share:g} % {name}" for share, name in zip(self.shares, PARTS, strict=True))
-        return self._rule("label and group" if grouped else "label", shares)
+        atoms = "label and group" if grouped else "label"
+        return self._rule.format(**{**vars(self), "atoms": atoms, "shares": shares})
 
     def codes(self, table: Table, atoms: NDArray[Any], seed: int = 0) -> NDArray[np.int8]:
         """Return the part of every row: 0 for train, 1 for validation, 2 for test, none of which is empty.
@@ -62,15 +65,9 @@ class Split(ABC):
             if not size:
                 raise InputError(
                     f"the {name} part of the split has no rows ({len(atoms)} in all), expected some in each part; "
-                    f"{self._remedy()}."
+                    f"{self._remedy.format(**vars(self))}."
                 )
         return part
-
-    @abstractmethod
-    def _rule(self, atoms: str, shares: str) -> str: ...
-
-    @abstractmethod
-    def _remedy(self) -> str: ...
 
     @abstractmethod
     def _assign(self, table: Table, atoms: Rows, rng: np.random.Generator) -> NDArray[np.int8]: ...
@@ -79,11 +76,8 @@ class Split(ABC):
 class RandomSplit(Split):
     """Rows at random, every atom in the same proportions."""
 
-    def _rule(self, atoms: str, shares: str) -> str:
-        return f"Random split, stratified by {atoms}: {shares}."
-
-    def _remedy(self) -> str:
-        return "use more rows, or other shares"
+    _rule = "Random split, stratified by {atoms}: {shares}."
+    _remedy = "use more rows, or other shares"
 
     def _assign(self, table: Table, atoms: Rows, rng: np.random.Generator) -> NDArray[np.int8]:
         """Give seats to atoms in random order, and to the rows of each in random order."""
@@ -100,11 +94,8 @@ class RandomSplit(Split):
 class PersonSplit(Split):
     """All rows of one identifier in one part."""
 
-    def _rule(self, atoms: str, shares: str) -> str:
-        return f"Random split, all rows with the same {self.column!r} in one part: {shares}."
-
-    def _remedy(self) -> str:
-        return f"{self.column!r} needs at least 3 different values, and more to keep the shares"
+    _rule = "Random split, all rows with the same {column!r} in one part: {shares}."
+    _remedy = "{column!r} needs at least 3 different values, and more to keep the shares"
 
     def _assign(self, table: Table, atoms: Rows, rng: np.random.Generator) -> NDArray[np.int8]:
         """Give seats to identifiers: by their most frequent atom, in random order, large ones first."""
@@ -120,15 +111,10 @@ class PersonSplit(Split):
 class TimeSplit(Split):
     """Rows before a first time train, rows from a second time on test, rows between validate."""
 
+    _rule = "Split by {column!r}: train before {first}, validation from {first}, test from {second}."
+    _remedy = "choose other limits than {first} and {second}"
     first: str
     second: str
-
-    def _rule(self, atoms: str, shares: str) -> str:
-        first, second = self.first, self.second
-        return f"Split by {self.column!r}: train before {first}, validation from {first}, test from {second}."
-
-    def _remedy(self) -> str:
-        return f"choose other limits than {self.first} and {self.second}"
 
     def _assign(self, table: Table, atoms: Rows, rng: np.random.Generator) -> NDArray[np.int8]:
         """Compare each row with the two limits; a column of dates has to be loaded as times."""

@@ -23,7 +23,7 @@ from ..storage.folders import write_file
 from ..storage.places import remove_leftovers
 from ..validation import check_count, check_path
 from .module_objectives import Ints, TorchObjectives, check_objectives
-from .modules import CHUNK, Tensor, mixes_rows, parts_of, safetensors, take, torch
+from .modules import CHUNK, Tensor, mixes_rows, safetensors, take, torch
 from .problem import CellReader
 from .step import FairStep, MovingAverage
 
@@ -251,7 +251,7 @@ class _Checkpoint:
 
 def _rows(inputs: Any, objectives: TorchObjectives) -> Any:
     """Return inputs, labels, groups and weights."""
-    arrays = [part.detach().cpu().numpy() for part in parts_of(inputs)]
+    arrays = [part.detach().cpu().numpy() for part in inputs]
     return arrays, [(block.targets, block.cell, block.shares, block.weight) for block in objectives.blocks]
 
 

@@ -13,14 +13,13 @@ products by run. Weights stay out of the graph; only what leaves each layer is d
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array
-from .modules import Module, Tensor, n_rows, parts_of, shaped, torch, trainable
+from .modules import Inputs, Module, Tensor, shaped, torch, trainable
 
 Ints = NDArray[np.intp]
 ELEMENTWISE = ("ReLU", "LeakyReLU", "ELU", "SELU", "GELU", "SiLU", "Tanh", "Sigmoid", "Softplus", "Identity", "Dropout")
@@ -237,36 +236,35 @@ class Scorer:
         self.places = {id(p): starts[name] for name, p in known.items()}
         self.checked = False
 
-    def scores(self, inputs: Any) -> Tensor:
+    def scores(self, inputs: Inputs) -> Tensor:
         """Return the scores of these inputs, (R, n, K), of one vectorised forward pass if there are several runs."""
-        given = parts_of(inputs)
-        self._check_device(given)
+        self._check_device(inputs)
 
         def forward(values: dict[str, Tensor]) -> Tensor:
-            return torch.func.functional_call(self.module, values, given)
+            return torch.func.functional_call(self.module, values, inputs)
 
         if not self.stacked:
-            found = self.module(*given)
+            found = self.module(*inputs)
         elif self.runs == 1:
             found = forward({name: value[0] for name, value in self.known.items()})
         else:
             found = torch.vmap(forward, randomness="different")(self.known)
-            return shaped(found, n_rows(inputs), self.n_scores, type(self.module).__name__, self.runs)
-        return shaped(found, n_rows(inputs), self.n_scores, type(self.module).__name__)[None]
+            return shaped(found, len(inputs[0]), self.n_scores, type(self.module).__name__, self.runs)
+        return shaped(found, len(inputs[0]), self.n_scores, type(self.module).__name__)[None]
 
-    def tape(self, inputs: Any) -> Tape | None:
+    def tape(self, inputs: Inputs) -> Tape | None:
         """Return a recorded pass of these inputs, or None if something in the module stands against it."""
-        if self.chain is not None and not isinstance(inputs, tuple) and inputs.dim() == 2:
-            self._check_device((inputs,))
+        if self.chain is not None and len(inputs) == 1 and inputs[0].dim() == 2:
+            self._check_device(inputs)
             stack = {name: value if self.stacked else value[None] for name, value in self.known.items()}
-            tape = self.chain.run(inputs, stack)
-            shaped(tape.scores, len(inputs), self.n_scores, type(self.module).__name__, self.runs)
+            tape = self.chain.run(inputs[0], stack)
+            shaped(tape.scores, len(inputs[0]), self.n_scores, type(self.module).__name__, self.runs)
             return tape
         if self.layers is None:
             return None
         with Listener(self.layers) as heard:
             scores = self.scores(inputs)
-        passages = heard.passages(n_rows(inputs), self.places)
+        passages = heard.passages(len(inputs[0]), self.places)
         if passages is None or not scores.requires_grad:
             return None
         if not self.checked and not _used_once(scores, self.parameters):
@@ -289,7 +287,7 @@ class Scorer:
         squares = [(each.double() ** 2).sum(dim=1) for each in self.penalised()]
         return np.asarray(0.5 * sum(squares).cpu().numpy())
 
-    def _check_device(self, given: tuple[Tensor, ...]) -> None:
+    def _check_device(self, given: Inputs) -> None:
         device = self.parameters[0].device
         for part in given:
             if part.device != device:

@@ -154,12 +154,21 @@ def fit(
     config = check_training(training, "training")
     given = objectives(y, sensitive_features=sensitive_features, **settings)
     inputs = tried_inputs(moved(module, device), X, given)
-    held = None if validation is None else _held_out(module, given, validation)
+    held = None
+    if validation is not None:
+        if not isinstance(validation, (tuple, list)) or len(validation) != 3:
+            raise refuse("validation", validation, "a tuple (X, y, sensitive_features)")
+        known = on_other_rows(given, *validation[1:])
+        held = (tried_inputs(module, validation[0], known), known)
     if config.patience is not None and held is None:
         raise InputError("patience needs held-out rows to watch, found none; give validation=(X, y, groups).")
     chosen = optimizer_maker(optimizer, config)(list(trainable(module).values()))
     step = FairStep(module, chosen, given, max_gap=max_gap, preference=preference, rule=rule, memory=config.memory)
-    plan = _scheduler(scheduler, chosen)
+    plan = None if scheduler is None else scheduler(chosen)
+    if isinstance(plan, torch.optim.lr_scheduler.ReduceLROnPlateau):
+        raise InputError("ReduceLROnPlateau needs a metric in every step, expected a scheduler that needs none.")
+    if plan is not None and not hasattr(plan, "step"):
+        raise InputError(f"scheduler makes a {type(plan).__name__}, expected one with step(), of torch.optim.")
     with torch.random.fork_rng(devices=[]), progress_bar(progress, "training", config.epochs) as bar:
         torch.manual_seed(config.seed)
         module.train()
@@ -184,15 +193,6 @@ def optimizer_maker(given: Any, config: Training) -> MakeOptimizer:
     return make
 
 
-def _scheduler(given: Any, optimizer: Optimizer) -> Any:
-    plan = None if given is None else given(optimizer)
-    if isinstance(plan, torch.optim.lr_scheduler.ReduceLROnPlateau):
-        raise InputError("ReduceLROnPlateau needs a metric in every step, expected a scheduler that needs none.")
-    if plan is not None and not hasattr(plan, "step"):
-        raise InputError(f"scheduler makes a {type(plan).__name__}, expected one with step(), of torch.optim.")
-    return plan
-
-
 def tried_inputs(module: Module, X: Any, given: TorchObjectives) -> Any:
     """Return X as the module takes it, after two rows went through a copy: errors come before training, not in it.
 
@@ -205,11 +205,3 @@ def tried_inputs(module: Module, X: Any, given: TorchObjectives) -> Any:
     called(trial, two)
     copied(trial)
     return inputs
-
-
-def _held_out(module: Module, given: TorchObjectives, validation: tuple[Any, Any, Any]) -> tuple[Any, TorchObjectives]:
-    if not isinstance(validation, (tuple, list)) or len(validation) != 3:
-        raise refuse("validation", validation, "a tuple (X, y, sensitive_features)")
-    X, y, groups = validation
-    known = on_other_rows(given, y, groups)
-    return tried_inputs(module, X, known), known

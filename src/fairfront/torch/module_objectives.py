@@ -5,7 +5,6 @@ Rows of a batch count in the cells by their shares of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -112,14 +111,6 @@ class Block:
             return None
         cell = self.cell[rows]
         return np.argsort(cell, kind="stable") if (cell[1:] < cell[:-1]).any() else None
-
-    def slopes(self, scores: Array, rows: Ints, share: Array, cell: int, L: Array) -> Iterator[tuple[int, Array]]:
-        """Add a class of rows to L (R, k) and yield (index in L, derivative of it by the scores (R, K, rows))."""
-        for bound, where in self.measures:
-            if where[cell] >= 0:
-                value, slope = bound.value_slope(scores, self.targets[rows])
-                L[:, where[cell]] += value @ share
-                yield int(where[cell]), slope * share
 
 
 @dataclass(frozen=True, eq=False)

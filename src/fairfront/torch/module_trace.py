@@ -45,7 +45,6 @@ from .modules import (
     copied,
     inputs_of,
     is_batch_norm,
-    n_rows,
     take,
     torch,
     trainable,
@@ -265,7 +264,7 @@ def _features(module: Module, X: Any, name: str) -> Array:
     """Return what goes into the head, (n, features), with the module as it predicts."""
     work, inputs = copied(module).eval(), inputs_of(module, X)
     layer = work.get_submodule(name)
-    if not n_rows(inputs):
+    if not len(inputs[0]):
         raise InputError("X has 0 rows, expected at least one sample.")
     with torch.no_grad(), Listener([layer]) as heard:
         (calls,) = heard.calls
@@ -278,6 +277,6 @@ def _features(module: Module, X: Any, name: str) -> Array:
                     "out what comes last (such as a sigmoid), or name another head."
                 )
     found = np.concatenate([given.double().cpu().numpy() for given, _, _ in calls])
-    if found.shape != (n_rows(inputs), layer.in_features):
+    if found.shape != (len(inputs[0]), layer.in_features):
         raise InputError(f"the head's input has the shape {found.shape}, expected one row of features per row of X.")
     return np.asarray(found)

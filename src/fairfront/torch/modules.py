@@ -15,6 +15,8 @@ from ..validation import refuse, refuse_misread, shape_of
 Tensor: TypeAlias = Any
 Module: TypeAlias = Any
 Optimizer: TypeAlias = Any
+Inputs: TypeAlias = tuple[Any, ...]
+"""Rows, as a tensor for each input of a module."""
 MakeOptimizer: TypeAlias = Callable[[Any], Any]
 """From parameters to an optimiser of them."""
 
@@ -94,10 +96,10 @@ def mixes_rows(module: Module) -> bool:
     return any(is_batch_norm(part) and (part.training or part.running_mean is None) for part in module.modules())
 
 
-def as_inputs(X: Any, dtype: Any = None, device: Any = None) -> Any:
-    """Return rows as a tensor, or a tuple of them for modules with several inputs; floats get the module's dtype."""
+def as_inputs(X: Any, dtype: Any = None, device: Any = None) -> Inputs:
+    """Return rows as tensors, one for each input of a module; floats get the module's dtype."""
     if isinstance(X, (tuple, list)) and len(X) and hasattr(X[0], "shape"):
-        return tuple(as_inputs(part, dtype, device) for part in X)
+        return tuple(each for part in X for each in as_inputs(part, dtype, device))
     if not isinstance(X, torch.Tensor):
         refuse_misread(X, "X")
         shape = shape_of(X, "X")
@@ -109,47 +111,35 @@ def as_inputs(X: Any, dtype: Any = None, device: Any = None) -> Any:
         if not shape:
             raise refuse("X", X, "rows of numbers, or tensors")
         X = torch.as_tensor(np.ascontiguousarray(array))
-    return X.to(device=device, dtype=dtype if X.is_floating_point() else None)
+    return (X.to(device=device, dtype=dtype if X.is_floating_point() else None),)
 
 
-def inputs_of(module: Module, X: Any, n: int | None = None) -> Any:
+def inputs_of(module: Module, X: Any, n: int | None = None) -> Inputs:
     """Return rows on the device of a module and in its precision, as many as there are labels if that is known."""
     first = next(module.parameters())
     inputs = as_inputs(X, first.dtype, first.device)
-    if n is not None and n_rows(inputs) != n:
-        raise InputError(f"X has {n_rows(inputs)} rows, expected {n}, as many as there are labels.")
+    if n is not None and len(inputs[0]) != n:
+        raise InputError(f"X has {len(inputs[0])} rows, expected {n}, as many as there are labels.")
     return inputs
 
 
-def parts_of(inputs: Any) -> tuple[Tensor, ...]:
-    """Return all inputs of a module, which takes one tensor or several."""
-    return inputs if isinstance(inputs, tuple) else (inputs,)
-
-
-def n_rows(inputs: Any) -> int:
-    """Return the number of rows."""
-    return int(parts_of(inputs)[0].shape[0])
-
-
-def take(inputs: Any, rows: Any) -> Any:
+def take(inputs: Inputs, rows: Any) -> Inputs:
     """Return some rows: a slice, or indices."""
-    if isinstance(inputs, tuple):
-        return tuple(take(part, rows) for part in inputs)
     if isinstance(rows, slice):
-        return inputs[rows]
-    return inputs.index_select(0, torch.as_tensor(rows, device=inputs.device))
+        return tuple(part[rows] for part in inputs)
+    return tuple(part.index_select(0, torch.as_tensor(rows, device=part.device)) for part in inputs)
 
 
-def chunks(inputs: Any) -> Iterator[Any]:
+def chunks(inputs: Inputs) -> Iterator[Inputs]:
     """Yield all rows, some at a time."""
-    for start in range(0, n_rows(inputs), CHUNK):
+    for start in range(0, len(inputs[0]), CHUNK):
         yield take(inputs, slice(start, start + CHUNK))
 
 
-def called(module: Module, inputs: Any) -> Any:
+def called(module: Module, inputs: Inputs) -> Any:
     """Return what a module gives, or say that it cannot take these inputs."""
     try:
-        return module(*parts_of(inputs))
+        return module(*inputs)
     except (RuntimeError, TypeError, IndexError) as error:
         raise InputError(
             f"{type(module).__name__} cannot take X ({error}); expected inputs as its forward wants them, numbers as "
@@ -162,7 +152,7 @@ def module_scores(module: Module, X: Any, n_scores: int) -> Array:
     name, found = type(module).__name__, []
     with torch.no_grad():
         for part in chunks(inputs_of(module, X)):
-            scores = shaped(called(module, part), n_rows(part), n_scores, name)
+            scores = shaped(called(module, part), len(part[0]), n_scores, name)
             found.append(as_array(scores[None], name)[0])
     return np.concatenate(found, axis=1)
 

@@ -20,7 +20,7 @@ from ..problems import LinearProblem, Point
 from ..validation import check_count
 from .layers import Scorer, Tape, cell_gradients
 from .module_objectives import Ints, TorchObjectives, check_objectives, objectives_of
-from .modules import CHUNK, Module, Tensor, as_array, copied, inputs_of, mixes_rows, n_rows, take, torch, trainable
+from .modules import CHUNK, Inputs, Module, Tensor, as_array, copied, inputs_of, mixes_rows, take, torch, trainable
 
 COLUMNS = 1 << 18
 """Gram matrices are added up over this many numbers of the gradients at a time."""
@@ -73,7 +73,7 @@ class CellReader:
     objectives: TorchObjectives
 
     def read(
-        self, inputs: Any, rows: Ints, *, joint: bool = False, chunk: int | None = None, gradients: bool = True
+        self, inputs: Inputs, rows: Ints, *, joint: bool = False, chunk: int | None = None, gradients: bool = True
     ) -> Reading:
         """Evaluate all cells on these inputs, which are the given rows of the data.
 
@@ -85,7 +85,8 @@ class CellReader:
         G = torch.empty((self.scorer.runs, depth, self.scorer.size), dtype=first.dtype, device=first.device)
         with torch.set_grad_enabled(gradients):
             if joint or self.objectives.overlapping:
-                self._read_jointly(inputs, rows, L, G.zero_())
+                shares = [dict(enumerate(block.membership(rows).by_class())) for block in self.objectives.blocks]
+                self._read_part(inputs, rows, shares, L, G.zero_())
             else:
                 order = self.objectives.blocks[0].order(rows)
                 if order is not None:
@@ -117,42 +118,36 @@ class CellReader:
             if not straight:
                 G[:, where[need]] = into[:, need]
 
-    def _read_by_cell(self, inputs: Any, rows: Ints, chunk: int, L: Array, G: Tensor) -> None:
+    def _read_by_cell(self, inputs: Inputs, rows: Ints, chunk: int, L: Array, G: Tensor) -> None:
         """Send every cell's rows, which are sorted by cell, forward and backward by themselves."""
-        block = self.objectives.blocks[0]
-        inside = block.membership(rows)
+        inside = self.objectives.blocks[0].membership(rows)
         sizes = np.bincount(np.asarray(inside.cell))
         for c, stop in enumerate(np.cumsum(sizes).tolist()):
             for start in range(stop - int(sizes[c]), stop, chunk):
                 part = slice(start, min(start + chunk, stop))
-                scores = self.scorer.scores(take(inputs, part))
-                slopes = list(block.slopes(as_array(scores), rows[part], inside.share[part], c, L))
-                for count, (place, slope) in enumerate(slopes):
-                    if G.shape[1]:
-                        G[:, place] += self._pull(scores, slope, keep=count + 1 < len(slopes))
+                self._read_part(take(inputs, part), rows[part], [{c: inside.share[part]}], L, G)
 
-    def _read_jointly(self, inputs: Any, rows: Ints, L: Array, G: Tensor) -> None:
-        """Send all rows forward together, and back once per cell."""
-        scores = self.scorer.scores(inputs)
+    def _read_part(self, inputs: Inputs, rows: Ints, shares: list[dict[int, Array]], L: Array, G: Tensor) -> None:
+        """Send rows forward together, and back once per class of rows in which they have shares, block by block."""
+        scores, parameters = self.scorer.scores(inputs), self.scorer.parameters
         values = as_array(scores)
-        for block in self.objectives.blocks:
-            members = block.membership(rows).by_class()
-            for c in range(block.classes):
-                for place, slope in block.slopes(values[:, block.columns], rows, members[c], c, L):
-                    if G.shape[1]:
-                        whole = np.zeros_like(values)
-                        whole[:, block.columns] = slope
-                        G[:, place] += self._pull(scores, whole, keep=True)
+        for block, share in zip(self.objectives.blocks, shares, strict=True):
+            for bound, where in block.measures:
+                value, slope = bound.value_slope(values[:, block.columns], block.targets[rows])
+                for c in (c for c in share if where[c] >= 0):
+                    L[:, where[c]] += value @ share[c]
+                    if not G.shape[1]:
+                        continue
+                    _check_graph(scores)
+                    whole = np.zeros_like(values)
+                    whole[:, block.columns] = slope * share[c]
+                    found = torch.autograd.grad(
+                        scores, parameters, _like(whole, scores), retain_graph=True, allow_unused=True
+                    )
+                    pulls = [torch.zeros_like(p) if g is None else g for p, g in zip(parameters, found, strict=True)]
+                    G[:, int(where[c])] += torch.cat([pull.reshape(len(G), -1) for pull in pulls], dim=1)
 
-    def _pull(self, scores: Tensor, slope: Array, keep: bool) -> Tensor:
-        """Return the gradient (R, P) of sum(slope * scores)."""
-        _check_graph(scores)
-        parameters = self.scorer.parameters
-        found = torch.autograd.grad(scores, parameters, _like(slope, scores), retain_graph=keep, allow_unused=True)
-        parts = [torch.zeros_like(p) if g is None else g for p, g in zip(parameters, found, strict=True)]
-        return torch.cat([part.reshape(self.scorer.runs, -1) for part in parts], dim=1)
-
-    def read_weighted(self, inputs: Any, rows: Ints, decide: Callable[[Array], Array]) -> tuple[Array, list[Tensor]]:
+    def read_weighted(self, inputs: Inputs, rows: Ints, decide: Callable[[Array], Array]) -> tuple[Array, list[Tensor]]:
         """Return weights beta (R, k) of the cells, and the gradient of beta.L by every parameter: one ordinary pass.
 
         All rows go forward, ``decide`` weighs the cells by their values, and these weights go back once.
@@ -193,9 +188,9 @@ class CellReader:
         return beta, found
 
 
-def _check_rows(inputs: Any, rows: Ints) -> None:
-    if n_rows(inputs) != len(rows):
-        raise InputError(f"the batch has {n_rows(inputs)} inputs and {len(rows)} row numbers, expected one each.")
+def _check_rows(inputs: Inputs, rows: Ints) -> None:
+    if len(inputs[0]) != len(rows):
+        raise InputError(f"the batch has {len(inputs[0])} inputs and {len(rows)} row numbers, expected one each.")
 
 
 def _check_graph(scores: Tensor) -> None:

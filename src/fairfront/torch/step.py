@@ -140,6 +140,7 @@ class FairStep:
         self.scorer = Scorer(module, objectives.n_scores, stacked)
         self.reader = CellReader(self.scorer, objectives)
         self.rule = rule_for(objectives.algebra, self.scorer.runs, max_gap, preference, rule)
+        self._by_values = bool(getattr(self.rule, "by_values", False))
         _check_optimizer(optimizer, self.scorer.parameters)
 
     def __call__(self, inputs: Any, rows: Any, second: tuple[Any, Any] | None = None) -> StepRecord:
@@ -162,7 +163,9 @@ class FairStep:
         """
         if second is not None and not (isinstance(second, (tuple, list)) and len(second) == 2):
             raise refuse("second", second, "(inputs, rows) of another batch")
-        if second is None and not self._must_measure():
+        count, memory = self.values.count, self.memory
+        due = self.beta is None or memory == 0.0 or count < self.refresh or count % self.refresh == 0
+        if second is None and (self._by_values or not due):
             self.beta, gradients = self.reader.read_weighted(*self._given(inputs, rows), self._unmeasured)
         else:
             self.beta, gradients = self._measured(inputs, rows, second)
@@ -173,7 +176,11 @@ class FairStep:
 
     def _measured(self, inputs: Any, rows: Any, second: tuple[Any, Any] | None) -> tuple[Array, list[Tensor]]:
         found, other = self._read(inputs, rows), None if second is None else self._read(*second)
-        self._look_up_metric()
+        if self.scale is None or self.values.count % METRIC_EVERY == 0:
+            before = self.scale
+            self.scale = _inverse_sizes(self.optimizer, self.scorer.parameters, self.scorer.runs)
+            if before is None and self.scale is not None:  # products in no metric do not mix with those in one
+                self.products, self.squared = MovingAverage(self.memory), MovingAverage(self.memory)
         if other is not None:
             Q = found.gram(other.G, self.scale)
         elif self.memory == 0.0:
@@ -201,17 +208,10 @@ class FairStep:
         joint = mixes_rows(self.module) if self.joint is None else self.joint
         return self.reader.read(*self._given(inputs, rows), joint=joint)
 
-    def _must_measure(self) -> bool:
-        """Tell whether the rule needs cell gradients, and they are due."""
-        if getattr(self.rule, "by_values", False):
-            return False
-        count = self.values.count
-        return self.beta is None or self.memory == 0.0 or count < self.refresh or count % self.refresh == 0
-
     def _unmeasured(self, L: Array) -> Array:
         """Return beta without a measurement: runs that slide answer to the gaps of now, others keep their weights."""
         self.values.add(L)
-        if getattr(self.rule, "by_values", False):
+        if self._by_values:
             return self._weights(np.zeros((*L.shape, L.shape[1])))
         assert self.beta is not None
         return self._weights(self.products.value) if isinstance(self.rule, SlideRule) else self.beta
@@ -229,14 +229,6 @@ class FairStep:
         ratio = first if divides else 1.0 / (1.0 - group.get("momentum", 0.0))
         length = max(ratio * float(group["lr"]), SHORTEST)  # per unit of gradient, in the metric if there is one
         return self.rule.weights(algebra, L, Q, Pace(length, fresh, size, self.missed))
-
-    def _look_up_metric(self) -> None:
-        """Look up the optimiser's metric now and then; products in no metric or another one do not mix with it."""
-        if self.scale is None or self.values.count % METRIC_EVERY == 0:
-            before = self.scale
-            self.scale = _inverse_sizes(self.optimizer, self.scorer.parameters, self.scorer.runs)
-            if before is None and self.scale is not None:
-                self.products, self.squared = MovingAverage(self.memory), MovingAverage(self.memory)
 
 
 def _check_optimizer(optimizer: Any, parameters: list[Tensor]) -> None:
