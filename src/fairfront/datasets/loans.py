@@ -11,8 +11,6 @@ from ..validation import check_count, check_share
 from .base import Dataset, register
 from .origin import Origin
 
-Columns = dict[str, NDArray[Any]]
-
 CARD = (
     "Loans: synthetic loan applications, drawn by a documented random process; no row describes a person. "
     "Licence: that of this library. Task: predict whether a loan is repaid. Groups: A and B (large), C "
@@ -87,68 +85,48 @@ def load_loans(n: int = 6000, seed: int = 0, bias: float = 1.0) -> Dataset:
     check_count(seed, "seed", least=0)
     check_share(bias, "bias", zero=True, one=True)
     rng = np.random.Generator(np.random.PCG64(seed))
-    people = _people(rng, n)
-    truth = _truth(rng, people)
-    repaid = rng.random(n) < 1 / (1 + np.exp(-_log_odds(truth, people)))
-    columns = _records(rng, people, truth, bias)
-    columns["outcome"] = np.where(repaid, "repaid", "defaulted")
-    return Dataset.of(ORIGIN, columns, favourable="repaid", features=FEATURES, task="binary", card=CARD)
-
-
-def _people(rng: np.random.Generator, n: int) -> Columns:
     month = np.floor(24 * rng.random(n) ** 0.8).astype(np.int64)
     draw, share_b = rng.random(n), 0.34 + 0.08 * month / 23
     group = np.select([draw < 0.03, draw < 0.03 + share_b], ["C", "B"], "A")
-    sex = np.where(rng.random(n) < np.where(group == "B", 0.45, 0.50), "F", "M")
+    wronged = group == "B"
+    sex = np.where(rng.random(n) < np.where(wronged, 0.45, 0.50), "F", "M")
     shares = np.array([REGION_SHARES[name] for name in group])
     region = (rng.random(n)[:, None] > shares.cumsum(axis=1)[:, :-1]).sum(axis=1)
-    return {"month": month, "group": group, "sex": sex, "region": region}
 
-
-def _truth(rng: np.random.Generator, people: Columns) -> Columns:
-    n = len(people["group"])
-    shift = np.log(np.where(people["group"] == "B", 0.95, 1.0) * np.where(people["sex"] == "F", 0.92, 1.0))
+    shift = np.log(np.where(wronged, 0.95, 1.0) * np.where(sex == "F", 0.92, 1.0))
     income = np.exp(10.4 + shift + 0.45 * rng.standard_normal(n))
-    return {
-        "income": income,
-        "debt_ratio": 1 / (1 + np.exp(0.7 - 0.7 * rng.standard_normal(n))),
-        "years_employed": np.abs(6 + 5 * rng.standard_normal(n)),
-        "past_defaults": _draw(rng, TRUE_DEFAULTS, n),
-        "loan_amount": income * np.exp(-0.9 + 0.5 * rng.standard_normal(n)),
-    }
-
-
-def _log_odds(truth: Columns, people: Columns) -> NDArray[np.float64]:
-    score: NDArray[np.float64] = (
+    debt_ratio = 1 / (1 + np.exp(0.7 - 0.7 * rng.standard_normal(n)))
+    years_employed = np.abs(6 + 5 * rng.standard_normal(n))
+    past_defaults = _draw(rng, TRUE_DEFAULTS, n)
+    loan_amount = income * np.exp(-0.9 + 0.5 * rng.standard_normal(n))
+    log_odds = (
         2.5
-        + 2.0 * (np.log(truth["income"]) - 10.4)
-        + 0.14 * (truth["years_employed"] - 6)
-        - 3.5 * (truth["debt_ratio"] - 0.33)
-        - 1.7 * truth["past_defaults"]
-        - 2.3 * (truth["loan_amount"] / truth["income"] - 0.45)
-        - 0.3 * people["month"] / 23
+        + 2.0 * (np.log(income) - 10.4)
+        + 0.14 * (years_employed - 6)
+        - 3.5 * (debt_ratio - 0.33)
+        - 1.7 * past_defaults
+        - 2.3 * (loan_amount / income - 0.45)
+        - 0.3 * month / 23
     )
-    return score
+    repaid = rng.random(n) < 1 / (1 + np.exp(-log_odds))
 
-
-def _records(rng: np.random.Generator, people: Columns, truth: Columns, bias: float) -> Columns:
-    n = len(people["group"])
-    wronged = people["group"] == "B"
     extra = _draw(rng, EXTRA_DEFAULTS, n) * (wronged & (rng.random(n) < bias))
     factor = np.where(wronged, np.exp(bias * (np.log(0.88) + 0.1 * rng.standard_normal(n))), 1.0)
-    group = people["group"].astype(object)
-    group[rng.random(n) < 0.02] = None
-    return {
-        "income": _hundreds(truth["income"] * factor),
-        "debt_ratio": np.round(truth["debt_ratio"], 2),
-        "years_employed": np.round(truth["years_employed"], 1),
-        "past_defaults": truth["past_defaults"] + extra,
-        "loan_amount": _hundreds(truth["loan_amount"]),
-        "region": REGIONS[people["region"]],
-        "applied": MONTHS[people["month"]],
-        "group": group,
-        "sex": people["sex"],
+    recorded = group.astype(object)
+    recorded[rng.random(n) < 0.02] = None
+    columns: dict[str, NDArray[Any]] = {
+        "income": _hundreds(income * factor),
+        "debt_ratio": np.round(debt_ratio, 2),
+        "years_employed": np.round(years_employed, 1),
+        "past_defaults": past_defaults + extra,
+        "loan_amount": _hundreds(loan_amount),
+        "region": REGIONS[region],
+        "applied": MONTHS[month],
+        "group": recorded,
+        "sex": sex,
+        "outcome": np.where(repaid, "repaid", "defaulted"),
     }
+    return Dataset.of(ORIGIN, columns, favourable="repaid", features=FEATURES, task="binary", card=CARD)
 
 
 def _draw(rng: np.random.Generator, shares: tuple[float, ...], n: int) -> NDArray[np.int64]:
