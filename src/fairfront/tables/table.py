@@ -254,9 +254,12 @@ def _labels(name: str, column: Column) -> Codes:
 
 
 def _favourable(name: str, asked: Any, labels: Any) -> Any:
+    try:
+        number = float(asked)
+    except (TypeError, ValueError):
+        number = np.nan
     for label in labels.tolist():
-        same_number = not isinstance(label, str) and number_of(str(asked)) == label
-        if label == asked or str(label) == str(asked).strip() or same_number:
+        if label == asked or str(label) == str(asked).strip() or (not isinstance(label, str) and label == number):
             return label
     texts = [str(label) for label in labels.tolist()]
     raise InputError(
