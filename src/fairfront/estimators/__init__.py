@@ -1,8 +1,7 @@
 """scikit-learn shells over the entry functions."""
 
-from .frontier_estimators import FrontierClassifier, FrontierRegressor
+from .pareto_estimators import FrontierClassifier, FrontierRegressor, ParetoFairClassifier, ParetoFairRegressor
 from .scorers import scorer
-from .single import ParetoFairClassifier, ParetoFairRegressor
 
 __all__ = [
     "FrontierClassifier",

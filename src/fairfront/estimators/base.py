@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.special import softmax as row_softmax
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
@@ -17,8 +17,10 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from ..exceptions import InputError
 from ..frontier import Frontier
+from ..frontier.models import centred
 from ..objectives import LOSSES, Array, warn_of_proxies
 from ..problems import EstimatorProblem, LinearProblem, blas_threads, linear_problem
+from ..problems.dask.problem import refuse_collections
 from ..problems.learners import scores_of_learner
 from ..solvers import Weighting
 from ..solvers.base import as_solver
@@ -76,9 +78,9 @@ class FairModel(Fitted):
         given = self.get_params(deep=False)
         if self.estimator is None:
             as_solver(self.solver)
-        if not isinstance(given["random_state"], np.random.RandomState):
-            check_seed(given["random_state"])
-        check_flag(given["fit_intercept"], "fit_intercept")
+        if not isinstance(self.random_state, np.random.RandomState):
+            check_seed(self.random_state)
+        check_flag(self.fit_intercept, "fit_intercept")
         check_share(given.get("validation_fraction", 0.0), "validation_fraction", zero=True)
         if given.get("choose") is not None:
             check_mapping(given["choose"], "choose", "{'least': 'tpr_gap'}")
@@ -86,35 +88,38 @@ class FairModel(Fitted):
             if given.get(name) is not None:
                 check_positive(given[name], name, zero=True)
 
-    def _validated(self, X: Any, y: Any, classification: bool) -> tuple[Any, NDArray[Any]]:
-        """Check X and y as scikit-learn does and note the features; X is the estimator's own affair if there is one."""
+    @property
+    def _classifies(self) -> bool:
+        return isinstance(self, ClassifierMixin)
+
+    def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to features, labels (or values) and the group of every row."""
+        refuse_collections(self, X, y, sensitive_features, sample_weight)
         self._check_options()
         refuse_misread(X, "X")
         refuse_masked(y, "y")
-        if self.estimator is not None:
+        if self.estimator is None:
+            known: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_min_samples": 2}
+            X, y = validate_data(self, X, y, y_numeric=not self._classifies, **known)
+        else:  # X is the estimator's own affair
             _, y = validate_data(self, X, y, skip_check_array=True)
             y = column_or_1d(y, warn=True)
             X = indexable(X)[0]  # sparse matrices by row; what is no array but can be one
             check_consistent_length(X, y)
             if len(y) < 2:
                 raise InputError(f"found n_samples={len(y)}, expected at least 2 rows to fit {type(self).__name__}.")
-            if classification:
-                check_classification_targets(y)
-                self.classes_ = np.unique(y)
-            return X, y
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            y_numeric=not classification,
-            ensure_min_samples=2,
-        )
-        if classification:
+        if self._classifies:
             check_classification_targets(y)
             self.classes_ = np.unique(y)
-        return X, y
+        self._fit(X, y, sensitive_features, sample_weight)
+        return self
+
+    def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> None:
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the predicted value of every row; needs no sensitive feature."""
+        return self._linear(X)
 
     def _known(self, sensitive_features: Any, sample_weight: Any) -> dict[str, Any]:
         """Return what linear models and others need to be laid out, from the estimator's parameters."""
@@ -131,19 +136,12 @@ class FairModel(Fitted):
             **{name: parameters[name] for name in ("notion", "loss", "gap", "groups")},
         }
 
-    def _problem(
-        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, classification: bool
-    ) -> LinearProblem:
+    def _problem(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> LinearProblem:
         """Lay out the linear problem from the estimator's parameters."""
-        return linear_problem(
-            X,
-            y,
-            surrogate=self.surrogate,
-            ridge=self.ridge,
-            fit_intercept=self.fit_intercept,
-            task="classification" if classification else "regression",
-            **self._known(sensitive_features, sample_weight),
-        )
+        task: Literal["classification", "regression"] = "classification" if self._classifies else "regression"
+        known = self._known(sensitive_features, sample_weight)
+        own = {name: getattr(self, name) for name in ("surrogate", "ridge", "fit_intercept")}
+        return linear_problem(X, y, task=task, **own, **known)
 
     def _seed(self) -> int | None:
         """Return the seed of a fit; a RandomState gives another one each time, as in scikit-learn."""
@@ -158,6 +156,13 @@ class FairModel(Fitted):
         problem = search.problem(X, y, estimator=self.estimator, random_state=self._seed(), **known)
         self.task_, self.loss_ = problem.objectives.task, problem.objectives.loss.name
         return problem
+
+    def _set_weights(self, W: Array, fit_intercept: bool, regression: bool) -> None:
+        """Write weights (K, d) as coef_ and intercept_, in scikit-learn's shapes."""
+        coef = W[:, :-1].copy() if fit_intercept else W.copy()
+        intercept = centred(W[:, -1]) if fit_intercept else np.zeros(len(W))
+        self.coef_ = coef[0] if regression else coef
+        self.intercept_ = float(intercept[0]) if regression else intercept
 
     def _linear(self, X: Any) -> Array:
         """Return X coef^T + intercept, or the fitted estimator's scores: (n,) for one, (n, K) for several."""

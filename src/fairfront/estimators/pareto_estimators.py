@@ -1,0 +1,285 @@
+"""One point of the frontier, or a whole frontier of which one point predicts, as scikit-learn estimators."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.model_selection import train_test_split
+from sklearn.utils.validation import check_is_fitted
+
+from ..exceptions import FairfrontWarning, InputError
+from ..frontier import Frontier
+from ..frontier.cutoffs import for_favourable
+from ..frontier.estimator_frontier import fit_capped, status_of, trace_estimator
+from ..frontier.models import LinearModels
+from ..measures.operating_points import Operating
+from ..objectives import GroupProbabilities, Groups, take_groups
+from ..problems.learners import probabilities_of
+from ..solvers import Status, Weighting
+from ..solvers.search import as_search, refuse_linear
+from ..tracing import solve, trace_problem
+from ..validation import check_weights, take_rows
+from .base import FairClassifier, FairModel
+
+USUAL_FITS = 6
+"""Weightings that are tried for one cap: half of those of a whole frontier."""
+
+
+@dataclass(eq=False, repr=False)
+class _PointFit(FairModel):
+    """Solves for the one point asked for, or searches the weights that meet the cap, and notes what was found."""
+
+    preference: Any = None
+    max_loss_gap: float | None = None
+    max_rate_gap: float | None = None
+
+    def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> None:
+        if self.estimator is not None:
+            self._fit_weighted(X, y, sensitive_features, sample_weight)
+            return
+        if self.max_rate_gap is not None:
+            raise InputError("max_rate_gap needs an estimator, found None; use max_loss_gap, or surrogate='rate'.")
+        problem = self._problem(X, y, sensitive_features, sample_weight)
+        asked = {"preferences": self.preference, "max_gap": self.max_loss_gap, "random_state": self._seed()}
+        outcome = solve(problem, self.solver, **asked)
+        L = problem.values(outcome.W)
+        self._set_weights(outcome.W[0], problem.fit_intercept, problem.task.kind == "regression")
+        self.objectives_, self.objective_names_ = problem.algebra.objectives(L)[0], problem.algebra.names
+        self.loss_gaps_ = problem.algebra.gaps(L)[0]
+        self.history_, self.status_ = outcome.history[0], Status(outcome.status[0])
+        self.n_iter_ = max(1, int(outcome.n_iter[0]))
+
+    def _fit_weighted(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> None:
+        if self.max_loss_gap is not None and self.max_rate_gap is not None:
+            raise InputError("max_loss_gap and max_rate_gap were given, expected at most one of them.")
+        refuse_linear(type(self), self.get_params(deep=False))
+        config = as_search(self.solver, Weighting(max_fits=USUAL_FITS))
+        if self.max_loss_gap is not None or self.max_rate_gap is not None:
+            config = replace(config, criterion="loss_gap" if self.max_rate_gap is None else "rate_gap")
+        cap = self.max_loss_gap if self.max_rate_gap is None else self.max_rate_gap
+        problem = self._weighted_fits(config, X, y, sensitive_features, sample_weight)
+        self.model_, found, self.n_iter_ = fit_capped(problem, config, 0.0 if cap is None else cap)
+        algebra = problem.criterion.algebra
+        self.objectives_ = np.concatenate([[found.loss], algebra.gap.value(found.gaps)])
+        self.objective_names_, self.status_ = algebra.names, status_of(problem)
+        setattr(self, "loss_gaps_" if config.criterion == "loss_gap" else "rate_gaps_", found.gaps)
+        self.history_ = self.objectives_[None]
+
+
+@dataclass(eq=False, repr=False)
+class ParetoFairClassifier(ClassifierMixin, _PointFit, FairClassifier):  # type: ignore[misc]
+    """A classifier that is Pareto efficient between loss and fairness: linear, or any that takes weights.
+
+    Parameters
+    ----------
+    notion : str, Notion or list of them
+        What is compared between groups.
+    loss : str or Loss
+        Training loss; "logistic" becomes the softmax for more than two classes.
+    solver : str or solver
+        "newton" (default) and "pb_pdo" go to the preference or cap asked for; "pdo" to some efficient point below its
+        start.
+    preference : array of shape (m,), optional
+        Aim at pi_1 h_1 = ... = pi_m h_m, objectives in the order loss, then pairs of groups.
+    max_loss_gap : float, optional
+        Aim at the smallest loss whose gaps are at most this, in units of the loss (a loss gap is not a rate gap).
+        Without preference and cap the gaps are made as small as they get.
+    favourable : label, optional
+        The label that is good for the person; the second of the sorted classes by default.
+    surrogate : {"loss", "rate"}
+    gap : str or Gap
+    ridge : float, optional
+        Penalty on the squared weights; 1 / (sum of weights) by default, scikit-learn's C = 1.
+    fit_intercept : bool
+    groups : Groups, optional
+        Reference group, crossing, smallest size.
+    random_state : int, optional
+    estimator : estimator, optional
+        Any classifier whose fit takes sample_weight, instead of a linear model; ``solver`` is then a `Weighting` (by
+        default of 6 fits), or "posteriors".
+    max_rate_gap : float, optional
+        With an estimator: a cap on the gap between rates of decisions on held-out rows, instead of ``max_loss_gap``.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_
+        The linear model; with an estimator, ``model_`` is its weighted fit.
+    objectives_ : array of shape (m,)
+        Loss with ridge, then phi of every gap, on the training data; ``objective_names_`` names them.
+    loss_gaps_ : array of shape (m - 1,)
+        Signed gaps on the training data.
+    history_ : array of shape (T, m)
+        Objectives of every accepted step.
+    status_ : Status
+        Why it stopped; ``n_iter_`` steps.
+    """
+
+
+@dataclass(eq=False, repr=False)
+class ParetoFairRegressor(RegressorMixin, _PointFit):  # type: ignore[misc]
+    """A regression that is Pareto efficient between squared loss and fairness: linear, or any that takes weights.
+
+    Parameters and attributes are those of `ParetoFairClassifier`; notions for regression are
+    "disparate_mistreatment" (equal losses), "demographic_parity" (equal mean predictions) and "group_loss".
+    """
+
+    notion: Any = "disparate_mistreatment"
+    loss: Any = "squared"
+
+
+@dataclass(eq=False, repr=False)
+class _FrontierFit(FairModel):
+    """Traces on one part of the data, chooses on another when asked to."""
+
+    preferences: Any = None
+    choose: Any = None
+    validation_fraction: float = 0.0
+    n_points: int | None = None
+
+    def _fit(self, X: Any, y: NDArray[Any], sensitive_features: Any, sample_weight: Any) -> None:
+        operating, n = self._operating(), len(y)
+        weight = check_weights(sample_weight, n)
+        train, held = self._split(y, sensitive_features)
+
+        def part(rows: NDArray[np.intp]) -> tuple[Any, ...]:
+            groups = None if sensitive_features is None else take_groups(sensitive_features, rows, n)
+            return take_rows(X, rows), y[rows], groups, None if weight is None else weight[rows]
+
+        known_rows = part(train)
+        front = self._traced(*known_rows)
+        rows, labels, groups, weights = known_rows if held is None else part(held)
+        known: dict[str, Any] = {"sensitive_features": groups, "sample_weight": weights, **operating}
+        if held is not None or operating:
+            front = front.evaluate(rows, labels, name="training" if held is None else "validation", **known)
+        self.frontier_ = front
+        if self.choose is not None:
+            self.use(front.choose(**self.choose))
+            return
+        if not front.evaluations and self._classifies:  # the knee may decide everyone alike, which only rows can tell
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FairfrontWarning)
+                front = front.evaluate(rows, labels, name="training", **known)
+        self.use(front.choose(knee=True))
+
+    def _operating(self) -> dict[str, Any]:
+        """Return the operating point that was asked for, as `Frontier.evaluate` takes it."""
+        names = ("cutoff", "approval_rate", "costs")
+        given = {name: getattr(self, name, None) for name in names}
+        Operating(**given).check()
+        return {name: value for name, value in given.items() if value is not None}
+
+    def _traced(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Frontier:
+        """Trace the frontier of linear models, or of the estimator that was given."""
+        if self.estimator is not None:
+            refuse_linear(type(self), self.get_params(deep=False))
+            search = as_search(self.solver, Weighting())
+            problem = self._weighted_fits(search, X, y, sensitive_features, sample_weight)
+            return trace_estimator(problem, search, progress=False)
+        linear = self._problem(X, y, sensitive_features, sample_weight)
+        asked = {"preferences": self.preferences, "n_points": self.n_points, "random_state": self._seed()}
+        return trace_problem(linear, self.solver, **asked, progress=False)
+
+    def _split(self, y: NDArray[Any], sensitive_features: Any) -> tuple[NDArray[np.intp], NDArray[np.intp] | None]:
+        everything = np.arange(len(y))
+        if not self.validation_fraction:
+            return everything, None
+        if isinstance(sensitive_features, GroupProbabilities):
+            raise InputError("validation_fraction needs group labels, found GroupProbabilities; set it to 0.")
+        if sensitive_features is None:
+            return everything, None
+        groups = Groups(min_size=1).resolve(sensitive_features, len(y))
+        keys = np.column_stack([a.codes for a in groups if a.codes is not None] + ([y] if self._classifies else []))
+        _, strata, sizes = np.unique(keys.astype(str), axis=0, return_inverse=True, return_counts=True)
+        strata = np.where(sizes[strata.reshape(-1)] < 2, -1, strata.reshape(-1))
+        train, held = train_test_split(
+            everything,
+            test_size=self.validation_fraction,
+            random_state=self._seed(),
+            stratify=strata if (np.unique(strata, return_counts=True)[1] > 1).all() else None,
+        )
+        return np.sort(train), np.sort(held)
+
+    def use(self, id: int) -> Any:
+        """Predict with the point of this id from now on; returns the estimator."""
+        place, points = self.frontier_.place(id), self.frontier_.models
+        if isinstance(points, LinearModels):
+            W = np.column_stack([points.coef[place], points.intercept[place]])
+            self._set_weights(W, True, self.frontier_.facts.task.kind == "regression")
+        else:
+            self.model_ = points.build(place)
+        point = self.frontier_.operating()
+        self.cutoff_ = None if point is None else float(point.cutoffs[place])
+        self.chosen_id_ = int(id)
+        self.status_ = self.frontier_.status[place]
+        self.objectives_ = self.frontier_.objectives[place]
+        self.n_iter_ = max(1, len(self.frontier_))
+        return self
+
+
+@dataclass(eq=False, repr=False)
+class FrontierClassifier(ClassifierMixin, FairClassifier, _FrontierFit):  # type: ignore[misc]
+    """Trace the frontier of linear classifiers, or of any that takes weights, and predict with one of its points.
+
+    Parameters
+    ----------
+    preferences : None, int or array of shape (R, m)
+        Targets, as in `trace`.
+    choose : dict, optional
+        The rule of `Frontier.select` that picks the point, for example ``{"least": "tpr_gap", "within": {"error":
+        0.005}}``; by default the knee among points that do not decide nearly everyone alike.
+    cutoff, approval_rate, costs
+        The operating point, one of them at most, as in `Frontier.evaluate`: cut-offs are placed on the rows kept for
+        choosing (on the training rows without any), and `predict` decides at that of the point in use. Without one it
+        decides at 0.5.
+    validation_fraction : float
+        Share of the rows, stratified by label and group, that is kept from tracing and used for choosing; rules
+        on rates need it.
+    notion, loss, solver, n_points, favourable, surrogate, gap, ridge, fit_intercept, groups, random_state
+        As in `trace` and `ParetoFairClassifier`.
+    estimator : estimator, optional
+        Any whose fit takes sample_weight; ``solver`` is then a `Weighting`, as in `trace`, and the point in use is
+        ``model_``.
+
+    Attributes
+    ----------
+    frontier_ : Frontier
+    chosen_id_ : int
+        The point in use; ``use(id)`` changes it.
+    cutoff_ : float or None
+        The cut-off of the point in use, on the probability (or score) of the favourable label.
+    """
+
+    cutoff: float | None = None
+    approval_rate: float | None = None
+    costs: Any = None
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the decided label of every row, at the operating point if there is one; needs no sensitive feature."""
+        check_is_fitted(self)
+        point = self.frontier_.operating()
+        if point is None:
+            return super().predict(X)
+        place, task = self.frontier_.place(self.chosen_id_), self.frontier_.facts.task
+        probable = point.probability[[place]]
+        if not probable[0]:
+            second = self.decision_function(X)
+        elif self.estimator is None:
+            second = self.predict_proba(X)[:, 1]
+        else:
+            self._linear(X[:1])  # refuses rows of another shape
+            second = probabilities_of(self.model_, X, task)[:, 1]
+        favoured = point.take([place]).favoured(for_favourable(second[None], task, probable))[0]
+        return np.asarray(self.classes_[(favoured == (task.favourable == 1)).astype(np.intp)])
+
+
+@dataclass(eq=False, repr=False)
+class FrontierRegressor(RegressorMixin, _FrontierFit):  # type: ignore[misc]
+    """Trace a frontier of regressions and predict with one of its points; see `FrontierClassifier`."""
+
+    notion: Any = "disparate_mistreatment"
+    loss: Any = "squared"
