@@ -19,8 +19,8 @@ import pytest
 import fairfront as ff
 from fairfront.exceptions import FairfrontError
 from fairfront.problems import linear_problem
+from fairfront.problems.dask.passes import ClusterError
 from fairfront.problems.dask.problem import brought
-from fairfront.problems.dask.runner import ClusterError
 from tests.support.cases import draw
 from tests.support.places import environment
 from tests.support.waiting import PATIENCE, until

@@ -1,8 +1,8 @@
 """Where data and models live: linear models in memory or on Dask, estimators of any kind, and plain functions."""
 
 from .base import FirstOrder, FunctionProblem, Point, SecondOrder, WeightedFit, gram
+from .dask.passes import ClusterError, DaskSettings
 from .dask.problem import DaskProblem
-from .dask.runner import ClusterError, DaskSettings
 from .fit_rows import Reading
 from .linear import LinearProblem
 from .posteriors import PosteriorClassifier

@@ -23,7 +23,7 @@ from .hessian import TINY, Conjugate, fit_cells
 from .pieces import Bound, Piece
 
 if TYPE_CHECKING:
-    from .dask.passes import DaskRows
+    from .dask.partition import DaskRows
 
 METRIC_RIDGE = 1e-10
 """What is added to a metric's diagonal, as a share of its mean: collinear columns leave it singular."""

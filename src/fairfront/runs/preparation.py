@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array, GroupProbabilities, count_in_words
-from ..problems.dask.runner import require_dask
+from ..problems.dask.passes import require_dask
 from ..problems.resources import GIGABYTE, memory
 from ..progress import progress_bar
 from ..tables import Schema, Source, Table, TrainingRows, infer, load

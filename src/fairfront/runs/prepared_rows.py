@@ -20,8 +20,8 @@ from scipy import sparse
 from ..exceptions import InputError
 from ..objectives import Array, GroupProbabilities
 from ..objectives.small_counts import FEWEST, rounded_count
+from ..problems.dask.partition import lazy_column, lazy_matrix
 from ..problems.dask.passes import reduced
-from ..problems.dask.runner import lazy_column, lazy_matrix
 from ..tables import Schema, Table
 from ..tables.arrow import Block, ParquetBlocks
 from ..tables.encoder import TableEncoder

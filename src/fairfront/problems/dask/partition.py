@@ -1,10 +1,12 @@
-"""What runs where the rows are: read a partition's labels, groups and weights, prepare its rows. No Dask in here."""
+"""Rows in partitions: what runs where they are, where they are kept between passes, and sums over all of them."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,9 +16,11 @@ from scipy import sparse
 from ...exceptions import InputError
 from ...objectives import Array, Cells
 from ...storage.folders import writing
-from ..design import LooseDesign, SparseDesign, sorted_design
+from ..design import DenseDesign, LooseDesign, SparseDesign
 from ..frame import Frame
-from ..pieces import Piece
+from ..pieces import Bound, Factors, Piece, Product, summed
+from ..resources import one_thread
+from .passes import Runner, require_dask
 from .scan import Key, digest, keys_of, read_sides
 
 
@@ -49,7 +53,7 @@ class Side:
     weight: Array | None
 
 
-def matrix_of(x: Any) -> Any:
+def _matrix_of(x: Any) -> Any:
     """Return a partition's features, which were looked at before, as an array of floats or a CSR matrix."""
     if sparse.issparse(x):
         return sparse.csr_array(x)
@@ -73,7 +77,7 @@ def side(y: Any, groups: Any, weight: Any, plan: Plan, known: str) -> Side:
     return Side(codes, target, given if plan.weighted else None)
 
 
-def sorted_rows(known: Side, plan: Plan) -> tuple[NDArray[np.intp], Array, Cells]:
+def _sorted_rows(known: Side, plan: Plan) -> tuple[NDArray[np.intp], Array, Cells]:
     """Return the order of the rows that count, their targets and their cells."""
     count = len(plan.weight)
     cell = plan.cell.astype(np.min_scalar_type(count))[known.key]  # small numbers sort by counting
@@ -84,17 +88,14 @@ def sorted_rows(known: Side, plan: Plan) -> tuple[NDArray[np.intp], Array, Cells
     return order, targets, Cells(order, offsets, plan.weight, weight, None)
 
 
-def prepared(x: Any, known: Side, plan: Plan) -> Piece:
-    """Return a partition's rows as a piece to keep in memory: a sorted copy in double precision."""
-    order, targets, cells = sorted_rows(known, plan)
-    return Piece(sorted_design(matrix_of(x), order, plan.fit_intercept, plan.frame), targets, cells)
+def prepared(x: Any, known: Side, plan: Plan, loose: bool = False) -> Piece:
+    """Return a partition's rows as a piece to keep in memory: a sorted copy in double precision.
 
-
-def loose(x: Any, known: Side, plan: Plan) -> Piece:
-    """Return a partition's rows as a piece for one pass: rows are sorted a chunk at a time."""
-    order, targets, cells = sorted_rows(known, plan)
-    matrix, intercept = matrix_of(x), plan.fit_intercept
-    design = (SparseDesign if sparse.issparse(matrix) else LooseDesign)(matrix, order, intercept, plan.frame)
+    A loose one is for one pass: its rows are sorted a chunk at a time.
+    """
+    order, targets, cells = _sorted_rows(known, plan)
+    matrix, dense = _matrix_of(x), LooseDesign if loose else DenseDesign
+    design = (SparseDesign if sparse.issparse(matrix) else dense)(matrix, order, plan.fit_intercept, plan.frame)
     return Piece(design, targets, cells)
 
 
@@ -125,17 +126,14 @@ class Spooled:
 
 def spooled(x: Any, known: Side, plan: Plan, stem: str) -> Spooled:
     """Write a partition's sorted rows, in the precision that they have, to files that begin with ``stem``."""
-    order, targets, cells = sorted_rows(known, plan)
-    matrix = matrix_of(x)
-    _save(f"{stem}-rows.npy", matrix.dtype, (len(order), int(matrix.shape[1])), _taken(matrix, order))
+    order, targets, cells = _sorted_rows(known, plan)
+    matrix = _matrix_of(x)
+    taken = (matrix[order[start : start + CHUNK]] for start in range(0, len(order), CHUNK))
+    _save(f"{stem}-rows.npy", matrix.dtype, (len(order), int(matrix.shape[1])), taken)
     _save(f"{stem}-targets.npy", targets.dtype, targets.shape, [targets])
     if cells.row_weight is not None:
         _save(f"{stem}-weights.npy", cells.row_weight.dtype, cells.row_weight.shape, [cells.row_weight])
     return Spooled(stem, cells.offsets, plan)
-
-
-def _taken(matrix: NDArray[Any], order: NDArray[np.intp]) -> Iterator[NDArray[Any]]:
-    return (matrix[order[start : start + CHUNK]] for start in range(0, len(order), CHUNK))
 
 
 def _save(path: str, dtype: Any, shape: tuple[int, ...], chunks: Iterable[NDArray[Any]]) -> None:
@@ -161,3 +159,141 @@ def temporary_folder(config: Any) -> str:
             f"Dask's temporary_directory is {folder!r}, expected a folder that can be written to ({error}); make "
             "it, or set another."
         ) from error
+
+
+Ask = Callable[[Piece], tuple[Array, ...] | Array]
+"""A pass: what to add up over a piece."""
+
+
+def _added(ask: Ask, *part: Any) -> tuple[Array, ...]:
+    """Add up over one part: a piece, a spooled one, or features, side and plan; in one thread."""
+    with one_thread():
+        piece = prepared(part[0], part[1], part[2], loose=True) if len(part) > 1 else part[0]
+        found = ask(piece.mapped() if isinstance(piece, Spooled) else piece)
+    return found if isinstance(found, tuple) else (found,)
+
+
+def _bent(piece: Piece, measures: Any, factors: Any, W: Array, V: Array | None = None) -> Array:
+    """Return the diagonal of a Hessian that is never formed, or its product with rows V; curvatures are found anew."""
+    parts = piece.curvatures(measures, factors, W)
+    return piece.diagonal(parts, len(W)) if V is None else piece.bent(parts, V, len(W))
+
+
+EAGER_BYTES = 1 << 25
+"""Largest size of the cells' Hessians that a pass which has to read its rows brings along."""
+MEMO_BYTES = 1 << 26
+"""Size of what is remembered of single runs: solvers come back to where they were."""
+
+
+class Memo:
+    """Sums of single runs, the oldest forgotten first."""
+
+    def __init__(self) -> None:
+        self.found: OrderedDict[tuple[Any, ...], tuple[list[Any], tuple[Array, ...]]] = OrderedDict()
+        self.size = 0
+
+    def get(self, measures: Bound, W: Array) -> tuple[Array, ...] | None:
+        """Return copies of what was found at W for the same measures."""
+        bounds, arrays = self.found.get((W.shape, W.tobytes()), ([], ()))
+        return tuple(array.copy() for array in arrays) if arrays and bounds == [b for b, _ in measures] else None
+
+    def put(self, measures: Bound, W: Array, arrays: tuple[Array, ...]) -> None:
+        """Remember what was found at W."""
+        self._forget((W.shape, W.tobytes()))
+        self.found[W.shape, W.tobytes()] = [b for b, _ in measures], tuple(array.copy() for array in arrays)
+        self.size += sum(array.nbytes for array in arrays)
+        while self.size > MEMO_BYTES and len(self.found) > 1:
+            self._forget(next(iter(self.found)))
+
+    def _forget(self, key: tuple[Any, ...]) -> None:
+        _, arrays = self.found.pop(key, ([], ()))
+        self.size -= sum(array.nbytes for array in arrays)
+
+
+class DaskRows:
+    """Rows in partitions. ``parts`` are what a pass opens: kept pieces, or features, side and plan to read anew.
+
+    Parameters
+    ----------
+    eager : bool
+        Bring the Hessians of all cells along with values and gradients, because reading rows is what costs.
+    """
+
+    def __init__(self, runner: Runner, parts: list[tuple[Any, ...]], n: int, squares: Array, eager: bool) -> None:
+        self.runner, self.parts, self.n, self.d = runner, parts, n, len(squares)
+        self.eager, self.passes, self.memo = eager, 0, Memo()
+        self._squares = squares
+
+    def total(self, ask: Ask) -> tuple[Array, ...]:
+        """Add up over all rows: one pass."""
+        self.passes += 1
+        return tuple(np.array(array) for array in self.runner.over(self.parts, partial(_added, ask), summed))
+
+    def cell_sums(self, measures: Bound, k: int, W: Array, gradients: bool) -> tuple[Array, ...]:
+        """Return the sums of the measures over their cells, and of the gradients, if asked for."""
+        ask = partial(Piece.cell_sums, measures=measures, k=k, W=W, gradients=gradients)
+        if len(W) > 1:
+            return self.total(ask)
+        known = self.memo.get(measures, W[0])
+        if known is None or len(known) < 1 + gradients:
+            if gradients and self._brings(k, W[0]):
+                ask = partial(Piece.evaluated, measures=measures, k=k, W=W[0])
+            known = self.total(ask)
+            self.memo.put(measures, W[0], known)
+        return known[: 1 + gradients]
+
+    def _brings(self, k: int, W: Array) -> bool:
+        """Tell whether gradients at W (K, d) bring the Hessians of k cells along."""
+        return self.eager and 8 * k * W.size**2 <= EAGER_BYTES
+
+    def products(self, measures: Bound, factors: Factors, W: Array, float32: bool) -> Array:
+        """Return X^T diag(v) X per pair of classes, from the cells' where passes bring them along."""
+        k = 2 + max(int(where.max()) for _, where in measures)  # the penalty comes after all cells
+        if not self._brings(k, W):
+            return self.total(partial(Piece.products, measures=measures, factors=factors, W=W, float32=float32))[0]
+        known = self.memo.get(measures, W)
+        if known is None or len(known) < 3:  # the same way without the memo, which a resumed run does not have
+            known = self.total(partial(Piece.evaluated, measures=measures, k=k, W=W))
+            self.memo.put(measures, W, known)
+        share = np.zeros(len(known[2]))
+        for (_, where), per_cell in zip(measures, factors, strict=True):
+            share[where[where >= 0]] += per_cell[where >= 0]
+        return np.asarray(np.tensordot(share, known[2], axes=1))
+
+    def bend(self, measures: Bound, factors: Factors, W: Array) -> tuple[Array, Product]:
+        """Return the diagonal and the product of a Hessian that is never formed; each product is one pass."""
+        given: dict[str, Any] = {"measures": measures, "factors": factors, "W": W}
+        (diagonal,) = self.total(partial(_bent, **given))
+        return diagonal, lambda V: self.total(partial(_bent, V=V, **given))[0]
+
+    def reach(self, W: Array) -> Array:
+        """Return the largest score of any row, in size, without the mean of its classes: one pass."""
+        self.passes += 1
+        ask = partial(_added, partial(Piece.reach, W=W))
+        return np.asarray(self.runner.over(self.parts, ask, lambda parts: (np.max(parts, axis=0)[0],))[0])
+
+    def squares(self) -> Array:
+        """Return the sums of squares of the columns, which were found when the data were first read."""
+        return self._squares
+
+
+def lazy_matrix(
+    read: Callable[..., Any], parts: Sequence[tuple[Any, ...]], lengths: Sequence[int], width: int, like: Any
+) -> Any:
+    """Return an array (n, width) whose partitions are ``read(*part)``, each with the given number of rows.
+
+    ``like`` is an empty matrix of the kind that ``read`` returns.
+    """
+    array, call = require_dask("dask.array"), require_dask().delayed(read, pure=False)
+    blocks = [array.from_delayed(call(*part), (n, width), meta=like) for part, n in zip(parts, lengths, strict=True)]
+    return blocks[0] if len(blocks) == 1 else array.concatenate(blocks, axis=0)
+
+
+def lazy_column(codes: NDArray[Any], values: NDArray[Any] | None, lengths: Sequence[int]) -> Any:
+    """Return an array (n,) of what codes stand for, looked up partition by partition; of the codes where no values."""
+    known = require_dask("dask.array").from_array(codes, chunks=(tuple(lengths),), name=False)
+    return known if values is None else known.map_blocks(_looked_up, values, dtype=values.dtype, meta=values[:0])
+
+
+def _looked_up(codes: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
+    return np.asarray(values[codes])

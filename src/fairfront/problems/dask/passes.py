@@ -1,29 +1,173 @@
 """Passes over Dask collections: a function of each partition's rows, its results joined in the order of partitions.
 
-Rows stay where they are; what comes back is as small as the function makes it. The join is a tree of fixed shape, so
-that the same partitions give the same bytes on any number of workers.
+Rows stay where they are, on Dask's local scheduler or with the workers of a client; what comes back is as small as the
+function makes it. The join is a tree of fixed shape: the same partitions give the same bytes on any number of workers.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import sys
+import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 
-from ...exceptions import InputError
-from ...objectives import Array
+from ...exceptions import FairfrontError, InputError, require
 from ...validation import as_columns, is_dask
-from ..pieces import Bound, Factors, Piece, Product, summed
-from ..resources import one_thread
-from .partition import Spooled, loose
-from .runner import ALIKE, DaskSettings, Runner, check_sizes, require_dask
+from ..resources import memory, threads_setting
 
 NAMES = ("X", "y", "sensitive_features", "sample_weight")
 """What collections are called, in the order in which they are given."""
+ALIKE = "take them from one data frame, or rechunk or repartition them alike."
+JOINED = 8
+"""How many results one step of a sum takes."""
+POLL = 1.0
+"""Seconds between two looks at whether there are workers left."""
+
+
+def require_dask(module: str = "dask") -> Any:
+    """Return a module of Dask, or say which extra brings it."""
+    return require(module, "dask", "data larger than memory")
+
+
+class ClusterError(FairfrontError, RuntimeError):
+    """The workers of a cluster are gone, or one partition is too much for them."""
+
+
+def _lose(error: Exception | None, found: str = "no connection to the scheduler") -> NoReturn:
+    raise ClusterError(
+        f"the cluster was lost in the middle of a pass: expected at least one worker, found {found}; start workers and "
+        "trace again (from the checkpoint, where one was asked for)."
+    ) from error
+
+
+@dataclass(frozen=True)
+class DaskSettings:
+    """How fairfront uses Dask; each field is a key of Dask's configuration, ``fairfront.<name>``.
+
+    keep            where prepared rows stay between passes: "memory", "disk" (one machine, no client), "source" (each
+                    pass reads its partitions again), or "auto": memory where they fit, then disk, then source
+    memory_share    share of the memory (of all workers, or of this machine) that they may fill
+    small_bytes     data up to this size (as double precision) are brought to memory, where Dask would cost more time
+    patience        seconds that a pass waits for workers when there are none left
+    """
+
+    keep: Literal["auto", "memory", "disk", "source"] = "auto"
+    memory_share: float = 0.4
+    small_bytes: float = 1 << 27
+    patience: float = 60.0
+
+    @classmethod
+    def current(cls) -> DaskSettings:
+        """Return what Dask's configuration says."""
+        config = require_dask().config
+        given = {name: config.get(f"fairfront.{name}", getattr(cls, name)) for name in cls.__dataclass_fields__}
+        if given["keep"] not in ("auto", "memory", "disk", "source"):
+            raise InputError(f"fairfront.keep is {given['keep']!r}, expected 'auto', 'memory', 'disk' or 'source'.")
+        for name in ("memory_share", "small_bytes", "patience"):
+            if isinstance(given[name], bool) or not isinstance(given[name], (int, float)) or not given[name] >= 0:
+                raise InputError(f"fairfront.{name} is {given[name]!r}, expected a number of at least 0.")
+        return cls(**given)
+
+
+class Runner:
+    """Computes delayed values: on the client that was active when it was made, or else on the local scheduler."""
+
+    def __init__(self, settings: DaskSettings) -> None:
+        self.dask, self.settings = require_dask(), settings
+        self.client: Any = None
+        self.threads = {} if threads_setting() is None else {"num_workers": threads_setting()}
+        distributed, scheduler = sys.modules.get("distributed"), self.dask.config.get("scheduler", None)
+        if distributed is not None and scheduler in (None, "distributed", "dask.distributed"):
+            with suppress(ValueError):  # there is none
+                self.client = distributed.default_client()
+
+    def delayed(self, function: Any) -> Any:
+        """Return a function whose calls are put off, each under a name of its own."""
+        return self.dask.delayed(function, pure=False)
+
+    def over(
+        self, parts: Iterable[tuple[Any, ...]], function: Callable[..., Any], combine: Callable[[list[Any]], Any]
+    ) -> Any:
+        """Return the combination of a function's results on parts.
+
+        They meet in a tree of fixed shape, so that equal parts give equal bytes on any workers. What the function
+        carries goes inside every task: as a task of its own, workers would wait for it.
+        """
+        call, join = self.delayed(function), self.delayed(combine)
+        level = [call(*part) for part in parts]
+        while len(level) > 1:
+            split = [level[i : i + JOINED] for i in range(0, len(level), JOINED)]
+            level = [join(group) if len(group) > 1 else group[0] for group in split]
+        return self.brought(level[0])
+
+    def brought(self, value: Any) -> Any:
+        """Compute a delayed value, or a list of collections as a whole, and return it in memory."""
+        if self.client is None:
+            return self.dask.compute(value, **self.threads)[0]
+        future = self.client.compute(self.dask.delayed(value) if isinstance(value, list) else value)
+        self._wait([future])
+        return self._answer(future)
+
+    def kept(self, values: list[Any]) -> list[Any]:
+        """Compute delayed values and leave them where they are; what is lost with a worker is computed again."""
+        if self.client is None:
+            return list(self.dask.persist(*values, **self.threads))
+        persisted = self.client.persist(values)
+        futures = self.client.futures_of(persisted)
+        self._wait(futures)
+        for future in futures:
+            if future.status != "finished":
+                self._answer(future)
+        return list(persisted)
+
+    def memory(self) -> float:
+        """Return the bytes of memory of all workers, or of this machine."""
+        here = memory()
+        if self.client is None:
+            return here
+        try:
+            workers = self.client.scheduler_info(n_workers=-1)["workers"]
+        except TypeError:  # before 2025 all workers were told of without asking
+            workers = self.client.scheduler_info()["workers"]
+        return float(sum(worker["memory_limit"] or here for worker in workers.values()))
+
+    def _wait(self, futures: list[Any]) -> None:
+        """Wait for futures as long as there are workers, and a little longer."""
+        distributed = sys.modules["distributed"]
+        alone: float | None = None
+        while True:
+            try:
+                distributed.wait(futures, timeout=POLL)
+                return
+            except TimeoutError:
+                try:
+                    workers = len(self.client.nthreads())
+                except (OSError, RuntimeError) as error:  # the client is closed, or cannot reach anybody
+                    _lose(error)
+                alone = None if workers else time.monotonic() if alone is None else alone
+            except distributed.CancelledError as error:
+                _lose(error)
+            if alone is not None and time.monotonic() - alone >= self.settings.patience:
+                self.client.cancel(futures)
+                _lose(None, f"no worker for {self.settings.patience:g} s")
+
+    def _answer(self, future: Any) -> Any:
+        distributed = sys.modules["distributed"]
+        try:
+            return future.result()
+        except distributed.KilledWorker as error:
+            raise ClusterError(
+                "a partition was being read or added up when its worker died, more than once, most likely for want of "
+                "memory, expected partitions that fit into a worker a few times; make them smaller, or workers larger."
+            ) from error
+        except distributed.CancelledError as error:
+            _lose(error)
 
 
 def reduced(
@@ -34,35 +178,42 @@ def reduced(
 ) -> Any:
     """Return the combination of a function's results on aligned partitions.
 
-    Parameters
-    ----------
-    function : callable
-        Takes one block per collection: an array of rows, a pandas frame or series, a dict of such, or None.
-    *collections : Dask array, data frame or series, mapping of them, array of as many rows, a number, or None
-        The first one has the partitions that the others must have too; it is a Dask collection. Several are X, y,
-        sensitive features and weights, in this order.
-    combine : callable
-        Joins a list of results, in the order of partitions, to one result of the same kind.
-    places : callable, optional
-        Takes the number of partitions and returns which of them are looked at; default: all.
+    The function takes one block per collection: an array of rows, a pandas frame or series, a dict of such, or None.
+    The first collection is Dask's, and has the partitions that the others must have too: Dask arrays, data frames,
+    series, mappings of them, arrays of as many rows, a number, or None. Several are X, y, sensitive features and
+    weights, in this order. ``combine`` joins a list of results, in the order of partitions, to one of the same kind;
+    ``places`` takes the number of partitions and returns which of them are looked at (default: all).
     """
-    runner = Runner(DaskSettings.current())
     parts = aligned_blocks(*collections)
     chosen = parts if places is None else [parts[i] for i in places(len(parts))]
-    return runner.over(chosen, partial(_called, function), combine)
+    return Runner(DaskSettings.current()).over(chosen, partial(_called, function), combine)
+
+
+def _called(function: Callable[..., Any], *blocks: Any) -> Any:
+    check_sizes(*blocks)
+    return function(*blocks)
+
+
+def check_sizes(*blocks: Any) -> None:
+    """Refuse blocks of one partition that do not have the same rows."""
+    flat = [each for block in blocks for each in (block.values() if isinstance(block, Mapping) else [block])]
+    sizes = {int(block.shape[0]) for block in flat if block is not None and np.ndim(block)}
+    if len(sizes) > 1:
+        found = " and ".join(map(str, sorted(sizes)))
+        raise InputError(f"a partition has {found} rows in two collections, expected the same rows; {ALIKE}")
 
 
 def aligned_blocks(*collections: Any) -> list[tuple[Any, ...]]:
     """Return, per partition, the delayed blocks of all collections; mappings become dicts of blocks."""
     first, *others = collections
     with require_dask().config.set({"optimization.tune.active": False}):  # tuning joins partitions of narrow columns
-        lengths, blocks = row_counts(first), _blocks(NAMES[0] if others else "the collection", first, None, 0)
+        lengths, blocks = _row_counts(first), _blocks(NAMES[0] if others else "the collection", first, None, 0)
         named = zip(NAMES[1:], others, strict=False)
         parts = [blocks, *(_blocks(name, each, lengths, len(blocks)) for name, each in named)]
     return list(zip(*parts, strict=True))
 
 
-def row_counts(collection: Any) -> tuple[int, ...] | None:
+def _row_counts(collection: Any) -> tuple[int, ...] | None:
     """Return the rows of each partition where a Dask collection knows them without being computed."""
     chunks = getattr(collection, "chunks", None)
     if not chunks or any(size != size for size in chunks[0]):
@@ -100,7 +251,7 @@ def _partitions(what: str, collection: Any, lengths: tuple[int, ...] | None) -> 
         return list(collection.to_delayed())
     if collection.ndim == 2 and len(collection.chunks[1]) > 1:
         collection = collection.rechunk({1: -1})
-    here = row_counts(collection)
+    here = _row_counts(collection)
     if lengths is not None and here is not None and here != lengths:
         _check_rows(what, sum(here), sum(lengths))
         collection = collection.rechunk({0: lengths})
@@ -135,131 +286,3 @@ def _check_partitions(what: str, counts: set[int]) -> None:
     if len(counts) > 1:
         found = " and ".join(map(str, sorted(counts)))
         raise InputError(f"found {found} partitions at {what}, expected the same partitions of rows in all; {ALIKE}")
-
-
-def _called(function: Callable[..., Any], *blocks: Any) -> Any:
-    """Call the function on one partition, whose blocks must have the same rows."""
-    check_sizes(*blocks)
-    return function(*blocks)
-
-
-Ask = Callable[[Piece], tuple[Array, ...] | Array]
-"""A pass: what to add up over a piece."""
-
-
-def added(ask: Ask, *part: Any) -> tuple[Array, ...]:
-    """Add up over one part: a piece, a spooled one, or features, side and plan; in one thread."""
-    with one_thread():
-        piece = loose(*part) if len(part) > 1 else part[0]
-        found = ask(piece.mapped() if isinstance(piece, Spooled) else piece)
-    return found if isinstance(found, tuple) else (found,)
-
-
-def bent_diagonal(piece: Piece, measures: Any, factors: Any, W: Array) -> tuple[Array, ...]:
-    """Return the diagonal of a Hessian that is never formed."""
-    return (piece.diagonal(piece.curvatures(measures, factors, W), len(W)),)
-
-
-def bent_product(piece: Piece, measures: Any, factors: Any, W: Array, V: Array) -> tuple[Array, ...]:
-    """Return the product of rows V with a Hessian that is never formed; its curvatures are found anew."""
-    return (piece.bent(piece.curvatures(measures, factors, W), V, len(W)),)
-
-
-EAGER_BYTES = 1 << 25
-"""Largest size of the cells' Hessians that a pass which has to read its rows brings along."""
-MEMO_BYTES = 1 << 26
-"""Size of what is remembered of single runs: solvers come back to where they were."""
-
-
-class Memo:
-    """Sums of single runs, the oldest forgotten first."""
-
-    def __init__(self) -> None:
-        self.found: OrderedDict[tuple[Any, ...], tuple[list[Any], tuple[Array, ...]]] = OrderedDict()
-        self.size = 0
-
-    def get(self, measures: Bound, W: Array) -> tuple[Array, ...] | None:
-        """Return copies of what was found at W for the same measures."""
-        bounds, arrays = self.found.get((W.shape, W.tobytes()), ([], ()))
-        return tuple(array.copy() for array in arrays) if arrays and bounds == [b for b, _ in measures] else None
-
-    def put(self, measures: Bound, W: Array, arrays: tuple[Array, ...]) -> None:
-        """Remember what was found at W."""
-        self._forget((W.shape, W.tobytes()))
-        self.found[W.shape, W.tobytes()] = [b for b, _ in measures], tuple(array.copy() for array in arrays)
-        self.size += sum(array.nbytes for array in arrays)
-        while self.size > MEMO_BYTES and len(self.found) > 1:
-            self._forget(next(iter(self.found)))
-
-    def _forget(self, key: tuple[Any, ...]) -> None:
-        _, arrays = self.found.pop(key, ([], ()))
-        self.size -= sum(array.nbytes for array in arrays)
-
-
-class DaskRows:
-    """Rows in partitions. ``parts`` are what a pass opens: kept pieces, or features, side and plan to read anew.
-
-    Parameters
-    ----------
-    eager : bool
-        Bring the Hessians of all cells along with values and gradients, because reading rows is what costs.
-    """
-
-    def __init__(self, runner: Runner, parts: list[tuple[Any, ...]], n: int, squares: Array, eager: bool) -> None:
-        self.runner, self.parts, self.n, self.d = runner, parts, n, len(squares)
-        self.eager, self.passes, self.memo = eager, 0, Memo()
-        self._squares = squares
-
-    def total(self, ask: Ask) -> tuple[Array, ...]:
-        """Add up over all rows: one pass."""
-        self.passes += 1
-        return tuple(np.array(array) for array in self.runner.over(self.parts, partial(added, ask), summed))
-
-    def cell_sums(self, measures: Bound, k: int, W: Array, gradients: bool) -> tuple[Array, ...]:
-        """Return the sums of the measures over their cells, and of the gradients, if asked for."""
-        if len(W) > 1:
-            return self.total(partial(Piece.cell_sums, measures=measures, k=k, W=W, gradients=gradients))
-        known = self.memo.get(measures, W[0])
-        if known is None or len(known) < 1 + gradients:
-            known = self._single(measures, k, W, gradients)
-            self.memo.put(measures, W[0], known)
-        return known[: 1 + gradients]
-
-    def _single(self, measures: Bound, k: int, W: Array, gradients: bool) -> tuple[Array, ...]:
-        if gradients and self._brings(k, W[0]):
-            return self.total(partial(Piece.evaluated, measures=measures, k=k, W=W[0]))
-        return self.total(partial(Piece.cell_sums, measures=measures, k=k, W=W, gradients=gradients))
-
-    def _brings(self, k: int, W: Array) -> bool:
-        """Tell whether gradients at W (K, d) bring the Hessians of k cells along."""
-        return self.eager and 8 * k * W.size**2 <= EAGER_BYTES
-
-    def products(self, measures: Bound, factors: Factors, W: Array, float32: bool) -> Array:
-        """Return X^T diag(v) X per pair of classes, from the cells' where passes bring them along."""
-        k = 2 + max(int(where.max()) for _, where in measures)  # the penalty comes after all cells
-        if not self._brings(k, W):
-            return self.total(partial(Piece.products, measures=measures, factors=factors, W=W, float32=float32))[0]
-        known = self.memo.get(measures, W)
-        if known is None or len(known) < 3:  # the same way without the memo, which a resumed run does not have
-            known = self.total(partial(Piece.evaluated, measures=measures, k=k, W=W))
-            self.memo.put(measures, W, known)
-        share = np.zeros(len(known[2]))
-        for (_, where), per_cell in zip(measures, factors, strict=True):
-            share[where[where >= 0]] += per_cell[where >= 0]
-        return np.asarray(np.tensordot(share, known[2], axes=1))
-
-    def bend(self, measures: Bound, factors: Factors, W: Array) -> tuple[Array, Product]:
-        """Return the diagonal and the product of a Hessian that is never formed; each product is one pass."""
-        given: dict[str, Any] = {"measures": measures, "factors": factors, "W": W}
-        (diagonal,) = self.total(partial(bent_diagonal, **given))
-        return diagonal, lambda V: self.total(partial(bent_product, V=V, **given))[0]
-
-    def reach(self, W: Array) -> Array:
-        """Return the largest score of any row, in size, without the mean of its classes: one pass."""
-        self.passes += 1
-        ask = partial(added, partial(Piece.reach, W=W))
-        return np.asarray(self.runner.over(self.parts, ask, lambda parts: (np.max(parts, axis=0)[0],))[0])
-
-    def squares(self) -> Array:
-        """Return the sums of squares of the columns, which were found when the data were first read."""
-        return self._squares

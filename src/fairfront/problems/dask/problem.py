@@ -23,9 +23,8 @@ from ...validation import as_columns, check_labels, is_dask
 from ..frame import Frame
 from ..linear import LinearProblem, feature_names
 from ..resources import GIGABYTE
-from .partition import Plan, SpoolError, prepared, side, spooled, temporary_folder
-from .passes import DaskRows, aligned_blocks
-from .runner import DaskSettings, Runner
+from .partition import DaskRows, Plan, SpoolError, prepared, side, spooled, temporary_folder
+from .passes import DaskSettings, Runner, aligned_blocks
 from .scan import Scan, merged, scan
 
 LOG = logging.getLogger("fairfront")
@@ -97,7 +96,7 @@ def refuse_collections(shell: Any, *given: Any) -> None:
 
 def laid_rows(runner: Runner, blocks: Sequence[tuple[Any, ...]], plan: Plan, seen: Scan, squares: Array) -> DaskRows:
     """Keep the rows where the settings say and they fit: in memory, on this machine's disk, or where they come from."""
-    known, n, place = runner.shared(plan), seen.rows, _place(runner, seen)
+    known, n, place = runner.dask.delayed(plan, traverse=False), seen.rows, _place(runner, seen)
     call = runner.delayed(side)
     sides = [call(*block[1:], known, mark) for block, mark in zip(blocks, seen.digests, strict=True)]
     parts = [(block[0], each, known) for block, each in zip(blocks, sides, strict=True)]

@@ -16,7 +16,7 @@ from ...exceptions import InputError
 from ...objectives import Array
 from ...validation import as_columns, as_numbers, check_labels, check_matrix, check_weights, factorize
 from ..frame import Moments, moments
-from .runner import check_sizes
+from .passes import check_sizes
 
 Key = tuple[Any, ...]
 """The label (where there is one) and the groups of a row, None where a group is missing."""
