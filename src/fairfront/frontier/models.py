@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
+from sklearn.preprocessing import LabelBinarizer
 
 from ..exceptions import InputError
 from ..measures.evaluation import decide
@@ -188,7 +189,10 @@ class LinearModels(Models):
         model.intercept_ = float(intercept[0]) if regression else intercept.copy()
         model.n_features_in_ = coef.shape[1]
         if not regression:
-            model.classes_ = np.asarray(self.task.classes)
+            try:
+                model.classes_ = np.asarray(self.task.classes)
+            except AttributeError:  # RidgeClassifier before scikit-learn 1.8 reads them elsewhere
+                model._label_binarizer = LabelBinarizer(neg_label=-1).fit(self.task.classes)
         if self.feature_names is not None:
             model.feature_names_in_ = np.asarray(self.feature_names, dtype=object)
         return model

@@ -106,7 +106,7 @@ class Groups:
         are the rows that are compared, in words and as masks (n,): a group needs ``min_size`` rows of each.
         """
         if isinstance(sensitive_features, GroupProbabilities):
-            sensitive_features.check_length(n)
+            _check_length(sensitive_features, n)
             self._check_reference((sensitive_features.name,))
             return (self._soft(sensitive_features, among),)
         columns = as_columns(sensitive_features, "sensitive_features", n=n)
@@ -231,11 +231,18 @@ def check_groups(groups: Any) -> Groups | None:
     return None if groups is None else check_instance(groups, Groups, "groups", expected)
 
 
+def _check_length(given: GroupProbabilities, n: int) -> None:
+    if len(given) != n:
+        raise InputError(
+            f"GroupProbabilities has {counted(len(given), 'row')}, expected {n}, as many as {spelled('X')}."
+        )
+
+
 def take_groups(sensitive_features: Any, rows: NDArray[Any], n: int | None) -> Any:
     """Return the groups of some of n rows, columns or probabilities; None for n leaves lengths unchecked."""
     if isinstance(sensitive_features, GroupProbabilities):
         if n is not None:
-            sensitive_features.check_length(n)
+            _check_length(sensitive_features, n)
         return sensitive_features.take(rows)
     columns = as_columns(sensitive_features, "sensitive_features", n=n)
     return {name: values[rows] for name, values in columns.items()}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError, ProxyWarning, spelled
+from ..exceptions import InputError, ProxyWarning
 from ..validation import as_columns, as_numbers, check_names, check_text, counted, refuse, shape_of
 from .losses import Array
 
@@ -105,13 +105,6 @@ class GroupProbabilities:
                 f"({int((off > TOLERANCE).sum())} such rows); divide each row by its sum."
             )
         self.shares = np.where(off[:, None] > EXACT, self.shares / sums, self.shares)
-
-    def check_length(self, n: int) -> None:
-        """Refuse other than n rows."""
-        if len(self) != n:
-            raise InputError(
-                f"GroupProbabilities has {counted(len(self), 'row')}, expected {n}, as many as {spelled('X')}."
-            )
 
     def take(self, rows: NDArray[Any]) -> GroupProbabilities:
         """Return the probabilities of some of the rows."""

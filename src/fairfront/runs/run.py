@@ -113,30 +113,11 @@ class Run:
         check_text(by, "by")
         id = self.choose(**rule)
         decision = records.decided(self, id, rule, reason, by)
-        return self.model(id, decision), decision
+        return model_of(self, id, decision), decision
 
-    def model(self, id: int, decision: Decision | None = None) -> TableModel:
-        """Return the model with an id; with card and record where there is a decision."""
-        front, place = self.frontier, self.frontier.place(id)
-        about = {
-            "id": id,
-            "notions": list(front.facts.notions),
-            "compares": list(front.sentences),
-            "favourable": front.facts.task.favourable_label,
-            "sensitive": dict(self.manifest["sensitive"]),
-            "loss": front.facts.loss,
-            "operating_point": operating_words(front.record(), front.facts),
-        }
-        point = front.operating()
-        cutoff = None if point is None else float(point.cutoffs[place])
-        if cutoff is not None:
-            about["operating_point"] += f" The cut-off of this model is {cutoff:.4g}."
-        known: dict[str, Any] = {"cutoff": cutoff}
-        if decision is not None:
-            known |= {"card": card_of(self, id, decision), "decision": decision.to_json(), "manifest": self.manifest}
-        if isinstance(front.models, LinearModels):
-            return TableModel(self.encoder, front.models.take([place]), front.facts.task, about, **known)
-        return TableModel(self.encoder, None, front.facts.task, about, estimator=front.models.build(place), **known)
+    def model(self, id: int) -> TableModel:
+        """Return the model with an id, without a decision about it."""
+        return model_of(self, id, None)
 
     def to_html(
         self, path: Any, *, chosen: int | None = None, title: str | None = None, overwrite: bool = False
@@ -292,3 +273,27 @@ def pruned(run: Run, ids: Sequence[int]) -> Run:
         stability=stability,
         details=None,  # they compare points that are gone
     )
+
+
+def model_of(run: Run, id: int, decision: Decision | None) -> TableModel:
+    """Return the model of a run with an id; with card and record where there is a decision."""
+    front, place = run.frontier, run.frontier.place(id)
+    about = {
+        "id": id,
+        "notions": list(front.facts.notions),
+        "compares": list(front.sentences),
+        "favourable": front.facts.task.favourable_label,
+        "sensitive": dict(run.manifest["sensitive"]),
+        "loss": front.facts.loss,
+        "operating_point": operating_words(front.record(), front.facts),
+    }
+    point = front.operating()
+    cutoff = None if point is None else float(point.cutoffs[place])
+    if cutoff is not None:
+        about["operating_point"] += f" The cut-off of this model is {cutoff:.4g}."
+    known: dict[str, Any] = {"cutoff": cutoff}
+    if decision is not None:
+        known |= {"card": card_of(run, id, decision), "decision": decision.to_json(), "manifest": run.manifest}
+    if isinstance(front.models, LinearModels):
+        return TableModel(run.encoder, front.models.take([place]), front.facts.task, about, **known)
+    return TableModel(run.encoder, None, front.facts.task, about, estimator=front.models.build(place), **known)

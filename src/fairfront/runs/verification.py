@@ -23,7 +23,7 @@ from .decision import Decision, candidates, decided, stages, with_earlier
 from .manifest import versions
 from .model import ONNX, TableModel
 from .pipeline import FRAME, run_of, with_exact_counts
-from .run import ENCODER, Run, load, pruned, read_run
+from .run import ENCODER, Run, load, model_of, pruned, read_run
 from .settings import Settings
 
 TOLERANCE = 1e-6
@@ -246,7 +246,7 @@ def _model_again(run: Run, model: TableModel, data: Any, home: Path) -> tuple[Ta
             raise InputError("the model was chosen by exact counts, which need the rows; add --data FILE.")
         judged, decision = _decided_again(state, record, data)
         decision = replace(decision, candidates=candidates(judged, decision.id))
-    return replace(judged.model(decision.id, decision), manifest=state.manifest), recorded
+    return replace(model_of(judged, decision.id, decision), manifest=state.manifest), recorded
 
 
 def _record_of(run: Run, given: Mapping[str, Any]) -> tuple[Mapping[str, Any], Check] | None:
