@@ -90,5 +90,5 @@ def _survives_strange_cells(model: ff.runs.TableModel, frame: pd.DataFrame) -> N
         strange[name] = np.nan if strange[name].dtype.kind == "f" else "never seen before"
     assert len(model.predict(strange)) == 7
     for name in strange:
-        strange[name] = strange[name].astype(object).where(False, None) if strange[name].dtype == object else np.nan
+        strange[name] = pd.Series([None] * 7, strange.index, object) if strange[name].dtype == object else np.nan
     assert len(model.predict(strange)) == 7
