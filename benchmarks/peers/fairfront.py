@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 import fairfront as ff
-from fairfront.frontier.threshold_curve import threshold_curve
+from fairfront.frontier.group_thresholds import threshold_curve
 from fairfront.tracing import trace_problem
 
 from .base import Candidates, Fitting, Peer, frontier_weights, linear_candidates, plain_model

@@ -16,8 +16,12 @@ from sklearn.model_selection import FixedThresholdClassifier
 
 import fairfront as ff
 from fairfront.exceptions import InputError
-from fairfront.frontier.group_thresholds import GroupThresholdModel, postprocess_frontier
-from fairfront.frontier.threshold_curve import by_threshold, threshold_curve
+from fairfront.frontier.group_thresholds import (
+    GroupThresholdModel,
+    by_threshold,
+    postprocess_frontier,
+    threshold_curve,
+)
 from fairfront.objectives import NOTIONS
 from fairfront.pareto import nondominated
 

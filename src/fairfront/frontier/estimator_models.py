@@ -93,7 +93,7 @@ class EstimatorModels(Models):
 
     def write(self, folder: Path) -> Stored:
         """Write every model into a file; the training rows that a later fit would need stay out."""
-        return Stored(self.content("n_jobs"), {}, write_estimators(self._fitted(), folder))
+        return Stored(self._content("n_jobs"), {}, write_estimators(self._fitted(), folder))
 
     @classmethod
     def read(cls, stored: Stored, folder: Path, trusted: Sequence[str]) -> EstimatorModels:
@@ -145,7 +145,7 @@ class PosteriorModels(Models):
     def write(self, folder: Path) -> Stored:
         """Write every classifier once, however many models there are; scalings and weights are arrays."""
         guesses = self.posteriors.guesses
-        content = {**self.content(), "models": [guess.model is not None for guess in guesses]}
+        content = {**self._content(), "models": [guess.model is not None for guess in guesses]}
         arrays: dict[str, NDArray[Any]] = {"weights": self.weightings}
         for i, guess in enumerate(guesses):
             arrays[f"scaling_{i}"] = np.concatenate([[guess.scaling.slope], guess.scaling.bias])

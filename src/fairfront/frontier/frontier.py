@@ -17,7 +17,7 @@ from .judgement import evaluate_points
 from .models import Models
 from .points import Facts, Points
 from .refinement import Stability, bootstrap_frontier, refine_between
-from .selection import chosen_place
+from .selection import Rule
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,7 +115,7 @@ class Frontier(FrontierColumns):
 
     def choose(self, **rule: Any) -> int:
         """Return the id of the point that a rule picks; rules as in `select`."""
-        return int(self.ids[chosen_place(self, **rule)])
+        return int(self.ids[Rule(**rule).place(self)])
 
     def select(self, **rule: Any) -> Any:
         """Return the chosen model as a stock scikit-learn estimator that needs no fairfront.
@@ -219,11 +219,21 @@ class Frontier(FrontierColumns):
 
         Parameters
         ----------
-        X, y, sensitive_features
-            Rows to place the thresholds on; one sensitive column.
-        **options
-            ``allow_group_at_prediction=True``, which is needed; ``notion``, ``id`` (the model, by default that of plain
-            training), ``n_points``, ``sample_weight``, ``name``.
+        X, y, sensitive_features, sample_weight
+            Rows to place the thresholds on, best rows that the model was not trained on. One sensitive column.
+        allow_group_at_prediction : bool
+            Has to be True: the models that come back decide by the group of the person.
+        notion : str, optional
+            One that compares true or false positive rates or selection rates; by default the frontier's. A gap of 0
+            is always reachable (decide alike for everybody); how much error that costs depends. For equalized odds one
+            threshold per group brings two rates together, so there may be few points, and the error near a gap of 0
+            may be that of a constant.
+        id : int, optional
+            The point of the frontier to post-process; by default that of plain training.
+        n_points : int, optional
+            Most points to return, by default 50, spaced evenly in the gap; None returns every point of the frontier.
+        name : str
+            The name of the evaluation.
         """
         from .group_thresholds import postprocess_frontier
 

@@ -15,7 +15,7 @@ from ..measures.evaluation import Pair, worst_pair
 from ..measures.figures import Column, larger_is_better
 from ..measures.intervals import Sizes, error_interval, selection_ratio_lower, worst_gap_floor, worst_gap_upper
 from ..measures.operating_points import OperatingPoint
-from ..objectives import Array, Task, proxy_sentences
+from ..objectives import Array, proxy_sentences
 from ..solvers import Status
 from ..validation import BACKENDS, check_choice, check_confidence, check_count, check_text, counted, shown
 
@@ -84,10 +84,7 @@ class FrontierColumns:
 
     @property
     def gaps(self) -> Array:
-        """Return the worst absolute gap of each notion on the training data, (N, n_notions).
-
-        The unit is ``facts.unit``: a loss gap is not a rate gap; rates come from `evaluate`.
-        """
+        """Return the worst absolute gap of each notion in training, (N, notions), in ``facts.unit``: no rate gaps."""
         return self.points.gaps
 
     @property
@@ -117,10 +114,7 @@ class FrontierColumns:
 
     @property
     def multipliers(self) -> Array:
-        """Return the loss per unit of gap, (N, ...): how much it would fall if the gap were allowed to grow.
-
-        Signed, on training data, per pair for two groups and per group for more. They are no prices in accuracy.
-        """
+        """Return how much the training loss would fall per unit of gap, signed, (N, ...): no prices in accuracy."""
         return self.points.multipliers
 
     @property
@@ -143,13 +137,9 @@ class FrontierColumns:
         check_text(name, "name", "the name of a column")
         if confidence is not None:
             check_confidence(confidence)
-        if name == "loss":
-            return self.loss
-        if name == self.facts.gap_column:
-            return np.asarray(self.gaps.max(axis=1))
-        if name in self.facts.gap_columns:
-            return np.asarray(self.gaps[:, self.facts.gap_columns.index(name)])
-        return figures(self.record(on), name, confidence)
+        training = dict(zip(self.facts.gap_columns, self.gaps.T, strict=True))
+        training |= {"loss": self.loss, self.facts.gap_column: self.gaps.max(axis=1)}
+        return training[name] if name in training else figures(self.record(on), name, confidence)
 
     def record(self, on: str | None = None) -> Evaluation:
         """Return an evaluation by name, by default "validation", or the first."""
@@ -175,7 +165,22 @@ class FrontierColumns:
 
     def least_claim(self, name: str, on: str | None, confidence: float | None, among: NDArray[np.intp]) -> str:
         """Say the smallest gap that the evaluation's rows could demonstrate at the rates of some points."""
-        return least_claim(self.record(on), name, confidence, among, self.facts.task)
+        record = self.record(on)
+        if confidence is None or Column.of(name).kind not in GAPS:
+            return ""
+        parts = [name] if name in record.columns else [each for each in record.columns if Column.of(each).kind == name]
+        sure = 1.0 - (1.0 - confidence) / len(parts)
+        floors = np.stack([figures(record, part, sure, worst_gap_floor) for part in parts])
+        floor = np.fmax.reduce(floors)
+        if np.isnan(floor[among]).all():
+            return ""
+        place = int(among[np.nanargmin(floor[among])])
+        pair = worst_pair(record, parts[int(np.nanargmax(floors[:, place]))], place, self.facts.task)
+        assert pair is not None
+        few = f"{pair.fewest[0]:.0f} and {pair.fewest[1]:.0f} people{pair.label}"
+        unit = 10.0 ** (np.floor(np.log10(max(floor[place], 1e-12))) - 1)
+        down = np.floor(floor[place] / unit + 1e-9) * unit  # towards 0, so that no upper end is below what is told
+        return f"with {few} in the smallest groups, no gap below about {down:.2g} can be demonstrated"
 
     def worst_pair(self, name: str, id: int, on: str | None = None) -> Pair | None:
         """Return the two groups that make a point's worst gap or ratio, and the people it rests on."""
@@ -185,7 +190,10 @@ class FrontierColumns:
         """Return the row of the point with this id."""
         found = np.flatnonzero(self.ids == check_count(id, "id", least=0))
         if not len(found):
-            raise InputError(f"id {id} is not on this frontier, expected {ids_in_words(self.ids)}.")
+            known = sorted(self.ids.tolist())
+            every = len(known) == 1 + known[-1] - known[0]
+            words = f"{known[0]} to {known[-1]}" if every else ", ".join(map(str, known))
+            raise InputError(f"id {id} is not on this frontier, expected one of {words}.")
         return int(found[0])
 
     def table(self) -> dict[str, Any]:
@@ -208,20 +216,12 @@ class FrontierColumns:
         return nw.from_dict(self.table(), backend=backend).to_native()
 
 
-def ids_in_words(ids: NDArray[np.integer[Any]]) -> str:
-    """Return the ids of a frontier for a message: from the first to the last where none is missing between them."""
-    known = sorted(ids.tolist())
-    every = len(known) == 1 + known[-1] - known[0]
-    return f"one of {known[0]} to {known[-1]}" if every else f"one of {', '.join(map(str, known))}"
-
-
 def figures(record: Evaluation, name: str, confidence: float | None, end: End = worst_gap_upper) -> Array:
     """Return a column of an evaluation, as the end of its interval that has to hold when a confidence is given.
 
     That is the upper end of an error and of a gap, the lower end of the selection ratio (of each pair of groups on its
-    own, because all have to hold). With several attributes ``tpr_gap`` is the worst of ``sex.tpr_gap``,
-    ``race.tpr_gap``..., and its upper end holds for all of them at once. ``end`` takes something else of a gap's
-    intervals than their upper end.
+    own, because all have to hold). With several attributes ``tpr_gap`` is the worst of ``sex.tpr_gap``... and its upper
+    end holds for all of them at once. ``end`` takes something else of a gap's intervals than their upper end.
     """
     parts = [each for each in record.columns if Column.of(each).kind == name and each != name]
     if name not in record.columns and parts:
@@ -242,26 +242,3 @@ def figures(record: Evaluation, name: str, confidence: float | None, end: End = 
     if isinstance(rates, GroupRates) and column.kind in GAPS:
         return end(rates, column.figure, confidence, sizes)
     return values
-
-
-def least_claim(record: Evaluation, name: str, confidence: float | None, among: NDArray[np.intp], task: Task) -> str:
-    """Say the smallest gap that these rows could demonstrate at the rates of some models; nothing of other columns."""
-    if confidence is None or Column.of(name).kind not in GAPS:
-        return ""
-    parts = [name] if name in record.columns else [each for each in record.columns if Column.of(each).kind == name]
-    sure = 1.0 - (1.0 - confidence) / len(parts)
-    floors = np.stack([figures(record, part, sure, worst_gap_floor) for part in parts])
-    floor = np.fmax.reduce(floors)
-    if np.isnan(floor[among]).all():
-        return ""
-    place = int(among[np.nanargmin(floor[among])])
-    pair = worst_pair(record, parts[int(np.nanargmax(floors[:, place]))], place, task)
-    assert pair is not None
-    few = f"{pair.fewest[0]:.0f} and {pair.fewest[1]:.0f} people{pair.label}"
-    return f"with {few} in the smallest groups, no gap below about {_down(floor[place])} can be demonstrated"
-
-
-def _down(value: float) -> str:
-    """Return a number in two digits, rounded towards 0, so that no upper end is below what is told."""
-    unit = 10.0 ** (np.floor(np.log10(max(value, 1e-12))) - 1)
-    return f"{np.floor(value / unit + 1e-9) * unit:.2g}"

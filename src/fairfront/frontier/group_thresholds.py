@@ -1,36 +1,47 @@
-"""Group thresholds on one model of a frontier, for people who may use the group at prediction time."""
+"""Group thresholds: one cut-off per group on the scores of one model, exact between error and worst rate gap."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..measures import evaluate_scores
-from ..objectives import Array, Attribute, Task
+from ..objectives import NOTIONS, Array, Attribute, Task
+from ..pareto import nondominated
 from ..validation import MOST_POINTS, as_columns, check_count, check_text, factorize, shown
 from .candidates import judged_frontier
 from .estimator_models import scores_of
 from .frontier import Frontier
 from .judgement import held_rows
 from .models import Models, Places
-from .points import Facts
 from .selection import plain_place
-from .threshold_curve import by_threshold, threshold_curve
 
 NEEDS = "every prediction needs the person's group"
+RATES = {"tpr": "favourable", "fpr": "other", "selection": "any"}
+"""Rates that never fall when a cut-off does, and the labels that they are of."""
+ROUNDING = 1e-13
+"""Rates that differ by less are equal: they are quotients of sums of weights."""
+STEP, WINDOWS = 1e-12, 200
+"""How far below a gap the next cap lies, and where windows start per rate, if three groups are compared by two."""
+Ints = NDArray[np.intp]
+
+
+def by_threshold() -> list[str]:
+    """Return the notions that thresholds can serve: those that compare rates of decisions which cut-offs move."""
+    return [name for name in NOTIONS if not NOTIONS[name].no_rates and set(NOTIONS[name].rates) <= set(RATES)]
 
 
 @dataclass(frozen=True, eq=False)
 class GroupThresholdModel:
     """One model with one cut-off per group; `predict` needs the group and gives the same answer every time.
 
-    ``cutoffs`` maps groups to what scores, turned to the favourable label and less the model's own cut-off, must
-    exceed. People whose group is missing or unknown are decided by the model's own cut-off.
+    ``cutoffs`` are on scores turned to the favourable label, less the model's own cut-off, which decides for people
+    whose group is missing or unknown.
     """
 
     model: Any
@@ -45,11 +56,14 @@ class GroupThresholdModel:
 
     def predict(self, X: Any, *, sensitive_features: Any) -> NDArray[Any]:
         """Decide for every row by its group's cut-off."""
-        scores = favourable_scores(self.model, X, self.task)
-        names = _names(sensitive_features, len(scores))
-        favourable = scores > np.array([self.cutoffs.get(name, 0.0) for name in names])
+        scores = _favourable_scores(self.model, X, self.task)
+        columns = as_columns(sensitive_features, "sensitive_features", n=len(scores))
+        if len(columns) != 1:
+            raise InputError(f"sensitive_features has {len(columns)} columns, expected one.")
+        codes, found = factorize(next(iter(columns.values())))
+        cutoffs = np.array([self.cutoffs.get(str(level), 0.0) for level in found] + [0.0])
         good = self.task.favourable
-        return self.classes_[np.where(favourable, good, 1 - good)]
+        return self.classes_[np.where(scores > cutoffs[codes], good, 1 - good)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,12 +99,11 @@ class ThresholdModels(Models):
         """Return the scores of the one model, which all settings cut, (N, 1, n), and what each decides, (N, n)."""
         if not attributes:
             return super().judged(X)
-        codes = _codes(single_attribute(attributes), self.levels)
-        scores = favourable_scores(self.model, X, self.task)
+        _, codes = _single(attributes, self.levels)
+        scores = _favourable_scores(self.model, X, self.task)
         cut = np.column_stack([self.cutoffs, np.zeros(len(self))])
-        favourable = scores[None] > cut[:, codes]
-        ranking = scores if self.task.favourable == 1 else -scores
-        return np.repeat(ranking[None, None], len(self), axis=0), favourable == (self.task.favourable == 1)
+        favourable, second = scores[None] > cut[:, codes], self.task.favourable == 1
+        return np.repeat((scores if second else -scores)[None, None], len(self), axis=0), favourable == second
 
 
 def postprocess_frontier(
@@ -106,50 +119,32 @@ def postprocess_frontier(
     sample_weight: Any = None,
     name: str = "thresholds",
 ) -> Frontier:
-    """Return the frontier of group thresholds on one model: exact between error and the worst rate gap.
-
-    Parameters
-    ----------
-    front : Frontier
-        Where the model comes from; models of any kind come in by `Frontier.from_models`.
-    X, y, sensitive_features, sample_weight
-        Rows to place the thresholds on, best rows that the model was not trained on. One sensitive column.
-    allow_group_at_prediction : bool
-        Has to be True: the models that come back decide by the group of the person.
-    notion : str, optional
-        ``equal_opportunity``, ``predictive_equality``, ``demographic_parity`` or ``equalized_odds``; by default the
-        frontier's. A gap of 0 is always reachable (decide alike for everybody); how much error that costs depends.
-        Equalized odds without random decisions asks one threshold per group to bring two rates together, so between
-        plain thresholds and a gap of 0 there may be few points, and the error near 0 may be that of a constant.
-    id : int, optional
-        The point of the frontier to post-process; by default the one with the smallest loss.
-    n_points : int, optional
-        Most points to return, spaced evenly in the gap; None returns every point of the frontier.
-    """
+    """Return the frontier of group thresholds on one model; see `Frontier.postprocess`."""
     if allow_group_at_prediction is not True:
         raise InputError(
             f"thresholds by group mean that {NEEDS}, and allow_group_at_prediction is "
             f"{allow_group_at_prediction!r}; expected True, once it is clear that the group may be used for "
             "decisions; otherwise choose a model of the frontier itself, which never needs it."
         )
-    task, chosen = front.facts.task, _notion(front.facts, notion)
+    task, known, chosen = front.facts.task, by_threshold(), front.facts.notions[0] if notion is None else notion
+    if task.kind != "binary":
+        raise InputError(f"labels are {task.kind}, expected two classes; thresholds decide between two.")
+    if chosen not in known:
+        raise InputError(f"notion is {shown(chosen)}, expected one of {', '.join(known)} for group thresholds.")
     count = None if n_points is None else check_count(n_points, "n_points", least=2, most=MOST_POINTS)
     check_text(name, "name", "the name of the evaluation")
     held = held_rows(front, X, y, sensitive_features, sample_weight, as_given=True)
-    attribute, X = single_attribute(held.attributes), held.X
+    levels, codes = _single(held.attributes)
     model = front.models.build(front.place(id) if id is not None else plain_place(front))
-    good, codes = held.labels == task.favourable, _codes(attribute, attribute.levels)
-    scores = favourable_scores(model, X, task)
-    curve = threshold_curve(scores, good, codes, len(attribute.levels), chosen, count, held.weight)
-    models = ThresholdModels(model, task, attribute.name, attribute.levels, curve.cutoffs)
-    ranking, decided = models.judged(X, held.attributes)
-    known: dict[str, Any] = {"name": name, "sample_weight": held.weight, "decided": decided}
-    record = evaluate_scores(ranking, held.labels, task, held.attributes, **known)
+    scores, good = _favourable_scores(model, held.X, task), held.labels == task.favourable
+    curve = threshold_curve(scores, good, codes, len(levels), chosen, count, held.weight)
+    models = ThresholdModels(model, task, held.attributes[0].name, levels, curve.cutoffs)
+    record = held.judge(task, name, *models.judged(held.X, held.attributes))
     made = {"used_for": f"evaluation and decisions: {NEEDS}", "solver": "group thresholds"}
     return judged_frontier(models, record, held.attributes, (chosen,), **made)
 
 
-def favourable_scores(model: Any, X: Any, task: Task) -> Array:
+def _favourable_scores(model: Any, X: Any, task: Task) -> Array:
     """Return scores less the model's own cut-off, turned so that higher ones speak for the favourable label, (n,)."""
     if hasattr(model, "decision_function"):
         scores = np.asarray(model.decision_function(X), dtype=np.float64).reshape(-1)
@@ -159,36 +154,147 @@ def favourable_scores(model: Any, X: Any, task: Task) -> Array:
     return scores if task.favourable == 1 else -scores
 
 
-def _notion(facts: Facts, notion: str | None) -> str:
-    if facts.task.kind != "binary":
-        raise InputError(f"labels are {facts.task.kind}, expected two classes; thresholds decide between two.")
-    chosen = facts.notions[0] if notion is None else notion
-    if not isinstance(chosen, str) or chosen not in by_threshold():
-        raise InputError(
-            f"notion is {shown(chosen)}, expected one of {', '.join(by_threshold())} for group thresholds."
-        )
-    return chosen
-
-
-def single_attribute(attributes: Sequence[Attribute]) -> Attribute:
-    """Return the one attribute that thresholds are set for."""
+def _single(attributes: Sequence[Attribute], levels: tuple[str, ...] | None = None) -> tuple[tuple[str, ...], Ints]:
+    """Return the groups of the one attribute, or those given, and the place of every row's group, -1 for none."""
     if len(attributes) != 1 or attributes[0].codes is None:
         found = f"{len(attributes)} sensitive columns" if len(attributes) > 1 else "probabilities of groups"
         raise InputError(f"found {found}, expected one column of groups; thresholds are set for one of them at a time.")
-    return attributes[0]
+    levels = levels or attributes[0].levels
+    place = [levels.index(level) if level in levels else -1 for level in attributes[0].levels]
+    return levels, np.array([*place, -1], dtype=np.intp)[attributes[0].codes]
 
 
-def _codes(attribute: Attribute, levels: tuple[str, ...]) -> NDArray[np.intp]:
-    """Return the place of every row's group in ``levels``, -1 for groups that are not among them."""
-    place = [levels.index(level) if level in levels else -1 for level in attribute.levels]
-    assert attribute.codes is not None
-    return np.array([*place, -1], dtype=np.intp)[attribute.codes]
+@dataclass(frozen=True, eq=False)
+class ThresholdCurve:
+    """Thresholds that no others beat on error and worst gap: cut-offs (N, c), error (N,) as a share, gap (N,)."""
+
+    cutoffs: Array
+    error: Array
+    gap: Array
 
 
-def _names(sensitive_features: Any, n: int) -> list[str]:
-    columns = as_columns(sensitive_features, "sensitive_features", n=n)
-    if len(columns) != 1:
-        raise InputError(f"sensitive_features has {len(columns)} columns, expected one.")
-    codes, found = factorize(next(iter(columns.values())))
-    known = [*map(str, found), ""]
-    return [known[code] for code in codes]
+def threshold_curve(
+    scores: Array,
+    good: NDArray[np.bool_],
+    codes: Ints,
+    n_groups: int,
+    notion: str = "equal_opportunity",
+    n_points: int | None = 50,
+    weight: Array | None = None,
+) -> ThresholdCurve:
+    """Return the frontier of group thresholds between error and the worst gap of a notion, largest gap first.
+
+    Higher ``scores`` (n,) speak for the favourable label, which ``good`` (n,) tells. ``codes`` (n,) are groups from 0
+    on, and -1 for rows without a group, which keep the cut-off 0. ``n_points`` caps are solved, evenly from the gap of
+    the least error to 0; None finds every point. Exact, but for equalized odds of three groups or more, where the two
+    windows start on a grid: every point is what it says, and another may have a slightly smaller error.
+    """
+    mass = np.ones(len(scores)) if weight is None else weight
+    groups, rest = [codes == g for g in range(n_groups)], codes < 0
+    search = _Search([_ladder(scores[group], good[group], mass[group], notion) for group in groups])
+    outside = float(mass[rest] @ ((scores[rest] > 0) != good[rest]))
+    places = search.every() if n_points is None else search.even(n_points)
+    error, gap = (search.errors(places) + outside) / mass.sum(), search.gaps(places)
+    kept = np.flatnonzero(nondominated(np.round(np.column_stack([error, gap]), 12)))
+    order = kept[np.argsort(-gap[kept], kind="stable")]
+    cut = np.column_stack([ladder.cutoffs[places[:, g]] for g, ladder in enumerate(search.ladders)])
+    return ThresholdCurve(cut[order], error[order], gap[order])
+
+
+@dataclass(frozen=True, eq=False)
+class _Ladder:
+    """The k places to cut one group's scores, from nobody to everybody: weight of mistakes, and rates (r, k)."""
+
+    cutoffs: Array
+    error: Array
+    rates: Array
+
+    @cached_property
+    def table(self) -> Ints:
+        """Hold in row j the place of the least error among the 2^j places from each one on."""
+        rows, k = [np.arange(len(self.error))], len(self.error)
+        while 2 * (width := 1 << (len(rows) - 1)) <= k:
+            left, right = rows[-1][:-width], rows[-1][width:]
+            rows.append(np.where(self.error[right] < self.error[left], right, left))
+        return np.stack([np.pad(row, (0, k - len(row))) for row in rows])
+
+    def within(self, low: Array, high: Array) -> tuple[Ints, Array]:
+        """Return the places of the least error with rates from low to high (r, w), infinite where there are none."""
+        ends = zip(self.rates, low, high, strict=True)
+        found = [(np.searchsorted(r, a - ROUNDING), np.searchsorted(r, b + ROUNDING, "right")) for r, a, b in ends]
+        first, last = np.max([a for a, _ in found], axis=0), np.min([b for _, b in found], axis=0)
+        level, top = np.frexp(np.maximum(last - first, 1))[1] - 1, len(self.error) - 1
+        one = self.table[level, np.minimum(first, top)]
+        two = self.table[level, np.clip(last - (1 << level), 0, top)]
+        best = np.where(self.error[two] < self.error[one], two, one)
+        return best, np.where(last > first, self.error[best], np.inf)
+
+
+def _ladder(scores: Array, good: NDArray[np.bool_], mass: Array, notion: str) -> _Ladder:
+    """Sort one group's scores and cut between those that differ; halfway, so that rounding does not decide."""
+    order = np.argsort(-scores, kind="stable")
+    ranked = scores[order]
+    last = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), len(ranked) - 1)
+    up, across = (np.append(0.0, np.cumsum(mass[order] * side[order])[last]) for side in (good, ~good))
+    cut = np.concatenate([[np.inf], (ranked[last[:-1]] + ranked[last[:-1] + 1]) / 2.0, [-np.inf]])
+    error, parts = across + up[-1] - up, {"tpr": up, "fpr": across, "selection": up + across}
+    for name in NOTIONS[notion].rates:
+        if parts[name][-1] <= 0.0:
+            raise InputError(
+                f"a group has no rows with {RATES[name]} label(s), expected some in every group; the rate that the "
+                "notion compares has no value there: give more rows, or leave the group out."
+            )
+    rates = np.stack([parts[name] / parts[name][-1] for name in NOTIONS[notion].rates])
+    run = np.cumsum(np.append(True, (np.diff(rates, axis=1) != 0.0).any(axis=0))) - 1
+    by_error = np.lexsort((error, run))  # of places with the same rates, the one with the least error stays
+    kept = by_error[np.searchsorted(run[by_error], np.arange(run[-1] + 1))]
+    return _Ladder(cut[kept], error[kept], rates[:, kept])
+
+
+class _Search:
+    """Finds, for a cap on the gap, the places with the least total error whose rates lie together in a window."""
+
+    def __init__(self, ladders: Sequence[_Ladder]) -> None:
+        self.ladders = ladders
+        values = [np.unique(np.concatenate(each)) for each in zip(*(x.rates for x in ladders), strict=True)]
+        if len(values) > 1:
+            values = [v[np.unique(np.linspace(0, len(v) - 1, WINDOWS).astype(np.intp))] for v in values]
+        self.starts = np.stack([axis.ravel() for axis in np.meshgrid(*values, indexing="ij")])
+
+    def errors(self, places: Ints) -> Array:
+        return np.asarray(sum(ladder.error[places[:, g]] for g, ladder in enumerate(self.ladders)))
+
+    def gaps(self, places: Ints) -> Array:
+        rates = np.stack([ladder.rates[:, places[:, g]] for g, ladder in enumerate(self.ladders)])
+        return np.asarray((rates.max(axis=0) - rates.min(axis=0)).max(axis=0))
+
+    def at(self, cap: float) -> Ints:
+        if len(self.ladders) == 2:  # for every place of one, the best place of the other within the cap
+            one, two = self.ladders
+            best, error = two.within(one.rates - cap, one.rates + cap)
+            place = int(np.argmin(one.error + error))
+            return np.array([place, best[place]])
+        found = [ladder.within(self.starts, self.starts + cap) for ladder in self.ladders]
+        window = int(np.argmin(sum(error for _, error in found)))
+        return np.array([best[window] for best, _ in found])
+
+    def every(self) -> Ints:
+        found = [self.at(1.0)]
+        while (gap := float(self.gaps(found[-1][None])[0])) > 0.0:
+            found.append(self.at(max(gap - STEP, 0.0)))
+        return np.stack(found)
+
+    def even(self, n_points: int) -> Ints:
+        first = self._tight(1.0)
+        caps = np.linspace(float(self.gaps(first[None])[0]), 0.0, n_points)
+        return np.stack([first, *[self._tight(float(cap)) for cap in caps[1:]]])
+
+    def _tight(self, cap: float) -> Ints:
+        """Return the places with the least error within the cap and, of several, with the smallest gap."""
+        best = self.at(cap)
+        while (gap := float(self.gaps(best[None])[0])) > 0.0:
+            closer = self.at(max(gap - STEP, 0.0))
+            if self.errors(closer[None])[0] > self.errors(best[None])[0]:
+                break
+            best = closer
+        return best

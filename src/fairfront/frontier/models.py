@@ -91,7 +91,7 @@ class Models(ABC):
         scores = self.scores(X)
         return scores, decide(scores, self.task)
 
-    def content(self, *names: str) -> dict[str, Any]:
+    def _content(self, *names: str) -> dict[str, Any]:
         """Return for JSON what `read_known` reads, and other fields."""
         known = {name: getattr(self, name) for name in ("loss", "feature_names", "n_features", *names)}
         return {**known, "task": task_content(self.task)}
@@ -200,7 +200,7 @@ class LinearModels(Models):
     def write(self, folder: Path) -> Stored:
         """Return coefficients and intercepts as arrays, the rest for JSON; there are no files."""
         arrays = {"coef": self.coef, "intercept": self.intercept}
-        return Stored(self.content("ridge", "total", "fit_intercept"), arrays)
+        return Stored(self._content("ridge", "total", "fit_intercept"), arrays)
 
     @classmethod
     def read(cls, stored: Stored, folder: Path, trusted: Sequence[str]) -> LinearModels:

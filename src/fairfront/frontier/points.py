@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..objectives import Algebra, Array, Attribute, Objectives, Question, Task
+from ..exceptions import FairfrontWarning, InputError
+from ..objectives import GAPS, LOSSES, NOTIONS, Algebra, Array, Attribute, Groups, Objectives, Question, Task
 from ..objectives.small_counts import FEWEST
+from ..registry import Registry
 from ..solvers import Newton, Status
 from ..solvers.base import Path
-from .models import Places
+from .models import Places, task_content, task_of
 
 ARRAYS = ("objectives", "gaps", "signed_gaps", "preferences", "kkt", "certified", "multipliers", "ids")
 """Fields with one row per point; ``status`` has one too, and is a tuple."""
@@ -21,6 +24,9 @@ UNNAMED = f"(a group of fewer than {FEWEST} rows)"
 DECISION = "decision"
 """The surrogate of models that were judged and not trained here: their gaps are those of decisions."""
 UNITS = {"loss": "loss gap", "rate": "smooth rate gap", DECISION: "rate gap"}
+REGISTRIES: dict[str, Registry[Any]] = {"notion": NOTIONS, "loss": LOSSES, "gap": GAPS}
+SETTINGS: dict[str, type] = {"groups": Groups, "newton": Newton}
+Named = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +67,8 @@ class Points:
             "certified": np.zeros(N, dtype=bool),
             "multipliers": np.zeros((N, 0)),
         }
-        fields = {"objectives": objectives, "gaps": gaps, "signed_gaps": signed_gaps, "status": status}
-        return cls(**{**unknown, **fields, **known}, objective_names=objective_names)
+        given = {"objectives": objectives, "gaps": gaps, "signed_gaps": signed_gaps, "status": status}
+        return cls(**{**unknown, **given, **known}, objective_names=objective_names)
 
     @classmethod
     def from_values(cls, algebra: Algebra, L: Array, status: tuple[Status, ...], **known: Any) -> Points:
@@ -124,8 +130,8 @@ class Facts:
     loss: str
     gap: str
     ridge: float
-    sensitive: tuple[tuple[str, tuple[str, ...]], ...]
-    left_out: tuple[tuple[str, tuple[str, ...]], ...]
+    sensitive: Named
+    left_out: Named
     solver: str
     unit: str
     missing: tuple[str, ...] = ()
@@ -138,7 +144,7 @@ class Facts:
     measured_on: str = "training"
     heuristic: bool = False
     proxies: tuple[str, ...] = ()
-    unnamed: tuple[tuple[str, tuple[str, ...]], ...] = field(default=(), repr=False)
+    unnamed: Named = field(default=(), repr=False)
 
     @classmethod
     def of(cls, objectives: Objectives, solver: Any, path: Path = "worst_gap") -> Facts:
@@ -182,7 +188,7 @@ class Facts:
         return self.surrogate != DECISION
 
     @property
-    def told_left_out(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    def told_left_out(self) -> Named:
         """Return the groups that training left out as outputs name them."""
         few = dict(self.unnamed)
         return tuple(
@@ -205,3 +211,82 @@ class Facts:
         """Name the columns of training gaps: ``loss_gap`` or ``smooth_rate_gap``, one per notion."""
         name = self.gap_column
         return (name,) if len(self.notions) == 1 else tuple(f"{notion}.{name}" for notion in self.notions)
+
+    def to_content(self) -> dict[str, Any]:
+        """Return facts for JSON, without names of very small groups; warn where an own class keeps the question out.
+
+        Settings are found again by name in the registries; one of a user's own class has no name to be found by: then
+        the question stays out, and with it what solves points again.
+        """
+        special = ("task", "left_out", "unnamed", "question", "newton")
+        asked = {} if self.question is None else _parameters(self.question)
+        try:
+            kept = {name: _content(value) for name, value in asked.items()}, _content(self.newton)
+        except LookupError as error:
+            warnings.warn(
+                f"{error.args[0]} is not registered, so the settings are not saved: refine and stability will not be "
+                "available after loading; register it to keep them.",
+                FairfrontWarning,
+                stacklevel=2,
+            )
+            kept = {}, _content(Newton())
+        return {
+            "task": task_content(self.task),
+            "left_out": self.told_left_out,
+            "question": kept[0],
+            "newton": kept[1],
+            "plain": {name: value for name, value in _parameters(self).items() if name not in special},
+        }
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Facts:
+        """Return the facts that `to_content` was called of."""
+        plain = {name: _tuples(value) for name, value in content["plain"].items()}
+        unknown = set(plain) - {each.name for each in fields(cls)}
+        if unknown:
+            raise InputError(f"facts have {min(unknown)!r}, which this version does not know; upgrade fairfront.")
+        asked = {name: _of_content(value) for name, value in content["question"].items()}
+        return cls(
+            task=task_of(content["task"]),
+            left_out=_tuples(content["left_out"]),
+            question=Question(**asked) if asked else None,
+            newton=_of_content(content["newton"]),
+            **plain,
+        )
+
+
+def _parameters(value: Any) -> dict[str, Any]:
+    return {each.name: getattr(value, each.name) for each in fields(value) if each.init}
+
+
+def _content(value: Any) -> Any:
+    """Return a setting for JSON: what it is, its name, and its parameters."""
+    if isinstance(value, (tuple, list)):
+        return {"are": [_content(each) for each in value]}
+    name = getattr(value, "name", "")
+    for kind, registry in REGISTRIES.items():
+        if name in registry and type(value) is registry[name]:
+            return {"is": kind, "name": name, "with": _parameters(value)}
+    for kind, known in SETTINGS.items():
+        if type(value) is known:
+            return {"is": kind, "with": _parameters(value)}
+    if value is None or isinstance(value, (str, int, float, np.generic)):
+        return {"value": value}
+    raise LookupError(type(value).__name__)
+
+
+def _of_content(content: Mapping[str, Any]) -> Any:
+    if "are" in content:
+        return tuple(_of_content(each) for each in content["are"])
+    if "is" not in content:
+        return content["value"]
+    kind = content["is"]
+    if kind in SETTINGS:
+        return SETTINGS[kind](**content["with"])
+    if kind not in REGISTRIES:
+        raise InputError(f"a setting is a {kind!r}, which this version does not know; upgrade fairfront.")
+    return REGISTRIES[kind][content["name"]](**content["with"])
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(each) for each in value) if isinstance(value, list) else value
