@@ -9,7 +9,7 @@ import numpy as np
 
 from .exceptions import InputError, require
 from .frontier import Frontier
-from .frontier.refinement import Stability
+from .frontier.linear_frontier import Stability
 from .frontier.selection import plain_place
 from .measures import GroupRates, wilson
 from .measures.intervals import DENOMINATORS, error_interval, rows_behind

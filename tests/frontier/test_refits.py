@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 import fairfront as ff
-from fairfront.frontier.refinement import path_caps_of, same_problem
+from fairfront.frontier.linear_frontier import path_caps_of, same_problem
 from fairfront.problems import LinearProblem
 from fairfront.problems.samples import Samples
 from fairfront.solvers import Newton, Status
@@ -69,7 +69,7 @@ def thin() -> tuple[Any, Any, dict[str, Any]]:
 def made(draw: Callable[[], tuple[Any, Any, dict[str, Any]]]) -> Made:
     X, y, given = draw()
     front = ff.trace(X, y, progress=False, **given)
-    problem = same_problem(front, X, y, given["sensitive_features"], given.get("sample_weight"))
+    problem = same_problem(front, (X, y, given["sensitive_features"], given.get("sample_weight")))
     newton = replace(front.facts.newton, tol=1e-7)
     problem = newton.working(problem)
     W = problem.from_user(front.models.weights)
@@ -120,7 +120,7 @@ def test_a_sample_is_the_rows_that_were_drawn() -> None:
     X, y, given = skewed()
     given |= {"notion": "equal_opportunity", "groups": ff.Groups(min_size=1)}
     front = ff.trace(X, y, **given)
-    problem = same_problem(front, X, y, given["sensitive_features"], None)
+    problem = same_problem(front, (X, y, given["sensitive_features"], None))
     newton = replace(front.facts.newton, tol=1e-7)
     samples = Samples.draw(problem, 2, np.random.default_rng(2))
     caps = path_caps_of(front, problem)

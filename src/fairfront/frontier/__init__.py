@@ -1,7 +1,7 @@
 """The models of a frontier, what is known of them, how they are kept, and how one is chosen."""
 
-from .assembly import assemble
 from .frontier import Frontier
+from .linear_frontier import assemble
 from .models import LinearModels, Models
 from .points import Facts, Points
 

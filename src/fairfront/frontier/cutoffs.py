@@ -122,10 +122,8 @@ def at_cutoff(model: Any, operating: OperatingPoint | None, place: int, task: Ta
     from sklearn.model_selection import FixedThresholdClassifier  # a large module, needed here alone
 
     cutoff = float(operating.cutoffs[place])
-    probable = bool(operating.probability[place])
-    method = "predict_proba" if probable else "decision_function"
+    what, method = ("probability", "predict_proba") if operating.probability[place] else ("score", "decision_function")
     if not hasattr(model, "predict"):
-        what = "probability" if probable else "score"
         warnings.warn(
             f"{type(model).__name__} gives scores and decides nothing: compare the {what} of "
             f"{task.favourable_label!r} with the cut-off {cutoff:.6g} yourself.",

@@ -23,7 +23,6 @@ from ..solvers import Status, Weighting
 from ..solvers.fingerprints import estimator_fingerprint
 from ..solvers.journal import Journal, open_journal
 from ..solvers.search import StopSearch, met, search
-from ..storage.checkpoints import Entry
 from ..validation import check_positive
 from .estimator_models import EstimatorModels, PosteriorModels
 from .frontier import Frontier
@@ -37,6 +36,7 @@ HEURISTIC = (
 GUESSED = (
     "The models guess the group from the features and weigh the guess, so whoever has one can guess groups with it."
 )
+OnFit = Callable[[], None]
 
 
 @blas_threads()
@@ -63,8 +63,8 @@ def trace_estimator(
             bar.update(len(done), f"{len(done)} fits of {type(problem.estimator).__name__}")
 
         with open_journal(checkpoint, resume, lambda: estimator_fingerprint(problem, search=config.search)) as journal:
-            fits = read_all(problem, config, None, on_fit, journal)
-        return assemble_estimators(problem, fits, config, config.lazy, on_fit)
+            fits = _read_all(problem, config, None, on_fit, journal)
+        return _assemble(problem, fits, config, on_fit)
 
 
 @blas_threads()
@@ -73,71 +73,66 @@ def fit_capped(problem: EstimatorProblem, config: Weighting, cap: float) -> tupl
 
     Where the cap cannot be met, it is the one that comes nearest.
     """
-    fits = read_all(problem, config, check_positive(cap, "the largest gap", zero=True))
+    fits = _read_all(problem, config, check_positive(cap, "the largest gap", zero=True))
     found = fits[met(fits, problem.criterion.algebra, cap, config.tol)]
     model = found.model if found.model is not None else problem.refit(found.multipliers)
     return model, found, len(fits)
 
 
-def read_all(
+def status_of(problem: EstimatorProblem) -> Status:
+    """Return what is said of points of this kind."""
+    return Status.POSTERIOR if isinstance(problem, PosteriorProblem) else Status.WEIGHTED
+
+
+def _read_all(
     problem: EstimatorProblem,
     config: Weighting,
     cap: float | None,
-    on_fit: Callable[[], None] | None = None,
+    on_fit: OnFit | None = None,
     journal: Journal | None = None,
 ) -> list[Reading]:
-    """Run the search; a fit that fails ends it, and what was found so far is kept and the failure told."""
-    kept = journal if journal is not None and _may_keep(problem, journal) else Journal()
+    """Run the search; a fit that fails ends it, and what was found so far is kept and the failure told.
 
-    def read(multipliers: Array) -> Reading:
-        known = kept.recall("fit", multipliers)
-        try:
-            found = problem.read(multipliers, on_fit) if known is None else _recalled(problem, known, on_fit)
-        except InputError:
-            raise
-        except Exception as error:  # any learner, any error: the fits so far are worth keeping
-            raise _stopped(problem, error, plain=not np.any(multipliers)) from error
-        if known is None:
-            arrays = {"gaps": found.gaps, "driven": found.driven}
-            kept.note("fit", multipliers, arrays, loss=found.loss, heuristic=found.heuristic)
-        return found
-
-    return search(problem, config, read, cap)
-
-
-def _recalled(problem: EstimatorProblem, known: Entry, on_fit: Callable[[], None] | None) -> Reading:
-    """Return what a fit was measured to be; its model is fitted again when it is needed."""
-    if on_fit is not None:
-        for _ in range(problem.fits_per_reading):
-            on_fit()
-    numbers, arrays = known.numbers, known.arrays
-    found = (float(numbers["loss"]), arrays["gaps"], arrays["driven"])
-    return Reading(known.asked, *found, heuristic=bool(numbers["heuristic"]))
-
-
-def _may_keep(problem: EstimatorProblem, journal: Journal) -> bool:
-    """Tell whether gaps may be written: not where they are of so few people that counts could be read from them."""
-    few = problem.smallest_held() < FEWEST
-    if few and journal.keeps:
+    Gaps of so few people that counts could be read from them are not written.
+    """
+    kept, few = Journal() if journal is None else journal, problem.smallest_held() < FEWEST
+    if few and kept.keeps:
         warnings.warn(
             f"the checkpoint keeps no fits, because gaps are measured on a (group, label) cell of fewer than {FEWEST} "
             "held-out rows and would give them away; a resumed run fits again.",
             FairfrontWarning,
-            stacklevel=5,
+            stacklevel=4,
         )
-    return not few
+    kept = Journal() if few else kept
 
+    def read(multipliers: Array) -> Reading:
+        known = kept.recall("fit", multipliers)
+        if known is not None:  # its model is fitted again when it is needed
+            if on_fit is not None:
+                for _ in range(problem.fits_per_reading):
+                    on_fit()
+            numbers, arrays = known.numbers, known.arrays
+            measured = (float(numbers["loss"]), arrays["gaps"], arrays["driven"])
+            return Reading(known.asked, *measured, heuristic=bool(numbers["heuristic"]))
+        try:
+            found = problem.read(multipliers, on_fit)
+        except InputError:
+            raise
+        except Exception as error:  # any learner, any error: the fits so far are worth keeping
+            name, told = type(problem.estimator).__name__, f"{type(error).__name__}: {error}"
+            if not np.any(multipliers):
+                raise InputError(f"{name} could not be fitted with sample_weight ({told}).") from error
+            warnings.warn(
+                f"a weighted fit of {name} failed ({told}); the frontier ends with the fits before it.",
+                FairfrontWarning,
+                stacklevel=5,
+            )
+            raise StopSearch(str(error)) from error
+        measures = {"gaps": found.gaps, "driven": found.driven}
+        kept.note("fit", multipliers, measures, loss=found.loss, heuristic=found.heuristic)
+        return found
 
-def _stopped(problem: EstimatorProblem, error: Exception, plain: bool) -> Exception:
-    name, told = type(problem.estimator).__name__, f"{type(error).__name__}: {error}"
-    if plain:
-        return InputError(f"{name} could not be fitted with sample_weight ({told}).")
-    warnings.warn(
-        f"a weighted fit of {name} failed ({told}); the frontier ends with the fits before it.",
-        FairfrontWarning,
-        stacklevel=6,
-    )
-    return StopSearch(str(error))
+    return search(problem, config, read, cap)
 
 
 @dataclass(frozen=True)
@@ -150,42 +145,53 @@ class _Refit:
     def __call__(self, place: int) -> Any:
         return self.problem.refit(self.multipliers[place])
 
+    def attempt(self, place: int) -> tuple[Any, Exception | None]:
+        """Return the model, or why there is none."""
+        try:
+            return self(place), None
+        except Exception as error:  # any learner, any error: what is known so far is worth keeping
+            return None, error
 
-def assemble_estimators(
-    problem: EstimatorProblem,
-    fits: list[Reading],
-    solver: Weighting,
-    lazy: bool = False,
-    on_fit: Callable[[], None] | None = None,
-) -> Frontier:
+
+def _assemble(problem: EstimatorProblem, fits: list[Reading], config: Weighting, on_fit: OnFit) -> Frontier:
     """Make a frontier of weighted fits, sorted from plain training to the smallest gap.
 
-    With one gap all fits stay, also those past zero; with several, those that another one dominates go.
+    With one gap all fits stay, also those past zero; with several, those that another one dominates go. A fit on all
+    rows that fails leaves its point out, with a warning.
     """
     chosen = [fits[i] for i in _kept(problem, fits)]
-    if isinstance(problem, PosteriorProblem):
-        weights = np.stack([problem.weights(fit.multipliers) for fit in chosen])
-        known = problem.learn(on_fit)[0]
-        return _frontier(problem, chosen, PosteriorModels(known, weights, *_common(problem)), solver)
-    models = {place: fit.model for place, fit in enumerate(chosen) if fit.model is not None}
-    refit = _Refit(problem, np.stack([fit.multipliers for fit in chosen]))
-    lacking = [place for place in range(len(chosen)) if place not in models]
-    if not lazy and lacking:
-        fitted, lost = _refitted(problem, refit, lacking, on_fit)
-        models |= fitted
-        if not models:
-            raise next(iter(lost.values()))
-        chosen = [fit for place, fit in enumerate(chosen) if place not in lost]
-        models = dict(enumerate(models[place] for place in sorted(models)))
-    kept = EstimatorModels(models, len(chosen), *_common(problem), refit if lazy else None, problem.n_jobs)
-    return _frontier(problem, chosen, kept, solver)
-
-
-def _common(problem: EstimatorProblem) -> tuple[Any, str, tuple[str, ...] | None, int | None]:
-    """Return task, loss, names and number of features, which models of both kinds know."""
     X = problem.X
     wide = X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else None
-    return problem.objectives.task, problem.objectives.loss.name, feature_names(problem.X), wide
+    common = (problem.objectives.task, problem.objectives.loss.name, feature_names(X), wide)
+    if isinstance(problem, PosteriorProblem):
+        weights = np.stack([problem.weights(fit.multipliers) for fit in chosen])
+        return _frontier(problem, chosen, PosteriorModels(problem.learn(on_fit)[0], weights, *common), config)
+    models = {place: fit.model for place, fit in enumerate(chosen) if fit.model is not None}
+    refit = _Refit(problem, np.stack([fit.multipliers for fit in chosen]))
+    lacking = [] if config.lazy else [place for place in range(len(chosen)) if place not in models]
+    lost: dict[int, Exception] = {}
+    jobs = (delayed(refit.attempt)(place) for place in lacking)
+    made = Parallel(n_jobs=problem.n_jobs, return_as="generator")(jobs) if lacking else ()
+    for place, (model, error) in zip(lacking, made, strict=True):
+        on_fit()
+        if error is None:
+            models[place] = model
+        else:
+            lost[place] = error
+    if lost and not models:
+        raise next(iter(lost.values()))
+    for place, error in lost.items() if len(lost) < len(lacking) else ():
+        warnings.warn(
+            f"the fit of point {place} on all rows failed ({error}); the point is left out.",
+            FairfrontWarning,
+            stacklevel=4,
+        )
+    if not config.lazy:
+        chosen = [fit for place, fit in enumerate(chosen) if place not in lost]
+        models = dict(enumerate(models[place] for place in sorted(models)))
+    later = refit if config.lazy else None
+    kept = EstimatorModels(models, len(chosen), *common, refit=later, n_jobs=problem.n_jobs)
+    return _frontier(problem, chosen, kept, config)
 
 
 def _kept(problem: EstimatorProblem, fits: list[Reading]) -> NDArray[np.intp]:
@@ -201,35 +207,9 @@ def _kept(problem: EstimatorProblem, fits: list[Reading]) -> NDArray[np.intp]:
     return places[np.argsort(-worst[places], kind="stable")]
 
 
-def _refitted(
-    problem: EstimatorProblem, refit: _Refit, places: list[int], on_fit: Callable[[], None] | None
-) -> tuple[dict[int, Any], dict[int, Exception]]:
-    """Fit points on all rows; a fit that fails leaves its point out, with a warning."""
-    jobs = (delayed(_attempt)(refit, place) for place in places)
-    found: list[tuple[Any, Exception | None]] = []
-    for result in Parallel(n_jobs=problem.n_jobs, return_as="generator")(jobs):
-        found.append(result)
-        if on_fit is not None:
-            on_fit()
-    lost = {place: error for place, (_, error) in zip(places, found, strict=True) if error is not None}
-    for place, error in lost.items() if len(lost) < len(places) else ():
-        warnings.warn(
-            f"the fit of point {place} on all rows failed ({error}); the point is left out.",
-            FairfrontWarning,
-            stacklevel=5,
-        )
-    return {place: model for place, (model, error) in zip(places, found, strict=True) if error is None}, lost
-
-
-def _attempt(refit: _Refit, place: int) -> tuple[Any, Exception | None]:
-    try:
-        return refit(place), None
-    except Exception as error:  # any learner, any error: what is known so far is worth keeping
-        return None, error
-
-
 def _frontier(problem: EstimatorProblem, fits: list[Reading], models: Models, solver: Weighting) -> Frontier:
-    algebra = problem.criterion.algebra
+    """Return models with what their fits were measured to be, and say in words what they were made from."""
+    algebra, posterior = problem.criterion.algebra, isinstance(problem, PosteriorProblem)
     z = np.stack([fit.gaps for fit in fits])
     sizes = algebra.violation(z)
     assert algebra.notion_of is not None
@@ -243,27 +223,20 @@ def _frontier(problem: EstimatorProblem, fits: list[Reading], models: Models, so
         (status_of(problem),) * len(fits),
         **multipliers_of(problem.algebra, np.stack([fit.multipliers for fit in fits])),
     )
-    return Frontier(models, points, _facts(problem, solver, any(fit.heuristic for fit in fits)))
-
-
-def status_of(problem: EstimatorProblem) -> Status:
-    """Return what is said of points of this kind."""
-    return Status.POSTERIOR if isinstance(problem, PosteriorProblem) else Status.WEIGHTED
-
-
-def _facts(problem: EstimatorProblem, solver: Weighting, heuristic: bool) -> Facts:
-    """Say in names and words what the frontier was made from."""
-    base = Facts.of(problem.criterion, solver)
-    parts = len(problem.folds.pairs)
+    base, parts, heuristic = (
+        Facts.of(problem.criterion, solver),
+        len(problem.folds.pairs),
+        any(f.heuristic for f in fits),
+    )
     held = "one held-out part of the rows" if parts == 1 else f"cross-fitted predictions, {parts} folds"
     measured = "training rows" if problem.folds.same else held
     words = f"{problem.made} of {type(problem.estimator).__name__}; losses and gaps are those of {measured}."
-    more = [GUESSED] * isinstance(problem, PosteriorProblem) + [HEURISTIC] * heuristic
-    return replace(
+    facts = replace(
         base,
-        sentences=(*base.sentences, words, *more),
+        sentences=(*base.sentences, words, *[GUESSED] * posterior, *[HEURISTIC] * heuristic),
         unit="loss gap" if problem.criterion is problem.objectives else "rate gap",
         used_for=f"{problem.used_for} and evaluation; predictions need no sensitive feature",
         measured_on=measured,
         heuristic=heuristic,
     )
+    return Frontier(models, points, facts)

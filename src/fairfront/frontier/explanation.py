@@ -18,7 +18,7 @@ from ..objectives import Array, Attribute
 from ..pareto import nondominated
 from ..validation import check_labels, check_text, check_weights
 from .cutoffs import decisions
-from .judgement import HeldRows, checked_features, held_rows
+from .judgement import checked_features, held_rows
 from .models import LinearModels, encode_labels
 
 if TYPE_CHECKING:
@@ -57,10 +57,13 @@ class Explanation:
 
 def explain_pair(front: Frontier, before: int, after: int, X: Any, y: Any, sensitive_features: Any) -> Explanation:
     """Compare the points with two ids; data add who gains, who loses, and which features go with the group."""
-    first, second = front.place(before), front.place(after)
-    weights = front.models.weights[[first, second]]
-    names = front.models.feature_names or tuple(f"x{j}" for j in range(front.models.n_features or 0))
-    one, two = (_favourable(front, each)[: len(names)] for each in weights)
+    places, models, task = [front.place(before), front.place(after)], front.models, front.facts.task
+    weights = models.weights[places]
+    names = models.feature_names or tuple(f"x{j}" for j in range(models.n_features or 0))
+    of_favourable = weights[:, task.favourable if task.kind == "multiclass" else 0, : len(names)]
+    one, two = -of_favourable if task.kind == "binary" and task.favourable == 0 else of_favourable
+    small, large = np.minimum(np.abs(one), np.abs(two)), np.maximum(np.abs(one), np.abs(two))
+    crossed = (one * two < 0) & (small > ROUNDING * large)
     order = np.argsort(-np.abs(two - one), kind="stable")
     strength, moved = None, {}
     if X is not None:
@@ -68,53 +71,27 @@ def explain_pair(front: Frontier, before: int, after: int, X: Any, y: Any, sensi
             raise InputError("explain with data needs X, y and sensitive_features, found one of them missing.")
         held = held_rows(front, X, y, sensitive_features)
         dense = np.asarray(held.X.todense()) if hasattr(held.X, "todense") else held.X
-        attribute = held.attributes[0]
-        strength = _group_auc(dense[:, order], attribute) if attribute.codes is not None else None
-        moved = _flips(front, (first, second), held)
-    return Explanation(
-        tuple(names[i] for i in order),
-        one[order],
-        two[order],
-        _crossed(one, two)[order],
-        strength,
-        moved,
-    )
+        strength = _group_auc(dense[:, order], held.attributes[0])
+        if task.kind != "regression":
+            decided = decisions(models, held.X, front.operating())[1][places] == task.favourable
+            good = held.labels == task.favourable
+            moved = {
+                a.name: flips(decided[0], decided[1], good, a.codes, a.levels)
+                for a in held.attributes
+                if a.codes is not None
+            }
+    return Explanation(tuple(names[i] for i in order), one[order], two[order], crossed[order], strength, moved)
 
 
-def _crossed(one: Array, two: Array) -> NDArray[np.bool_]:
-    """Tell which coefficients have opposite signs; one that is rounding next to the other has none."""
-    small, large = np.minimum(np.abs(one), np.abs(two)), np.maximum(np.abs(one), np.abs(two))
-    return np.asarray((one * two < 0) & (small > ROUNDING * large))
-
-
-def _favourable(front: Frontier, coef: Array) -> Array:
-    """Return the coefficients of the favourable label's score."""
-    task = front.facts.task
-    if task.kind == "multiclass":
-        return np.asarray(coef[task.favourable])
-    return np.asarray(coef[0] if task.kind == "regression" or task.favourable == 1 else -coef[0])
-
-
-def _group_auc(X: Array, attribute: Attribute) -> Array:
+def _group_auc(X: Array, attribute: Attribute) -> Array | None:
     """Return each column's AUC for belonging to the smallest group rather than the reference, folded above 0.5."""
+    if attribute.codes is None:
+        return None
     sizes = attribute.sizes()
     smallest = int(np.argmin(sizes[:-1]))
-    assert attribute.codes is not None
     rows = np.isin(attribute.codes, [smallest, len(sizes) - 1])
     found = auc(np.ascontiguousarray(X[rows].T, dtype=np.float64), attribute.codes[rows] == smallest)
     return np.maximum(found, 1.0 - found)
-
-
-def _flips(front: Frontier, places: tuple[int, int], held: HeldRows) -> dict[str, Flips]:
-    task = front.facts.task
-    if task.kind == "regression":
-        return {}
-    decided = decisions(front.models, held.X, front.operating())[1][list(places)] == task.favourable
-    return {
-        a.name: flips(decided[0], decided[1], held.labels == task.favourable, a.codes, a.levels)
-        for a in held.attributes
-        if a.codes is not None
-    }
 
 
 def calibration_of(
@@ -143,15 +120,12 @@ def recalibrated(front: Frontier, X: Any, y: Any, sample_weight: Any) -> Frontie
             f"found {type(models).__name__} with loss {front.facts.loss!r}; put estimators into CalibratedClassifierCV."
         )
     matrix = checked_features(models, X)
-    labels = encode_labels(check_labels(y, matrix.shape[0]), front.facts.task)
-    weight = check_weights(sample_weight, matrix.shape[0])
+    n = matrix.shape[0]
+    labels, weight = encode_labels(check_labels(y, n), front.facts.task), check_weights(sample_weight, n)
     lines = [fit_platt(scores, labels == 1, weight) for scores in models.scores(matrix)[:, 0]]
     slope, offset = np.array(lines).T
-    moved = replace(
-        models,
-        coef=models.coef * slope[:, None, None],
-        intercept=models.intercept * slope[:, None] + offset[:, None],
-    )
+    intercept = models.intercept * slope[:, None] + offset[:, None]
+    moved = replace(models, coef=models.coef * slope[:, None, None], intercept=intercept)
     points = replace(front.points, certified=np.zeros(len(front), dtype=bool), kkt=np.full(len(front), np.nan))
     return replace(front, models=moved, points=points, evaluations={})
 
@@ -162,28 +136,6 @@ def overlaid(front: Frontier, other: Frontier, axes: tuple[str, ...], on: str | 
     Both must have been evaluated on the same rows under the same name; a point without a figure is dominated.
     """
     on = "validation" if on is None else check_text(on, "on", "the name of an evaluation")
-    _check_same_rows(front, other, on)
-    columns = {axis: np.concatenate([front.column(axis, on), other.column(axis, on)]) for axis in axes}
-    costs = np.column_stack([_cost(values, axis) for axis, values in columns.items()])
-    return {
-        "source": np.repeat([0, 1], [len(front), len(other)]),
-        "id": np.concatenate([front.ids, other.ids]),
-        "name": np.array([*_names(front), *_names(other)], dtype=object),
-        **columns,
-        "dominated": ~nondominated(costs),
-    }
-
-
-def _cost(values: Array, axis: str) -> Array:
-    sign = -1.0 if larger_is_better(axis) else 1.0
-    return np.where(np.isnan(values), np.inf, sign * values)
-
-
-def _names(front: Frontier) -> list[str]:
-    return [str(name) for name in (front.ids if front.models.names is None else front.models.names)]
-
-
-def _check_same_rows(front: Frontier, other: Frontier, on: str) -> None:
     first, second = (f.evaluations.get(on) for f in (front, other))
     if first is None or second is None:
         raise InputError(f"both frontiers need the evaluation {on!r}; call evaluate on the same rows.")
@@ -197,3 +149,14 @@ def _check_same_rows(front: Frontier, other: Frontier, on: str) -> None:
         raise InputError(
             f"the evaluations rest on different rows ({first.n} and {second.n}, or other groups), expected the same."
         )
+    columns = {axis: np.concatenate([front.column(axis, on), other.column(axis, on)]) for axis in axes}
+    signed = [-values if larger_is_better(axis) else values for axis, values in columns.items()]
+    costs = np.column_stack([np.where(np.isnan(values), np.inf, values) for values in signed])
+    names = [str(name) for each in (front, other) for name in (each.models.names or each.ids)]
+    return {
+        "source": np.repeat([0, 1], [len(front), len(other)]),
+        "id": np.concatenate([front.ids, other.ids]),
+        "name": np.array(names, dtype=object),
+        **columns,
+        "dominated": ~nondominated(costs),
+    }

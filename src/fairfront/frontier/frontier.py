@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..measures import Calibration, Evaluation
 from ..measures.operating_points import Operating
@@ -16,8 +16,10 @@ from .frontier_columns import FrontierColumns
 from .judgement import evaluate_points
 from .models import Models
 from .points import Facts, Points
-from .refinement import Stability, bootstrap_frontier, refine_between
 from .selection import Rule
+
+if TYPE_CHECKING:
+    from .linear_frontier import Stability
 
 
 @dataclass(frozen=True, repr=False)
@@ -155,7 +157,9 @@ class Frontier(FrontierColumns):
         n : int
             How many, with caps at even distances.
         """
-        return refine_between(self, X, y, sensitive_features, between, n, sample_weight)
+        from .linear_frontier import refine_between
+
+        return refine_between(self, (X, y, sensitive_features, sample_weight), between, n)
 
     def stability(
         self,
@@ -184,7 +188,10 @@ class Frontier(FrontierColumns):
         progress : bool or "auto"
             Whether to show a bar.
         """
-        return bootstrap_frontier(self, X, y, sensitive_features, n, confidence, sample_weight, random_state, progress)
+        from .linear_frontier import bootstrap_frontier
+
+        rows = (X, y, sensitive_features, sample_weight)
+        return bootstrap_frontier(self, rows, n, confidence, random_state, progress)
 
     def explain(
         self, before: int, after: int, X: Any = None, y: Any = None, *, sensitive_features: Any = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 import narwhals.stable.v1 as nw
@@ -29,6 +30,10 @@ GAPS = ("tpr_gap", "fpr_gap", "selection_gap", "error_gap", "recall_gap")
 End = Callable[[GroupRates, str, float, Sizes | None], Array]
 
 
+def _column(name: str, doc: str) -> Any:
+    return property(attrgetter(f"points.{name}"), doc=doc)
+
+
 class FrontierColumns:
     """What is known of a frontier's points: columns of their table, and those of evaluations by name."""
 
@@ -36,6 +41,23 @@ class FrontierColumns:
     points: Points
     facts: Facts
     evaluations: Mapping[str, Evaluation]
+
+    ids: NDArray[np.intp] = _column("ids", "Stable names of the points, (N,).")
+    loss: Array = _column("loss", "Training loss with its ridge, (N,).")
+    objectives: Array = _column("objectives", "The paper's vector, (N, m): loss with ridge, then phi of every pair.")
+    objective_names: tuple[str, ...] = _column("objective_names", "Names of the objectives, (m,).")
+    gaps: Array = _column("gaps", "Worst gap per notion in training, (N, notions), in ``facts.unit``: no rate gaps.")
+    signed_gaps: Array = _column("signed_gaps", "The gap of every pair of groups with its sign, (N, m - 1).")
+    status: tuple[Status, ...] = _column("status", "Why each point stopped where it is.")
+    preferences: Array = _column("preferences", "Preferences that led to the points, (N, m), NaN where none did.")
+    kkt: Array = _column("kkt", "KKT residual of points solved by Newton, (N,), NaN for others.")
+    certified: NDArray[np.bool_] = _column("certified", "Which points are known to be the global optimum at their gap.")
+    multipliers: Array = _column(
+        "multipliers",
+        "How much the training loss would fall if the gap were allowed to grow, per unit of gap, signed, (N, ...): per "
+        "pair for two groups and per group for more. They are no prices in accuracy.",
+    )
+    multiplier_names: tuple[str, ...] = _column("multiplier_names", "Pairs or groups of the columns of multipliers.")
 
     def __len__(self) -> int:
         return len(self.points)
@@ -61,66 +83,6 @@ class FrontierColumns:
     def sentences(self) -> tuple[str, ...]:
         """Say what each notion compares, and what else has to be known to read the figures."""
         return (*self.facts.sentences, *proxy_sentences([n for n in self.proxies if n not in self.facts.proxies]))
-
-    @property
-    def ids(self) -> NDArray[np.intp]:
-        """Return the stable names of the points, (N,)."""
-        return self.points.ids
-
-    @property
-    def loss(self) -> Array:
-        """Return the training loss with its ridge, (N,)."""
-        return self.points.loss
-
-    @property
-    def objectives(self) -> Array:
-        """Return the paper's vector, (N, m): loss with ridge first, then phi of every pair of groups."""
-        return self.points.objectives
-
-    @property
-    def objective_names(self) -> tuple[str, ...]:
-        """Return the names of the objectives, (m,)."""
-        return self.points.objective_names
-
-    @property
-    def gaps(self) -> Array:
-        """Return the worst absolute gap of each notion in training, (N, notions), in ``facts.unit``: no rate gaps."""
-        return self.points.gaps
-
-    @property
-    def signed_gaps(self) -> Array:
-        """Return the gap of every pair of groups with its sign, (N, m - 1)."""
-        return self.points.signed_gaps
-
-    @property
-    def status(self) -> tuple[Status, ...]:
-        """Return why each point stopped where it is."""
-        return self.points.status
-
-    @property
-    def preferences(self) -> Array:
-        """Return the preference that led to each point, (N, m), NaN where none did."""
-        return self.points.preferences
-
-    @property
-    def kkt(self) -> Array:
-        """Return the KKT residual of points solved by Newton, (N,), NaN for others."""
-        return self.points.kkt
-
-    @property
-    def certified(self) -> NDArray[np.bool_]:
-        """Tell which points are known to be the global optimum at their gap, (N,); others are local."""
-        return self.points.certified
-
-    @property
-    def multipliers(self) -> Array:
-        """Return how much the training loss would fall per unit of gap, signed, (N, ...): no prices in accuracy."""
-        return self.points.multipliers
-
-    @property
-    def multiplier_names(self) -> tuple[str, ...]:
-        """Return the pairs or groups that the columns of ``multipliers`` are of."""
-        return self.points.multiplier_names
 
     @property
     def solved(self) -> NDArray[np.intp]:

@@ -129,7 +129,7 @@ def postprocess_frontier(
     task, known, chosen = front.facts.task, by_threshold(), front.facts.notions[0] if notion is None else notion
     if task.kind != "binary":
         raise InputError(f"labels are {task.kind}, expected two classes; thresholds decide between two.")
-    if chosen not in known:
+    if not isinstance(chosen, str) or chosen not in known:
         raise InputError(f"notion is {shown(chosen)}, expected one of {', '.join(known)} for group thresholds.")
     count = None if n_points is None else check_count(n_points, "n_points", least=2, most=MOST_POINTS)
     check_text(name, "name", "the name of the evaluation")

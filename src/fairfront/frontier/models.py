@@ -108,9 +108,8 @@ class Models(ABC):
 
 def centred(intercepts: Array) -> Array:
     """Return intercepts (..., K) with mean 0 over several classes: the softmax does not see a common shift."""
-    if intercepts.shape[-1] == 1:
-        return intercepts.copy()
-    return np.asarray(intercepts - intercepts.mean(axis=-1, keepdims=True))
+    shift = intercepts.mean(axis=-1, keepdims=True) if intercepts.shape[-1] > 1 else 0.0
+    return np.asarray(intercepts - shift)
 
 
 @dataclass(frozen=True)
@@ -160,11 +159,8 @@ class LinearModels(Models):
 
     def concat(self, other: LinearModels) -> LinearModels:
         """Return these models and then those of the other, solved on the same problem."""
-        return replace(
-            self,
-            coef=np.concatenate([self.coef, other.coef]),
-            intercept=np.concatenate([self.intercept, other.intercept]),
-        )
+        coef, intercept = np.concatenate([self.coef, other.coef]), np.concatenate([self.intercept, other.intercept])
+        return replace(self, coef=coef, intercept=intercept)
 
     @blas_threads(1)
     def scores(self, X: Any) -> Array:
@@ -261,11 +257,7 @@ def encode_labels(labels: NDArray[Any], task: Task, what: str = "y") -> NDArray[
 def read_known(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return stored content with the task, and the names of features where there are some, as models take them."""
     names = content["feature_names"]
-    return {
-        **content,
-        "task": task_of(content["task"]),
-        "feature_names": None if names is None else tuple(names),
-    }
+    return {**content, "task": task_of(content["task"]), "feature_names": None if names is None else tuple(names)}
 
 
 def write_estimators(models: Sequence[Any], folder: Path) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ..exceptions import InputError, spelled
-from ..frontier.refinement import MOST_REFITS
+from ..frontier.linear_frontier import MOST_REFITS
 from ..measures.operating_points import Operating, check_costs
 from ..objectives import LOSSES, NOTIONS
 from ..objectives.notions import Surrogate

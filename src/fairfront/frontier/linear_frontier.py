@@ -1,0 +1,266 @@
+"""Frontiers of linear models: made of what a solver found, refined between two points, and bootstrapped."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import FairfrontWarning, InputError
+from ..objectives import Array
+from ..objectives.losses import Squared
+from ..pareto import nondominated
+from ..problems import LinearProblem, blas_threads, problem_of
+from ..problems.base import check_finite
+from ..problems.resources import check_memory, check_points
+from ..problems.samples import Samples
+from ..progress import progress_bar
+from ..solvers import Knot, Solver, Status, Target
+from ..solvers.base import Mask, Solved, tops
+from ..solvers.knots import solve_knot
+from ..solvers.newton import solved_points
+from ..solvers.path import MOST
+from ..solvers.refits import refit
+from ..validation import MOST_POINTS, check_confidence, check_count, check_progress, check_seed, refuse
+from .cutoffs import decide_at
+from .frontier import Frontier
+from .models import LinearModels
+from .points import Facts, Points, multipliers_of
+
+ROUGH = 1e-4
+"""How far scores may be off without a word; values, as a share of their standard deviation."""
+STATED = 1e-6
+"""How much of the loss the users' units may cost a certified point: an intercept next to large offsets loses digits."""
+MOST_REFITS = 100_000
+USUAL = 100
+"""Refits of every point that the defaults may make."""
+Rows = tuple[Any, Any, Any, Any]
+"""The training data as they were given: X, y, sensitive features and weights."""
+REFIT_TOL = 1e-7
+"""Bands of refits are wider than what a tighter tolerance would change."""
+
+
+def assemble(problem: LinearProblem, solver: Solver, solved: list[Solved]) -> Frontier:
+    """Make a frontier of what a solver found, by loss; what lies past zero keeps its place at the end."""
+    algebra, status = problem.algebra, [point.status for point in solved]
+    W, pi = np.stack([point.W for point in solved]), np.stack([point.pi for point in solved])
+    L = problem.values(W)
+    past, ended = np.array([(each is Status.PAST, each is not Status.VISITED) for each in status]).T
+    axes = np.column_stack([algebra.loss(L), algebra.worst(L), past])
+    kept = _distinct(axes, nondominated(axes) | ended, ended, ~np.isnan(pi[:, 0]))
+    kept = kept[np.lexsort((kept, axes[kept, 0], past[kept]))]
+    known: dict[str, Any] = {"preferences": pi[kept]}
+    exact = [(point.L, point.multipliers) for point in solved if point.L is not None and point.multipliers is not None]
+    if len(exact) == len(solved):
+        sure = _stated(problem, W, L, np.stack([cells for cells, _ in exact]))
+        # a gap that the users' units do not keep is not the smallest one
+        status = [Status.STALLED if s is Status.FLOOR and not sure[i] else s for i, s in enumerate(status)]
+        certified = np.array([point.certified for point in solved]) & sure & ~past
+        known |= {"kkt": np.array([point.kkt for point in solved])[kept], "certified": certified[kept]}
+        known |= multipliers_of(algebra, np.stack([each for _, each in exact])[kept])
+    points = Points.from_values(algebra, L[kept], tuple(status[i] for i in kept), **known)
+    check_finite(W[kept], L[kept], points.objectives)
+    models = LinearModels.from_weights(
+        W[kept],
+        problem.fit_intercept,
+        task=problem.task,
+        loss=problem.loss.name,
+        ridge=problem.objectives.question.ridge,
+        total=float(problem.layout.cells.weight.sum()),
+        feature_names=problem.feature_names,
+    )
+    return Frontier(models, points, Facts.of(problem.objectives, solver, solver.path))
+
+
+def _stated(problem: LinearProblem, W: Array, L: Array, solved: Array) -> Mask:
+    """Tell which points have the loss and the gaps that were solved for when their weights are in the users' units.
+
+    X @ coef + intercept loses digits to large values. Where scores may be off by more than a share of what they usually
+    are, that is a warning; those of a stated point must not be off by what its loss would notice.
+    """
+    algebra, squared = problem.algebra, isinstance(problem.loss, Squared)
+    off = np.zeros(len(W)) if problem.frame is None else np.asarray(problem.frame.rounding(W).max(axis=1))
+    if (off > ROUGH * (np.sqrt(problem.target_variance()) if squared else 1.0)).any():
+        warnings.warn(
+            f"scores computed from the coefficients may be off by up to {off.max():.2g}, so that stated losses and "
+            "gaps are not exactly those of the models: columns are nearly collinear next to large values; subtract "
+            "each column's mean, drop one of the columns, or give a ridge.",
+            FairfrontWarning,
+            stacklevel=3,
+        )
+    size = STATED * np.abs(algebra.loss(solved))
+    lost = np.abs(algebra.loss(L) - algebra.loss(solved))
+    wider = (algebra.violation(algebra.gaps(L)) - algebra.violation(algebra.gaps(solved))).max(axis=1, initial=0.0)
+    rough = 0.5 * problem.target_variance() if squared else 1.0
+    loss = np.maximum(np.abs(algebra.loss(solved)), 1e-6 * rough)
+    pull = np.sqrt(2.0 * loss) if squared else loss  # what a score may be off for that loss
+    return np.asarray((lost <= size) & (wider <= size) & (off <= STATED * pull))
+
+
+def _distinct(axes: Array, mask: Mask, ended: Mask, asked: Mask) -> NDArray[np.intp]:
+    """Return the places in the mask, without points on the way that lie within 1/1000 of another kept one.
+
+    Ends of runs go only if they are equal, and what was asked for by preference stays in any case.
+    """
+    places = np.flatnonzero(mask)
+    low, high = axes[places].min(axis=0), axes[places].max(axis=0)
+    scaled = (axes[places] - low) / np.where(high > low, high - low, 1.0)
+    seen: set[bytes] = set()
+    kept = []
+    for place, row in zip(places, scaled, strict=True):
+        fine, rough = np.round(row, 10).tobytes(), np.round(row, 3).tobytes()
+        if asked[place] or (fine if ended[place] else rough) not in seen:
+            kept.append(place)
+        seen.update((fine, rough))
+    return np.array(kept, dtype=np.intp)
+
+
+def same_problem(front: Frontier, rows: Rows) -> LinearProblem:
+    """Lay out the frontier's problem on these data, and refuse data that give its first point other objectives."""
+    if front.facts.question is None:
+        raise InputError(
+            "the settings of this frontier are not known (it was saved with a class of your own, or was not traced "
+            "here), expected a traced one; trace it again."
+        )
+    problem = problem_of(front.facts.question, *rows)
+    problem = front.facts.newton.stated(problem)
+    W, known = front.models.weights, front.objectives[0]
+    found = problem.algebra.objectives(problem.values(W[:1]))[0] if W.shape[2] == problem.d else None
+    if found is None or found.shape != known.shape or not np.allclose(found, known, rtol=1e-7, atol=1e-9 * known[0]):
+        raise InputError(
+            "these are not the data that the frontier was traced on (its first point has other objectives here), "
+            "expected the same rows, features, labels, groups and weights; trace a new frontier on them."
+        )
+    return problem
+
+
+def path_caps_of(front: Frontier, problem: LinearProblem) -> Array:
+    """Return the caps (N, q) that every point of the frontier was solved for; refuse points past zero."""
+    if Status.PAST in front.status:
+        raise InputError(
+            "this frontier goes on past zero (overshoot), where points have no caps; trace it without overshoot first."
+        )
+    sizes = problem.algebra.violation(front.signed_gaps)
+    return np.stack([tops(problem.algebra, row, front.facts.path) for row in sizes])
+
+
+@blas_threads(1)
+def refine_between(front: Frontier, rows: Rows, between: tuple[int, int], n: int) -> Frontier:
+    """Solve n points with caps between those of two points; new points get new ids and their places by loss."""
+    check_count(n, "n", most=MOST_POINTS)
+    if not isinstance(between, (tuple, list)) or len(between) != 2:
+        raise refuse("between", between, "two ids such as (3, 4)")
+    first, second = (front.place(each) for each in between)
+    if first == second:
+        raise refuse("between", between, "two different ids")
+    stated = same_problem(front, rows)
+    newton = replace(front.facts.newton, overshoot=0.0)
+    problem = newton.working(stated)
+    check_points(problem, n, MOST)
+    caps = path_caps_of(front, problem)
+    W = problem.from_user(front.models.weights)
+    solver = newton.solver(problem, W[int(np.argmin(front.loss))])
+    none = np.zeros(len(solver.rows.b))
+    last, end = (Knot(solver.evaluate(W[i], none), caps[i], Status.RUNNING, False) for i in (first, second))
+    knots = []
+    for share in np.linspace(0.0, 1.0, n + 2)[1:-1]:
+        target = Target.from_caps(((1.0 - share) * caps[first] + share * caps[second])[None])
+        knot = solve_knot(solver, last, target)
+        knot = knot if knot.status.solved else solve_knot(solver, end, target)
+        if knot.status.solved:
+            last = knot
+            knots.append(knot)
+    if not knots:
+        return front
+    more = assemble(stated, front.facts.newton, solved_points(stated.framed(), knots))
+    assert isinstance(front.models, LinearModels)
+    assert isinstance(more.models, LinearModels)
+    points = front.points.concat(more.points)
+    order = np.argsort(points.loss, kind="stable")
+    models = front.models.concat(more.models).take(order)
+    return replace(front, models=models, points=points.take(order), evaluations={})
+
+
+@dataclass(frozen=True)
+class Stability:
+    """Bands from n refits, point by point (N points).
+
+    loss, gap (N, 2)     band of the refitted loss on its sample, and of the refit's worst gap on all training rows
+    coef (N, K, d, 2)    band of every coefficient
+    flips (N,)           mean share of training rows whose decision differs between the point and its refit, both at
+                         the point's own cut-off where there is an operating point; NaN for regression
+    n                    refits in which every point converged, ``confidence`` of the bands
+    """
+
+    loss: Array
+    gap: Array
+    coef: Array
+    flips: Array
+    n: int
+    confidence: float
+
+
+@blas_threads(1)
+def bootstrap_frontier(
+    front: Frontier,
+    rows: Rows,
+    n: int,
+    confidence: float,
+    random_state: int | None,
+    progress: bool | Literal["auto"],
+) -> Stability:
+    """Refit all points n times, rows drawn with replacement inside each (group, label) cell."""
+    check_count(n, "n", most=MOST_REFITS)
+    check_confidence(confidence)
+    check_seed(random_state)
+    check_progress(progress)
+    stated = same_problem(front, rows)
+    newton = replace(front.facts.newton, tol=REFIT_TOL)
+    problem = newton.working(stated)
+    if problem.layout.cells.shares is not None:
+        raise InputError("stability draws rows inside groups, expected group labels, found probabilities.")
+    W = problem.from_user(front.models.weights)
+    caps = path_caps_of(front, problem)
+    check_memory(2.0 * n * problem.rows.n, f"{n} samples of {problem.rows.n} rows")
+    check_points(problem, n * len(W), USUAL * len(W), "refits of points")
+    samples = Samples.draw(problem, n, np.random.default_rng(random_state))
+    with progress_bar(progress, "bootstrap", n * len(W)) as bar:
+
+        def on_points(done: int) -> None:
+            bar.update(done, f"{done} of {n * len(W)} points")
+
+        found = refit(problem, newton, samples, W, caps, int(np.argmin(front.loss)), on_points)
+    tails = [(1.0 - confidence) / 2, (1.0 + confidence) / 2]
+
+    def band(values: Array) -> Array:
+        return np.moveaxis(np.quantile(values, tails, axis=0), 0, -1)
+
+    worst = problem.algebra.worst(found.everyone.reshape(n * len(W), -1)).max(axis=1)
+    return Stability(
+        loss=band(found.L @ problem.algebra.p),
+        gap=band(worst.reshape(n, -1)),
+        coef=band(problem.to_user(found.W)),
+        flips=_flips(front, problem, W, found.W) if problem.task.classes else np.full(len(W), np.nan),
+        n=int(found.solved.all(axis=1).sum()),
+        confidence=confidence,
+    )
+
+
+def _flips(front: Frontier, problem: LinearProblem, W: Array, refits: Array) -> Array:
+    """Return the mean share of rows whose decision differs between a point (N, K, d) and its refits (S, N, K, d)."""
+    S, N, K, d = refits.shape
+    models = np.concatenate([W[None], refits]).reshape(-1, d)
+    operating = front.operating()
+    if operating is not None:
+        operating = operating.take(np.tile(np.arange(N), S + 1))
+    changed = np.zeros((S, N))
+    size = max(64, problem.design.rows_per_chunk(len(models)))
+    for start in range(0, problem.design.n, size):
+        stop = min(start + size, problem.design.n)
+        scores = problem.design.scores(start, stop, models).reshape((S + 1) * N, K, -1)
+        decided = decide_at(scores, problem.task, operating).reshape(S + 1, N, -1)
+        changed += (decided[1:] != decided[0]).sum(axis=2)
+    return np.asarray(changed.mean(axis=0) / problem.design.n)
