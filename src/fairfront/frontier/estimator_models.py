@@ -126,7 +126,7 @@ class PosteriorModels(Models):
 
     def scores(self, X: Any) -> Array:
         """Return the scores of all models, (N, K, n)."""
-        return np.stack([log_odds(each) for each in self._weighed(X)])
+        return self.responses(X)[0]
 
     @property
     def probable(self) -> NDArray[np.bool_]:
@@ -135,12 +135,8 @@ class PosteriorModels(Models):
 
     def responses(self, X: Any) -> tuple[Array, Array]:
         """Return scores (N, 1, n), and what cut-offs are on: probabilities of the second class, (N, n)."""
-        return _log_odds_and_second(self._weighed(X))
-
-    def _weighed(self, X: Any) -> list[Array]:
-        """Return the probabilities (n, K) of all models; the posteriors are asked once."""
         pairs = self.posteriors.pairs(X)
-        return [weighed(pairs, weights) for weights in self.weightings]
+        return _log_odds_and_second([weighed(pairs, weights) for weights in self.weightings])
 
     def write(self, folder: Path) -> Stored:
         """Write every classifier once, however many models there are; scalings and weights are arrays."""

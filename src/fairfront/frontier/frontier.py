@@ -112,7 +112,7 @@ class Frontier(FrontierColumns):
         """
         check_text(name, "name", "the name of the evaluation")
         asked = asked_of(Operating(cutoff, approval_rate, costs), self.evaluations, name, like, self.models)
-        record = evaluate_points(self, X, y, sensitive_features, sample_weight, name, asked)
+        record = evaluate_points(self, (X, y, sensitive_features, sample_weight), name, asked)
         return replace(self, evaluations={**self.evaluations, name: record})
 
     def choose(self, **rule: Any) -> int:

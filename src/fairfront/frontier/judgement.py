@@ -142,19 +142,12 @@ def resolve_attributes(
 
 
 def evaluate_points(
-    front: Frontier,
-    X: Any,
-    y: Any,
-    sensitive_features: Any,
-    sample_weight: Any,
-    name: str,
-    asked: Operating | OperatingPoint | None = None,
+    front: Frontier, rows: tuple[Any, Any, Any, Any], name: str, asked: Operating | OperatingPoint | None
 ) -> Evaluation:
-    """Score all models on X and count their decisions per group.
+    """Score all models on rows (X, y, sensitive features, weights) and count their decisions per group.
 
     ``asked`` is a rule that places cut-offs on these rows, or cut-offs that hold here too.
     """
-    rows = (X, y, sensitive_features, sample_weight)
     if any(is_dask(each) for each in rows):
         return _evaluate_parts(front, rows, name, asked)
     models, task, held = front.models, front.facts.task, held_rows(front, *rows)
