@@ -17,12 +17,10 @@ from ..exceptions import FairfrontError, InputError, spelling
 from .audit import audit
 from .data import data_app
 from .demo import demo
-from .predict import predict
-from .screen import OPTIONS, Mistake, asks_for_help, printable, sentence
-from .select import select
-from .show import report, show
+from .screen import OPTIONS, Mistake, printable, sentence
+from .select import predict, select
+from .show import report, show, verify
 from .trace import trace
-from .verify import verify
 
 app = typer.Typer(
     name="fairfront",
@@ -75,7 +73,7 @@ def main() -> None:
     except FairfrontError as error:
         _fail(str(error))
     except Mistake as error:
-        if asks_for_help(error):
+        if type(error).show is not typer.BadParameter.show:  # type: ignore[attr-defined]  # no words: the help itself
             error.show()  # type: ignore[attr-defined]
             sys.exit(2)
         _fail(sentence(error))

@@ -1,19 +1,29 @@
-"""Tables of ``fairfront audit`` for the screen: what `Audit.to_dict` shows, a line per group."""
+"""``fairfront audit``: the columns that it reads, and its tables on the screen, a line per group."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ..measures.figures import figure_of
+from ..measures import Audit
+from ..measures.disclosure import Cell
+from ..measures.figures import figure_of, in_shell, marked_in_shell, reference_sentences
+from ..objectives import Array
+from ..tables import MISSING, infer, open_source
+from ..tables import Table as Rows
+from ..tables import load as load_table
 from .screen import screen
 
-Columns = dict[str, list[Any]]
+Cells = Mapping[str, list[Cell]]
 
 TESTS = {"p_value": "Fisher p", "deviations": "SDs", "detectable_gap": "detectable"}
 RIGHT = ("tpr", "fpr", "precision", "error", "auc", "slope")
@@ -28,75 +38,149 @@ NEW, ABSENT = "new group", "not in the baseline"
 MOST = 1e300
 """Numbers of a baseline from here on are not figures that an audit wrote."""
 WIDTH = 110
+RANKED = ("auc", "ks", "gini")
 
 
-def console_for_output() -> Console:
-    """Return a console as wide as the terminal; files and pipes get lines that hold a table."""
+@dataclass(frozen=True, eq=False)
+class ScoredFile:
+    """The columns of a file that an audit was asked to read."""
+
+    table: Rows
+
+    def labels(self, name: str) -> NDArray[Any]:
+        """Return whole numbers where all values are, other numbers where all are, else text; none may be missing."""
+        self.table.complete(name)
+        texts = self.table.texts(name)
+        levels, codes = np.unique(texts.astype(str), return_inverse=True)
+        try:
+            numbers = levels.astype(np.float64)
+        except ValueError:
+            return texts
+        whole = np.isfinite(numbers).all() and np.array_equal(numbers, np.rint(numbers))
+        return np.asarray((numbers.astype(np.int64) if whole else numbers)[codes])
+
+    def numbers(self, name: str) -> Array:
+        """Return a column of numbers; none may be missing."""
+        found = self.table.complete(name).numbers
+        assert found is not None
+        return found
+
+    def groups(self, names: Iterable[str]) -> dict[str, NDArray[Any]]:
+        """Return columns as text, with None for missing values."""
+        return {name: self.table.texts(name) for name in names}
+
+
+def read_scored(
+    path: Path,
+    texts: dict[str, Sequence[str]],
+    numbers: dict[str, Sequence[str]],
+    *,
+    delimiter: str | None = None,
+    missing: Sequence[str] = (),
+) -> ScoredFile:
+    """Read columns as text or as numbers; both are given by the option that names them."""
+    source = open_source(path, delimiter=delimiter, missing=(*MISSING, *missing))
+    for option, names in (*texts.items(), *numbers.items()):
+        for name in names:
+            source.check_column(name, option)
+    words, figures = ([name for names in each.values() for name in names] for each in (texts, numbers))
+    schema = infer(source, text=words, numbers=figures, columns=[*words, *figures])
+    return ScoredFile(load_table(source, schema))
+
+
+def as_label(text: str, labels: NDArray[Any]) -> Any:
+    """Return a label typed on the command line in the type of the column."""
+    if labels.dtype == object:
+        return text
+    try:
+        return int(text) if labels.dtype.kind == "i" else float(text)
+    except ValueError:
+        return text
+
+
+def show(found: Audit, verdicts: Sequence[str], before: Mapping[str, Any] | None) -> None:
+    """Print an audit: how decisions were made, a table per attribute and level, what was found.
+
+    The console is as wide as the terminal; files and pipes get lines that hold a table.
+    """
     console = screen(highlight=False)
-    return console if console.is_terminal or "COLUMNS" in os.environ else screen(width=WIDTH, highlight=False)
+    if not (console.is_terminal or "COLUMNS" in os.environ):
+        console = screen(width=WIDTH, highlight=False)
+    words = marked_in_shell if found.proxies else in_shell
+    lines = [*found.notions, *reference_sentences(found.groups.values(), words)]
+    tables = [(name, table.cells, name) for name, table in found.groups.items()]
+    for level, inner in found.strata.items():
+        tables += [(f"{name} within {level}", table.cells, "") for name, table in inner.items()]
+    for title, cells, name in tables:
+        for line in lines:
+            console.print(line, markup=False)
+        changes = changes_of(cells, before["tables"].get(name, {})) if before is not None and name else {}
+        console.print(_rates(title, cells, changes))
+        shown = [key for key in RIGHT if key in cells]
+        table = _empty(f"{title}: how right decisions are", [figure_of(key).heading for key in shown])
+        for i in range(len(cells["group"])):
+            table.add_row(_group(cells, i), *(_number(cells[key][i]) for key in shown))
+        console.print(table)
+        lines = _missing(title, cells)
+    lines = [*lines, LEGEND]
+    if before is not None:
+        lines.append(
+            "rate change, ratio change: the figure here less the baseline's; those of other figures are in --json."
+        )
+        if before.get("rule") != found.rule or before.get("cutoff") != found.cutoff:
+            lines.append(f"Cut-offs differ, which is part of the changes: in the baseline {before.get('rule')}.")
+    everyone = {name: column[-1] for name, column in tables[0][1].items() if name in RANKED and not column[-1].reason}
+    if everyone:
+        said = ", ".join(f"{figure_of(name).heading} {_number(everyone[name])}" for name in RANKED if name in everyone)
+        lines.append(f"All rows, whatever the cut-off: {said} (Gini is 2 AUC - 1).")
+    for line in (*lines, *found.found, *verdicts):
+        console.print(line, markup=False)
 
 
-def rate_table(name: str, columns: Columns, before: Columns | None) -> Table:
+def changes_of(cells: Cells, before: Mapping[str, list[Any]]) -> dict[str, list[Cell]]:
+    """Return the change of every figure since the baseline, a line per group, or why there is none."""
+    found = {"group": cells["group"]}
+    for key in (*CHANGED, *(key for key in RIGHT if key in cells)):
+        changes = found[key] = []
+        for group, cell in zip(cells["group"], cells[key], strict=True):
+            if group.value not in before.get("group", ()):
+                changes.append(Cell(NEW))
+                continue
+            old = before.get(key, [None] * len(before["group"]))[before["group"].index(group.value)]
+            known = isinstance(old, (int, float)) and abs(old) < MOST
+            changes.append(cell if cell.reason else Cell(cell.value - old if known else ABSENT))
+    return found
+
+
+def _rates(name: str, cells: Cells, changes: Cells) -> Table:
     """Return one line per group: size, rate, ratio with interval, tests, change against the baseline."""
     heads = ["n", "rate", "ratio (interval)", *TESTS.values()]
-    changes = {} if before is None else changes_of(columns, before)
     table = _empty(name, [*heads, *(["rate change", "ratio change"] if changes else [])])
-    for i in range(len(columns["group"])):
-        cells = [
-            _number(columns["n"][i], "{:.0f}"),
-            _number(columns["selection"][i]),
-            _with_ends(columns, "selection_over_reference", i),
-            *(_number(columns[key][i], form) for key, form in zip(TESTS, ("p", "{:+.1f}", "{:.3f}"), strict=True)),
-        ]
-        changed = [changes[key][i] for key in CHANGED if changes]
-        cells += [each if each in (NEW, ABSENT) else _number(each, "{:+.3f}") for each in changed]
-        table.add_row(_group(columns, i), *cells)
+    for i in range(len(cells["group"])):
+        ratio, low, high = (_number(cells[f"selection_over_reference{end}"][i]) for end in ("", "_lower", "_upper"))
+        defined = not cells["selection_over_reference"][i].reason
+        tests = zip(TESTS, ("p", "{:+.1f}", "{:.3f}"), strict=True)
+        table.add_row(
+            _group(cells, i),
+            _number(cells["n"][i], "{:.0f}"),
+            _number(cells["selection"][i]),
+            f"{ratio} ({low} to {high})" if defined else ratio,
+            *(_number(cells[key][i], form) for key, form in tests),
+            *(_number(changes[key][i], "{:+.3f}") for key in CHANGED if changes),
+        )
     return table
 
 
-def changes_of(columns: Columns, before: Columns) -> Columns:
-    """Return the change of every figure since the baseline, a line per group, or why there is none."""
-    keys = (*CHANGED, *(key for key in RIGHT if key in columns))
-    lines = range(len(columns["group"]))
-    return {"group": columns["group"], **{key: [_change(columns, before, key, i) for i in lines] for key in keys}}
-
-
-def baseline_lines(shown: dict[str, Any], before: dict[str, Any] | None) -> list[str]:
-    """Say what changes are, and that decisions were made otherwise in the baseline where they were."""
-    if before is None:
-        return []
-    said = ["rate change, ratio change: the figure here less the baseline's; those of other figures are in --json."]
-    if any(before.get(key) != shown[key] for key in ("rule", "cutoff")):
-        said.append(f"Cut-offs differ, which is part of the changes: in the baseline {before.get('rule')}.")
-    return said
-
-
-def right_table(name: str, columns: Columns) -> Table:
-    """Return one line per group: how right decisions and scores are."""
-    shown = [key for key in RIGHT if key in columns]
-    table = _empty(name, [figure_of(key).heading for key in shown])
-    for i in range(len(columns["group"])):
-        table.add_row(_group(columns, i), *(_number(columns[key][i]) for key in shown))
-    return table
-
-
-def ranking_lines(columns: Columns) -> list[str]:
-    """Say how well scores rank all rows, whatever the cut-off, where these are numbers."""
-    names = [name for name in ("auc", "ks", "gini") if isinstance(columns.get(name, [None])[-1], float)]
-    said = ", ".join(f"{figure_of(name).heading} {_number(columns[name][-1])}" for name in names)
-    return [f"All rows, whatever the cut-off: {said} (Gini is 2 AUC - 1)."] if said else []
-
-
-def missing_lines(name: str, columns: Columns) -> list[str]:
+def _missing(name: str, cells: Cells) -> list[str]:
     """Say why figures of the tables have no value, a line for each group that lacks some."""
-    keys = ("selection", "selection_over_reference", *(key for key in RIGHT if key in columns))
     found = []
-    for i, group in enumerate(columns["group"]):
+    for i, group in enumerate(cells["group"]):
         reasons: dict[str, list[str]] = {}
-        for key in keys:
-            if str(columns[key][i]).startswith("not defined"):
-                reasons.setdefault(columns[key][i], []).append(figure_of(key).heading)
-        found += [f"{name}, {group}: {', '.join(names)} {reason}." for reason, names in reasons.items()]
+        for key in (*CHANGED, *(key for key in RIGHT if key in cells)):
+            cell = cells[key][i]
+            if cell.reason and cell.meant:
+                reasons.setdefault(cell.plain, []).append(figure_of(key).heading)
+        found += [f"{name}, {group.value}: {', '.join(names)} {reason}." for reason, names in reasons.items()]
     return found
 
 
@@ -109,31 +193,17 @@ def _empty(name: str, heads: list[str]) -> Table:
     return table
 
 
-def _group(columns: Columns, i: int) -> str:
-    group, status = columns["group"][i], columns["status"][i]
+def _group(cells: Cells, i: int) -> str:
+    group, status = cells["group"][i].value, cells["status"][i].value
     return escape(f"{group} ({status})" if status in ("reference", "too few") else str(group))
 
 
-def _number(value: Any, form: str = "{:.3f}") -> str:
+def _number(cell: Cell, form: str = "{:.3f}") -> str:
     """Return a number, that it is not defined, or nothing where no comparison was meant."""
-    if isinstance(value, str):
-        return "not defined" if value.startswith("not defined") else ""
+    if cell.reason:
+        return "not defined" if cell.meant else ""
+    if isinstance(cell.value, str):
+        return cell.value
     if form == "p":
-        return "<0.0001" if value < 0.0001 else f"{value:.4f}"
-    return form.format(value)
-
-
-def _with_ends(columns: Columns, key: str, i: int) -> str:
-    value, low, high = (columns[key + end][i] for end in ("", "_lower", "_upper"))
-    return _number(value) if isinstance(value, str) else f"{value:.3f} ({low:.3f} to {high:.3f})"
-
-
-def _change(columns: Columns, before: Columns, key: str, i: int) -> Any:
-    """Return the change of a figure since the baseline, or why there is none."""
-    group, value = columns["group"][i], columns[key][i]
-    if group not in before.get("group", ()):
-        return NEW
-    old = before.get(key, [None] * len(before["group"]))[before["group"].index(group)]
-    if isinstance(value, str):
-        return value
-    return value - old if isinstance(old, (int, float)) and abs(old) < MOST else ABSENT
+        return "<0.0001" if cell.value < 0.0001 else f"{cell.value:.4f}"
+    return form.format(cell.value)

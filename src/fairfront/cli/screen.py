@@ -1,17 +1,19 @@
-"""The screen and the words of a command: what people type is checked, and names and sentences appear as they are."""
+"""The screen and the words of commands: options that several have, what people type is checked, names appear as is."""
 
 from __future__ import annotations
 
 import difflib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
-SMALL = "Counts below it are rounded: 10, or 0 for exact counts, for use where the rows are kept."
-SIGN = "PEM file of an Ed25519 private key that signs what is written (extra sign)."
-DATA = "With --small 0: the file that the run was traced from."
+from ..exceptions import InputError
+
+if TYPE_CHECKING:
+    from ..runs import Run
+
 Mistake: type[Exception] = typer.BadParameter.__mro__[2]
 """What typer raises where words cannot be read as a command; it has no public name of its own."""
 SHOWN = 60
@@ -29,6 +31,46 @@ OPTIONS = {name: f"--{name.replace('_', '-')}" for name in NAMES.split()} | {
 """How the command spells what the functions that it calls name in their errors and warnings."""
 
 
+def checked(param: typer.CallbackParam, path: Path | None) -> Path | None:
+    """Return a path as it was given; what the system does not take is refused under the name of its option."""
+    if path is not None:
+        try:
+            path.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except OSError:
+            from ..validation import check_path
+
+            check_path(path, _name_of(param))
+    return path
+
+
+TableFile = Annotated[
+    Path, typer.Argument(help="CSV, TSV, Parquet or Feather; CSV and TSV may be gzipped.", callback=checked)
+]
+RunFolder = Annotated[Path, typer.Argument(help="Folder written by fairfront trace.", callback=checked)]
+Groups = Annotated[str | None, typer.Option(help="Columns of groups: sex,race:ref=White.")]
+Probabilities = Annotated[
+    str | None, typer.Option(help="Instead: columns of probabilities, one per group: p_black,p_white:ref.")
+]
+Weight = Annotated[str | None, typer.Option(help="Column of sample weights.")]
+Missing = Annotated[list[str] | None, typer.Option(help="Further text that is read as missing.")]
+Delimiter = Annotated[str | None, typer.Option(help="Character between columns (default: comma).")]
+Trust = Annotated[list[str] | None, typer.Option(help="Type inside an estimator that may be loaded.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Write JSON for programs.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what the command wrote there before.")]
+Small = Annotated[
+    int, typer.Option(help="Counts below it are rounded: 10, or 0 for exact counts, for use where the rows are kept.")
+]
+Data = Annotated[
+    Path | None, typer.Option(help="With --small 0: the file that the run was traced from.", callback=checked)
+]
+Sign = Annotated[
+    Path | None,
+    typer.Option(help="PEM file of an Ed25519 private key that signs what is written (extra sign).", callback=checked),
+]
+
+
 def screen(**options: Any) -> Console:
     """Return a console without emoji, so that a group or path with ``:id:`` in it is printed so."""
     return Console(emoji=False, **options)
@@ -44,40 +86,27 @@ def printable(text: str) -> str:
     return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
 
 
-def asks_for_help(error: Any) -> bool:
-    """Tell whether no words were given, so that the error is the help text and shows itself."""
-    return type(error).show is not typer.BadParameter.show
-
-
 def sentence(error: Any) -> str:
     """Say what is wrong with the words of a command, and where to read what they may be."""
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "fairfront"
-    return f"{_what(error, path)}; see {path} --help."
-
-
-def _what(error: Any, path: str) -> str:
     option, param = getattr(error, "option_name", None), getattr(error, "param", None)
     if option is not None and hasattr(error, "possibilities"):
         near = difflib.get_close_matches(option, error.possibilities or (), n=1, cutoff=0.0)
-        return f"there is no option {short(option)} of {path}" + (f", did you mean {near[0]}?" if near else "")
-    if param is None:
-        return _joined(error.format_message())
-    name = name_of(param)
-    if hasattr(error, "param_type"):
-        return f"{name} is missing, expected: {_joined(param.help or 'a value')}"
-    return f"{name}{_found(error)}: {_joined(error.message)}"
+        what = f"there is no option {_short(option)} of {path}" + (f", did you mean {near[0]}?" if near else "")
+    elif param is None:
+        what = _joined(error.format_message())
+    elif hasattr(error, "param_type"):
+        what = f"{_name_of(param)} is missing, expected: {_joined(param.help or 'a value')}"
+    else:
+        reading = getattr(error.__cause__, "errors", None)  # knows the value that could not be read
+        found = f" is {_short(repr(reading()[0]['input']))}" if reading is not None else ""
+        what = f"{_name_of(param)}{found}: {_joined(error.message)}"
+    return f"{what}; see {path} --help."
 
 
-def name_of(param: Any) -> str:
-    """Return what people call an option or an argument."""
+def _name_of(param: Any) -> str:
     return str(param.opts[0] if param.param_type_name == "option" else param.name.upper())
-
-
-def _found(error: Any) -> str:
-    """Quote the value that could not be read, where the error knows it."""
-    reading = getattr(error.__cause__, "errors", None)
-    return f" is {short(repr(reading()[0]['input']))}" if reading is not None else ""
 
 
 def _joined(text: str) -> str:
@@ -86,20 +115,41 @@ def _joined(text: str) -> str:
     return "; ".join(part[:1].lower() + part[1:] for part in parts)
 
 
-def short(text: str) -> str:
-    """Return the beginning and the end of a text that is too long to be read."""
+def _short(text: str) -> str:
     return text if len(text) <= SHOWN else f"{text[: SHOWN // 2]}...{text[-SHOWN // 4 :]}"
 
 
-def checked(param: typer.CallbackParam, path: Path | None) -> Path | None:
-    """Return a path as it was given; what the system does not take is refused under the name of its option."""
-    if path is not None:
-        try:
-            path.lstat()
-        except (FileNotFoundError, NotADirectoryError):
-            pass
-        except OSError:
-            from ..validation import check_path
+def stored_at(path: Path, kind: Any, expected: str, trusted: list[str] | None) -> Any:
+    """Return what a folder holds if it is of a kind; types of estimators that others wrote are confirmed by name."""
+    from ..runs import load
 
-            check_path(path, name_of(param))
-    return path
+    for name in trusted or ():
+        if "." not in name or not all(part.isidentifier() for part in name.split(".")):
+            raise InputError(f"--trust is {name!r}, expected the full name of a type such as package.module.Type.")
+    found = load(path, trusted=trusted or [])
+    if not isinstance(found, kind):
+        raise InputError(f"{path} holds a {type(found).__name__}, expected {expected}.")
+    return found
+
+
+def run_at(path: Path, trusted: list[str] | None = None, small: int = 10, data: Path | None = None) -> Run:
+    """Return the run in a folder, with exact counts from its data where small is 0."""
+    from ..runs import Run
+    from ..runs.pipeline import with_exact_counts
+
+    check_data(small, data)
+    found: Run = stored_at(path, Run, "a run written by fairfront trace", trusted)
+    return found if small else with_exact_counts(found, data)
+
+
+def check_data(small: int, data: Path | None) -> None:
+    """Refuse exact counts without the rows, and a file that would not be read."""
+    from ..measures.disclosure import check_small
+
+    if check_small(small) == 0 and data is None:
+        raise InputError(
+            "--small 0 needs the rows, because files of a run have rounded counts only; add --data FILE, the file that "
+            "the run was traced from."
+        )
+    if small and data is not None:
+        raise InputError("--data goes with --small 0: the rows are read for exact counts only; leave it out.")

@@ -1,4 +1,4 @@
-"""``fairfront select``: choose a point of a run and write it as a model with its card."""
+"""``fairfront select`` and ``fairfront predict``: from a run to a model with its card, from a model to predictions."""
 
 from __future__ import annotations
 
@@ -9,14 +9,31 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..exceptions import InputError
-from .screen import DATA, SIGN, SMALL, checked, say, screen
+from .screen import (
+    Data,
+    Delimiter,
+    Missing,
+    Overwrite,
+    RunFolder,
+    Sign,
+    Small,
+    Trust,
+    check_data,
+    checked,
+    run_at,
+    say,
+    screen,
+    stored_at,
+)
 
 if TYPE_CHECKING:
     from ..runs import Run
 
+LISTED = 20
+
 
 def select(
-    run: Annotated[Path, typer.Argument(help="Folder written by fairfront trace.", callback=checked)],
+    run: RunFolder,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the model to.", callback=checked)],
     least_gap: Annotated[
         str | None, typer.Option(help="Smallest gap: tpr, fpr, selection, error, or a column such as sex.tpr_gap.")
@@ -42,11 +59,11 @@ def select(
     keep: Annotated[
         str, typer.Option(help="What stays in the run: all, or chosen: points of all records, and the plain model.")
     ] = "all",
-    trust: Annotated[list[str] | None, typer.Option(help="Type inside an estimator that may be loaded.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output folder.")] = False,
-    small: Annotated[int, typer.Option(help=SMALL)] = 10,
-    data: Annotated[Path | None, typer.Option(help=DATA, callback=checked)] = None,
-    sign: Annotated[Path | None, typer.Option(help=SIGN, callback=checked)] = None,
+    trust: Trust = None,
+    overwrite: Overwrite = False,
+    small: Small = 10,
+    data: Data = None,
+    sign: Sign = None,
 ) -> None:
     """Choose a point of a run and write it as a model with its card.
 
@@ -64,7 +81,6 @@ def select(
     from ..storage.checksums import private_key
     from ..storage.places import check_new_folder
     from ..validation import check_confidence
-    from .files import check_data, run_at
 
     if keep not in ("all", "chosen"):
         raise InputError(f"--keep is {keep!r}, expected all or chosen.")
@@ -100,12 +116,41 @@ def select(
     for sentence in filter(None, said):
         say(console, sentence)
     say(console, f"Model, card and decision record: {output} (read {output / 'card.md'}).")
-    say(console, f"Predictions read {_listed(model.columns)}.")
+    names, more = model.columns, len(model.columns) - LISTED
+    rest = f" and {more} more, which the card lists" if more > 0 else ""
+    say(console, f"Predictions read the columns {', '.join(names[:LISTED])}{rest}.")
 
 
-def _listed(names: tuple[str, ...], most: int = 20) -> str:
-    shown = f"the columns {', '.join(names[:most])}"
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more, which the card lists"
+def predict(
+    model: Annotated[Path, typer.Argument(help="Folder written by fairfront select.", callback=checked)],
+    file: Annotated[
+        Path, typer.Argument(help="CSV, TSV, Parquet or Feather with the columns of training.", callback=checked)
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.", callback=checked)],
+    keep: Annotated[list[str] | None, typer.Option(help="Column of the input to copy; may be repeated.")] = None,
+    delimiter: Delimiter = None,
+    missing: Missing = None,
+    trust: Trust = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Write labels and probabilities for the rows of a file.
+
+    They are in the order of the rows; group columns are not needed. Files larger than memory are read in chunks.
+
+    Example: fairfront predict model new.csv --keep id -o decided.csv
+    """
+    from ..runs import TableModel, predict_file
+    from ..validation import counted
+
+    found = stored_at(model, TableModel, "a model written by fairfront select", trust)
+    words: dict[str, Any] = {
+        "keep": keep or (),
+        "overwrite": overwrite,
+        "delimiter": delimiter,
+        "missing": missing or (),
+    }
+    n = predict_file(found, file, output, progress="auto", **words)
+    typer.echo(f"{counted(n, 'row')}: {output}")
 
 
 def _rule(
@@ -120,18 +165,12 @@ def _rule(
     """Return the rule in the words of `Frontier.select`."""
     names = (*run.frontier.column_names(), run.frontier.facts.gap_column)
     rule: dict[str, Any] = {"id": id, "knee": knee or None}
-    rule["least"] = None if least_gap is None else column(least_gap, names, first="_gap")
-    rule["most"] = None if most is None else column(most, names)
+    rule["least"] = None if least_gap is None else _column(least_gap, names, first="_gap")
+    rule["most"] = None if most is None else _column(most, names)
     rule |= {name: _pairs(texts, names, f"--{name.replace('_', '-')}") for name, texts in asked.items() if texts}
     given = {name: value for name, value in rule.items() if value is not None}
     if set(given) == {"within"}:
         raise InputError("--within goes with --least-gap, --most, --at-most or --at-least; give one of them too.")
-    _check_one(given)
-    return given if {"id", "knee"} & set(given) else {**given, "confidence": None if confidence == 0 else confidence}
-
-
-def _check_one(given: dict[str, Any]) -> None:
-    """Refuse no rule, and rules that do not go together."""
     alone = {"id", "knee"} & set(given)
     if not given or (alone and len(given) > 1) or {"least", "most"} <= set(given):
         options = [{"least": "--least-gap"}.get(name, f"--{name.replace('_', '-')}") for name in given]
@@ -139,9 +178,10 @@ def _check_one(given: dict[str, Any]) -> None:
             "give exactly one rule of --id and --knee, or of columns (--at-most, --at-least, --within, and one of "
             f"--least-gap and --most), found {' and '.join(options) or 'none'}."
         )
+    return given if alone else {**given, "confidence": None if confidence == 0 else confidence}
 
 
-def column(name: str, names: tuple[str, ...], first: str = "") -> str:
+def _column(name: str, names: tuple[str, ...], first: str = "") -> str:
     """Return the column that a short name such as ``tpr`` stands for; ``first`` is the ending that is tried first."""
     known = {*names, *(each.rpartition(".")[2] for each in names), "loss"}
     for each in (f"{name}{first}", name, f"{name}_gap"):
@@ -164,5 +204,5 @@ def _pairs(texts: list[str] | None, names: tuple[str, ...], option: str) -> dict
             there = ""
         if not there or not name:
             raise InputError(f"{option} is {text!r}, expected NAME=NUMBER such as error=0.005.")
-        found[column(name, names)] = number
+        found[_column(name, names)] = number
     return found

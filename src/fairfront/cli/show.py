@@ -1,23 +1,33 @@
-"""``fairfront show`` and ``fairfront report``: a run in the terminal, and as a page in which a person chooses."""
+"""``fairfront show``, ``report`` and ``verify``: a run in the terminal, as a page, and made again."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
+from rich.table import Table
 
-from .screen import DATA, SMALL, checked, screen
+from ..exceptions import ChangedError, InputError
+from .screen import AsJson, Data, Overwrite, RunFolder, Small, Trust, checked, printable, run_at, say, screen, stored_at
+
+if TYPE_CHECKING:
+    from ..runs.verification import Check
+
+DIFFERS = 3
+LISTED = 40
+AGREES = {True: "same", False: "differs", None: ""}
 
 
 def show(
-    run: Annotated[Path, typer.Argument(help="Folder written by fairfront trace.", callback=checked)],
+    run: RunFolder,
     id: Annotated[list[int] | None, typer.Option(help="Point whose rates are shown; may be repeated.")] = None,
-    trust: Annotated[list[str] | None, typer.Option(help="Type inside an estimator that may be loaded.")] = None,
-    json_output: Annotated[bool, typer.Option("--json", help="Write the options as JSON.")] = False,
-    small: Annotated[int, typer.Option(help=SMALL)] = 10,
-    data: Annotated[Path | None, typer.Option(help=DATA, callback=checked)] = None,
+    trust: Trust = None,
+    json_output: AsJson = False,
+    small: Small = 10,
+    data: Data = None,
 ) -> None:
     """Show a run: its options, a picture, and rates per group.
 
@@ -26,18 +36,16 @@ def show(
     Example: fairfront show run --id 3
     """
     from ..runs.options import plain_id, suggested_id
-    from .files import run_at
     from .summary import options_json, print_compared, print_next, print_options, print_picture, print_rates
 
     found = run_at(run, trust, small, data)
     if json_output:
         typer.echo(json.dumps(options_json(found), indent=1, allow_nan=False))
         return
-    console = screen()
+    console, front = screen(), found.frontier
     print_compared(console, found)
     print_options(console, found)
     print_picture(console, found)
-    front = found.frontier
     suggested = suggested_id(front)
     shown = id or ([] if suggested is None else [suggested])
     print_rates(console, front, list(dict.fromkeys([plain_id(front), *shown])))
@@ -45,14 +53,14 @@ def show(
 
 
 def report(
-    run: Annotated[Path, typer.Argument(help="Folder written by fairfront trace.", callback=checked)],
+    run: RunFolder,
     output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.", callback=checked)],
     id: Annotated[int | None, typer.Option(help="Point to open on; by default the suggested one.")] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
-    trust: Annotated[list[str] | None, typer.Option(help="Type inside an estimator that may be loaded.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file.")] = False,
-    small: Annotated[int, typer.Option(help=SMALL)] = 10,
-    data: Annotated[Path | None, typer.Option(help=DATA, callback=checked)] = None,
+    trust: Trust = None,
+    overwrite: Overwrite = False,
+    small: Small = 10,
+    data: Data = None,
 ) -> None:
     """Write the explorer of a run: one page in which a person chooses.
 
@@ -63,8 +71,86 @@ def report(
     """
     from ..explorer.page import is_page
     from ..storage.places import check_new_file
-    from .files import run_at
 
     check_new_file(output, overwrite, is_page)
     written = run_at(run, trust, small, data).to_html(output, chosen=id, title=title, overwrite=overwrite)
     typer.echo(f"{written} ({written.stat().st_size / 1e3:.0f} KB): open it in a browser.")
+
+
+def verify(
+    folder: Annotated[Path, typer.Argument(help="Folder written by fairfront trace or select.", callback=checked)],
+    source: Annotated[
+        Path,
+        typer.Argument(
+            help="The file that the run was traced from; the run that the model was chosen from.", callback=checked
+        ),
+    ],
+    data: Annotated[
+        Path | None,
+        typer.Option(help="The run's file, for a model of --small 0 or of a point that was removed.", callback=checked),
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option(help="PEM file of the public key that must have signed it.", callback=checked)
+    ] = None,
+    trust: Trust = None,
+    json_output: AsJson = False,
+) -> None:
+    """Make a run or a model again and compare every field.
+
+    A run is traced again from its rows and manifest, a model is made again from its run, and all files are compared.
+
+    Exit codes: 0 all agrees, 2 bad input, 3 something differs, was changed since it was written, or lacks the signature
+    that --key asks for.
+
+    Example: fairfront verify run adult.csv
+    """
+    from ..runs import Run, TableModel, verify_model, verify_run
+    from ..runs.verification import Check, agrees
+
+    what = ""
+    try:
+        found = stored_at(folder, (Run, TableModel), "a run or a model", trust)
+        if isinstance(found, TableModel):
+            checks = verify_model(folder, run_at(source, trust), data, key, trust or ())
+        elif data is not None:
+            raise InputError("--data goes with a model; a run is compared with the file in the second place.")
+        else:
+            checks = verify_run(found, source, key=key)
+        what = "model" if isinstance(found, TableModel) else "run"
+    except ChangedError as error:
+        checks = [Check("files", False, str(error))]
+    if json_output:
+        said = [vars(check) | {"differences": [vars(each) for each in check.differences]} for check in checks]
+        typer.echo(json.dumps({"same": agrees(checks), "checks": said}, indent=1))
+    elif what:
+        _show_checks(what, checks)
+    else:
+        typer.echo(f"fairfront: {printable(checks[0].found)}", err=True)
+    raise typer.Exit(0 if agrees(checks) else DIFFERS)
+
+
+def _show_checks(what: str, checks: list[Check]) -> None:
+    """Print a table of all comparisons, then what differs, then the outcome."""
+    from ..runs.verification import RECORD, SIGNED
+
+    table = Table(title=f"The {what} made again")
+    for head in ("what", "", "found"):
+        table.add_column(head)
+    for check in checks:
+        table.add_row(escape(check.what), AGREES[check.same], escape(check.found))
+    console = screen()
+    console.print(table)
+    said = [str(each) for check in checks for each in check.differences]
+    for line in said[:LISTED]:
+        say(console, line)
+    if len(said) > LISTED:
+        say(console, f"... and {len(said) - LISTED} more; --json lists all.")
+    wrong = [check for check in checks if check.decisive and not check.same]
+    outcome = "reproduced."
+    if any(check.what != SIGNED for check in wrong):
+        outcome = "NOT reproduced: see above."
+    elif wrong:
+        outcome = f"reproduced, but not signed as asked for (signature: {wrong[0].found})."
+    elif any(check.what == RECORD and check.same is None for check in checks):
+        outcome = "reproduced; the run has no record of the decision."
+    say(console, f"The {what} was {outcome}")

@@ -41,40 +41,32 @@ VALUES = ("prediction", "residual", "mse")
 
 
 def options_json(run: Run) -> dict[str, Any]:
-    """Return the options for programs."""
-    front = run.frontier
+    """Return the options for programs, with the rule and the cut-off of every point where one was asked for."""
+    front, point = run.frontier, run.frontier.operating()
+    operating = None
+    if point is not None:
+        cutoffs = {str(id): float(cutoff) for id, cutoff in zip(front.ids.tolist(), point.cutoffs, strict=True)}
+        operating = {"rule": point.rule.words, "placed_on": point.placed_on, "cutoffs": cutoffs}
+    options = []
+    for each in run.options():
+        figures = {name: value if np.isfinite(value) else None for name, value in each.figures.items()}
+        options.append({"id": each.id, "mark": each.mark, **figures})
     return {
         "format": "fairfront options",
         "notions": list(front.facts.notions),
         "points": len(front),
         "plain": plain_id(front),
         "suggested": suggested_id(front),
-        "operating_point": _operating_json(front),
+        "operating_point": operating,
         "sensitive": dict(run.manifest["sensitive"]),
         "notes": list(front.sentences[len(front.facts.notions) :]),
-        "options": [
-            {"id": o.id, "mark": o.mark, **{k: _or_none(v) for k, v in o.figures.items()}} for o in run.options()
-        ],
+        "options": options,
     }
-
-
-def _operating_json(front: Frontier) -> dict[str, Any] | None:
-    """Return the rule and the cut-off of every point by id, None where no operating point was given."""
-    point = front.operating()
-    if point is None:
-        return None
-    cutoffs = {str(id): float(cutoff) for id, cutoff in zip(front.ids.tolist(), point.cutoffs, strict=True)}
-    return {"rule": point.rule.words, "placed_on": point.placed_on, "cutoffs": cutoffs}
-
-
-def _or_none(value: float) -> float | None:
-    return value if np.isfinite(value) else None
 
 
 def print_compared(console: Console, run: Run) -> None:
     """Say what is compared between whom, and where the sensitive attribute was used."""
-    facts = run.frontier.facts
-    for name, levels in facts.sensitive:
+    for name, levels in run.frontier.facts.sensitive:
         say(console, f"Groups of {name}: {', '.join(levels)} (reference: {run.reference(name)}).")
     for sentence in run.frontier.sentences:
         say(console, sentence)
@@ -83,19 +75,15 @@ def print_compared(console: Console, run: Run) -> None:
 
 
 def print_options(console: Console, run: Run) -> None:
-    """Print about seven options, one line each."""
-    options = run.options()
-    front = run.frontier
-    table = Table(
-        title=f"{counted(len(options), 'option')} out of {counted(len(front), 'point')}",
-        box=SIMPLE_HEAD,
-        padding=(0, 0),
-    )
-    table.add_column("id", justify="right")
-    names = [name for name in options[0].figures if _fits(name, main_gap(front))]
-    for name in names:
-        table.add_column(_head(name), justify="right")
-    table.add_column("")
+    """Print about seven options, one line each; of several gaps, the first has its upper end beside it."""
+    options, front = run.options(), run.frontier
+    first = f"{main_gap(front)} at most"
+    heads = {name: HEADS.get(name, name.replace("_", " ")) for name in options[0].figures if "at most" not in name}
+    names = [name for name in options[0].figures if name in heads or name == first]
+    title = f"{counted(len(options), 'option')} out of {counted(len(front), 'point')}"
+    table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 0))
+    for head in ("id", *({**heads, first: "at most"}[name] for name in names), ""):
+        table.add_column(escape(head), justify="right" if head else "left")
     for each in options:
         cells = [f"{each.figures[name]:.4f}" if "loss" in name else _digits(each.figures[name]) for name in names]
         table.add_row(str(each.id), *cells, each.mark, style="bold" if each.mark else None)
@@ -107,37 +95,26 @@ def print_options(console: Console, run: Run) -> None:
 
 def _legend(front: Frontier) -> list[str]:
     """Say where the figures of the options are from, what they leave out, and which point is suggested."""
-    names = [name for name, _ in front.facts.sensitive]
-    gap, training = main_gap(front).replace("_", " "), front.facts.gap_column.replace("_", " ")
-    sure = has_intervals(front)
-    lines = [f"loss and {training}: {front.facts.measured_on}; the other figures: validation."]
-    if front.facts.task.classes:
+    facts, record, sure = front.facts, front.evaluations["validation"], has_intervals(front)
+    names = [name for name, _ in facts.sensitive]
+    gap, lead = main_gap(front).replace("_", " "), leading_gap(front).replace("_", " ")
+    lines = [f"loss and {facts.gap_column.replace('_', ' ')}: {facts.measured_on}; the other figures: validation."]
+    if facts.task.classes:
         lines[0] += " approved: share of favourable decisions; ratio: lowest share of a group over the highest."
-    operating = operating_words(front.record(), front.facts)
     if sure:
         lines[0] += f" at most: upper end of the {gap} at 95 % confidence."
     if len(names) > 1:
         lines.append(f"Gaps are the largest over {' and '.join(names)}; ratios the smallest.")
-    record = front.evaluations["validation"]
     if record.weighted:
         lines.append("Rates are weighted by the sample weights; counts are rows.")
     lines.append(ROUNDED if record.small else EXACT)
+    operating = operating_words(front.record(), facts)
     if operating:
         lines.append(f"{operating} Another needs the rows: fairfront trace ... {ANOTHER}.")
     if suggested_id(front) is None:
         return [*lines, "suggested: none, because no point decides better than without looking at people."]
-    lead = leading_gap(front).replace("_", " ")
     what = f"upper end of the {gap}" if sure and lead == gap else f"{lead} as observed"
     return [*lines, f"suggested: the least {what} within {tolerance_of(front):g} of the smallest {main_error(front)}."]
-
-
-def _fits(name: str, gap: str) -> bool:
-    """Tell whether a figure is shown in the terminal: of several gaps, the first has its upper end beside it."""
-    return not name.endswith(" at most") or name == f"{gap} at most"
-
-
-def _head(name: str) -> str:
-    return escape("at most" if name.endswith(" at most") else HEADS.get(name, name.replace("_", " ")))
 
 
 def _digits(value: float) -> str:
@@ -147,8 +124,10 @@ def _digits(value: float) -> str:
 
 
 def print_next(console: Console, run: Run, path: Path) -> None:
-    """Say what to type next."""
-    front, where, trust = run.frontier, shlex.quote(str(path)), _trust(path)
+    """Say what to type next, with options that confirm types of estimators of others in the run's files."""
+    front, where = run.frontier, shlex.quote(str(path))
+    foreign = untrusted_types(path) if any(path.rglob(f"*{SUFFIX}")) else ()
+    trust = "".join(f" --trust {shlex.quote(name)}" for name in foreign)
     gap, within = leading_gap(front).removesuffix("_gap"), f"{main_error(front)}={tolerance_of(front):g}"
     say(console, "Next:")
     for line in (
@@ -160,13 +139,6 @@ def print_next(console: Console, run: Run, path: Path) -> None:
         say(console, f"  {line}")
 
 
-def _trust(path: Path) -> str:
-    """Return the options that confirm types of estimators in a run's files; our own models need none."""
-    if not any(path.rglob(f"*{SUFFIX}")):
-        return ""
-    return "".join(f" --trust {shlex.quote(name)}" for name in untrusted_types(path))
-
-
 def print_picture(console: Console, run: Run) -> None:
     """Draw error against the gap with characters: o a point, P plain, S suggested."""
     front = run.frontier
@@ -175,22 +147,20 @@ def print_picture(console: Console, run: Run) -> None:
     known = np.isfinite(x) & np.isfinite(y)
     if not known.any():
         return
+    x, y, ids = x[known], y[known], front.ids[front.solved][known].tolist()
     grid = [[" "] * WIDTH for _ in range(HEIGHT)]
-    suggested = suggested_id(front)
-    marks = {plain_id(front): "P"} | ({} if suggested is None else {suggested: "S"})
-    columns, rows = _steps(x[known], WIDTH), HEIGHT - 1 - _steps(y[known], HEIGHT)
-    ids = front.ids[front.solved][known]
+    marks = {plain_id(front): "P", suggested_id(front): "S"}
+    columns, rows = _steps(x, WIDTH), HEIGHT - 1 - _steps(y, HEIGHT)
     for strong in (False, True):  # marked points are drawn last, on top
         for c, r, id in zip(columns, rows, ids, strict=True):
-            if (int(id) in marks) is strong:
-                grid[r][c] = marks.get(int(id), "o")
+            if (id in marks) is strong:
+                grid[r][c] = marks.get(id, "o")
     say(console, f"{error} (up) against {gap} (across) on validation; P plain, S suggested")
-    top, bottom = f"{y[known].max():.3f}", f"{y[known].min():.3f}"
+    labels = {0: f"{y.max():.3f}", HEIGHT - 1: f"{y.min():.3f}"}
     for i, line in enumerate(grid):
-        label = top if i == 0 else bottom if i == HEIGHT - 1 else ""
-        say(console, f"{label:>8} |{''.join(line)}")
+        say(console, f"{labels.get(i, ''):>8} |{''.join(line)}")
     say(console, f"{'':>8} +{'-' * WIDTH}")
-    say(console, f"{'':>10}{x[known].min():.3f}{x[known].max():>{WIDTH - 5}.3f}")
+    say(console, f"{'':>10}{x.min():.3f}{x.max():>{WIDTH - 5}.3f}")
 
 
 def _steps(values: Any, cells: int) -> Any:

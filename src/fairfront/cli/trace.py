@@ -11,22 +11,30 @@ import typer
 from rich.console import Console
 
 from ..names import LOSSES, NOTIONS
-from .screen import SIGN, checked, screen
+from .screen import (
+    AsJson,
+    Delimiter,
+    Groups,
+    Missing,
+    Overwrite,
+    Probabilities,
+    Sign,
+    TableFile,
+    Weight,
+    checked,
+    screen,
+)
 
 if TYPE_CHECKING:
     from ..runs.prepared_rows import Prepared
 
 
 def trace(
-    file: Annotated[
-        Path, typer.Argument(help="CSV, TSV, Parquet or Feather; CSV and TSV may be gzipped.", callback=checked)
-    ],
+    file: TableFile,
     target: Annotated[str, typer.Option(help="Column to predict.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the run to.", callback=checked)],
-    groups: Annotated[str | None, typer.Option(help="Columns of groups: sex,race:ref=White.")] = None,
-    group_probabilities: Annotated[
-        str | None, typer.Option(help="Instead: columns of probabilities, one per group: p_black,p_white:ref.")
-    ] = None,
+    groups: Groups = None,
+    group_probabilities: Probabilities = None,
     favourable: Annotated[
         str | None, typer.Option(help="The target's value that is good for the person; not for --loss squared.")
     ] = None,
@@ -47,9 +55,9 @@ def trace(
     ] = None,
     text: Annotated[list[str] | None, typer.Option(help="Column to read as categories; may be repeated.")] = None,
     number: Annotated[list[str] | None, typer.Option(help="Column to read as numbers; may be repeated.")] = None,
-    missing: Annotated[list[str] | None, typer.Option(help="Further mark of a missing value.")] = None,
-    delimiter: Annotated[str | None, typer.Option(help="Field delimiter (default: comma).")] = None,
-    weight: Annotated[str | None, typer.Option(help="Column of sample weights.")] = None,
+    missing: Missing = None,
+    delimiter: Delimiter = None,
+    weight: Weight = None,
     use_sensitive: Annotated[
         bool, typer.Option("--use-sensitive", help="Let the model read the group columns; every output says so.")
     ] = False,
@@ -82,9 +90,9 @@ def trace(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the checkpoint, or begin where there is none yet.")
     ] = False,
-    json_output: Annotated[bool, typer.Option("--json", help="Write the options as JSON.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output folder.")] = False,
-    sign: Annotated[Path | None, typer.Option(help=SIGN, callback=checked)] = None,
+    json_output: AsJson = False,
+    overwrite: Overwrite = False,
+    sign: Sign = None,
 ) -> None:
     """Trace the frontier between error and the gap of a file's groups.
 
