@@ -27,7 +27,10 @@ class Registry(Generic[T]):
 
     def __getitem__(self, name: str) -> T:
         if name not in self:
-            raise InputError(self._unknown(name))
+            near = difflib.get_close_matches(str(name), self._items, n=1, cutoff=0.5)
+            hint = f"; did you mean {near[0]!r}?" if near else "."
+            found = repr(str(name)) if isinstance(name, str) else str(name)
+            raise InputError(f"unknown {self.kind} {found}, expected one of {', '.join(self._items)}{hint}")
         return self._items[name]
 
     def __contains__(self, name: object) -> bool:
@@ -42,9 +45,3 @@ class Registry(Generic[T]):
     def names(self) -> tuple[str, ...]:
         """Return all names in order of registration."""
         return tuple(self._items)
-
-    def _unknown(self, name: object) -> str:
-        near = difflib.get_close_matches(str(name), self._items, n=1, cutoff=0.5)
-        hint = f"; did you mean {near[0]!r}?" if near else "."
-        found = repr(str(name)) if isinstance(name, str) else str(name)
-        return f"unknown {self.kind} {found}, expected one of {', '.join(self._items)}{hint}"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -68,10 +68,10 @@ def differences(
     said: dict[str, list[Difference]] = {}
     for name in sorted({*ours, *theirs}):
         one, two = stored / name, found / name
-        parts: Iterator[Found] = iter(())
+        parts: Iterable[Found] = ()
         if name not in ours or name not in theirs:
             there = ["a file" if name in each else NOTHING for each in (ours, theirs)]
-            parts = iter([("file", there[0], there[1], 1)])
+            parts = [("file", there[0], there[1], 1)]
         elif ours[name] == theirs[name]:
             pass
         elif one.suffix == ".json":
