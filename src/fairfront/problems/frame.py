@@ -75,13 +75,11 @@ class Moments:
 
     def joined(self, other: Moments) -> Moments:
         """Return the moments of both sets of rows."""
-        n, apart, low, high = self.n + other.n, other.mean - self.mean, *self._ends(other)
+        n, apart = self.n + other.n, other.mean - self.mean
+        low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
         with np.errstate(over="ignore", invalid="ignore"):  # such columns are refused by their ends
             squared = self.squared + other.squared + apart**2 * (self.n * (other.n / n))
         return Moments(n, low, high, self.mean + apart * (other.n / n), squared, self.stored + other.stored)
-
-    def _ends(self, other: Moments) -> tuple[Array, Array]:
-        return np.minimum(self.low, other.low), np.maximum(self.high, other.high)
 
 
 def moments(X: Any, rows: NDArray[np.intp] | None = None) -> Moments:

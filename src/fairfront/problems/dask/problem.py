@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...exceptions import FairfrontWarning, InputError
-from ...objectives import Array, Cells, GroupProbabilities, Layout, Objectives, Question
+from ...objectives import Array, Cells, GroupProbabilities, Objectives, Question
 from ...objectives.question import check_targets
 from ...validation import as_columns, check_labels, is_dask
 from ..frame import Frame
@@ -94,7 +93,7 @@ def refuse_collections(shell: Any, *given: Any) -> None:
         )
 
 
-def laid_rows(runner: Runner, blocks: Sequence[tuple[Any, ...]], plan: Plan, seen: Scan, squares: Array) -> DaskRows:
+def _laid_rows(runner: Runner, blocks: Sequence[tuple[Any, ...]], plan: Plan, seen: Scan, squares: Array) -> DaskRows:
     """Keep the rows where the settings say and they fit: in memory, on this machine's disk, or where they come from."""
     known, n, place = runner.dask.delayed(plan, traverse=False), seen.rows, _place(runner, seen)
     call = runner.delayed(side)
@@ -180,57 +179,47 @@ def _tell_source(runner: Runner, why: str) -> None:
 def dask_problem(question: Question, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> DaskProblem | None:
     """Ask a question of Dask collections, of which all partitions are looked at once.
 
-    None where the data are so small that they are better read to memory.
+    It is asked of a table of keys, the combinations of label and groups, instead of rows; the labels of a regression
+    are zeros there: values stay with the workers. None where the data are so small that they are better read to memory.
     """
     _check_kinds(X, y, sensitive_features, sample_weight)
     runner, regression = Runner(DaskSettings.current()), question.task == "regression"
     blocks = aligned_blocks(X, y, sensitive_features, sample_weight)
     seen: Scan = runner.over(((i, *block, regression) for i, block in enumerate(blocks)), scan, merged)
-    _check_scan(seen, regression)
+    if seen.fault:
+        raise InputError(seen.fault)
+    if not seen.rows or seen.moments is None:
+        raise InputError("X has 0 rows that count, expected at least one sample with a weight above 0.")
+    if regression:
+        spread = 4.0 * float(np.sqrt(seen.spread / seen.rows))
+        check_targets(abs(seen.mean) + spread, spread)
     size = 8.0 * seen.rows * seen.columns
     if size <= runner.settings.small_bytes:
         LOG.info("%d rows x %d columns (%.0f MB): brought to memory", seen.rows, seen.columns, size / 1e6)
         return None
-    objectives = _of_keys(question, seen)
-    far, cell = _of_rows(objectives.layout, seen.tally.counts)
-    assert seen.moments is not None
+    tally, keys = seen.tally, seen.tally.keys
+    labels = np.zeros(len(keys))
+    if not regression:
+        labels = check_labels(np.array([key[0] for key in keys], dtype=object), len(keys))
+    objectives = Objectives.of(question, labels, tally.groups, tally.weight, tally.counts)
+    near = objectives.layout.cells  # of keys, which become cells of rows
+    cell, nowhere = near.of_rows, np.empty(0, dtype=np.intp)
+    sizes = np.bincount(cell, tally.counts, minlength=near.count)
+    far = Cells(nowhere, np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp), near.weight, None, None)
     frame = Frame.of(seen.moments, question.fit_intercept)
     plan = Plan(
-        keys={key: i for i, key in enumerate(seen.tally.keys)},
-        cell=np.append(cell, far.cells.count),
+        keys={key: i for i, key in enumerate(keys)},
+        cell=np.append(cell, near.count),
         target=objectives.targets,
-        weight=far.cells.weight,
+        weight=near.weight,
         regression=regression,
         weighted=not seen.unit,
         fit_intercept=question.fit_intercept,
         frame=frame,
     )
-    rows = laid_rows(runner, blocks, plan, seen, frame.squares(seen.moments))
-    elsewhere = replace(objectives, layout=far, targets=np.empty(0))
+    rows = _laid_rows(runner, blocks, plan, seen, frame.squares(seen.moments))
+    elsewhere = replace(objectives, layout=replace(objectives.layout, cells=far), targets=np.empty(0))
     return DaskProblem(rows, seen.spread / seen.rows, elsewhere, frame, feature_names(X))
-
-
-def _check_scan(seen: Scan, regression: bool) -> None:
-    """Refuse what cannot be used, now that all partitions were looked at."""
-    if seen.fault:
-        raise InputError(seen.fault)
-    if not seen.rows:
-        raise InputError("X has 0 rows that count, expected at least one sample with a weight above 0.")
-    if regression:
-        spread = 4.0 * float(np.sqrt(seen.spread / seen.rows))
-        check_targets(abs(seen.mean) + spread, spread)
-
-
-def _of_keys(question: Question, seen: Scan) -> Objectives:
-    """Ask the question of a table of keys, the combinations of label and groups, instead of rows.
-
-    The labels of a regression are zeros there: values stay with the workers.
-    """
-    tally, n = seen.tally, len(seen.tally.keys)
-    labels = np.zeros(n)
-    if question.task == "classification":
-        labels = check_labels(np.array([key[0] for key in tally.keys], dtype=object), n)
-    return Objectives.of(question, labels, tally.groups, tally.weight, tally.counts)
 
 
 def brought(*collections: Any) -> tuple[Any, ...]:
@@ -261,13 +250,3 @@ def _check_kinds(X: Any, y: Any, sensitive_features: Any, sample_weight: Any) ->
             f"X is a {type(X).__name__}, expected a Dask array of shape (n, d) or a Dask data frame; make one with "
             "dask.array.from_delayed, or reshape it."
         )
-
-
-def _of_rows(layout: Layout, counts: Array) -> tuple[Layout, NDArray[np.intp]]:
-    """Return the layout with cells of rows instead of cells of keys, and the cell of every key."""
-    cells = layout.cells
-    cell = cells.of_rows
-    sizes = np.bincount(cell, counts, minlength=cells.count)
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
-    far = Cells(np.empty(0, dtype=np.intp), offsets, cells.weight, None, None)
-    return replace(layout, cells=far), cell

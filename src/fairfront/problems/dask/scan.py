@@ -211,8 +211,9 @@ def _scanned(x: Any, y: Any, groups: Any, weight: Any, regression: bool) -> Scan
     place, keys = keys_of(columns)
     tally = tallied(columns, names, place, keys, given)
     unit = given is None or bool((given == 1.0).all())
+    nbytes = int(12 * matrix.nnz + 16 * n if sparse.issparse(matrix) else 8 * n * (d + 2))  # as a sorted copy
     found = Scan(
-        len(busy), d, _bytes(matrix), tally, moments(matrix, busy) if len(busy) else None, unit,
+        len(busy), d, nbytes, tally, moments(matrix, busy) if len(busy) else None, unit,
         sparse=sparse.issparse(matrix), digests=(digest(place, keys, target, given),),
     )  # fmt: skip
     if target is None or not len(busy):
@@ -220,12 +221,6 @@ def _scanned(x: Any, y: Any, groups: Any, weight: Any, regression: bool) -> Scan
     values = target[busy]
     with np.errstate(over="ignore", invalid="ignore"):  # such targets are refused
         return replace(found, mean=float(values.mean()), spread=float(values.var()) * len(values))
-
-
-def _bytes(matrix: Any) -> int:
-    """Return what the rows take in memory as a sorted copy."""
-    n, d = matrix.shape
-    return int(12 * matrix.nnz + 16 * n if sparse.issparse(matrix) else 8 * n * (d + 2))
 
 
 def merged(parts: Sequence[Scan]) -> Scan:
