@@ -202,27 +202,24 @@ def count(
     decided: NDArray[Any], truth: NDArray[Any], K: int, codes: NDArray[Any], c: int, weight: Array | None = None
 ) -> Counts:
     """Count decisions (N, n) of N models among K classes in c groups, and in one of rows without a group."""
+    shape = (len(decided), c + 1, K, K)
     if codes.ndim == 1:
         place = (np.where(codes < 0, c, codes).astype(np.intp) * K + truth) * K
-        rows = _in_groups(decided, place, (c + 1, K, K), None)
-        if weight is None:
-            return Counts(rows, rows, rows)
-        return Counts(rows, *(_in_groups(decided, place, (c + 1, K, K), w) for w in (weight, weight**2)))
+
+        def counted(w: Array | None) -> Array:
+            found = [np.bincount(place + each, w, minlength=(c + 1) * K * K) for each in decided]
+            return np.asarray(found, dtype=np.float64).reshape(shape)
+
+        rows = counted(None)
+        return Counts(rows, rows, rows) if weight is None else Counts(rows, counted(weight), counted(weight**2))
+
+    def shared(columns: Array) -> Array:
+        by_label = (columns[:, :, None] * (truth[:, None] == np.arange(K))[:, None]).reshape(len(truth), -1)
+        return np.stack([weighted_sums(decided == k, by_label) for k in range(K)], axis=2).reshape(shape)
+
     everyone = np.column_stack([codes, 1.0 - codes.sum(axis=1)])
-    whole = np.ones(len(truth)) if weight is None else weight
-    given = (everyone, everyone * whole[:, None], (everyone * whole[:, None]) ** 2)
-    return Counts(*(_in_shares(decided, truth, K, columns) for columns in given))
-
-
-def _in_groups(decided: NDArray[Any], place: NDArray[np.intp], shape: tuple[int, ...], weight: Array | None) -> Array:
-    found = [np.bincount(place + each, weight, minlength=int(np.prod(shape))) for each in decided]
-    return np.asarray(found, dtype=np.float64).reshape(-1, *shape)
-
-
-def _in_shares(decided: NDArray[Any], truth: NDArray[Any], K: int, columns: Array) -> Array:
-    by_label = (columns[:, :, None] * (truth[:, None] == np.arange(K))[:, None]).reshape(len(truth), -1)
-    found = [weighted_sums(decided == k, by_label) for k in range(K)]
-    return np.stack(found, axis=2).reshape(len(decided), -1, K, K)
+    weighted = everyone if weight is None else everyone * weight[:, None]
+    return Counts(shared(everyone), shared(weighted), shared(weighted**2))
 
 
 def mean_sums(predicted: NDArray[Any], truth: Array, codes: NDArray[Any], c: int, weight: Array | None = None) -> Means:

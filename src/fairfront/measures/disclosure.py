@@ -183,17 +183,13 @@ def _chain(parts: Array, whole: Array, total: Array | None, limit: int) -> Array
     shown, left = np.empty(parts.shape), np.array(whole, dtype=np.float64)
     last = parts.shape[2] - 1
     for k in range(last):
-        part = _in_proportion(parts[:, :, k], parts[:, :, k:].sum(axis=2), left)
+        part, exact = parts[:, :, k], parts[:, :, k:].sum(axis=2)
+        scaled = np.rint(part * left / np.where(exact > 0, exact, 1.0))  # in proportion where a whole is small
+        part = np.where((left != exact) & (np.minimum(left, exact) < 4 * LIMIT), scaled, part)
         shown[:, :, k] = _split(part, left, None if total is None else total[:, k], limit, limit * (last - k))
         left = left - shown[:, :, k]
     shown[:, :, last] = left
     return shown
-
-
-def _in_proportion(part: Array, exact: Array, whole: Array) -> Array:
-    """Return parts of exact wholes as parts of the published ones: in proportion where a whole is small."""
-    scaled = np.rint(part * whole / np.where(exact > 0, exact, 1.0))
-    return np.where((whole != exact) & (np.minimum(whole, exact) < 4 * LIMIT), scaled, part)
 
 
 def _split(part: Array, whole: Array, total: Array | None, limit: int, rest_limit: int) -> Array:

@@ -181,7 +181,8 @@ def larger_is_better(name: str) -> bool:
 def notion_sentences(judged: Judged) -> tuple[str, ...]:
     """Say how decisions were made and what each notion compares."""
     good = repr(judged.task.favourable_label)
-    figures = VALUES if judged.task.kind == "regression" else SHARES | (SCORED if judged.calibrates else {})
+    calibrates = judged.scores is not None and judged.scores.ndim == 1 and judged.probability
+    figures = VALUES if judged.task.kind == "regression" else SHARES | (SCORED if calibrates else {})
     compared = [f"{_capital(f.notion)} {f.compares.format(good=good)}." for f in figures.values() if f.notion]
     if judged.task.kind == "regression":
         return (f"{_capital(judged.rule)}.", *compared)

@@ -71,11 +71,6 @@ class Judged:
             for k in range(len(self.task.classes))
         }
 
-    @property
-    def calibrates(self) -> bool:
-        """Tell whether scores are probabilities of the favourable label."""
-        return self.scores is not None and self.scores.ndim == 1 and self.probability
-
     def take(self, rows: NDArray[np.intp]) -> Judged:
         """Return what is judged in some of the rows."""
         scores = None if self.scores is None else self.scores[rows]
