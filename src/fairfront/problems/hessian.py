@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.optimize import minimize as scipy_minimize
 
@@ -19,6 +20,8 @@ JITTERS = (1e-13, 1e-11, 1e-9)
 """What is added to a unit diagonal, rounding first; a Hessian that needs more is not singular but indefinite."""
 FLOOR, TINY = 1e-8, 1e-300
 """Smallest eigenvalue that is taken, as a share of the largest, and what stands for 0 where it would be divided by."""
+PUSHES = (1.0, 1e2, 1e4)
+"""Multiples of the Hessian's size that are added across the active gaps, in turn: large ones cost digits."""
 
 
 class Factor:
@@ -61,6 +64,32 @@ class Shifted(Factor):
 
 RESIDUAL, MOST_PRODUCTS = 1e-9, 500
 """Share of a right-hand side that conjugate gradients leave, and most products that they take."""
+
+
+class Augmented(Factor):
+    """Factor of H + rho A^T A with the gradients A of the gaps that were active, kept to correct the multipliers."""
+
+    def __init__(self, H: Array, A: Array, rho: float, active: NDArray[np.bool_]) -> None:
+        self.A, self.rho, self.active = A, rho, active
+        super().__init__(H + rho * A.T @ A)
+
+    def corrected(self, x: Array, move: Array) -> Array:
+        """Return the multipliers of the program without rho A^T A; gaps that the step leaves alone have none."""
+        full = x.copy()
+        full[self.active] -= self.rho * (self.A @ move.reshape(-1))
+        return full
+
+
+def convexified(H: Array, A: Array, active: NDArray[np.bool_]) -> Factor:
+    """Add rho A^T A on the active gaps, which leaves the step on them as it is; else raise eigenvalues."""
+    scale = float(np.abs(np.diag(H)).max())
+    push = scale / max(float((A**2).sum(axis=1).max(initial=0.0)), TINY)
+    for rho in (0.0, *(times * push for times in PUSHES)):
+        try:
+            return Augmented(H, A, rho, active) if len(A) and rho else Factor(H)
+        except LinAlgError:
+            continue
+    return Shifted(H)
 
 
 class Conjugate:

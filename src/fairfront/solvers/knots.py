@@ -9,9 +9,12 @@ from functools import partial
 import numpy as np
 
 from ..objectives import Array
+from ..objectives.losses import Squared
+from ..problems import LinearProblem
+from ..problems.base import DENSE_LIMIT
 from .base import Status, Target, tops
 from .quadratic import factor, least_distance
-from .sqp import Iterate, KnotSolver
+from .sqp import PRECISE, Iterate, KnotSolver
 
 NOTHING = 1e-5
 """Difference of two gaps that is nothing, in units of the plain loss."""
@@ -30,6 +33,16 @@ CHEAPER = 1e-7
 """Share of the merit that an elastic step has to gain for another one: the floor itself is solved for afterwards."""
 BISECTIONS = 14
 """Halvings of the bracket of an elastic cap: to a ten-thousandth of its width."""
+CONVEX = 1e-9
+"""How far below 0 the weight of a cell in a certified Lagrangian may be, as a share of the terms that it is the sum of:
+multipliers are not known better. The ridge has no part in it, because a penalty makes no cell convex."""
+NEAR = 1e-7
+"""How far above its smallest value a Lagrangian may be, as a share of the plain loss."""
+STILL = 1e-3
+"""How far a Newton step may move the score of a row. Where labels can be separated no optimum exists, and every step
+moves scores by about 1; at an optimum they stay."""
+FLAT, UNMOVED = 1e-11, 1e-13
+"""Curvature (of columns at unit scale) that is not known for rounding, and the score of a row that is nothing."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +65,7 @@ def first_knot(solver: KnotSolver, plain: Array) -> Knot:
     caps = np.maximum(solver.sizes(at.L), 0.0)[: len(solver.algebra.b)]
     top = Target.from_caps(2.0 * caps[None] + solver.size)  # nothing binds, so that multipliers are 0
     solved = solver.solve(at, top)
-    return Knot(solved, caps, _status(solver, solved, top), solver.certified(solved))
+    return Knot(solved, caps, _status(solver, solved, top), _is_optimum(solver, solved))
 
 
 def solve_knot(solver: KnotSolver, start: Knot, target: Target) -> Knot:
@@ -63,7 +76,7 @@ def solve_knot(solver: KnotSolver, start: Knot, target: Target) -> Knot:
         at = again if again.kkt < at.kkt else at
     caps = target.caps_at(solver.algebra, np.array([at.level]))[0]
     pi = target.pi[0] if target.by_preference[0] else None
-    return Knot(at, caps, _status(solver, at, target), solver.certified(at), pi)
+    return Knot(at, caps, _status(solver, at, target), _is_optimum(solver, at), pi)
 
 
 def solve_caps(solver: KnotSolver, start: Knot, caps: Array) -> Knot:
@@ -215,3 +228,60 @@ def one_cap(solver: KnotSolver, first: Knot, caps: Array) -> Knot:
         better = other.status.solved and solver.loss(other.at) < solver.loss(found.at)
         found = other if better and other.status is not Status.FLOOR else found
     return replace(found, status=Status.OUT_OF_REACH) if found.status is Status.FLOOR else found
+
+
+def _is_optimum(solver: KnotSolver, at: Iterate) -> bool:
+    """Tell whether the point is a global optimum: precise, and the minimum of a convex Lagrangian."""
+    if not at.kkt <= PRECISE:
+        return False
+    rows, x = solver.rows, at.multipliers
+    omega = rows.p + x @ rows.B
+    lowest = -CONVEX * (rows.p + np.abs(x) @ np.abs(rows.B))
+    return _is_convex(solver.problem, omega, lowest) and _is_minimum(solver.problem, omega, at.W, at.G, solver.size)
+
+
+def _is_convex(problem: LinearProblem, omega: Array, lowest: Array) -> bool:
+    """Tell whether omega.L is convex in every score.
+
+    That is omega >= 0 (``lowest``, for rounding) on every convex cell and 0 on the others. Where the curvature does not
+    depend on the label (likelihoods, squares), a cell's losses on several labels count together.
+    """
+    alike = problem.loss.likelihood or isinstance(problem.loss, Squared)
+    total, floor = np.zeros((2, problem.layout.cells.count))
+    for bound, where in problem.measures:
+        inside, least = (np.where(where >= 0, each[where], 0.0) for each in (omega, lowest))
+        if not bound.convex and inside.any():
+            return False
+        if bound.convex and not bound.linear:
+            if not alike and (inside < least).any():
+                return False
+            total, floor = total + inside, floor + least
+    return bool((total >= floor).all())
+
+
+def _is_minimum(problem: LinearProblem, omega: Array, W: Array, G: Array, size: float) -> bool:
+    """Tell whether a convex omega.L has its minimum at W.
+
+    A ridge bounds what is left to gain, |g|^2 / (2 ridge). Where that says nothing, the Newton step has to gain nothing
+    and to leave all scores as they are, and directions whose curvature is lost in rounding must not move any.
+    """
+    gradient = (omega @ G).reshape(W.shape)
+    solid = omega[-1] * problem.penalised
+    held = problem.penalised > 0.0
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        left = float(np.nan_to_num(gradient[:, held] ** 2 / solid[held], nan=0.0).sum())
+    if left <= NEAR * size:
+        return True
+    if problem.K * problem.d > DENSE_LIMIT:
+        return False
+    H = problem.hessian(W, omega)
+    unit = 1.0 / np.sqrt(np.where(np.diag(H) > 0.0, np.diag(H), 1.0))
+    values, vectors = np.linalg.eigh(H * unit[:, None] * unit)
+    known = values > FLAT
+    along = (gradient.reshape(-1) * unit) @ vectors[:, known]
+    step = vectors[:, known] @ (along / values[known])
+    if not along @ (along / values[known]) <= NEAR * size:
+        return False
+    moves = np.vstack([step, vectors[:, ~known].T]) * unit
+    reach = problem.reach(moves.reshape(-1, *W.shape))
+    return bool(reach[0] <= STILL and (reach[1:] <= UNMOVED).all())

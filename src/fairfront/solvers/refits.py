@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from ..objectives import Array
 from ..problems import LinearProblem
+from ..problems.hessian import convexified
 from ..problems.samples import Samples
 from .base import Status
 from .knots import Knot, approach, first_knot, follow
-from .lagrangian import convexified, true_multipliers
 from .newton import Newton, with_guards
 from .quadratic import capped_step
-from .sqp import Iterate
+from .sqp import Iterate, true_multipliers
 
 Which = NDArray[np.intp]
 

@@ -20,10 +20,9 @@ from ..objectives import Algebra, Array
 from ..objectives.losses import Squared
 from ..problems import LinearProblem
 from ..problems.base import DENSE_LIMIT
-from ..problems.hessian import Factor
+from ..problems.hessian import Augmented, Factor, convexified
 from .base import Target
 from .journal import Journal
-from .lagrangian import convexified, is_optimum, true_multipliers
 from .quadratic import capped_step
 
 ROUNDING = 4 * float(np.finfo(float).eps)
@@ -38,6 +37,8 @@ HALVINGS = 12
 """Times that a step is halved: what does not help at a four-thousandth of its length does not help at all."""
 FALL = 1e-15
 """Share of the merit by which a shortened step has to lower it: less is rounding."""
+INSIDE = 1e-9
+"""How far below its cap a gap is inside it, as a share of the largest gap."""
 WINDOW = 6
 """Steps within which the residual has to halve."""
 
@@ -285,7 +286,10 @@ class KnotSolver:
         """Tell whether the residual is within the tolerance; one below that of certificates is never asked for."""
         return at.kkt <= max(self.tol, PRECISE)
 
-    def certified(self, at: Iterate) -> bool:
-        """Tell whether the point is a global optimum: precise, and the minimum of a convex Lagrangian."""
-        precise = at.kkt <= PRECISE
-        return precise and is_optimum(self.problem, self.rows, at.multipliers, at.W, at.G, self.size)
+
+def true_multipliers(rows: Algebra, factor: Any, x: Array, move: Array, z: Array, ahead: Array, caps: Array) -> Array:
+    """Return the multipliers of a step that takes constraints from z to ``ahead``, in the metric without additions."""
+    if not isinstance(factor, Augmented):
+        return x
+    inside = np.where(rows.two_sided, np.abs(ahead), ahead) < caps - INSIDE * np.abs(z).max()
+    return np.where((x == 0) & inside, 0.0, factor.corrected(x, move))
