@@ -41,6 +41,8 @@ def demo(
     """
     from ..datasets import load_loans
     from ..explorer.page import is_page
+    from ..frontier import LinearModels
+    from ..frontier.cutoffs import operating_words
     from ..storage.checksums import Inventory
     from ..storage.folders import write_folder
     from ..storage.places import check_new_folder
@@ -62,8 +64,15 @@ def demo(
         favourable=data.favourable,
         progress=True if console.is_terminal else "auto",
     )
-    front = _named(front, names).evaluate(X[validation], y[validation], sensitive_features=_rows(groups, validation))
-    _say_what_is_compared(console, front)
+    assert isinstance(front.models, LinearModels)
+    front = replace(front, models=replace(front.models, feature_names=tuple(names)))  # which an array does not have
+    front = front.evaluate(X[validation], y[validation], sensitive_features=_rows(groups, validation))
+    for name, levels in front.facts.sensitive:
+        console.print(f"Compared between groups {', '.join(levels)} of {name!r} (reference {levels[-1]}):")
+    for sentence in front.facts.sentences:
+        console.print(f"  {sentence}")
+    console.print(f"The sensitive attribute is used for {front.facts.used_for}.")
+    console.print(f"{operating_words(front.record(), front.facts)}\n")
     chosen = front.choose(least=GAP, within={"error": TOLERANCE})  # ids are places on a frontier just traced
     console.print(_table(front, chosen))
     _report(console, front, chosen, X[test], y[test], _rows(groups, test))
@@ -109,28 +118,8 @@ def _split(data: Dataset, seed: int) -> tuple[Any, Any, Any]:
     return train, validation, test
 
 
-def _named(front: Frontier, names: list[str]) -> Frontier:
-    """Return the frontier with the names of the features, which an array does not have."""
-    from ..frontier import LinearModels
-
-    assert isinstance(front.models, LinearModels)
-    return replace(front, models=replace(front.models, feature_names=tuple(names)))
-
-
 def _rows(columns: dict[str, Any], rows: Any) -> dict[str, Any]:
     return {name: values[rows] for name, values in columns.items()}
-
-
-def _say_what_is_compared(console: Console, front: Frontier) -> None:
-    from ..frontier.cutoffs import operating_words
-
-    facts = front.facts
-    for name, levels in facts.sensitive:
-        console.print(f"Compared between groups {', '.join(levels)} of {name!r} (reference {levels[-1]}):")
-    for sentence in facts.sentences:
-        console.print(f"  {sentence}")
-    console.print(f"The sensitive attribute is used for {facts.used_for}.")
-    console.print(f"{operating_words(front.record(), facts)}\n")
 
 
 def _table(front: Frontier, chosen: int) -> Table:
@@ -141,41 +130,25 @@ def _table(front: Frontier, chosen: int) -> Table:
         f"chosen: smallest upper end of the TPR gap among models within {TOLERANCE} of the smallest error"
     )
     table = Table(title="The frontier", caption=caption, box=SIMPLE_HEAD, padding=(0, 0))
-    for head in (
-        "id",
-        "loss",
-        "loss gap",
-        "error",
-        "approved",
-        "AUC",
-        "TPR gap",
-        "at most",
-        "ratio",
-        "",
-    ):
+    loss = front.loss
+    columns = {
+        "loss": loss,
+        "loss gap": front.gaps.max(axis=1),
+        "error": front.column("error"),
+        "approved": front.column("approval_rate"),
+        "AUC": front.column("auc"),
+        "TPR gap": front.column(GAP),
+        "at most": front.column(GAP, confidence=0.95),
+        "ratio": front.column("selection_ratio"),
+    }
+    for head in ("id", *columns, ""):
         table.add_column(head, justify="right" if head else "left")
-    loss, gap = front.loss, front.gaps.max(axis=1)
-    figures = [
-        front.column("error"),
-        front.column("approval_rate"),
-        front.column("auc"),
-        front.column(GAP),
-        front.column(GAP, confidence=0.95),
-        front.column("selection_ratio"),
-    ]
     plain = int(loss.argmin())
     for i, status in enumerate(front.status):
-        if not (status.solved or i in (chosen, plain)):
-            continue
-        mark = "plain" if i == plain else "chosen" if i == chosen else ""
-        table.add_row(
-            str(i),
-            f"{loss[i]:.4f}",
-            f"{gap[i]:.4f}",
-            *(f"{values[i]:.3f}" for values in figures),
-            mark,
-            style="bold" if mark else None,
-        )
+        if status.solved or i in (chosen, plain):
+            mark = "plain" if i == plain else "chosen" if i == chosen else ""
+            cells = [f"{values[i]:.4f}" if "loss" in head else f"{values[i]:.3f}" for head, values in columns.items()]
+            table.add_row(str(i), *cells, mark, style="bold" if mark else None)
     return table
 
 
@@ -188,13 +161,12 @@ def _report(console: Console, front: Frontier, chosen: int, X: Any, y: Any, grou
     plain = plain_place(front)
     rates = next(iter(tested.evaluations["test"].groups.values()))
     assert isinstance(rates, GroupRates)
-    repaid = rates.positives
     table = Table(title="On test: share of those who repaid that is approved")
     for head in ("group", "repaid on test", "plain model", f"chosen (id {chosen})"):
         table.add_column(head, justify="right")
     for j, level in enumerate(rates.levels):
         shown = [f"{rates.rate('tpr')[i, j]:.3f}" for i in (plain, chosen)]
-        table.add_row(level, f"{repaid[j]:.0f}", *shown)
+        table.add_row(level, f"{rates.positives[j]:.0f}", *shown)
     console.print(table)
     error = tested.column("error", "test")
     console.print(
