@@ -36,13 +36,12 @@ class Atoms:
     shares: Array | None
 
     def belongs(self, attribute: int, level: int, labels: tuple[int, ...] | None) -> NDArray[np.bool_]:
-        """Return the mask of atoms with weight of one group whose label is among ``labels`` (None: any)."""
+        """Atoms with weight of one group whose label is among ``labels`` (None: any)."""
         mask = (self.keys[:, 1 + attribute] == level) & (self.weights > 0.0)
         return np.asarray(mask if labels is None else mask & np.isin(self.keys[:, 0], labels))
 
 
 def find_atoms(labels: Ints, attributes: tuple[Attribute, ...], sample_weight: Array | None) -> Atoms:
-    """Find the atoms of rows with the given label codes and attributes."""
     if any(attribute.shares is not None for attribute in attributes):
         return _soft_atoms(labels, attributes, sample_weight)
     table = np.column_stack([labels] + [a.codes for a in attributes if a.codes is not None])
@@ -96,21 +95,19 @@ class Cells:
 
     @property
     def n(self) -> int:
-        """Return the number of rows."""
         return int(self.offsets[-1]) if self.shares is None else int(self.shares.shape[1])
 
     @property
     def count(self) -> int:
-        """Return the number of cells."""
         return len(self.weight)
 
     @property
     def of_rows(self) -> Ints:
-        """Return the cell of every row, in the order of the data; not for shares."""
+        """In the order of the data; not for shares."""
         return self.unsorted(np.repeat(np.arange(self.count), np.diff(self.offsets)))
 
     def unsorted(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return values of the sorted rows in the order of the data."""
+        """From the order of the sorted rows to that of the data."""
         found = np.empty(self.n, dtype=values.dtype)
         found[self.order] = values
         return found
@@ -183,7 +180,6 @@ class Layout:
     notions: tuple[str, ...]
 
     def algebra(self, gap: Gap, ridge: float) -> Algebra:
-        """Write the loss row and the contrasts in terms of the cells."""
         weight, where = self.cells.weight, dict(self.quantities)
         p = np.zeros(self.k)
         p[where[Quantity("loss")]] = weight / weight.sum()
@@ -222,7 +218,6 @@ def build(
     ridge: float,
     sample_weight: Array | None = None,
 ) -> tuple[Layout, Algebra]:
-    """Lay out the cells that the notions need and the algebra on them."""
     for notion in notions:
         notion.check(task, surrogate)
         if not gap.even and not notion.two_sided:
@@ -261,7 +256,6 @@ def build(
 
 
 def _check_weights(weights: list[float], attribute: Attribute, comparison: Comparison, notion: Notion) -> None:
-    """Refuse groups that have no rows of those that are compared."""
     if min(weights) <= 0.0:
         empty = ", ".join(f"{level!r}" for level, w in zip(attribute.levels, weights, strict=True) if w <= 0.0)
         found = ", ".join(counts_in_words(attribute.levels, weights))
@@ -274,7 +268,7 @@ def _check_weights(weights: list[float], attribute: Attribute, comparison: Compa
 
 
 def _pairs(n: int, each: bool, even: bool) -> list[tuple[int, int | None]]:
-    """Return which of n groups are compared: each by itself, or all pairs, in both orders where phi is not even."""
+    """Each of n groups by itself, or all pairs, in both orders where phi is not even."""
     if each:
         return [(i, None) for i in range(n)]
     return [pair for i, j in combinations(range(n), 2) for pair in ((i, j), (j, i))[: 1 if even else 2]]

@@ -29,15 +29,33 @@ class Gap(ABC):
 
     @abstractmethod
     def value(self, z: Array) -> Array:
-        """Return phi(z) in a new array."""
+        """Return phi(z) in a new array.
+
+        Parameters
+        ----------
+        z : array of shape (R, q)
+            Signed gaps; not negative for notions that count on one side only.
+        """
 
     @abstractmethod
     def slope(self, z: Array) -> Array:
-        """Return phi'(z) in a new array."""
+        """Return phi'(z) in a new array.
+
+        Parameters
+        ----------
+        z : array of shape (R, q)
+            As in `value`.
+        """
 
     @abstractmethod
     def inverse(self, value: Array) -> Array:
-        """Return the z >= 0 with phi(z) = value in a new array."""
+        """Return the z >= 0 with phi(z) = value in a new array.
+
+        Parameters
+        ----------
+        value : array of shape (R, q)
+            Values of phi, at least 0.
+        """
 
 
 @dataclass(frozen=True)
@@ -47,15 +65,12 @@ class SquaredGap(Gap):
     name: ClassVar[str] = "squared"
 
     def value(self, z: Array) -> Array:
-        """Return z^2 / 2."""
         return 0.5 * z**2
 
     def slope(self, z: Array) -> Array:
-        """Return z."""
         return z.copy()
 
     def inverse(self, value: Array) -> Array:
-        """Return sqrt(2 value)."""
         return np.asarray(np.sqrt(2.0 * value))
 
 
@@ -66,15 +81,12 @@ class AbsoluteGap(Gap):
     name: ClassVar[str] = "absolute"
 
     def value(self, z: Array) -> Array:
-        """Return |z|."""
         return np.abs(z)
 
     def slope(self, z: Array) -> Array:
-        """Return the sign of z."""
         return np.sign(z)
 
     def inverse(self, value: Array) -> Array:
-        """Return the value itself."""
         return value.copy()
 
 
@@ -88,15 +100,13 @@ class ExponentialGap(Gap):
     name: ClassVar[str] = "exponential"
 
     def value(self, z: Array) -> Array:
-        """Return cosh(z) - 1 = 2 sinh(z / 2)^2, which keeps its digits near 0."""
+        """cosh(z) - 1 = 2 sinh(z / 2)^2, which keeps its digits near 0."""
         return np.asarray(2.0 * np.sinh(0.5 * z) ** 2)
 
     def slope(self, z: Array) -> Array:
-        """Return sinh(z)."""
         return np.asarray(np.sinh(z))
 
     def inverse(self, value: Array) -> Array:
-        """Return 2 asinh(sqrt(value / 2))."""
         return np.asarray(2.0 * np.arcsinh(np.sqrt(0.5 * value)))
 
 
@@ -111,15 +121,12 @@ class PaperExponential(Gap):
     even: ClassVar[bool] = False
 
     def value(self, z: Array) -> Array:
-        """Return exp(-z)."""
         return np.asarray(np.exp(-z))
 
     def slope(self, z: Array) -> Array:
-        """Return -exp(-z)."""
         return np.asarray(-np.exp(-z))
 
     def inverse(self, value: Array) -> Array:
-        """Return -log(value)."""
         return np.asarray(-np.log(value))
 
 
@@ -131,11 +138,9 @@ class Identity(AbsoluteGap):
     even: ClassVar[bool] = False
 
     def value(self, z: Array) -> Array:
-        """Return z."""
         return z.copy()
 
     def slope(self, z: Array) -> Array:
-        """Return 1."""
         return np.ones_like(z)
 
 
@@ -166,15 +171,12 @@ class Algebra:
 
     @property
     def m(self) -> int:
-        """Return the number of objectives."""
         return 1 + len(self.b)
 
     def loss(self, L: Array) -> Array:
-        """Return the training loss with its ridge, (R,)."""
         return np.asarray(L @ self.p)
 
     def gaps(self, L: Array) -> Array:
-        """Return the signed gaps z, (R, q)."""
         return np.asarray(L @ self.B.T - self.b)
 
     def _effective(self, L: Array) -> Array:
@@ -183,20 +185,18 @@ class Algebra:
         return np.where(self.two_sided, z, np.maximum(z, 0.0)) if self.gap.even else z
 
     def objectives(self, L: Array) -> Array:
-        """Return the objective vectors h, (R, m)."""
         return np.column_stack([self.loss(L), self.gap.value(self._effective(L))])
 
     def jacobian(self, L: Array) -> Array:
-        """Return A with dh/dw = A G, (R, m, k)."""
+        """A with dh/dw = A G."""
         fair = self.gap.slope(self._effective(L))[:, :, None] * self.B
         return np.concatenate([np.broadcast_to(self.p, (len(L), 1, len(self.p))), fair], axis=1)
 
     def violation(self, z: Array) -> Array:
-        """Return |z|, or max(z, 0) where only one side counts, (R, q)."""
         return np.where(self.two_sided, np.abs(z), np.maximum(z, 0.0))
 
     def worst(self, L: Array) -> Array:
-        """Return the worst gap of each notion, (R, notions)."""
+        """The worst gap of each notion, (R, notions)."""
         size = self.violation(self.gaps(L))
         if self.notion_of is None:
             return np.asarray(size.max(axis=1, keepdims=True))

@@ -42,29 +42,26 @@ class Attribute:
 
     @property
     def reference(self) -> str:
-        """Return the reference group's name."""
         return self.levels[-1]
 
     @property
     def is_proxy(self) -> bool:
-        """Tell whether groups are given as probabilities."""
         return self.shares is not None
 
     def membership(self) -> Array:
-        """Return the (n, c) shares of membership, 0 and 1 for groups given by labels."""
+        """Shape (n, c); 0 and 1 for groups given by labels."""
         if self.shares is not None:
             return self.shares
         assert self.codes is not None
         return np.asarray(self.codes[:, None] == np.arange(len(self.levels)), dtype=np.float64)
 
     def take(self, rows: NDArray[Any]) -> Attribute:
-        """Return the attribute of some of the rows."""
         codes = None if self.codes is None else self.codes[rows]
         shares = None if self.shares is None else self.shares[rows]
         return replace(self, codes=codes, shares=shares)
 
     def sizes(self) -> Array:
-        """Return the number of rows (expected number, for probabilities) of each level."""
+        """Number of rows of each level, expected ones for probabilities."""
         if self.codes is None:
             return np.asarray(self.membership().sum(axis=0))
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.levels)).astype(np.float64)
@@ -102,8 +99,16 @@ class Groups:
     ) -> tuple[Attribute, ...]:
         """Turn columns or probabilities of n rows into attributes.
 
-        ``counts`` (n,) says how many rows each entry stands for, where columns list every combination once. ``among``
-        are the rows that are compared, in words and as masks (n,): a group needs ``min_size`` rows of each.
+        Parameters
+        ----------
+        sensitive_features : array, series, frame, mapping or GroupProbabilities
+            The group of every row; columns may have missing values.
+        n : int
+            How many rows there have to be.
+        counts : array of shape (n,), optional
+            How many rows each entry stands for, where columns list every combination once; None: one.
+        among : sequence of (str, mask of shape (n,))
+            Rows that are compared, in words and as masks: a group needs ``min_size`` rows of each.
         """
         if isinstance(sensitive_features, GroupProbabilities):
             _check_length(sensitive_features, n)
@@ -180,7 +185,6 @@ class Groups:
         return ordered, tuple((levels[i], int(rows[kind[i], i])) for i in out)
 
     def _wanted(self, name: str) -> Any:
-        """Return the reference group that was named for an attribute, None where none was."""
         return self.reference.get(name) if isinstance(self.reference, Mapping) else self.reference
 
     def _reference(self, name: str, levels: list[str], sizes: Array) -> int:
@@ -226,7 +230,6 @@ def _crossed(columns: dict[str, NDArray[Any]]) -> NDArray[Any]:
 
 
 def check_groups(groups: Any) -> Groups | None:
-    """Return how columns become groups, None where that was not said."""
     expected = "fairfront.Groups(reference=..., cross=..., min_size=...)"
     return None if groups is None else check_instance(groups, Groups, "groups", expected)
 

@@ -36,7 +36,6 @@ class Task:
 
     @property
     def favourable_label(self) -> Any:
-        """Return the favourable label itself, or None for regression."""
         return self.classes[self.favourable] if self.classes else None
 
     @property
@@ -58,7 +57,14 @@ class Measure(ABC):
 
     @abstractmethod
     def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
-        """Return value and derivative with respect to the score (a subgradient at a kink), in new arrays."""
+        """Return value and derivative with respect to the score (a subgradient at a kink), in new arrays.
+
+        Parameters
+        ----------
+        score : array of shape (..., K, n)
+        target : array of shape (n,)
+            What `Task.targets` gives: -1 and +1, class indices, or values.
+        """
 
     @abstractmethod
     def curvature(self, score: Array, target: Array) -> Array:
@@ -82,11 +88,23 @@ class Loss(Measure):
     stock: ClassVar[Stock | None] = None
 
     def n_scores(self, task: Task) -> int:
-        """Return K, the number of scores per sample."""
+        """Return K, the number of scores per sample.
+
+        Parameters
+        ----------
+        task : Task
+            The kind of labels and their classes.
+        """
         return 1
 
     def smoothed(self, width: float) -> Loss:
-        """Return a smooth loss near this one, its kinks rounded over ``width``; a smooth loss is its own."""
+        """Return a smooth loss near this one; a smooth loss is its own.
+
+        Parameters
+        ----------
+        width : float
+            Width, in units of the score, over which kinks are rounded.
+        """
         return self
 
 
@@ -96,13 +114,11 @@ class MarginLoss(Loss):
     kinds: ClassVar[tuple[Kind, ...]] = ("binary",)
 
     def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
-        """Chain rule: d loss(target * score) / d score = target * loss'(u), as target^2 = 1."""
         value, slope = self.margin(score[..., 0, :] * target)
         slope *= target
         return value, slope[..., None, :]
 
     def curvature(self, score: Array, target: Array) -> Array:
-        """Return loss''(u)."""
         return self.margin_curvature(score[..., 0, :] * target)[..., None, None, :]
 
     @abstractmethod
@@ -123,7 +139,7 @@ class Logistic(MarginLoss):
     stock: ClassVar[Stock | None] = logistic_regression
 
     def margin(self, u: Array) -> tuple[Array, Array]:
-        """Return log(1 + exp(-u)) and -1 / (1 + exp(u)), without overflow for any u."""
+        """Without overflow for any u."""
         small = np.abs(u)
         np.negative(small, out=small)
         np.exp(small, out=small)
@@ -136,7 +152,6 @@ class Logistic(MarginLoss):
         return value, slope
 
     def margin_curvature(self, u: Array) -> Array:
-        """Return s (1 - s) with s = 1 / (1 + exp(-u))."""
         small = np.exp(-np.abs(u))
         return np.asarray(small / (1.0 + small) ** 2)
 
@@ -150,15 +165,12 @@ class Hinge(MarginLoss):
     stock: ClassVar[Stock | None] = partial(linear_svc, "hinge")
 
     def margin(self, u: Array) -> tuple[Array, Array]:
-        """Return max(0, 1 - u) and -1 where u < 1."""
         return np.maximum(0.0, 1.0 - u), np.where(u < 1.0, -1.0, 0.0)
 
     def margin_curvature(self, u: Array) -> Array:
-        """Return 0."""
         return np.zeros_like(u)
 
     def smoothed(self, width: float) -> Loss:
-        """Return the hinge with its kink rounded over ``width``."""
         return SmoothedHinge(width=width)
 
 
@@ -183,11 +195,9 @@ class SmoothedHinge(MarginLoss):
         return np.where(u >= 1.0, 0.0, value), -short / self.width
 
     def margin_curvature(self, u: Array) -> Array:
-        """Return 1 / width inside the band, 0 outside."""
         return np.where((u < 1.0) & (u > 1.0 - self.width), 1.0 / self.width, 0.0)
 
     def smoothed(self, width: float) -> Loss:
-        """Return the same loss with a band at least as wide as asked."""
         return replace(self, width=max(width, self.width))
 
 
@@ -199,12 +209,10 @@ class SquaredHinge(MarginLoss):
     stock: ClassVar[Stock | None] = partial(linear_svc, "squared_hinge")
 
     def margin(self, u: Array) -> tuple[Array, Array]:
-        """Return max(0, 1 - u)^2 and -2 max(0, 1 - u)."""
         short = np.maximum(0.0, 1.0 - u)
         return short**2, -2.0 * short
 
     def margin_curvature(self, u: Array) -> Array:
-        """Return 2 where u < 1."""
         return np.where(u < 1.0, 2.0, 0.0)
 
 
@@ -217,12 +225,10 @@ class Squared(Loss):
     stock: ClassVar[Stock | None] = ridge
 
     def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
-        """Return r^2 / 2 and r with r = score - target."""
         residual = score - target
         return 0.5 * residual[..., 0, :] ** 2, residual
 
     def curvature(self, score: Array, target: Array) -> Array:
-        """Return 1."""
         return np.ones_like(score)[..., None, :]
 
 
@@ -236,7 +242,6 @@ class Softmax(Loss):
     stock: ClassVar[Stock | None] = logistic_regression
 
     def n_scores(self, task: Task) -> int:
-        """Return one score per class."""
         return len(task.classes)
 
     def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
@@ -260,14 +265,14 @@ class Softmax(Loss):
 
 
 def softmax(score: Array) -> Array:
-    """Return the softmax over the class axis (the last but one)."""
+    """The class axis is the last but one."""
     exped = np.exp(score - score.max(axis=-2, keepdims=True))
     exped /= exped.sum(axis=-2, keepdims=True)
     return np.asarray(exped)
 
 
 def one_hot(target: Any, width: int) -> Array:
-    """Return the (width, n) indicator of class indices."""
+    """Shape (width, n)."""
     return np.asarray(np.arange(width)[:, None] == target, dtype=np.float64)
 
 

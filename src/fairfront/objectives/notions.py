@@ -55,14 +55,34 @@ class Notion(ABC):
 
     @abstractmethod
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
-        """Return the averages to compare."""
+        """Return the averages to compare.
+
+        Parameters
+        ----------
+        task : Task
+            The kind of labels, their classes, and which of them is favourable.
+        surrogate : {"loss", "rate"}
+            Whether losses or smooth rates of decisions are averaged.
+        """
 
     def sentence(self, task: Task) -> str:
-        """Say in words what is compared; of a notion without words only its name is known."""
+        """Say in words what is compared; of a notion without words only its name is known.
+
+        Parameters
+        ----------
+        task : Task
+            Its kind chooses among ``words``, its favourable label is named in them.
+        """
         return self.words.get(task.kind, f"What {self.name!r} compares.").format(good=task.favourable_label)
 
     def check(self, task: Task, surrogate: Surrogate) -> None:
-        """Refuse a task or a surrogate that the notion has no meaning for."""
+        """Refuse a task or a surrogate that the notion has no meaning for.
+
+        Parameters
+        ----------
+        task, surrogate
+            As in `comparisons`.
+        """
         if task.kind not in self.kinds:
             raise InputError(
                 f"notion {self.name!r} compares decisions, expected class labels, found {task.kind}; "
@@ -92,15 +112,6 @@ def compared_rows(
     return tuple((f"label {words}", np.isin(labels, of)) for words, of in zip(named, kinds, strict=True))
 
 
-def _own(surrogate: Surrogate, label: int) -> Quantity:
-    """Return the measure of how rows of a label fare: their loss, or the share decided as that label."""
-    return Quantity("loss") if surrogate == "loss" else Quantity("rate", label)
-
-
-def _given(task: Task, label: int) -> str:
-    return f"y={task.classes[label]}"
-
-
 @dataclass(frozen=True)
 class EqualOpportunity(Notion):
     """P(decided favourable | group, favourable label) is the same in every group (Hardt et al. 2016).
@@ -117,9 +128,9 @@ class EqualOpportunity(Notion):
     caveat: ClassVar[str] = "It does not compare people whose label is another, nor how many of a group receive {good}."
 
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
-        """Compare the favourable label's rows; every class when there are more than two."""
         labels = (task.favourable,) if task.kind == "binary" else task.label_codes
-        return tuple(Comparison(_own(surrogate, c), (c,), _given(task, c)) for c in labels)
+        own = {c: Quantity("loss") if surrogate == "loss" else Quantity("rate", c) for c in labels}
+        return tuple(Comparison(own[c], (c,), f"y={task.classes[c]}") for c in labels)
 
 
 @dataclass(frozen=True)
@@ -134,10 +145,9 @@ class PredictiveEquality(Notion):
     caveat: ClassVar[str] = "It does not compare people whose label is {good}, nor how many of a group receive {good}."
 
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
-        """Compare the rows whose label is not the favourable one."""
         others = tuple(c for c in task.label_codes if c != task.favourable)
         quantity = Quantity("loss") if surrogate == "loss" else Quantity("rate", task.favourable)
-        words = _given(task, others[0]) if len(others) == 1 else f"y!={task.favourable_label}"
+        words = f"y={task.classes[others[0]]}" if len(others) == 1 else f"y!={task.favourable_label}"
         return (Comparison(quantity, others, words),)
 
 
@@ -159,7 +169,6 @@ class EqualizedOdds(Notion):
     )
 
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
-        """Compare both kinds of rows."""
         first = EqualOpportunity().comparisons(task, surrogate)
         return first + PredictiveEquality().comparisons(task, surrogate) if task.kind == "binary" else first
 
@@ -177,7 +186,6 @@ class DisparateMistreatment(Notion):
     kinds: ClassVar[tuple[Kind, ...]] = ALL
 
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
-        """Compare all rows on their own labels."""
         return (Comparison(Quantity("loss" if surrogate == "loss" else "rate"), None),)
 
 
@@ -201,7 +209,6 @@ class DemographicParity(Notion):
     kinds: ClassVar[tuple[Kind, ...]] = ALL
 
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
-        """Compare all rows on a given label."""
         if task.kind == "regression":
             return (Comparison(Quantity("score"), None),)
         labels = (task.favourable,) if task.kind == "binary" else task.label_codes
@@ -231,7 +238,6 @@ class GroupLoss(Notion):
         check_number(self.floor, "floor")
 
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
-        """Take each group's loss by itself."""
         return (Comparison(Quantity("loss"), None, "", "each"),)
 
 
@@ -255,7 +261,6 @@ class ScoreCovariance(Notion):
     kinds: ClassVar[tuple[Kind, ...]] = ("binary",)
 
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
-        """Compare the scores of all rows."""
         return (Comparison(Quantity("score"), None, "score"),)
 
 

@@ -41,13 +41,11 @@ def proxy_sentences(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def warn_of_proxies(sensitive_features: Any, stacklevel: int = 3) -> None:
-    """Warn where groups are given as probabilities."""
     if isinstance(sensitive_features, GroupProbabilities):
         warn_of_names((sensitive_features.name,), stacklevel + 1)
 
 
 def warn_of_names(names: Sequence[str], stacklevel: int = 3) -> None:
-    """Warn of attributes whose groups were given as probabilities."""
     for sentence in proxy_sentences(names):
         warnings.warn(sentence, ProxyWarning, stacklevel=stacklevel)
 
@@ -83,7 +81,6 @@ class GroupProbabilities:
         self._check()
 
     def _check(self) -> None:
-        """Refuse what are no probabilities, and divide rows by their sum where that is close to 1."""
         if len(self.levels) < 2:
             raise InputError(f"GroupProbabilities has {len(self.levels)} column, expected one per group (2 or more).")
         wrong = ~np.isfinite(self.shares) | (self.shares < 0) | (self.shares > 1 + TOLERANCE)
@@ -107,7 +104,12 @@ class GroupProbabilities:
         self.shares = np.where(off[:, None] > EXACT, self.shares / sums, self.shares)
 
     def take(self, rows: NDArray[Any]) -> GroupProbabilities:
-        """Return the probabilities of some of the rows."""
+        """Return the probabilities of some of the rows.
+
+        Parameters
+        ----------
+        rows : array of row numbers, or mask of shape (n,)
+        """
         index, n = np.asarray(rows) if shape_of(rows, "rows") else np.empty(()), len(self)
         known = index.ndim == 1 and index.dtype.kind in "biu"
         if known and index.dtype.kind == "b":

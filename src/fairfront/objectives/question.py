@@ -181,12 +181,10 @@ class Objectives:
 
     @property
     def loss(self) -> Loss:
-        """Return the training loss."""
         return self.question.loss
 
     @property
     def n_scores(self) -> int:
-        """Return K, the number of scores per row."""
         return self.loss.n_scores(self.task)
 
     @cached_property
@@ -203,12 +201,10 @@ class Objectives:
         return found
 
     def with_loss(self, loss: Loss) -> Objectives:
-        """Return the same objectives with another loss."""
         return replace(self, question=replace(self.question, loss=loss))
 
     @property
     def proxies(self) -> tuple[str, ...]:
-        """Return the attributes whose groups are given as probabilities."""
         return tuple(attribute.name for attribute in self.attributes if attribute.is_proxy)
 
     def sentences(self) -> tuple[str, ...]:

@@ -34,7 +34,6 @@ def counts_in_words(names: Sequence[str], counts: Iterable[float]) -> list[str]:
 
 
 def nearest(counts: Array | float) -> Array:
-    """Return the nearest multiple of 5."""
     return np.asarray(STEP * np.floor(counts / STEP + 0.5))
 
 
@@ -44,7 +43,6 @@ def rounded(counts: Array | float) -> Array:
 
 
 def rounded_count(count: int) -> int:
-    """Return one count of people that may be published."""
     return int(rounded(count))
 
 

@@ -18,7 +18,6 @@ Stock = Callable[["Task", float, bool], Any]
 
 
 def logistic_regression(task: Task, strength: float, fit_intercept: bool) -> Any:
-    """Return a LogisticRegression."""
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(C=1.0 / strength if strength > 0 else np.inf, fit_intercept=fit_intercept)
@@ -27,14 +26,12 @@ def logistic_regression(task: Task, strength: float, fit_intercept: bool) -> Any
 
 
 def linear_svc(loss: str, task: Task, strength: float, fit_intercept: bool) -> Any:
-    """Return a LinearSVC with the hinge or the squared hinge."""
     from sklearn.svm import LinearSVC
 
     return LinearSVC(C=1.0 / strength if strength > 0 else np.inf, loss=loss, fit_intercept=fit_intercept)
 
 
 def ridge(task: Task, strength: float, fit_intercept: bool) -> Any:
-    """Return a Ridge, or a RidgeClassifier with its labels."""
     from sklearn.linear_model import Ridge, RidgeClassifier
     from sklearn.preprocessing import LabelBinarizer
 

@@ -31,11 +31,9 @@ class Relabelled(Measure):
     label: float
 
     def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
-        """Return the loss's value and slope."""
         return self.loss.value_slope(score, np.full_like(target, self.label))
 
     def curvature(self, score: Array, target: Array) -> Array:
-        """Return the loss's curvature."""
         return self.loss.curvature(score, np.full_like(target, self.label))
 
 
@@ -47,7 +45,6 @@ class BinaryRate(Measure):
     convex: ClassVar[bool] = False
 
     def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
-        """Return s and sign * s (1 - s) with s = sigmoid(sign * score)."""
         sign = -target if self.label is None else self.label
         s = expit(sign * score)
         return s[..., 0, :], sign * s * (1.0 - s)
@@ -96,16 +93,13 @@ class Score(Measure):
     linear: ClassVar[bool] = True
 
     def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
-        """Return the score and 1."""
         return score[..., 0, :].copy(), np.ones_like(score)
 
     def curvature(self, score: Array, target: Array) -> Array:
-        """Return 0."""
         return np.zeros_like(score)[..., None, :]
 
 
 def measure(quantity: Quantity, loss: Loss, task: Task) -> Measure:
-    """Bind a named quantity to a loss and a task."""
     if quantity.kind == "score":
         return Score()
     if quantity.kind == "rate" and task.kind == "multiclass":
