@@ -62,7 +62,6 @@ class ProxyWarning(GroupWarning):
 
 
 def require(module: str, extra: str, purpose: str) -> ModuleType:
-    """Import an optional module, or say which extra brings it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

@@ -19,7 +19,6 @@ class Registry(Generic[T]):
         self._items: dict[str, T] = {}
 
     def add(self, name: str, item: T) -> T:
-        """Register ``item`` under ``name`` and return it."""
         if name in self._items:
             raise ValueError(f"{self.kind} {name!r} is registered already")
         self._items[name] = item
@@ -43,5 +42,4 @@ class Registry(Generic[T]):
         return len(self._items)
 
     def names(self) -> tuple[str, ...]:
-        """Return all names in order of registration."""
         return tuple(self._items)

@@ -57,8 +57,6 @@ class Fingerprint:
     derived: Mapping[str, str] = field(default_factory=dict)
 
     def refuse_other(self, other: Fingerprint, path: Any) -> None:
-        """Say whether a checkpoint is of other settings or of other data than this run."""
-
         def differing(ours: Mapping[str, str], its: Mapping[str, str]) -> list[str]:
             return [name for name in dict.fromkeys((*ours, *its)) if ours.get(name) != its.get(name)]
 
@@ -78,7 +76,6 @@ class Fingerprint:
 
 
 def check_checkpoint(path: Any, resume: bool) -> None:
-    """Refuse a place for a checkpoint that cannot be used, before any work is done for it."""
     check_flag(resume, "resume")
     if path is None:
         if resume:
@@ -101,7 +98,6 @@ def check_checkpoint(path: Any, resume: bool) -> None:
 
 
 def write_checkpoint(path: Any, fingerprint: Fingerprint, entries: Sequence[Entry]) -> None:
-    """Write a checkpoint in one piece."""
     parts: list[NDArray[np.float64]] = [np.zeros(0)]
     described = []
     for entry in entries:
@@ -123,7 +119,6 @@ def write_checkpoint(path: Any, fingerprint: Fingerprint, entries: Sequence[Entr
 
 
 def read_checkpoint(path: Any) -> tuple[Fingerprint, list[Entry]]:
-    """Return whose run a checkpoint is of and what it holds, refusing anything else in one sentence."""
     data = read_bytes(path)
     kind, _, rest = data.partition(b"\n")
     if kind != KIND:
@@ -158,7 +153,7 @@ class FileLock:
         self.place, self._descriptor = place, descriptor
 
     def release(self) -> None:
-        """Let other runs take the file; the second time does nothing."""
+        """Do nothing the second time."""
         with _guard:
             if str(self.place) in _taken:
                 _taken.discard(str(self.place))
@@ -168,7 +163,6 @@ class FileLock:
 
 
 def take_lock(path: Any) -> FileLock:
-    """Return the lock of a file, or say that another run has it."""
     target = Path(os.path.realpath(path))
     place = target.with_name(f".{target.name}.lock")
     busy = InputError(
@@ -189,7 +183,7 @@ def take_lock(path: Any) -> FileLock:
 
 
 def _locked(place: Path) -> int | None:
-    """Return the open file with the lock; None on disks that have no locks."""
+    """Return None on disks that have no locks."""
     while True:
         descriptor = os.open(place, os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -206,7 +200,7 @@ def _locked(place: Path) -> int | None:
 
 
 def _drop(place: Path) -> None:
-    """Remove a lock, which is empty; a file of that name with anything in it is somebody's own."""
+    """Leave a file of that name with anything in it: locks are empty, so it is somebody's own."""
     with suppress(OSError):
         if not place.stat().st_size:
             place.unlink()

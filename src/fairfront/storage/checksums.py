@@ -42,16 +42,11 @@ Known = Callable[[bytes], bool]
 
 
 def write_checksums(folder: Path) -> None:
-    """Write the list of all files that a folder has now."""
     write_file(folder / CHECKSUMS, _as_lines(found_in(folder)), overwrite=True)
 
 
 def check_checksums(folder: Path, growing: str | None = None) -> dict[str, str]:
-    """Return the sha256 of every file by its path, or name one that was changed, is missing or not listed.
-
-    Files of the subfolder ``growing`` may be newer than the list: they are written before it, and their reader checks
-    them.
-    """
+    """Let files of the subfolder ``growing`` be newer than the list: their reader checks them."""
     listed = read_checksums(folder)  # before the folder is looked at: a record that is written meanwhile is new
     found = found_in(folder)
     for name in sorted({*listed, *found}):
@@ -69,7 +64,6 @@ def _is_in(name: str, subfolder: str | None) -> bool:
 
 
 def read_checksums(folder: Path) -> dict[str, str]:
-    """Return the list of a folder, sha256 by path, refusing one that is missing or spelt otherwise than ours."""
     file = folder / CHECKSUMS
     if not _is_regular(file):
         raise ChangedError(
@@ -87,7 +81,7 @@ def read_checksums(folder: Path) -> dict[str, str]:
 
 
 def found_in(folder: Path) -> dict[str, str]:
-    """Return the sha256 of every file that is there, by path; only regular files are opened."""
+    """Open regular files only."""
     found = {}
     for name, mode in sorted(_entries(folder, hidden=False)):
         if stat.S_ISDIR(mode) or name in (CHECKSUMS, SIGNATURE):
@@ -99,7 +93,7 @@ def found_in(folder: Path) -> dict[str, str]:
 
 
 def _entries(folder: Path, before: str = "", hidden: bool = True) -> Iterator[tuple[str, int]]:
-    """Yield all that is in a folder, links as links, by its name from there."""
+    """Yield names from the folder on, links as links."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if hidden or not entry.name.startswith("."):
@@ -117,7 +111,6 @@ def _is_regular(path: Path) -> bool:
 
 
 def digest_of(path: Path) -> str:
-    """Return the sha256 of a file's bytes."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -128,7 +121,6 @@ def digest_of(path: Path) -> str:
 
 
 def digest(text: str) -> str:
-    """Return the sha256 of a text in UTF-8."""
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
@@ -137,17 +129,15 @@ def _as_lines(sums: Mapping[str, str]) -> str:
 
 
 def checksum_of(sums: Mapping[str, str], growing: str) -> str:
-    """Return one checksum of all files but those of a subfolder that grows."""
+    """Leave out the files of a subfolder that grows."""
     return digest(_as_lines({name: found for name, found in sums.items() if not _is_in(name, growing)}))
 
 
 def private_key(path: Any) -> Any:
-    """Return the Ed25519 private key of a PEM file."""
     return _key(path, "private")
 
 
 def public_key(path: Any) -> Any:
-    """Return the Ed25519 public key of a PEM file."""
     return _key(path, "public")
 
 
@@ -175,17 +165,14 @@ def _key(path: Any, half: str) -> Any:
 
 
 def write_signature(folder: Path, key: Any) -> None:
-    """Sign the list of checksums of a folder."""
     write_file(folder / SIGNATURE, key.sign((folder / CHECKSUMS).read_bytes()), overwrite=True)
 
 
 def is_signed(folder: Path) -> bool:
-    """Tell whether a folder has a signature, right or wrong."""
     return _is_regular(folder / SIGNATURE)
 
 
 def is_signature_of(folder: Path, key: Any) -> bool:
-    """Tell whether the private half of a public key signed the list of checksums that a folder has."""
     try:
         key.verify((folder / SIGNATURE).read_bytes(), (folder / CHECKSUMS).read_bytes())
     except require("cryptography.exceptions", "sign", PURPOSE).InvalidSignature:
@@ -230,7 +217,6 @@ class Inventory:
             )
 
     def _changed(self, folder: Path) -> frozenset[str]:
-        """Return the files that a folder has and its list has not, or not so."""
         try:
             listed, found = read_checksums(folder), found_in(folder)
         except InputError:
@@ -250,7 +236,7 @@ class Inventory:
         return name in packaged or (known is not None and known((folder / name).read_bytes()))
 
     def _known(self, name: str) -> Known | None:
-        """Return what knows a file by its bytes, if its name is one of ours; a star stands for one name of a path."""
+        """Let a star stand for one name of a path."""
         names = PurePosixPath(name).parts
         for pattern, known in self.files.items():
             parts = PurePosixPath(pattern).parts

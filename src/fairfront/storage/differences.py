@@ -50,7 +50,6 @@ class Difference:
 
 
 def _part(text: str, place: int) -> str:
-    """Return what fits a line of a text, around a place in it."""
     begin = max(0, min(place - SHOWN // 3, len(text) - SHOWN))
     end = begin + SHOWN
     return "..." * (begin > 0) + text[begin:end] + "..." * (end < len(text))
@@ -102,7 +101,7 @@ def _in_json(one: Path, two: Path, tolerance: float, free: Collection[str]) -> I
 
 
 def _without_seals(tree: Any) -> Any:
-    """Return a package without the checksums of its other files, which differ where those do."""
+    """Leave out the checksums of its other files, which differ where those do."""
     if not isinstance(tree, dict) or not set(tree) >= PACKAGE:
         return tree
     arrays = {key: value for key, value in tree["arrays"].items() if key not in SEALS}
@@ -110,7 +109,6 @@ def _without_seals(tree: Any) -> Any:
 
 
 def _leaves(field: str, a: Any, b: Any, tolerance: float) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the places of two trees where they differ."""
     if isinstance(a, dict) and isinstance(b, dict):
         for key in dict.fromkeys((*a, *b)):
             inner = f"{field}.{key}" if field else str(key)
@@ -178,7 +176,6 @@ def _in_bytes(one: Path, two: Path, what: str = "spelling") -> Iterator[Found]:
 
 
 def _text(value: Any) -> str:
-    """Return a value as JSON, in full."""
     if isinstance(value, Mapping) and set(value) == {"$float"}:
         return str(value["$float"])
     return value if value == NOTHING else repr(value) if isinstance(value, (float, complex)) else json.dumps(value)

@@ -62,7 +62,7 @@ class _UnusableError(Exception):
 
 
 def read_bytes(path: Any, size: int | None = None) -> bytes:
-    """Return the bytes of a regular file, of the size that it should have where that is known; pipes would not end."""
+    """Refuse pipes, which would not end, and files of another size where that is known."""
     place = Path(path)
     try:
         known = place.stat()
@@ -80,12 +80,11 @@ def read_bytes(path: Any, size: int | None = None) -> bytes:
 
 
 def read_json(path: Any) -> Any:
-    """Return what a JSON file holds, or say in a sentence why it cannot be used."""
     return parse_json(read_bytes(path), str(path))
 
 
 def parse_json(text: str | bytes, name: str) -> Any:
-    """Return what JSON stands for: strict, of bounded depth and numbers, every key once; ``name`` is whose it is."""
+    """Take strict JSON only, of bounded depth and numbers, every key once; ``name`` is whose it is."""
     deep = f"holds lists inside lists more than {DEPTH} deep"
     plain, wrong = "", None
     try:
@@ -134,7 +133,6 @@ def _is_too_deep(value: Any) -> bool:
 
 
 def encode(value: Any, where: str = "content") -> Any:
-    """Return a value in terms of strict JSON, or say where something is that JSON does not know."""
     if isinstance(value, (np.bool_, np.integer, np.floating)):
         value = value.item()
     if value is None or isinstance(value, bool):
@@ -180,7 +178,7 @@ def decode(value: Any) -> Any:
 
 
 def archive_of(members: Mapping[str, bytes]) -> bytes:
-    """Return a zip file with some members in their order: nothing is compressed, no time and no system is noted."""
+    """Compress nothing, and note no time and no system."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name, data in members.items():
@@ -196,7 +194,6 @@ def is_stored(entry: zipfile.ZipInfo) -> bool:
 
 
 def pack(arrays: Mapping[str, NDArray[Any]]) -> tuple[bytes, dict[str, Any]]:
-    """Return the bytes of an npz file, and the type and shape of every array in it."""
     described: dict[str, Any] = {}
     members: dict[str, bytes] = {}
     for name in sorted(arrays):
@@ -215,7 +212,7 @@ def pack(arrays: Mapping[str, NDArray[Any]]) -> tuple[bytes, dict[str, Any]]:
 
 
 def unpack(packed: bytes, described: Mapping[str, Any], file: str) -> dict[str, NDArray[Any]]:
-    """Return the arrays that are described; shapes and sizes are compared before memory is taken for any of them."""
+    """Compare shapes and sizes before memory is taken for any array."""
     try:
         with zipfile.ZipFile(io.BytesIO(packed)) as archive:
             inside = [entry.filename for entry in archive.infolist()]
@@ -235,7 +232,7 @@ def unpack(packed: bytes, described: Mapping[str, Any], file: str) -> dict[str, 
 
 
 def _array(archive: zipfile.ZipFile, member: str, dtype: str, shape: list[int], name: str) -> NDArray[Any]:
-    """Return one array: its header is read and compared first, and then just the bytes that it stands for."""
+    """Read and compare the header first, and then just the bytes that it stands for."""
     entry = archive.getinfo(member)
     if not is_stored(entry):
         raise ChangedError(f"array {name} is compressed, expected it as it is; make it anew.")
@@ -275,7 +272,6 @@ class CsvWriter:
         self._stream, self._rows = stream, csv.writer(self, lineterminator=BOTH)
 
     def write_rows(self, rows: Iterable[Iterable[Any]]) -> None:
-        """Write rows of text and numbers."""
         self._rows.writerows([safe_cell(value) for value in row] for row in rows)
 
     def write(self, line: str) -> None:
@@ -284,12 +280,12 @@ class CsvWriter:
 
 
 def safe_cell(value: Any) -> Any:
-    """Return a cell for a CSV file: text that a spreadsheet would execute gets a quote in front."""
+    """Put a quote before text that a spreadsheet would execute."""
     return f"'{value}" if isinstance(value, str) and _formula.match(value) else value
 
 
 def column_names(start: str, labels: Iterable[Any]) -> list[str]:
-    """Return a name for the column of each label, without blanks, quotes and delimiters, none of them twice."""
+    """Make names without blanks, quotes and delimiters, none of them twice."""
     names: list[str] = []
     for label in labels:
         name = plain = start + _apart.sub("_", str(label))

@@ -79,14 +79,14 @@ def write_folder(path: Any, fill: Callable[[Path], None], inventory: Inventory, 
 def write_file(
     path: Any, data: bytes | str, *, overwrite: bool = False, own: Own = anything, private: bool = False
 ) -> Path:
-    """Write a file in one piece and return its path; text is UTF-8, the rest is as in `writing`."""
+    """Write in one piece; text is UTF-8, the rest is as in `writing`."""
     with writing(path, overwrite=overwrite, own=own, private=private) as file:
         file.write(data.encode("utf-8") if isinstance(data, str) else data)
     return Path(path)
 
 
 def write_numbered(folder: Path, text: str) -> Path:
-    """Write a JSON file under the next free number of a folder; of two writers at once, neither loses its own."""
+    """Take the next free number of a folder; of two writers at once, neither loses its own."""
     names = (folder / f"{number:04d}.json" for number in count(1))
     first = real(folder) / "0001.json"
     draft = beside(first, PARTIAL)
@@ -144,7 +144,6 @@ def _forced(partial: Path, text: bool = False, private: bool = False) -> Iterato
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder inside one that is being written, unless it is there."""
     with told(path):
         path.mkdir(exist_ok=True)
 
@@ -177,7 +176,7 @@ def _put(partial: Path, target: Path, inventory: Inventory) -> None:
 
 
 def _sync(path: Path) -> None:
-    """Force what was written to the disk; systems that cannot do so for folders are left in peace."""
+    """Force to the disk; systems that cannot do so for folders are left in peace."""
     with suppress(OSError) if path.is_dir() else ExitStack():
         descriptor = os.open(path, os.O_RDONLY)
         try:
@@ -187,12 +186,12 @@ def _sync(path: Path) -> None:
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Let two things that exist change names in one step; False where the system or the disk cannot."""
+    """Change names in one step; False where the system or the disk cannot."""
     return _renamed(one, other, EXCHANGE)
 
 
 def rename_new(source: Path, target: Path) -> None:
-    """Rename a file to a name that nothing has yet, else FileExistsError; disks without links take the name first."""
+    """Raise FileExistsError where something has the name; disks without links take the name first."""
     if _renamed(source, target, NO_REPLACE):
         return
     try:
@@ -219,7 +218,6 @@ def _renamed(source: Path, target: Path, flag: int) -> bool:
 
 @cache
 def _renameat2() -> Any:
-    """Return the function of the C library, None where it has none."""
     try:
         call = ctypes.CDLL(None, use_errno=True).renameat2
     except (OSError, AttributeError, TypeError):
@@ -239,7 +237,7 @@ def is_still(place: Path, descriptor: int) -> bool:
 
 @contextmanager
 def turn(folder: Path) -> Iterator[None]:
-    """Wait until no other process or thread has its turn in a folder, and hold it; disks without locks let all in."""
+    """Wait for all other processes and threads; disks without locks let all in."""
     with ExitStack() as held:
         while fcntl is not None:
             held.callback(os.close, descriptor := os.open(folder, os.O_RDONLY))

@@ -67,7 +67,6 @@ def write_package(
 
 
 def read_package(folder: Any, name: str, kind: str, schema: int = 1) -> tuple[Any, Arrays]:
-    """Return the content and the arrays of a package, refusing anything else in one sentence."""
     place = Path(folder)
     path = place / f"{name}.json"
     if not place.is_dir():
@@ -95,7 +94,7 @@ def read_package(folder: Any, name: str, kind: str, schema: int = 1) -> tuple[An
 
 @contextmanager
 def parts_of(folder: Any, kind: str) -> Iterator[None]:
-    """Say that what is in a folder does not make up what it should, where its parts do not fit each other."""
+    """Say in a sentence that parts do not fit each other."""
     try:
         yield
     except InputError:
@@ -105,7 +104,7 @@ def parts_of(folder: Any, kind: str) -> Iterator[None]:
 
 
 def package_files(folder: Path, name: str, kind: str) -> frozenset[str]:
-    """Return the names, from the folder, of all files of a package of any schema; none where one is not as written."""
+    """Take any schema; return no names where one file is not as written."""
     inner = PurePosixPath(name).parent
     stem = PurePosixPath(name).name
     try:
@@ -117,7 +116,6 @@ def package_files(folder: Path, name: str, kind: str) -> frozenset[str]:
 
 
 def _document(path: Path, kind: str) -> dict[str, Any]:
-    """Return the parsed JSON of a package of the kind asked for."""
     found = read_json(path)
     if not isinstance(found, dict) or not isinstance(found.get("format"), str):
         raise ChangedError(f"{path} does not say what it holds, expected a {kind}; {AGAIN}")
@@ -127,7 +125,6 @@ def _document(path: Path, kind: str) -> dict[str, Any]:
 
 
 def _arrays(place: Path, name: str, document: Mapping[str, Any]) -> Arrays:
-    """Return the arrays of a package after all its checksums were compared."""
     path = place / f"{name}.json"
     if document.get("sha256") != _seal({k: v for k, v in document.items() if k != "sha256"}):
         raise ChangedError(f"{path} was changed after it was written (its checksum differs); {AGAIN}")
@@ -143,7 +140,7 @@ def _arrays(place: Path, name: str, document: Mapping[str, Any]) -> Arrays:
 
 
 def inner_name(name: Any, path: Path) -> str:
-    """Return the name of a file that the JSON at a path names, if it leads to no place outside its folder."""
+    """Refuse a name that leads to a place outside its folder."""
     parts = name.split("/") if isinstance(name, str) else [""]
     if {"", ".", ".."} & set(parts) or set("\\:\0") & set(name):
         raise ChangedError(f"{path} names the file {str(name)[:80]!r}, expected one in its own folder; {AGAIN}")
@@ -151,7 +148,7 @@ def inner_name(name: Any, path: Path) -> str:
 
 
 def _checked(path: Path, known: Mapping[str, Any]) -> bytes:
-    """Return a file's bytes if they are those that were written; none are read if there are more or fewer."""
+    """Read nothing if there are more or fewer bytes than were written."""
     size = known["bytes"]
     if not isinstance(size, int) or isinstance(size, bool):
         raise TypeError("a size is a whole number")
@@ -166,7 +163,7 @@ def _fingerprint(data: bytes) -> dict[str, Any]:
 
 
 def _seal(document: Mapping[str, Any]) -> str:
-    """Return the checksum of a document, whatever the spaces and order in its file."""
+    """Return the same checksum whatever the spaces and order in the file."""
     plain = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(plain.encode("ascii")).hexdigest()
 
@@ -178,7 +175,7 @@ def _version() -> str:
 
 
 def write_estimator(path: Any, model: Any) -> None:
-    """Write a fitted estimator to one file; equal estimators give equal bytes."""
+    """Write equal bytes for equal estimators."""
     skops = require("skops.io", "skops", PURPOSE)
     try:
         data = _respelt(skops.dumps(model))
@@ -194,7 +191,7 @@ def write_estimator(path: Any, model: Any) -> None:
 
 
 def untrusted_types(path: Any) -> tuple[str, ...]:
-    """Return the types that skops does not trust by itself, in a file or a folder; nothing is built to find them."""
+    """Find the types that skops does not trust by itself, in a file or a folder; nothing is built to find them."""
     place = Path(path)
     names: set[str] = set()
     for file in place.rglob(f"*{SUFFIX}") if place.is_dir() else [place]:
@@ -204,7 +201,6 @@ def untrusted_types(path: Any) -> tuple[str, ...]:
 
 
 def check_trusted(path: Any, trusted: Sequence[str]) -> None:
-    """Refuse a file, or a folder of them, with types that were not confirmed, and name them all."""
     if isinstance(trusted, (str, bool)):
         raise InputError(f"trusted is {shown(trusted)}, expected a list of type names.")
     unknown = [name for name in untrusted_types(path) if name not in trusted]
@@ -218,7 +214,6 @@ def check_trusted(path: Any, trusted: Sequence[str]) -> None:
 
 
 def read_estimator(path: Any, trusted: Sequence[str] = ()) -> Any:
-    """Return the estimator of a file; types that skops does not trust have to be named in ``trusted``."""
     check_trusted(path, trusted)
     with _loading(path) as (skops, data):
         return skops.loads(data, trusted=[*trusted, *OWN])
@@ -226,7 +221,7 @@ def read_estimator(path: Any, trusted: Sequence[str] = ()) -> Any:
 
 @contextmanager
 def _loading(path: Any) -> Iterator[tuple[Any, bytes]]:
-    """Yield skops and the bytes of a file, none of them compressed; what fails is said in one sentence."""
+    """Refuse compressed members."""
     skops = require("skops.io", "skops", PURPOSE)
     data = read_bytes(path)
     damaged = f"{path} is not a file of skops or is damaged; copy it again or save the estimator anew."
@@ -288,7 +283,7 @@ def _respelt(data: bytes) -> bytes:
 
 
 def _without_gaps(data: bytes, name: str) -> bytes:
-    """Return an array with zeros between the fields of its records, where whatever was in memory is stored else."""
+    """Put zeros between the fields of records, where whatever was in memory is stored else."""
     array: NDArray[Any] | None = np.load(io.BytesIO(data), allow_pickle=False) if name.endswith(".npy") else None
     if array is None or array.dtype.names is None:
         return data

@@ -62,7 +62,7 @@ def anything(head: bytes) -> bool:
 
 
 def real(path: Any) -> Path:
-    """Return a path whose folders are real; its last part stays as it is, also where it is a link."""
+    """Resolve all folders; the last part stays as it is, also where it is a link."""
     given = check_path(path)
     if given.name in ("", ".."):
         return Path(os.path.realpath(given))
@@ -70,7 +70,6 @@ def real(path: Any) -> Path:
 
 
 def check_new_folder(path: Any, inventory: Inventory, overwrite: bool = False) -> None:
-    """Refuse a place where no folder can be made, before any work is done for it."""
     target = real(path)
     with told(target):
         if _is_replaced(target, stat.S_IFDIR, overwrite, outside=True):
@@ -78,7 +77,6 @@ def check_new_folder(path: Any, inventory: Inventory, overwrite: bool = False) -
 
 
 def check_new_file(path: Any, overwrite: bool = False, own: Own = anything) -> None:
-    """Refuse a place where no file can be written, before any work is done for it."""
     target = real(path)
     with told(target):
         if not _is_replaced(target, stat.S_IFREG, overwrite, outside=own is not anything):
@@ -93,7 +91,7 @@ def check_new_file(path: Any, overwrite: bool = False, own: Own = anything) -> N
 
 
 def _is_replaced(target: Path, kind: int, overwrite: bool, outside: bool) -> bool:
-    """Tell whether there is something of a kind at a place, and refuse what may not be replaced with it."""
+    """Tell whether there is something at a place, and refuse what may not be replaced with ``kind``."""
     check_flag(overwrite, "overwrite")
     if not target.parent.is_dir():
         raise InputError(_no_parent(target))
@@ -137,7 +135,6 @@ def _exists(target: Path) -> str:
 
 @contextmanager
 def told(path: Path) -> Iterator[None]:
-    """Turn errors of the disk into one sentence."""
     try:
         yield
     except OSError as error:
@@ -155,7 +152,7 @@ def told(path: Path) -> Iterator[None]:
 
 
 def read_folder(path: Any, read: Callable[[Path], Found]) -> Found:
-    """Return what ``read`` makes of a folder, all of it from one and the same folder, also while it is replaced."""
+    """Read all from one and the same folder, also while it is replaced."""
     folder = check_path(path)
     for _ in range(TRIES):
         before = _identity(folder)
@@ -186,7 +183,6 @@ def _identity(folder: Path) -> tuple[int, int, int] | None:
 
 
 def beside(target: Path, what: str) -> Path:
-    """Return the hidden name beside a place under which this thread writes."""
     return target.parent / f".{target.name}.{what}-{os.getpid()}-{threading.get_ident()}"
 
 
@@ -227,7 +223,7 @@ def remove_leftovers(path: Any) -> None:
 
 
 def remove(place: Path) -> None:
-    """Remove a file or a folder that is ours, as far as that is possible."""
+    """Remove as far as that is possible."""
     with suppress(OSError):
         if place.is_dir() and not place.is_symlink():
             shutil.rmtree(place, ignore_errors=True)
@@ -248,7 +244,6 @@ def _restore(target: Path) -> bool:
 
 
 def _left(target: Path) -> list[Path]:
-    """Return what writers of a place have beside it."""
     try:
         with os.scandir(target.parent) as entries:
             named = [(LEFT.fullmatch(entry.name), Path(entry.path)) for entry in entries]

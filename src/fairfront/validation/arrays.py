@@ -32,7 +32,7 @@ DENSE = 65_536
 
 
 def as_native(data: Any, what: str, *, series: bool = False) -> Any:
-    """Return a data frame (or series) of any library in one guise, and all else as it is."""
+    """Return what is no data frame (or series) as it is."""
     try:
         return nw.from_native(data, pass_through=True, eager_only=True, allow_series=series or None)
     except DuplicateError as error:
@@ -42,12 +42,11 @@ def as_native(data: Any, what: str, *, series: bool = False) -> Any:
 
 
 def shape_of(values: Any, what: str) -> tuple[int, ...]:
-    """Return the shape of what is or could be an array."""
     return tuple(values.shape) if hasattr(values, "shape") else _read(values, what).shape
 
 
 def as_array(values: Any, what: str) -> NDArray[Any]:
-    """Return an array as numpy's own, and anything else as an array of objects."""
+    """Return what is no array as an array of objects."""
     refuse_masked(values, what)
     if sparse.issparse(values):
         raise InputError(f"{what} is a sparse matrix, expected an array; turn it into one with toarray().")
@@ -67,14 +66,12 @@ def refuse_masked(values: Any, what: str) -> None:
 
 
 def refuse_kind(dtype: np.dtype[Any], what: str, but: str = "") -> None:
-    """Refuse arrays of a kind that is neither numbers nor text."""
     if dtype.kind in REMEDIES and dtype.kind not in but:
         found, remedy = REMEDIES[dtype.kind]
         raise InputError(f"{what} has {found}, {remedy}.")
 
 
 def as_numbers(values: Any, what: str, remedy: str = "expected real numbers") -> Array:
-    """Return values as floats, or say that they are not numbers."""
     array = as_array(values, what) if hasattr(values, "__array__") else _read(values, what)
     refuse_kind(array.dtype, what)
     mixed = array.flat if array.dtype.kind in "OU" else ()
@@ -95,7 +92,6 @@ def _read(values: Any, what: str) -> NDArray[Any]:
 
 
 def is_missing(value: Any) -> bool:
-    """Tell whether a value stands for a missing one."""
     if value is None:
         return True
     try:
@@ -105,7 +101,7 @@ def is_missing(value: Any) -> bool:
 
 
 def is_dask(value: Any) -> bool:
-    """Tell whether a value is a Dask collection, or a mapping or list of them, without importing Dask."""
+    """Look into mappings and lists too, without importing Dask."""
     if isinstance(value, Mapping):
         return any(is_dask(each) for each in value.values())
     if isinstance(value, (list, tuple)):
@@ -114,7 +110,6 @@ def is_dask(value: Any) -> bool:
 
 
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Return some rows of whatever an estimator takes: an array, a sparse matrix, a data frame or a list."""
     native = as_native(X, "X")
     if isinstance(native, nw.DataFrame):
         return native[rows].to_native()
@@ -124,7 +119,6 @@ def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
 def as_columns(
     data: Any, what: str, *, n: int | None = None, names: Sequence[str] | None = None
 ) -> dict[str, NDArray[Any]]:
-    """Turn a frame, series, mapping, array or list into named one-dimensional columns."""
     if data is None:
         raise InputError(f"{what} is None, expected one value per row; {pass_hint(what)}")
     if isinstance(data, Mapping):
@@ -142,7 +136,6 @@ def as_columns(
 
 
 def pass_hint(what: str) -> str:
-    """Say how sensitive features reach fit, also through a Pipeline."""
     return (
         f"pass them by keyword, fit(X, y, {what}=groups); through a Pipeline or a search, switch routing on with "
         "sklearn.set_config(enable_metadata_routing=True) and pass the same keyword to its fit."
@@ -179,7 +172,6 @@ def _as_column(values: Any, what: str) -> NDArray[Any]:
 
 
 def one_dimensional(values: Any, what: str) -> NDArray[Any]:
-    """Return one value per row."""
     array = _as_column(values, what)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]

@@ -32,7 +32,7 @@ SMALLEST, LARGEST = 1e-50, 1e50
 
 
 def check_matrix(X: Any) -> Any:
-    """Return X as a two-dimensional float array or CSR matrix, finite and not empty."""
+    """Return a finite, not empty (n, d) array or CSR matrix."""
     if sparse.issparse(X):
         check_sparse(X)
         matrix = sparse.csr_array(X)
@@ -111,7 +111,6 @@ def _check_shape(shape: tuple[int, ...]) -> None:
 
 
 def check_labels(y: Any, n: int, what: str = "y", like: str = "X") -> NDArray[Any]:
-    """Return y as a one-dimensional array of n labels without missing values."""
     array = one_dimensional(_series_values(y, what), what)
     if len(array) != n:
         raise InputError(f"{what} has {counted(len(array), 'row')}, expected {n}, as many as {like}.")
@@ -140,7 +139,6 @@ def _series_values(y: Any, what: str) -> Any:
 
 
 def find_classes(y: NDArray[Any]) -> tuple[list[Any], NDArray[np.intp]]:
-    """Return the sorted classes of labels and the class index of every row."""
     from sklearn.utils.multiclass import type_of_target  # a large package, which storage and data sets do without
 
     kind = type_of_target(y.astype(str) if y.dtype == object else y)
@@ -167,7 +165,7 @@ def check_favourable(favourable: Any, classes: Sequence[Any]) -> int:
 
 
 def check_weights(sample_weight: Any, n: int) -> Array | None:
-    """Return weights as floats, None when all are 1."""
+    """Return None when all weights are 1."""
     if sample_weight is None:
         return None
     weight = as_weights(sample_weight, n)
@@ -177,7 +175,6 @@ def check_weights(sample_weight: Any, n: int) -> Array | None:
 
 
 def as_weights(sample_weight: Any, n: int) -> Array:
-    """Return weights of some rows as finite floats of at least 0."""
     what = spelled("sample_weight")
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n, check_positive(sample_weight, what, zero=True))
@@ -197,12 +194,11 @@ def as_weights(sample_weight: Any, n: int) -> Array:
 
 
 def weighted_rows(weight: Array | None) -> NDArray[np.intp] | None:
-    """Return the rows whose weight is above 0, None where all are: the others count as if they were not there."""
+    """Return None where all weights are above 0; rows of weight 0 count as if they were not there."""
     return None if weight is None or weight.all() else np.flatnonzero(weight)
 
 
 def check_preferences(preferences: Any, names: Sequence[str]) -> Array:
-    """Return preferences as an (n_runs, m) array of positive numbers."""
     array = np.atleast_2d(as_numbers(preferences, "preferences"))
     expected = f"expected (n_runs, {len(names)}): one column per objective ({', '.join(names)})."
     if array.ndim != 2 or array.shape[1] != len(names):

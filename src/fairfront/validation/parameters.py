@@ -36,22 +36,20 @@ def shown(value: Any) -> str:
 
 
 def counted(n: float, noun: str) -> str:
-    """Return a count with what is counted: 1 row, 2 rows."""
     return f"{n:.0f} {noun}" if n == 1 else f"{n:.0f} {noun}s"
 
 
 def refuse(what: str, value: Any, expected: str) -> InputError:
-    """Return the error that says what was found for a parameter, and what was expected."""
+    """Return the error, for the caller to raise."""
     return InputError(f"{spelled(what)} is {shown(value)}, expected {expected}.")
 
 
 def is_whole(value: Any) -> bool:
-    """Tell whether a value is a whole number; True is not one, nor is numpy's span of time."""
+    """Take neither True for a whole number nor numpy's span of time."""
     return isinstance(value, Integral) and not isinstance(value, FALSE_NUMBERS)
 
 
 def check_count(value: Any, what: str, *, least: int = 1, most: int | None = None) -> int:
-    """Return a whole number of at least ``least``, and of at most ``most``."""
     if not is_whole(value) or value < least or (most is not None and value > most):
         bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
         raise refuse(what, value, f"a whole number {bounds}")
@@ -61,7 +59,7 @@ def check_count(value: Any, what: str, *, least: int = 1, most: int | None = Non
 def check_number(
     value: Any, what: str, expected: str = "a finite number", holds: Callable[[float], bool] = math.isfinite
 ) -> float:
-    """Return a finite number for which something holds; True is not one, nor is a text that reads like one."""
+    """Refuse True, and texts that read like numbers, too."""
     real = isinstance(value, Real) and not isinstance(value, FALSE_NUMBERS) and math.isfinite(value)
     if not real or not holds(float(value)):
         raise refuse(what, value, expected)
@@ -69,13 +67,11 @@ def check_number(
 
 
 def check_positive(value: Any, what: str, *, zero: bool = False) -> float:
-    """Return a finite number above 0 (or at least 0)."""
     expected = f"a finite number {'of at least 0' if zero else 'above 0'}"
     return check_number(value, what, expected, lambda number: number > 0 or (zero and number == 0))
 
 
 def check_share(value: Any, what: str, *, of: str = "", zero: bool = False, one: bool = False) -> float:
-    """Return a share between 0 and 1, which are allowed where told."""
     ends = {(True, False): ", or 0", (False, True): ", or 1"}
     expected = f"a share{of} between 0 and 1{ends.get((zero, one), '')}"
     known = {0.0: zero, 1.0: one}
@@ -83,19 +79,17 @@ def check_share(value: Any, what: str, *, of: str = "", zero: bool = False, one:
 
 
 def check_confidence(value: Any, what: str = "confidence") -> float:
-    """Return a confidence between 0 and 1."""
     return check_number(value, what, "a number between 0 and 1, such as 0.95", lambda number: 0 < number < 1)
 
 
 def check_flag(value: Any, what: str) -> bool:
-    """Return True or False, and nothing that merely counts as one of them."""
+    """Refuse what merely counts as True or False."""
     if not isinstance(value, (bool, np.bool_)):
         raise refuse(what, value, "True or False")
     return bool(value)
 
 
 def check_seed(value: Any, what: str = "random_state") -> int | None:
-    """Return a seed, or None for a fresh one."""
     if value is None:
         return None
     if not is_whole(value) or value < 0:
@@ -104,21 +98,19 @@ def check_seed(value: Any, what: str = "random_state") -> int | None:
 
 
 def check_progress(value: Any) -> Any:
-    """Return whether a bar is shown: always, never, or where somebody looks."""
     if isinstance(value, (bool, np.bool_)) or (isinstance(value, str) and value == "auto"):
         return value
     raise refuse("progress", value, "True, False or 'auto'")
 
 
 def check_text(value: Any, what: str, expected: str = "a text") -> str:
-    """Return a text that files can hold: half of a pair of surrogates is no character."""
+    """Refuse half of a pair of surrogates too: it is no character, and files cannot hold it."""
     if not isinstance(value, str) or any("\ud800" <= each <= "\udfff" for each in value):
         raise refuse(what, value, expected)
     return value
 
 
 def check_choice(value: T, what: str, known: Iterable[str]) -> T:
-    """Return one of the names that are known."""
     names = tuple(known)
     if not isinstance(value, str) or value not in names:
         listed = " or ".join(map(repr, names)) if len(names) == 2 else f"one of {', '.join(names)}"
@@ -127,28 +119,24 @@ def check_choice(value: T, what: str, known: Iterable[str]) -> T:
 
 
 def check_instance(value: Any, kind: type[T], what: str, expected: str) -> T:
-    """Return an object of a class of fairfront, which ``expected`` says how to make."""
     if not isinstance(value, kind):
         raise refuse(what, value, expected)
     return value
 
 
 def check_mapping(value: Any, what: str, example: str) -> Mapping[str, Any]:
-    """Return a mapping whose keys are names."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise refuse(what, value, f"a mapping such as {example}")
     return value
 
 
 def check_callable(value: T, what: str, expected: str) -> T:
-    """Return a function, or what can be called like one."""
     if not callable(value):
         raise refuse(what, value, expected)
     return value
 
 
 def check_names(value: Any, what: str, expected: str = "a name or a list of names") -> tuple[str, ...]:
-    """Return one name or several as a tuple of texts."""
     if isinstance(value, str):
         return (value,)
     if isinstance(value, (bytes, Mapping)) or not isinstance(value, Iterable):
