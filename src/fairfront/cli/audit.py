@@ -136,7 +136,6 @@ def _read_baseline(path: Path) -> dict[str, Any]:
 
 
 def _is_table(columns: Any) -> bool:
-    """Tell whether columns of one length were read, with the groups among them."""
     lists = isinstance(columns, dict) and all(isinstance(values, list) for values in columns.values())
     return lists and "group" in columns and len({len(values) for values in columns.values()}) == 1
 

@@ -60,13 +60,11 @@ class ScoredFile:
         return np.asarray((numbers.astype(np.int64) if whole else numbers)[codes])
 
     def numbers(self, name: str) -> Array:
-        """Return a column of numbers; none may be missing."""
         found = self.table.complete(name).numbers
         assert found is not None
         return found
 
     def groups(self, names: Iterable[str]) -> dict[str, NDArray[Any]]:
-        """Return columns as text, with None for missing values."""
         return {name: self.table.texts(name) for name in names}
 
 
@@ -89,7 +87,6 @@ def read_scored(
 
 
 def as_label(text: str, labels: NDArray[Any]) -> Any:
-    """Return a label typed on the command line in the type of the column."""
     if labels.dtype == object:
         return text
     try:
@@ -99,10 +96,7 @@ def as_label(text: str, labels: NDArray[Any]) -> Any:
 
 
 def show(found: Audit, verdicts: Sequence[str], before: Mapping[str, Any] | None) -> None:
-    """Print an audit: how decisions were made, a table per attribute and level, what was found.
-
-    The console is as wide as the terminal; files and pipes get lines that hold a table.
-    """
+    """Print an audit as wide as the terminal; files and pipes get lines that hold a table."""
     console = screen(highlight=False)
     if not (console.is_terminal or "COLUMNS" in os.environ):
         console = screen(width=WIDTH, highlight=False)
@@ -138,7 +132,6 @@ def show(found: Audit, verdicts: Sequence[str], before: Mapping[str, Any] | None
 
 
 def changes_of(cells: Cells, before: Mapping[str, list[Any]]) -> dict[str, list[Cell]]:
-    """Return the change of every figure since the baseline, a line per group, or why there is none."""
     found = {"group": cells["group"]}
     for key in (*CHANGED, *(key for key in RIGHT if key in cells)):
         changes = found[key] = []
@@ -153,7 +146,6 @@ def changes_of(cells: Cells, before: Mapping[str, list[Any]]) -> dict[str, list[
 
 
 def _rates(name: str, cells: Cells, changes: Cells) -> Table:
-    """Return one line per group: size, rate, ratio with interval, tests, change against the baseline."""
     heads = ["n", "rate", "ratio (interval)", *TESTS.values()]
     table = _empty(name, [*heads, *(["rate change", "ratio change"] if changes else [])])
     for i in range(len(cells["group"])):
@@ -172,7 +164,6 @@ def _rates(name: str, cells: Cells, changes: Cells) -> Table:
 
 
 def _missing(name: str, cells: Cells) -> list[str]:
-    """Say why figures of the tables have no value, a line for each group that lacks some."""
     found = []
     for i, group in enumerate(cells["group"]):
         reasons: dict[str, list[str]] = {}

@@ -123,7 +123,6 @@ def _rows(columns: dict[str, Any], rows: Any) -> dict[str, Any]:
 
 
 def _table(front: Frontier, chosen: int) -> Table:
-    """Return the solved points, plain model first."""
     caption = (
         "loss and loss gap: training; the other figures: validation; "
         "at most: upper end of the TPR gap at 95 % confidence\n"
@@ -176,7 +175,6 @@ def _report(console: Console, front: Frontier, chosen: int, X: Any, y: Any, grou
 
 
 def _draw(console: Console, front: Frontier, chosen: int, folder: Path) -> None:
-    """Write the picture, or say which extra is missing."""
     from ..storage.folders import write_file
 
     try:

@@ -87,7 +87,6 @@ def printable(text: str) -> str:
 
 
 def sentence(error: Any) -> str:
-    """Say what is wrong with the words of a command, and where to read what they may be."""
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "fairfront"
     option, param = getattr(error, "option_name", None), getattr(error, "param", None)
@@ -110,7 +109,6 @@ def _name_of(param: Any) -> str:
 
 
 def _joined(text: str) -> str:
-    """Return sentences as one, without the capital and the full stop."""
     parts = " ".join(text.split()).rstrip(".").split(". ")
     return "; ".join(part[:1].lower() + part[1:] for part in parts)
 
@@ -133,7 +131,6 @@ def stored_at(path: Path, kind: Any, expected: str, trusted: list[str] | None) -
 
 
 def run_at(path: Path, trusted: list[str] | None = None, small: int = 10, data: Path | None = None) -> Run:
-    """Return the run in a folder, with exact counts from its data where small is 0."""
     from ..runs import Run
     from ..runs.pipeline import with_exact_counts
 
@@ -143,7 +140,6 @@ def run_at(path: Path, trusted: list[str] | None = None, small: int = 10, data: 
 
 
 def check_data(small: int, data: Path | None) -> None:
-    """Refuse exact counts without the rows, and a file that would not be read."""
     from ..measures.disclosure import check_small
 
     if check_small(small) == 0 and data is None:

@@ -162,7 +162,6 @@ def _rule(
     knee: bool,
     confidence: float,
 ) -> dict[str, Any]:
-    """Return the rule in the words of `Frontier.select`."""
     names = (*run.frontier.column_names(), run.frontier.facts.gap_column)
     rule: dict[str, Any] = {"id": id, "knee": knee or None}
     rule["least"] = None if least_gap is None else _column(least_gap, names, first="_gap")

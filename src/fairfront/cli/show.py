@@ -130,7 +130,6 @@ def verify(
 
 
 def _show_checks(what: str, checks: list[Check]) -> None:
-    """Print a table of all comparisons, then what differs, then the outcome."""
     from ..runs.verification import RECORD, SIGNED
 
     table = Table(title=f"The {what} made again")

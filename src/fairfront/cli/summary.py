@@ -41,7 +41,6 @@ VALUES = ("prediction", "residual", "mse")
 
 
 def options_json(run: Run) -> dict[str, Any]:
-    """Return the options for programs, with the rule and the cut-off of every point where one was asked for."""
     front, point = run.frontier, run.frontier.operating()
     operating = None
     if point is not None:
@@ -65,7 +64,6 @@ def options_json(run: Run) -> dict[str, Any]:
 
 
 def print_compared(console: Console, run: Run) -> None:
-    """Say what is compared between whom, and where the sensitive attribute was used."""
     for name, levels in run.frontier.facts.sensitive:
         say(console, f"Groups of {name}: {', '.join(levels)} (reference: {run.reference(name)}).")
     for sentence in run.frontier.sentences:
@@ -94,7 +92,6 @@ def print_options(console: Console, run: Run) -> None:
 
 
 def _legend(front: Frontier) -> list[str]:
-    """Say where the figures of the options are from, what they leave out, and which point is suggested."""
     facts, record, sure = front.facts, front.evaluations["validation"], has_intervals(front)
     names = [name for name, _ in facts.sensitive]
     gap, lead = main_gap(front).replace("_", " "), leading_gap(front).replace("_", " ")
@@ -124,7 +121,6 @@ def _digits(value: float) -> str:
 
 
 def print_next(console: Console, run: Run, path: Path) -> None:
-    """Say what to type next, with options that confirm types of estimators of others in the run's files."""
     front, where = run.frontier, shlex.quote(str(path))
     foreign = untrusted_types(path) if any(path.rglob(f"*{SUFFIX}")) else ()
     trust = "".join(f" --trust {shlex.quote(name)}" for name in foreign)
@@ -170,7 +166,6 @@ def _steps(values: Any, cells: int) -> Any:
 
 
 def print_rates(console: Console, front: Frontier, ids: list[int]) -> None:
-    """Print rates per group on validation of some points, one line each; groups of a few people have none."""
     for name, rates in front.evaluations["validation"].groups.items():
         shown = RATES if isinstance(rates, GroupRates) else VALUES
         what = "Rates" if shown is RATES else "Means"

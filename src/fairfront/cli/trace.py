@@ -157,7 +157,6 @@ def trace(
 
 
 def _say_what_was_read(console: Console, prepared: Prepared) -> None:
-    """Show the types that were inferred, what was left out and why, and the split."""
     from ..objectives import count_in_words
 
     kinds = prepared.schema.kinds
