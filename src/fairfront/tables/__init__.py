@@ -49,17 +49,9 @@ SPELT = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ",
 
 
 def open_source(data: Any, *, delimiter: str | None = None, missing: Iterable[str] = MISSING) -> Source:
-    """Open a table without reading it.
+    """Open a file (CSV or TSV, also gzipped, Parquet, Feather, Arrow) or a data frame without reading it.
 
-    Parameters
-    ----------
-    data : path or data frame
-        CSV or TSV (``.csv``, ``.tsv``, ``.txt``, also with ``.gz``), Parquet, Feather or Arrow; or a data frame of
-        pandas, polars or pyarrow.
-    delimiter : str, optional
-        Character between cells of a text file; default: a comma, or a tab for ``.tsv``.
-    missing : texts
-        Cells that stand for a missing value.
+    ``delimiter`` is by default a comma, or a tab for ``.tsv``; cells in ``missing`` stand for a missing value.
     """
     known = check_names(missing, "missing", "texts such as 'NA'")
     if not isinstance(data, (str, PathLike)):
@@ -102,7 +94,6 @@ def _check_file(path: Path) -> None:
 
 
 def check_delimiter(given: Any) -> str | None:
-    """Return the character between cells, None where none was named."""
     if given is None:
         return None
     found = SPELT.get(given, given) if isinstance(given, str) else ""

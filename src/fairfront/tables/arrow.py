@@ -48,7 +48,6 @@ def _ipc_file(arrow: Any, ipc: Any, path: Path) -> Any:
 
 
 def _stored(file: Any) -> Iterator[Any]:
-    """Yield the batches of an open Arrow file or stream."""
     if hasattr(file, "num_record_batches"):
         yield from (file.get_batch(i) for i in range(file.num_record_batches))
     else:
@@ -86,7 +85,6 @@ class ArrowSource(Source):
             raise InputError(f"{self.title} has {len(self.names)} columns and no rows, expected one row per person.")
 
     def chunks(self, columns: Iterable[str] | None = None, rows: int = ROWS) -> Iterator[Chunk]:
-        """Yield typed cells."""
         asked, first = self.chosen(columns), 0
         with _opened(self.path) as file:
             for batch in self._batches(file, list(asked.values()), rows):
@@ -117,12 +115,10 @@ class Block:
 
     @property
     def n(self) -> int:
-        """Return the number of rows."""
         return self.stop - self.start
 
     @property
     def rows(self) -> slice:
-        """Return the places of the rows in the file."""
         return slice(self.first, self.first + self.n)
 
 
@@ -141,7 +137,7 @@ class ParquetBlocks:
 
     @classmethod
     def of(cls, path: Path, names: Sequence[str], schema: Schema) -> ParquetBlocks:
-        """Open the file of a source; ``names`` are all of its columns, in order."""
+        """``names`` are all columns of the file, in order."""
         with _opened(path) as file:
             stored = dict(zip(names, file.schema_arrow.names, strict=True))
         return cls(path.absolute(), {name: stored[name] for name in schema.names}, schema.kinds, schema.missing)
@@ -158,7 +154,6 @@ class ParquetBlocks:
         return blocks
 
     def stream(self, names: Sequence[str], rows: int, kept: NDArray[np.bool_]) -> Iterator[Table]:
-        """Yield the rows of the file that are kept, in order, a table at a time."""
         first = 0
         with _opened(self.path, read_dictionary=self._texts(names)) as file:
             for batch in _row_groups(file, rows, [self.stored[name] for name in names]):
@@ -167,7 +162,7 @@ class ParquetBlocks:
                 first += batch.num_rows
 
     def read(self, block: Block, names: Sequence[str], wanted: NDArray[np.intp]) -> Table:
-        """Return some rows of a block, by their places in it."""
+        """``wanted`` are places in the block."""
         parts, at = [], 0
         columns = [self.stored[name] for name in names]
         with _opened(self.path, read_dictionary=self._texts(names)) as file:

@@ -50,7 +50,6 @@ class CsvSource(Source):
         self.names = distinct_names(header, self.title)
 
     def chunks(self, columns: Iterable[str] | None = None, rows: int = ROWS) -> Iterator[Chunk]:
-        """Yield text cells."""
         asked, width, first = self.chosen(columns), len(self.names), 0
         with opened(self.path) as (data, raw), closing(_Rows(self.path, data, self.delimiter)) as reader:
             reader.take(1)
@@ -145,7 +144,6 @@ class _Rows:
         return InputError(f"{self.path} {where}: {found} cells, expected {width} as in the header; {remedy}.")
 
     def _broken_quotes(self, message: str) -> InputError:
-        """Return the fault that the csv module complained of."""
         start, end = self.line + 1, self.reader.line_num
         if "field limit" in message and start == end:
             return InputError(
@@ -165,7 +163,6 @@ class _Rows:
 
 
 def _not_utf8(path: Path) -> InputError:
-    """Find the first byte that is not UTF-8 in a file that could not be decoded."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     line, done, head, found = 1, 0, b"", "the file ends within a character"
     with opened(path) as (data, _):

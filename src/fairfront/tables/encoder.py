@@ -40,7 +40,6 @@ class NumberBlock:
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Return the names of the block's columns."""
         return (self.name, f"{self.name} (missing)") if self.indicator else (self.name,)
 
     def entries(self, column: Column) -> Iterator[Entry]:
@@ -67,12 +66,10 @@ class CategoryBlock:
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Return the names of the block's columns."""
         tail = [label for label, there in ((OTHER, self.other), (NONE, self.missing)) if there]
         return tuple(f"{self.name}={level}" for level in (*self.levels, *tail))
 
     def entries(self, column: Column) -> Iterator[Entry]:
-        """Yield each row's column in the block, and its value."""
         place = {level: position for position, level in enumerate(self.levels)}
         rest = len(self.levels) if self.other else -1
         absent = len(self.levels) + self.other if self.missing else -1
@@ -110,7 +107,6 @@ class TableEncoder:
     missing: tuple[str, ...] = MISSING
 
     def __post_init__(self) -> None:
-        """Refuse columns of which nothing is left."""
         if not self.feature_names:
             raise InputError(
                 f"every value of {listed(self.columns)} is in too few training rows to be learnt from, expected more "
@@ -127,17 +123,9 @@ class TableEncoder:
         min_count: int = 10,
         sparse: bool | None = None,
     ) -> TableEncoder:
-        """Learn from training rows.
+        """Learn from training rows; levels in fewer than ``max(min_count, rare * n)`` of them are pooled.
 
-        Parameters
-        ----------
-        rows : Table or TrainingRows
-        features : sequence of str
-            Columns to encode, in this order.
-        rare, min_count : float, int
-            Levels in fewer than ``max(min_count, rare * n)`` rows are pooled.
-        sparse : bool, optional
-            Whether matrices are sparse; default: where that is smaller.
+        Matrices are sparse where that is smaller, unless ``sparse`` says which.
         """
         if not features:
             raise InputError("features is empty, expected at least one column to learn from; drop fewer columns.")
@@ -169,7 +157,6 @@ class TableEncoder:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the columns that are read."""
         return tuple(block.name for block in self.blocks)
 
     @property
@@ -178,7 +165,6 @@ class TableEncoder:
         return tuple(name for block in self.blocks for name in block.feature_names)
 
     def check(self, names: Sequence[str]) -> None:
-        """Refuse a table that lacks a column."""
         for column in self.columns:
             if column not in names:
                 others = [name for name in names if name not in self.columns]

@@ -68,21 +68,9 @@ def screen(
 ) -> tuple[Finding, ...]:
     """Look at every column for what should not be learnt from.
 
-    Parameters
-    ----------
-    rows : TrainingRows
-        The columns that a model would see.
-    labels : ndarray of shape (len(rows.drawn),)
-        Target of the sampled rows, on which relations are judged.
-    groups : mapping of str to ndarray of shape (len(rows.drawn),)
-        Sensitive columns of the same rows, None where missing.
-    regression : bool
-        Whether the target is a number to be predicted.
-    allow : names of columns
-        Kept although they would be refused; flagged instead.
+    ``labels`` and ``groups`` (None where missing) are those of the sampled rows, ``rows.drawn``, on which relations are
+    judged. Columns in ``allow`` are flagged where they would be refused.
 
-    Notes
-    -----
     Dropped: constant columns and identifiers. Refused: a column that predicts the target alone (AUC of at least
     0.99; 98 % of the majority guess's errors removed for several classes; absolute correlation of at least 0.999
     for regression), and a category with more than 1 000 levels or more than one level per ten rows. Flagged: a
@@ -126,7 +114,7 @@ def _codes(values: NDArray[Any]) -> Ints:
 
 
 def _unusable(name: str, tally: ColumnTally, n: int) -> Finding | None:
-    """Find constants, identifiers and crowded categories; what counts leave of n rows does not tell a small count."""
+    """What counts leave of n rows does not tell a small count."""
     count, present = tally.n_distinct, tally.present
     if count == 0 or (count == 1 and n - present < LEAST):
         return Finding(name, "dropped", f"Dropped {name!r}: {'one' if count else 'no'} value in all rows.")

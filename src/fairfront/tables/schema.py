@@ -57,12 +57,10 @@ class Schema:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the names of the columns."""
         return tuple(column.name for column in self.columns)
 
     @property
     def kinds(self) -> dict[str, Kind]:
-        """Return the kind of each column."""
         return {column.name: column.kind for column in self.columns}
 
     @cached_property
@@ -70,7 +68,6 @@ class Schema:
         return {column.name: column for column in self.columns}
 
     def column(self, name: str) -> ColumnSchema:
-        """Return what is known of one column."""
         if name in self._by_name:
             return self._by_name[name]
         raise InputError(f"the schema has no column {name!r}, expected one of {', '.join(self.names)}.")
@@ -99,22 +96,11 @@ def infer(
     columns: Iterable[str] | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> Schema:
-    """Find the kinds of columns in one pass, in constant memory.
+    """Find the kinds of columns in one pass, in constant memory; ``on_progress`` gets units of ``source.size``.
 
-    Parameters
-    ----------
-    source : Source
-    text, numbers : names of columns
-        Read as categories or as numbers, whatever they look like.
-    columns : names, optional
-        Columns to look at; default: all.
-    on_progress : function, optional
-        Called with the amount read so far, in units of ``source.size``.
-
-    Notes
-    -----
-    A column is a number where every cell that is not missing is a finite one. A column that is mostly numbers with some
-    words is refused: it is a slip, or a category that only looks like a number, and only a person knows which.
+    Columns in ``text`` and ``numbers`` are read as such, whatever they look like. Another is a number where every cell
+    that is not missing is a finite one. A column that is mostly numbers with some words is refused: it is a slip, or a
+    category that only looks like a number, and only a person knows which.
     """
     asked = source.chosen(columns)
     forced: dict[str, Kind] = {}
@@ -215,19 +201,9 @@ def load(
     times: Collection[str] = (),
     on_progress: Callable[[int], None] | None = None,
 ) -> Table:
-    """Read columns into memory as the schema says.
+    """Read columns, by default those of the schema, into memory; ``on_progress`` gets units of ``source.size``.
 
-    Parameters
-    ----------
-    source : Source
-    schema : Schema
-        What `infer` found in the same source.
-    columns : names, optional
-        Columns to load; default: those of the schema.
-    times : names of columns
-        ISO dates to load as seconds since 1970, which takes no text per different time.
-    on_progress : function, optional
-        Called with the amount read so far, in units of ``source.size``.
+    ``times`` are ISO dates to load as seconds since 1970, which takes no text per different time.
     """
     asked = source.chosen(schema.names if columns is None else columns)
     fills = [_Fill(schema, name, name in times) for name in asked]

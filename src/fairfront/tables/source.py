@@ -113,7 +113,6 @@ class Chunk(dict[str, NDArray[Any]]):
 
     @property
     def n(self) -> int:
-        """Return the number of rows."""
         return len(next(iter(self.values()))) if self else 0
 
     def places(self, rows: Places) -> str:
@@ -186,7 +185,6 @@ class Source(ABC):
         return {name: place for place, name in enumerate(self.names)}
 
     def check_column(self, name: str, what: str = "columns") -> None:
-        """Refuse a name that the source does not have, and name the nearest."""
         if name not in self._places:
             raise InputError(
                 f"{spelled(what)} names {name!r}, but {self.title} has no such column{nearest(name, self.names)}"
@@ -241,7 +239,6 @@ class FrameSource(Source):
             raise InputError(f"{self.title} has shape {self.frame.shape}, expected one row per person and columns.")
 
     def chunks(self, columns: Iterable[str] | None = None, rows: int = ROWS) -> Iterator[Chunk]:
-        """Yield typed cells."""
         asked = self.chosen(columns)
         for first in range(0, self.size, rows):
             part = self.frame[first : first + rows]
@@ -250,7 +247,6 @@ class FrameSource(Source):
 
 
 def as_frame(frame: Any) -> Any:
-    """Return a data frame in the form that all libraries share."""
     try:
         return nw.from_native(frame, eager_only=True)
     except TypeError:

@@ -38,11 +38,10 @@ class Split(ABC):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the columns that the rule reads."""
         return (self.column,) if self.column else ()
 
     def describe(self, *, grouped: bool = True) -> str:
-        """Say the rule in one sentence; ``grouped`` says that atoms are classes of label and groups, not of labels."""
+        """``grouped`` says that atoms are classes of label and groups, not of labels."""
         shares = ", ".join(f"{share:g} % {name}" for share, name in zip(self.shares, PARTS, strict=True))
         atoms = "label and group" if grouped else "label"
         return self._rule.format(**{**vars(self), "atoms": atoms, "shares": shares})
@@ -50,13 +49,7 @@ class Split(ABC):
     def codes(self, table: Table, atoms: NDArray[Any], seed: int = 0) -> NDArray[np.int8]:
         """Return the part of every row: 0 for train, 1 for validation, 2 for test, none of which is empty.
 
-        Parameters
-        ----------
-        table : Table
-            Must hold ``columns``.
-        atoms : array of shape (n,)
-            Code of each row's (label, group) class, whose proportions are kept as far as possible.
-        seed : int
+        ``atoms`` (n,) are codes of each row's (label, group) class, whose proportions are kept as far as possible.
         """
         if table.n != len(atoms):
             raise InputError(f"atoms have {len(atoms)} rows, expected {table.n}, as many as the table.")
@@ -117,7 +110,7 @@ class TimeSplit(Split):
     second: str
 
     def _assign(self, table: Table, atoms: Rows, rng: np.random.Generator) -> NDArray[np.int8]:
-        """Compare each row with the two limits; a column of dates has to be loaded as times."""
+        """A column of dates has to be loaded as times."""
         column = table.complete(self.column)
         dates = column.time or column.numbers is None
         if dates != bool(self.times):

@@ -65,14 +65,12 @@ class Tally:
         self.pending: list[Hashes] = []
 
     def add_numbers(self, known: Array) -> None:
-        """Take note of rows with a number."""
         if len(known):
             self.integers = self.integers and bool((known == np.rint(known)).all())
             self.low, self.high = min(self.low, float(known.min())), max(self.high, float(known.max()))
             self.add_levels(hash_numbers(known), len(known))
 
     def add_levels(self, hashes: Hashes, present: int) -> None:
-        """Take note of so many rows with a value, by the hashes of their different values."""
         self.present += present
         self.pending.append(hashes[hashes < self.smallest[-1]] if self.full else hashes)
         if sum(map(len, self.pending)) >= 2 * KEPT:  # sorting is dear, so it is done seldom
@@ -85,13 +83,11 @@ class Tally:
 
     @property
     def exact(self) -> bool:
-        """Tell whether the number of different values is exact."""
         self._merge()
         return not self.full
 
     @property
     def n_distinct(self) -> int:
-        """Return the number of different values, or its estimate."""
         if self.exact:
             return len(self.smallest)
         return min(self.present, round((len(self.smallest) - 1) / (float(self.smallest[-1]) / 2.0**64)))
@@ -107,7 +103,6 @@ class ColumnTally(Tally):
         self.parts: list[Column] = []
 
     def add(self, column: Column, drawn: NDArray[np.intp]) -> None:
-        """Take note of some more rows, of which some were drawn."""
         self.parts.append(column.take(drawn))
         if column.numbers is not None:
             self.add_numbers(column.numbers[~column.absent])
@@ -159,14 +154,12 @@ class MedianSearch:
         self.pending: list[Array] = []
 
     def add(self, known: Array) -> None:
-        """Take some more numbers."""
         self.below += int((known < self.low).sum())
         self.pending.append(known[(known >= self.low) & (known <= self.high)])
         if sum(map(len, self.pending)) > MERGED:
             self._merge()
 
     def _merge(self) -> None:
-        """Keep each value once, with its count."""
         sizes = np.concatenate([self.counts, np.ones(sum(map(len, self.pending)))])
         self.values, place = np.unique(np.concatenate([self.values, *self.pending]), return_inverse=True)
         self.counts = np.bincount(place, sizes, minlength=len(self.values)).astype(np.intp)
@@ -206,7 +199,6 @@ class Moments:
         self.n, self.mean, self.spread = 0, 0.0, 0.0
 
     def add(self, values: Array) -> None:
-        """Take some more numbers, none of which is missing."""
         if not len(values):
             return
         size = float(np.abs(values).max()) or 1.0  # divided out first, so that squares of huge numbers stay finite
@@ -227,20 +219,8 @@ class TrainingRows:
     """What one pass over n training rows found.
 
     Besides a sample of rows, memory holds counts per level and the values around each median. A table in memory is a
-    stream of one.
-
-    Parameters
-    ----------
-    stream : function of column names
-        Yields the rows of these columns, in order, a table at a time, as often as it is called.
-    kinds : mapping of str to {"number", "category"}
-        The columns to look at.
-    missing : tuple of str
-        Texts that were read as missing values.
-    n : int
-        Number of rows.
-    kept : int or None
-        Different values up to which their number is exact; None: always.
+    stream of one. ``stream`` yields the rows of the columns asked for, in order, a table at a time, as often as it is
+    called; up to ``kept`` different values (None: always) their number is exact.
     """
 
     def __init__(
@@ -265,7 +245,6 @@ class TrainingRows:
 
     @classmethod
     def of(cls, table: Table, names: Sequence[str]) -> TrainingRows:
-        """Look at columns of a table in memory."""
         return cls(lambda _: [table], {name: table.column(name).kind for name in names}, table.missing, table.n, None)
 
     def moments(self, names: Sequence[str], min_count: int) -> dict[str, tuple[float, Moments]]:

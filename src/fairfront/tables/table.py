@@ -26,7 +26,6 @@ def number_text(value: float) -> str | None:
 
 
 def to_texts(cells: NDArray[Any]) -> list[str | None]:
-    """Return cells as texts, numbers written out."""
     if cells.dtype.kind == "f":
         return [number_text(value) for value in cells.tolist()]
     return [str(value) for value in cells.tolist()] if cells.dtype.kind in "iu" else cells.tolist()
@@ -57,7 +56,6 @@ class CodeBook(dict[Any, int]):
         return code
 
     def codes(self, cells: NDArray[Any]) -> NDArray[np.int32]:
-        """Return the codes of raw cells."""
         texts = to_texts(cells)
         return np.fromiter(map(self.__getitem__, texts), dtype=np.int32, count=len(texts))
 
@@ -78,12 +76,10 @@ class Column:
 
     @classmethod
     def of_codes(cls, codes: NDArray[np.int32], levels: tuple[str, ...]) -> Column:
-        """Make a category of codes into its levels."""
         return cls(codes=codes, levels=levels, n_levels=len(levels))
 
     @property
     def kind(self) -> Kind:
-        """Return "number" or "category"."""
         return "category" if self.numbers is None else "number"
 
     @property
@@ -93,19 +89,16 @@ class Column:
 
     @property
     def values(self) -> NDArray[Any]:
-        """Return the numbers, or the codes."""
         found = self.codes if self.numbers is None else self.numbers
         assert found is not None
         return found
 
     @property
     def absent(self) -> NDArray[np.bool_]:
-        """Return which rows are missing."""
         missing: NDArray[np.bool_] = self.values < 0 if self.numbers is None else np.isnan(self.numbers)
         return missing
 
     def take(self, rows: Any) -> Column:
-        """Return the column of some rows; levels stay as they are."""
         part = self.values[rows]
         return replace(self, codes=part) if self.numbers is None else replace(self, numbers=part)
 
@@ -135,13 +128,11 @@ class Table:
     missing: tuple[str, ...] = MISSING
 
     def column(self, name: str) -> Column:
-        """Return a column, or say which name is nearest."""
         if name not in self.columns:
             raise InputError(f"the table has no column {name!r}{nearest(name, tuple(self.columns))}")
         return self.columns[name]
 
     def complete(self, name: str) -> Column:
-        """Return a column that has a value in every row, or say how many have none."""
         column = self.column(name)
         absent = column.absent
         if absent.any():
@@ -152,7 +143,6 @@ class Table:
         return column
 
     def take(self, rows: Any) -> Table:
-        """Return the table of some rows (numbers or a mask)."""
         columns = {name: column.take(rows) for name, column in self.columns.items()}
         return replace(self, n=len(np.arange(self.n)[rows]), columns=columns)
 
@@ -182,11 +172,9 @@ class Codes:
         return cls(np.where(codes < 0, len(values) - 1, codes).astype(small), values)
 
     def take(self, rows: Any = slice(None)) -> NDArray[Any]:
-        """Return the values of some rows."""
         return np.asarray(self.codes[rows] if self.values is None else self.values[self.codes[rows]])
 
     def where(self, rows: NDArray[np.bool_]) -> Codes:
-        """Return the column of some rows."""
         return Codes(self.codes[rows], self.values)
 
 
@@ -205,7 +193,6 @@ class Target:
 
     @property
     def labels(self) -> NDArray[Any]:
-        """Return the label of every row, (len(rows),)."""
         return self.column.take()
 
 
