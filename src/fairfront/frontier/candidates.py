@@ -72,7 +72,6 @@ class Options:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Options:
-        """Return the options that were given, checked."""
         names = [each.name for each in fields(cls)]
         unknown = [name for name in given if name not in names]
         if unknown:
@@ -86,7 +85,7 @@ class Options:
         return options
 
     def read(self, y: Any, n: int) -> tuple[Task, NDArray[Any]]:
-        """Return the task of labels, and their codes or values, (n,)."""
+        """Also return the codes of labels, or their values, (n,)."""
         labels = check_labels(y, n)
         if self.task == "regression":
             return Task("regression"), as_numbers(labels, "y")
@@ -95,7 +94,7 @@ class Options:
         return Task("binary" if len(classes) == 2 else "multiclass", tuple(classes), place), codes
 
     def rule(self, models: Models) -> Any:
-        """Return the rule that places cut-offs, None for 0.5."""
+        """None for 0.5."""
         return asked_of(Operating(self.cutoff, self.approval_rate, self.costs), {}, self.name, None, models)
 
 
@@ -149,7 +148,7 @@ def from_scores(scores: Any, y: Any, *, sensitive_features: Any, **options: Any)
 
 
 def _given(given: Any, n: int, task: Task, what: str) -> Array:
-    """Return one candidate's scores (K, n) from decisions, one score per row, or one column of scores per class."""
+    """Scores (K, n) from decisions, one score per row, or one column of scores per class."""
     if np.ndim(given) == 2 and np.shape(given)[1] > 1:
         matrix, K = as_numbers(given, what), len(task.classes)
         if task.kind == "regression" or matrix.shape != (n, K):
@@ -193,7 +192,7 @@ def _frontier(
 def judged_frontier(
     models: Models, record: Evaluation, attributes: tuple[Attribute, ...], notions: tuple[str, ...], **known: Any
 ) -> Frontier:
-    """Return models that an evaluation judged as a frontier; ``known`` are further fields of its facts."""
+    """``known`` are further fields of the frontier's facts."""
     task, points = models.task, judged_points(record, models.task, notions)
     groups = Facts.of_groups(attributes)
     facts = Facts(
@@ -213,10 +212,7 @@ def judged_frontier(
 
 
 def judged_points(record: Evaluation, task: Task, notions: tuple[str, ...]) -> Points:
-    """Return points whose objectives are figures of an evaluation: the error and, per notion, the worst gap.
-
-    The gap of a notion is the worst of its rates over all attributes.
-    """
+    """Objectives are the error and, per notion, the worst gap of its rates over all attributes."""
     best, gaps = "mse" if task.kind == "regression" else "error", []
     known = [name for name in NOTIONS if task.kind in NOTIONS[name].kinds]
     for notion in notions:

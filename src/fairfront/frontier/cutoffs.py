@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 
 def is_test(name: str) -> bool:
-    """Tell whether an evaluation's name says that it is for testing."""
     return name.strip().casefold().startswith("test")
 
 
@@ -73,21 +72,20 @@ def responses_of(models: Models, X: Any) -> tuple[Array, Array]:
 
 
 def responses_at(front: Frontier, X: Any) -> tuple[Array, Array | None]:
-    """Return scores (N, K, n), and what cut-offs are on, (N, n), where an operating point was given."""
+    """Scores (N, K, n), and what cut-offs are on, (N, n), where an operating point was given."""
     if front.operating() is None:
         return front.models.scores(X), None
     return responses_of(front.models, X)
 
 
 def for_favourable(second: Array, task: Task, probability: NDArray[np.bool_]) -> Array:
-    """Return responses for the favourable label, (N, n), from those for the second class."""
+    """Responses (N, n) of the second class turned to the favourable label."""
     if task.favourable == 1:
         return second
     return np.where(probability[:, None], 1.0 - second, -second)
 
 
 def second_class(operating: OperatingPoint, responses: Array, task: Task) -> NDArray[np.bool_]:
-    """Return which rows are decided for the second of two classes, (N, n)."""
     favoured = operating.favoured(responses)
     return favoured if task.favourable == 1 else ~favoured
 
@@ -95,7 +93,7 @@ def second_class(operating: OperatingPoint, responses: Array, task: Task) -> NDA
 def decisions(
     models: Models, X: Any, operating: OperatingPoint | None, attributes: Sequence[Attribute] = ()
 ) -> tuple[Array, NDArray[Any]]:
-    """Return scores (N, K, n) and what models decide at their cut-offs, (N, n), as `evaluation.decide` does."""
+    """Scores (N, K, n) and what models decide at their cut-offs, (N, n), as `evaluation.decide` does."""
     if operating is None:
         return models.judged(X, attributes)
     scores, responses = responses_of(models, X)
@@ -103,7 +101,7 @@ def decisions(
 
 
 def decide_at(scores: Array, task: Task, operating: OperatingPoint | None) -> NDArray[Any]:
-    """Return what scores (N, K, n) decide, at 0.5 or at an operating point's cut-offs, (N, n)."""
+    """Decisions (N, n) of scores (N, K, n), at 0.5 or at an operating point's cut-offs."""
     if operating is None:
         return decide(scores, task)
     known = operating.probability
@@ -145,7 +143,6 @@ def at_cutoff(model: Any, operating: OperatingPoint | None, place: int, task: Ta
 
 
 def operating_words(record: Evaluation | None, facts: Facts) -> str:
-    """Say at which cut-offs decisions were judged; nothing where there are none."""
     if facts.task.kind != "binary":
         return ""
     if record is not None and record.operating is not None:

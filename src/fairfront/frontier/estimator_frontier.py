@@ -80,7 +80,6 @@ def fit_capped(problem: EstimatorProblem, config: Weighting, cap: float) -> tupl
 
 
 def status_of(problem: EstimatorProblem) -> Status:
-    """Return what is said of points of this kind."""
     return Status.POSTERIOR if isinstance(problem, PosteriorProblem) else Status.WEIGHTED
 
 
@@ -146,7 +145,7 @@ class _Refit:
         return self.problem.refit(self.multipliers[place])
 
     def attempt(self, place: int) -> tuple[Any, Exception | None]:
-        """Return the model, or why there is none."""
+        """The model, or why there is none."""
         try:
             return self(place), None
         except Exception as error:  # any learner, any error: what is known so far is worth keeping
@@ -195,7 +194,7 @@ def _assemble(problem: EstimatorProblem, fits: list[Reading], config: Weighting,
 
 
 def _kept(problem: EstimatorProblem, fits: list[Reading]) -> NDArray[np.intp]:
-    """Return the places of the fits to keep, in the order of their largest weight change or of their loss."""
+    """Places in the order of the largest weight change or of the loss."""
     lam = np.stack([fit.multipliers for fit in fits])
     if lam.shape[1] == 1:
         return np.argsort(np.abs(lam[:, 0]), kind="stable")
@@ -208,7 +207,6 @@ def _kept(problem: EstimatorProblem, fits: list[Reading]) -> NDArray[np.intp]:
 
 
 def _frontier(problem: EstimatorProblem, fits: list[Reading], models: Models, solver: Weighting) -> Frontier:
-    """Return models with what their fits were measured to be, and say in words what they were made from."""
     algebra, posterior = problem.criterion.algebra, isinstance(problem, PosteriorProblem)
     z = np.stack([fit.gaps for fit in fits])
     sizes = algebra.violation(z)

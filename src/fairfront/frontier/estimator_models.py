@@ -50,28 +50,22 @@ class EstimatorModels(Models):
         return self.size
 
     def take(self, places: Places) -> EstimatorModels:
-        """Return some of the models; fits that were put off are made now, because the rows are not kept."""
+        """Fits that were put off are made now, because the rows are not kept."""
         models = {new: self.build(int(old)) for new, old in enumerate(places)}
         return replace(self, models=models, size=len(models), refit=None)
 
     def build(self, place: int) -> Any:
-        """Return the fitted estimator."""
         return self._fitted([place])[0]
 
     def scores(self, X: Any) -> Array:
-        """Return the scores of all models, (N, K, n): above 0 decides for the second of two classes."""
         return np.stack([scores_of_learner(model, X, self.task, self.loss) for model in self._fitted()])
 
     @property
     def probable(self) -> NDArray[np.bool_]:
-        """Tell which models give probabilities, (N,)."""
         return np.full(self.size, output_of(self.build(0), self.task, self.loss) == "probability")
 
     def responses(self, X: Any) -> tuple[Array, Array]:
-        """Return scores (N, 1, n), and what cut-offs are on, (N, n): probabilities of the second class, or scores.
-
-        Probabilities are the learner's own, to the last digit: trees give few different ones.
-        """
+        """Probabilities are the learner's own, to the last digit: trees give few different ones."""
         if output_of(self.build(0), self.task, self.loss) == "label":
             raise InputError(
                 f"{type(self.build(0)).__name__} gives decisions and no scores, expected predict_proba or "
@@ -82,7 +76,6 @@ class EstimatorModels(Models):
         return _log_odds_and_second([probabilities_of(model, X, self.task) for model in self._fitted()])
 
     def _fitted(self, places: Sequence[int] | None = None) -> list[Any]:
-        """Return the models at some places, or all, after those that are missing were fitted."""
         wanted = range(self.size) if places is None else places
         lacking = [place for place in wanted if place not in self.models]
         if lacking:
@@ -92,12 +85,11 @@ class EstimatorModels(Models):
         return [self.models[place] for place in wanted]
 
     def write(self, folder: Path) -> Stored:
-        """Write every model into a file; the training rows that a later fit would need stay out."""
+        """The training rows that a later fit would need stay out."""
         return Stored(self._content("n_jobs"), {}, write_estimators(self._fitted(), folder))
 
     @classmethod
     def read(cls, stored: Stored, folder: Path, trusted: Sequence[str]) -> EstimatorModels:
-        """Return the models, all of their types trusted."""
         models = dict(enumerate(read_estimators(stored.files, folder, trusted)))
         return cls(models=models, size=len(stored.files), **read_known(stored.content))
 
@@ -117,29 +109,24 @@ class PosteriorModels(Models):
         return len(self.weightings)
 
     def take(self, places: Places) -> PosteriorModels:
-        """Return some of the models."""
         return replace(self, weightings=self.weightings[list(places)])
 
     def build(self, place: int) -> PosteriorClassifier:
-        """Return the classifier of a point."""
         return PosteriorClassifier(self.posteriors, self.weightings[place], self.task.classes)
 
     def scores(self, X: Any) -> Array:
-        """Return the scores of all models, (N, K, n)."""
         return self.responses(X)[0]
 
     @property
     def probable(self) -> NDArray[np.bool_]:
-        """Tell which models give probabilities, (N,): all."""
         return np.ones(len(self), dtype=bool)
 
     def responses(self, X: Any) -> tuple[Array, Array]:
-        """Return scores (N, 1, n), and what cut-offs are on: probabilities of the second class, (N, n)."""
         pairs = self.posteriors.pairs(X)
         return _log_odds_and_second([weighed(pairs, weights) for weights in self.weightings])
 
     def write(self, folder: Path) -> Stored:
-        """Write every classifier once, however many models there are; scalings and weights are arrays."""
+        """Every classifier once, however many models there are; scalings and weights are arrays."""
         guesses = self.posteriors.guesses
         content = {**self._content(), "models": [guess.model is not None for guess in guesses]}
         arrays: dict[str, NDArray[Any]] = {"weights": self.weightings}
@@ -150,7 +137,6 @@ class PosteriorModels(Models):
 
     @classmethod
     def read(cls, stored: Stored, folder: Path, trusted: Sequence[str]) -> PosteriorModels:
-        """Return the models, all types of their classifiers trusted."""
         known, arrays = read_known(stored.content), stored.arrays
         models = iter(read_estimators(stored.files, folder, trusted))
         label, *members = (
@@ -185,37 +171,32 @@ class CandidateModels(Models):
         return len(self.names)
 
     def take(self, places: Places) -> CandidateModels:
-        """Return some of the candidates."""
         models = tuple(self.models[i] for i in places) if self.models else ()
         return replace(self, names=tuple(self.names[i] for i in places), models=models)
 
     def build(self, place: int) -> Any:
-        """Return the model that was given."""
         if not self.models:
             raise InputError(f"{self.names[place]!r} was given as scores, expected models; use Frontier.from_models.")
         return self.models[place]
 
     def scores(self, X: Any) -> Array:
-        """Return the scores of all models less the cut-offs that are their own, (N, K, n): they decide as they do."""
+        """Less the cut-offs that are the models' own: they decide as they do."""
         return self._read(X, judged_scores)[1]
 
     def judged(self, X: Any, attributes: Sequence[Attribute] = ()) -> tuple[Array, NDArray[Any]]:
-        """Return scores that rank rows, (N, K, n), and what the models decide, (N, n)."""
         ranking, deciding = self._read(X, judged_scores)
         return ranking, decide(deciding, self.task)
 
     @property
     def probable(self) -> NDArray[np.bool_]:
-        """Tell which models give probabilities, (N,)."""
         return np.array([hasattr(model, "predict_proba") for model in self.models])
 
     def responses(self, X: Any) -> tuple[Array, Array]:
-        """Return scores (N, 1, n), and what cut-offs are on, (N, n), where a model's own threshold plays no part."""
+        """A model's own threshold plays no part."""
         found, own = self._read(X, scores_of)
         return found - own[:, None, None], found[:, 0]
 
     def _read(self, X: Any, read: Callable[..., tuple[Array, Any]]) -> tuple[Array, Array]:
-        """Return what is read of every model: scores (N, K, n), and what comes with them."""
         if not self.models:
             raise InputError("the candidates were given as scores of fixed rows, expected models; use from_models.")
         n, found = X.shape[0] if hasattr(X, "shape") else len(X), []
@@ -229,13 +210,12 @@ class CandidateModels(Models):
         return np.stack([scores for scores, _ in found]), np.stack([other for _, other in found])
 
     def write(self, folder: Path) -> Stored:
-        """Write every model into a file, or just the names of what was given as scores."""
+        """Just the names of what was given as scores."""
         files = write_estimators(self.models, folder)
         return Stored({"task": task_content(self.task), "names": self.names}, {}, files)
 
     @classmethod
     def read(cls, stored: Stored, folder: Path, trusted: Sequence[str]) -> CandidateModels:
-        """Return the models, all of their types trusted, or the names alone."""
         models = read_estimators(stored.files, folder, trusted)
         return cls(task_of(stored.content["task"]), tuple(stored.content["names"]), models)
 

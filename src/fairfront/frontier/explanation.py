@@ -47,7 +47,6 @@ class Explanation:
     flips: dict[str, Flips]
 
     def sentence(self, top: int = 3) -> str:
-        """Name the features that moved most."""
         moved = ", ".join(
             f"{name} {before:+.3g} to {after:+.3g}"
             for name, before, after in zip(self.features[:top], self.before[:top], self.after[:top], strict=True)
@@ -56,7 +55,6 @@ class Explanation:
 
 
 def explain_pair(front: Frontier, before: int, after: int, X: Any, y: Any, sensitive_features: Any) -> Explanation:
-    """Compare the points with two ids; data add who gains, who loses, and which features go with the group."""
     places, models, task = [front.place(before), front.place(after)], front.models, front.facts.task
     weights = models.weights[places]
     names = models.feature_names or tuple(f"x{j}" for j in range(models.n_features or 0))
@@ -84,7 +82,7 @@ def explain_pair(front: Frontier, before: int, after: int, X: Any, y: Any, sensi
 
 
 def _group_auc(X: Array, attribute: Attribute) -> Array | None:
-    """Return each column's AUC for belonging to the smallest group rather than the reference, folded above 0.5."""
+    """Of each column, for belonging to the smallest group rather than the reference, folded above 0.5."""
     if attribute.codes is None:
         return None
     sizes = attribute.sizes()
@@ -97,7 +95,6 @@ def _group_auc(X: Array, attribute: Attribute) -> Array | None:
 def calibration_of(
     front: Frontier, id: int, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
 ) -> dict[str, Calibration]:
-    """Return how well one model's probabilities fit each group: predicted, observed, slope, Brier score."""
     models = front.models
     if not isinstance(models, LinearModels) or not models.probable.all():
         raise InputError("calibration is about probabilities, expected a frontier of binary logistic models.")
@@ -112,7 +109,7 @@ def calibration_of(
 
 
 def recalibrated(front: Frontier, X: Any, y: Any, sample_weight: Any) -> Frontier:
-    """Scale and shift every model's scores so that they fit the labels of held-out rows (Platt)."""
+    """Platt's map of every model's scores."""
     models = front.models
     if not isinstance(models, LinearModels) or not models.probable.all():
         raise InputError(

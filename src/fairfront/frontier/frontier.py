@@ -32,8 +32,7 @@ class Frontier(FrontierColumns):
         The N models; those of linear ones have ``coef`` and ``intercept``, all have ``scores(X)`` and ``build(place)``.
     points : Points
         What is known of each of them from training. Its columns are attributes of the frontier too.
-    facts : Facts
-        What the frontier was made from.
+    facts : Facts, what the frontier was made from
     evaluations : mapping of str to Evaluation
         Rates on other data, by the name that `evaluate` was given.
     """
@@ -53,8 +52,7 @@ class Frontier(FrontierColumns):
         ----------
         models : mapping of str to model
             Fitted estimators, or functions of X that return labels, probabilities or predictions.
-        X, y, sensitive_features
-            Rows to judge on.
+        X, y, sensitive_features : the rows to judge on
         **options
             ``notion`` (of the second axis), ``name`` (of the evaluation), ``favourable``, ``groups``,
             ``sample_weight``, ``task``; ``cutoff``, ``approval_rate`` (one share of favourable decisions for all) or
@@ -66,13 +64,26 @@ class Frontier(FrontierColumns):
 
     @classmethod
     def from_scores(cls, scores: Any, y: Any, *, sensitive_features: Any, **options: Any) -> Frontier:
-        """Judge scores (of the second label) or decisions, by name or as (N, n); options as in `from_models`."""
+        """Judge scores or decisions of any origin, as `from_models` judges models.
+
+        Parameters
+        ----------
+        scores : scores of the second label, or decisions, by name or as (N, n)
+        y, sensitive_features, **options : as in `from_models`
+        """
         from .candidates import from_scores
 
         return from_scores(scores, y, sensitive_features=sensitive_features, **options)
 
     def overlay(self, other: Frontier, *axes: str, on: str | None = None) -> dict[str, Any]:
-        """Return both frontiers' points in one table with who dominates whom on figures such as error and tpr_gap."""
+        """Return both frontiers' points in one table with who dominates whom.
+
+        Parameters
+        ----------
+        other : Frontier that was evaluated on the same rows by the same rule
+        *axes, on : str
+            Figures to compare on, by default ``error`` and ``tpr_gap``, and their evaluation, by default "validation".
+        """
         check_instance(other, Frontier, "other", "a Frontier")
         return overlaid(self, other, axes or ("error", "tpr_gap"), on)
 
@@ -101,12 +112,9 @@ class Frontier(FrontierColumns):
             Rows to judge on, in memory or as Dask collections.
         name : str
             What the rows are for; rows called test never place a cut-off.
-        cutoff : float, optional
-            On the probability of the favourable label, or on its score where models give no probabilities.
-        approval_rate : float, optional
-            The share of favourable decisions.
-        costs : mapping, optional
-            Costs of a ``false_positive`` and a ``false_negative``.
+        cutoff, approval_rate, costs : optional
+            One at most: a cut-off on the probability of the favourable label (on its score where models give no
+            probabilities), a share of favourable decisions, or costs of a ``false_positive`` and a ``false_negative``.
         like : str, optional
             The evaluation whose cut-offs are meant, by default "validation".
         """
@@ -116,20 +124,28 @@ class Frontier(FrontierColumns):
         return replace(self, evaluations={**self.evaluations, name: record})
 
     def choose(self, **rule: Any) -> int:
-        """Return the id of the point that a rule picks; rules as in `select`."""
+        """Return the id of the point that a rule picks.
+
+        Parameters
+        ----------
+        **rule : as in `select`
+        """
         return int(self.ids[Rule(**rule).place(self)])
 
     def select(self, **rule: Any) -> Any:
         """Return the chosen model as a stock scikit-learn estimator that needs no fairfront.
 
-        One rule: ``id=17``; ``knee=True``; ``preference=[1, 50]``; or bounds on columns, ``at_most={"tpr_gap": 0.02}``,
-        ``at_least={"selection_ratio": 0.8}``, ``within={"auc": 0.005}`` of the best, and what is best among those:
-        ``least="tpr_gap"``, ``most="auc"``, by default the smallest error. Rates are those of the evaluation named by
-        ``on``, by default "validation"; bounds hold for the upper ends of gaps and the lower ends of ratios, unless
-        ``confidence=None``. Points that decide nearly everyone alike are chosen by ``id`` alone.
-
         A model that was judged at an operating point decides at its cut-off: scikit-learn's `FixedThresholdClassifier`
         around the fitted model, whose probabilities stay as they were. Others decide at 0.5.
+
+        Parameters
+        ----------
+        **rule
+            ``id=17``; ``knee=True``; ``preference=[1, 50]``; or bounds on columns, ``at_most={"tpr_gap": 0.02}``,
+            ``at_least={"selection_ratio": 0.8}``, ``within={"auc": 0.005}`` of the best, and what is best among those:
+            ``least="tpr_gap"``, ``most="auc"``, by default the smallest error. Rates are of the evaluation ``on``, by
+            default "validation"; bounds hold for the upper ends of gaps and the lower ends of ratios, unless
+            ``confidence=None``. Points that decide nearly everyone alike are chosen by ``id`` alone.
         """
         if "id" not in rule:
             warn_of_names(self.proxies)
@@ -152,10 +168,8 @@ class Frontier(FrontierColumns):
         ----------
         X, y, sensitive_features, sample_weight
             The data of training; others are refused.
-        between : tuple of two ids
-            The points that new ones lie between.
-        n : int
-            How many, with caps at even distances.
+        between, n
+            Ids of two points, and how many to add between them, with caps at even distances.
         """
         from .linear_frontier import refine_between
 
@@ -179,14 +193,8 @@ class Frontier(FrontierColumns):
         ----------
         X, y, sensitive_features, sample_weight
             The data of training; rows are drawn with replacement inside each (group, label) cell.
-        n : int
-            Number of samples.
-        confidence : float
-            Of the bands.
-        random_state : int, optional
-            Seed of the draws.
-        progress : bool or "auto"
-            Whether to show a bar.
+        n, confidence, random_state, progress
+            Number of samples, confidence of the bands, seed of the draws, and whether to show a bar.
         """
         from .linear_frontier import bootstrap_frontier
 
@@ -200,17 +208,22 @@ class Frontier(FrontierColumns):
 
         Parameters
         ----------
-        before, after : int
-            Ids of two points.
-        X, y, sensitive_features : optional
-            Rows whose decisions are compared; all three or none.
+        before, after : ids of two points
+        X, y, sensitive_features : rows whose decisions are compared; all three or none
         """
         return explain_pair(self, before, after, X, y, sensitive_features)
 
     def calibration(
         self, id: int, X: Any, y: Any, *, sensitive_features: Any, sample_weight: Any = None
     ) -> dict[str, Calibration]:
-        """Return per attribute how well a model's probabilities fit each group; compare with `recalibrate`'s."""
+        """Return per attribute how well a model's probabilities fit each group; compare with `recalibrate`'s.
+
+        Parameters
+        ----------
+        id : int
+        X, y, sensitive_features, sample_weight
+            Rows that the point was not trained on.
+        """
         return calibration_of(self, id, X, y, sensitive_features, sample_weight)
 
     def recalibrate(self, X: Any, y: Any, *, sample_weight: Any = None) -> Frontier:
@@ -218,6 +231,10 @@ class Frontier(FrontierColumns):
 
         Every model's scores are scaled and shifted (Platt); decisions at one half move with them, so evaluations are
         dropped and have to be made again.
+
+        Parameters
+        ----------
+        X, y, sample_weight : the held-out rows
         """
         return recalibrated(self, X, y, sample_weight)
 
@@ -226,34 +243,39 @@ class Frontier(FrontierColumns):
 
         Parameters
         ----------
-        X, y, sensitive_features, sample_weight
+        X, y, sensitive_features
             Rows to place the thresholds on, best rows that the model was not trained on. One sensitive column.
-        allow_group_at_prediction : bool
-            Has to be True: the models that come back decide by the group of the person.
-        notion : str, optional
-            One that compares true or false positive rates or selection rates; by default the frontier's. A gap of 0
-            is always reachable (decide alike for everybody); how much error that costs depends. For equalized odds one
-            threshold per group brings two rates together, so there may be few points, and the error near a gap of 0
-            may be that of a constant.
-        id : int, optional
-            The point of the frontier to post-process; by default that of plain training.
-        n_points : int, optional
-            Most points to return, by default 50, spaced evenly in the gap; None returns every point of the frontier.
-        name : str
-            The name of the evaluation.
+        **options
+            ``allow_group_at_prediction`` has to be True: the models that come back decide by the group of the person.
+            ``notion`` compares true or false positive rates or selection rates, by default as the frontier does. A gap
+            of 0 is always reachable (decide alike for everybody), at some cost in error; for equalized odds one
+            threshold per group brings two rates together, so points may be few and err as a constant does near 0.
+            ``id`` is the point to post-process, by default plain training. At most ``n_points`` come back, by default
+            50, spaced evenly in the gap; None: all. ``name`` is that of the evaluation; ``sample_weight`` of the rows.
         """
         from .group_thresholds import postprocess_frontier
 
         return postprocess_frontier(self, X, y, sensitive_features=sensitive_features, **options)
 
     def plot(self, **options: Any) -> Any:
-        """Draw the frontier with matplotlib (extra ``plot``); see `fairfront.plots.plot_frontier`."""
+        """Draw the frontier with matplotlib (extra ``plot``) and return the axes.
+
+        Parameters
+        ----------
+        **options : those of `fairfront.plots.plot_frontier`
+        """
         from ..plots import plot_frontier
 
         return plot_frontier(self, **options)
 
     def to_html(self, path: Any, **options: Any) -> Any:
-        """Write the explorer, one self-contained page in which a person chooses; see `fairfront.explorer`."""
+        """Write the explorer, one self-contained page in which a person chooses, and return its path.
+
+        Parameters
+        ----------
+        path, **options
+            The file to write, and options of `fairfront.explorer.write_explorer`.
+        """
         from ..explorer import write_explorer
 
         return write_explorer(self, path, **options)
@@ -263,8 +285,15 @@ class Frontier(FrontierColumns):
 
         return frontier_fragment(self)
 
-    def save(self, path: Any, **options: Any) -> Any:
-        """Write the frontier as arrays and JSON, which execute nothing when `fairfront.load` reads them."""
+    def save(self, path: Any, *, overwrite: bool = False) -> Any:
+        """Write a folder of arrays and JSON, which execute nothing when `fairfront.load` reads them; return its path.
+
+        Parameters
+        ----------
+        path : path
+            A folder that does not exist yet; the one above it does.
+        overwrite : whether to replace a frontier that was saved there before; anything else stays
+        """
         from .store import save_frontier
 
-        return save_frontier(self, path, **options)
+        return save_frontier(self, path, overwrite=overwrite)

@@ -86,7 +86,7 @@ class FrontierColumns:
 
     @property
     def solved(self) -> NDArray[np.intp]:
-        """Return the rows that rules choose among: solved points, or all where none is."""
+        """Rows of solved points, or of all where none is."""
         mask = np.array([status.solved for status in self.status])
         return np.flatnonzero(mask if mask.any() else ~mask)
 
@@ -122,7 +122,7 @@ class FrontierColumns:
         return self.record(on).operating if self.evaluations else None
 
     def column_names(self, on: str | None = None) -> tuple[str, ...]:
-        """Return the names of an evaluation's figures."""
+        """Names of an evaluation's figures."""
         return tuple(self.record(on).columns)
 
     def least_claim(self, name: str, on: str | None, confidence: float | None, among: NDArray[np.intp]) -> str:

@@ -32,7 +32,7 @@ Ints = NDArray[np.intp]
 
 
 def by_threshold() -> list[str]:
-    """Return the notions that thresholds can serve: those that compare rates of decisions which cut-offs move."""
+    """Notions that compare rates of decisions which cut-offs move."""
     return [name for name in NOTIONS if not NOTIONS[name].no_rates and set(NOTIONS[name].rates) <= set(RATES)]
 
 
@@ -51,7 +51,6 @@ class GroupThresholdModel:
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """Return the labels that `predict` gives."""
         return np.asarray(self.task.classes)
 
     def predict(self, X: Any, *, sensitive_features: Any) -> NDArray[Any]:
@@ -83,20 +82,17 @@ class ThresholdModels(Models):
         return len(self.cutoffs)
 
     def take(self, places: Places) -> ThresholdModels:
-        """Return some of the settings."""
         return replace(self, cutoffs=self.cutoffs[np.asarray(places)])
 
     def build(self, place: int) -> GroupThresholdModel:
-        """Return the model with the thresholds of a place."""
         named = dict(zip(self.levels, self.cutoffs[place].tolist(), strict=True))
         return GroupThresholdModel(self.model, self.task, self.attribute, named)
 
     def scores(self, X: Any) -> Array:
-        """Refuse: without groups there are no decisions."""
         raise InputError(f"{NEEDS}, and X alone was given; use front.evaluate(X, y, sensitive_features=...).")
 
     def judged(self, X: Any, attributes: Sequence[Attribute] = ()) -> tuple[Array, NDArray[Any]]:
-        """Return the scores of the one model, which all settings cut, (N, 1, n), and what each decides, (N, n)."""
+        """Scores of the one model, which all settings cut, (N, 1, n)."""
         if not attributes:
             return super().judged(X)
         _, codes = _single(attributes, self.levels)
@@ -119,7 +115,6 @@ def postprocess_frontier(
     sample_weight: Any = None,
     name: str = "thresholds",
 ) -> Frontier:
-    """Return the frontier of group thresholds on one model; see `Frontier.postprocess`."""
     if allow_group_at_prediction is not True:
         raise InputError(
             f"thresholds by group mean that {NEEDS}, and allow_group_at_prediction is "
@@ -145,7 +140,7 @@ def postprocess_frontier(
 
 
 def _favourable_scores(model: Any, X: Any, task: Task) -> Array:
-    """Return scores less the model's own cut-off, turned so that higher ones speak for the favourable label, (n,)."""
+    """Less the model's own cut-off, turned so that higher ones speak for the favourable label, (n,)."""
     if hasattr(model, "decision_function"):
         scores = np.asarray(model.decision_function(X), dtype=np.float64).reshape(-1)
     else:
@@ -155,7 +150,7 @@ def _favourable_scores(model: Any, X: Any, task: Task) -> Array:
 
 
 def _single(attributes: Sequence[Attribute], levels: tuple[str, ...] | None = None) -> tuple[tuple[str, ...], Ints]:
-    """Return the groups of the one attribute, or those given, and the place of every row's group, -1 for none."""
+    """Also the place of every row's group, -1 for none."""
     if len(attributes) != 1 or attributes[0].codes is None:
         found = f"{len(attributes)} sensitive columns" if len(attributes) > 1 else "probabilities of groups"
         raise InputError(f"found {found}, expected one column of groups; thresholds are set for one of them at a time.")
@@ -211,7 +206,7 @@ class _Ladder:
 
     @cached_property
     def table(self) -> Ints:
-        """Hold in row j the place of the least error among the 2^j places from each one on."""
+        """Row j: the place of the least error among the 2^j places from each one on."""
         rows, k = [np.arange(len(self.error))], len(self.error)
         while 2 * (width := 1 << (len(rows) - 1)) <= k:
             left, right = rows[-1][:-width], rows[-1][width:]
@@ -219,7 +214,7 @@ class _Ladder:
         return np.stack([np.pad(row, (0, k - len(row))) for row in rows])
 
     def within(self, low: Array, high: Array) -> tuple[Ints, Array]:
-        """Return the places of the least error with rates from low to high (r, w), infinite where there are none."""
+        """Places of the least error with rates from low to high (r, w), infinite where there are none."""
         ends = zip(self.rates, low, high, strict=True)
         found = [(np.searchsorted(r, a - ROUNDING), np.searchsorted(r, b + ROUNDING, "right")) for r, a, b in ends]
         first, last = np.max([a for a, _ in found], axis=0), np.min([b for _, b in found], axis=0)
@@ -290,7 +285,7 @@ class _Search:
         return np.stack([first, *[self._tight(float(cap)) for cap in caps[1:]]])
 
     def _tight(self, cap: float) -> Ints:
-        """Return the places with the least error within the cap and, of several, with the smallest gap."""
+        """Of several places with the least error within the cap, those with the smallest gap."""
         best = self.at(cap)
         while (gap := float(self.gaps(best[None])[0])) > 0.0:
             closer = self.at(max(gap - STEP, 0.0))

@@ -59,7 +59,7 @@ class HeldRows:
     def judge(
         self, task: Task, name: str, scores: Array, decided: Any = None, operating: OperatingPoint | None = None
     ) -> Evaluation:
-        """Count decisions (N, n), by default those of scores (N, K, n), per group; cut-offs are kept with them."""
+        """Decisions (N, n) are by default those of scores (N, K, n)."""
         known: dict[str, Any] = {"name": name, "sample_weight": self.weight, "decided": decided}
         return replace(evaluate_scores(scores, self.labels, task, self.attributes, **known), operating=operating)
 
@@ -221,7 +221,6 @@ class GroupBook:
         return cls(attributes, {key: i for i, key in enumerate(tally.keys)})
 
     def read(self, block: Any, n: int) -> tuple[Attribute, ...]:
-        """Return the attributes of one part's n rows."""
         place, keys = keys_of(list(as_columns(block, "sensitive_features", n=n).values()))
         if not all(key in self.places for key in keys):
             raise InputError(
@@ -243,14 +242,13 @@ class Part:
     operating: OperatingPoint | None = None
 
     def counted(self, rows: tuple[Any, ...]) -> Sums:
-        """Return the sums of all partitions."""
         sums: Sums | None = reduced(self.count, *rows, combine=_joined)
         if sums is None:
             raise InputError("X has 0 rows, or sample_weight is zero in every row, expected rows to judge.")
         return sums
 
     def count(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Sums | None:
-        """Return the sums of one partition, None where it has no rows that count."""
+        """None where the partition has no rows that count."""
         n = X.shape[0]
         if not n:
             return None
@@ -277,8 +275,6 @@ def _joined(parts: Sequence[Sums | None]) -> Sums | None:
 
 
 def _edges(models: Models, X: Any) -> Array:
-    """Cut bins at quantiles of scores in a few partitions, from the first to the last."""
-
     def sample(block: Any) -> Array:
         n = block.shape[0]
         if not n:

@@ -138,7 +138,7 @@ def same_problem(front: Frontier, rows: Rows) -> LinearProblem:
 
 
 def path_caps_of(front: Frontier, problem: LinearProblem) -> Array:
-    """Return the caps (N, q) that every point of the frontier was solved for; refuse points past zero."""
+    """Caps (N, q) that every point was solved for; points past zero are refused."""
     if Status.PAST in front.status:
         raise InputError(
             "this frontier goes on past zero (overshoot), where points have no caps; trace it without overshoot first."
@@ -212,7 +212,7 @@ def bootstrap_frontier(
     random_state: int | None,
     progress: bool | Literal["auto"],
 ) -> Stability:
-    """Refit all points n times, rows drawn with replacement inside each (group, label) cell."""
+    """Rows are drawn with replacement inside each (group, label) cell."""
     check_count(n, "n", most=MOST_REFITS)
     check_confidence(confidence)
     check_seed(random_state)
@@ -250,7 +250,7 @@ def bootstrap_frontier(
 
 
 def _flips(front: Frontier, problem: LinearProblem, W: Array, refits: Array) -> Array:
-    """Return the mean share of rows whose decision differs between a point (N, K, d) and its refits (S, N, K, d)."""
+    """Mean share of rows whose decision differs between a point (N, K, d) and its refits (S, N, K, d)."""
     S, N, K, d = refits.shape
     models = np.concatenate([W[None], refits]).reshape(-1, d)
     operating = front.operating()

@@ -52,7 +52,7 @@ class Models(ABC):
 
     @property
     def n_features(self) -> int | None:
-        """Return the number of columns that the models read, None where it is not known."""
+        """None where it is not known."""
         return None
 
     @property
@@ -67,19 +67,36 @@ class Models(ABC):
 
     @abstractmethod
     def __len__(self) -> int:
-        """Return N."""
+        """N."""
 
     @abstractmethod
     def take(self, places: Places) -> Models:
-        """Return some of the models."""
+        """Return some of the models.
+
+        Parameters
+        ----------
+        places : sequence of int
+            Their rows, in the order in which they come back.
+        """
 
     @abstractmethod
     def build(self, place: int) -> Any:
-        """Return the model at a place as a stock scikit-learn estimator, or as what the user gave."""
+        """Return one model as a stock scikit-learn estimator, or as what the user gave.
+
+        Parameters
+        ----------
+        place : int
+            Its row.
+        """
 
     @abstractmethod
     def scores(self, X: Any) -> Array:
-        """Return the scores of all models, (N, K, n): above 0 decides for the second of two classes."""
+        """Return the scores of all models, (N, K, n): above 0 decides for the second of two classes.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n, d)
+        """
 
     def responses(self, X: Any) -> tuple[Array, Array]:
         """Return scores (N, 1, n), and what cut-offs are on, (N, n): probabilities of the second class, or scores."""
@@ -92,17 +109,32 @@ class Models(ABC):
         return scores, decide(scores, self.task)
 
     def _content(self, *names: str) -> dict[str, Any]:
-        """Return for JSON what `read_known` reads, and other fields."""
         known = {name: getattr(self, name) for name in ("loss", "feature_names", "n_features", *names)}
         return {**known, "task": task_content(self.task)}
 
     def write(self, folder: Path) -> Stored:
-        """Write what needs files of its own into the folder and return the rest; for kinds in `store.MODELS`."""
+        """Write what needs files of its own and return the rest; for kinds in `store.MODELS`.
+
+        Parameters
+        ----------
+        folder : Path
+            That of the frontier, which exists.
+        """
         raise NotImplementedError
 
     @classmethod
     def read(cls, stored: Stored, folder: Path, trusted: Sequence[str]) -> Models:
-        """Return the models; estimators of others are loaded only if their types are trusted."""
+        """Return the models that `write` was called of.
+
+        Parameters
+        ----------
+        stored : Stored
+            What `write` returned.
+        folder : Path
+            That of the frontier.
+        trusted : sequence of str
+            Types that estimators of others may have, besides those that skops trusts.
+        """
         raise NotImplementedError
 
 
@@ -132,19 +164,16 @@ class LinearModels(Models):
 
     @classmethod
     def from_weights(cls, W: Array, fit_intercept: bool, **known: Any) -> LinearModels:
-        """Split weights (N, K, d) into coefficients and intercepts."""
         if fit_intercept:
             return cls(W[:, :, :-1].copy(), centred(W[:, :, -1]), fit_intercept=True, **known)
         return cls(W.copy(), np.zeros(W.shape[:2]), fit_intercept=False, **known)
 
     @property
     def n_features(self) -> int:
-        """Return the number of columns that the models read."""
         return int(self.coef.shape[2])
 
     @property
     def weights(self) -> Array:
-        """Return the weights (N, K, d), the intercept last."""
         if not self.fit_intercept:
             return self.coef
         return np.concatenate([self.coef, self.intercept[:, :, None]], axis=2)
@@ -153,24 +182,21 @@ class LinearModels(Models):
         return len(self.coef)
 
     def take(self, places: Places) -> LinearModels:
-        """Return some of the models."""
         rows = np.asarray(places)
         return replace(self, coef=self.coef[rows], intercept=self.intercept[rows])
 
     def concat(self, other: LinearModels) -> LinearModels:
-        """Return these models and then those of the other, solved on the same problem."""
         coef, intercept = np.concatenate([self.coef, other.coef]), np.concatenate([self.intercept, other.intercept])
         return replace(self, coef=coef, intercept=intercept)
 
     @blas_threads(1)
     def scores(self, X: Any) -> Array:
-        """Return X coef^T + intercept of all models, (N, K, n)."""
         N, K, d = self.coef.shape
         products = np.asarray(X @ self.coef.reshape(N * K, d).T)
         return np.ascontiguousarray(products.T).reshape(N, K, -1) + self.intercept[:, :, None]
 
     def build(self, place: int) -> Any:
-        """Return the linear model of scikit-learn whose plain fit has the same loss and ridge, with the weights set."""
+        """The linear model of scikit-learn whose plain fit has the same loss and ridge, with the weights set."""
         losses = {name: LOSSES[name] for name in LOSSES if self.task.kind in LOSSES[name].kinds}
         known = {name: vars(loss)["stock"] for name, loss in losses.items() if "stock" in vars(loss)}
         if self.loss not in known:
@@ -194,19 +220,17 @@ class LinearModels(Models):
         return model
 
     def write(self, folder: Path) -> Stored:
-        """Return coefficients and intercepts as arrays, the rest for JSON; there are no files."""
         arrays = {"coef": self.coef, "intercept": self.intercept}
         return Stored(self._content("ridge", "total", "fit_intercept"), arrays)
 
     @classmethod
     def read(cls, stored: Stored, folder: Path, trusted: Sequence[str]) -> LinearModels:
-        """Return the models; nothing needs to be trusted."""
         known = read_known(stored.content)
         return cls.from_arrays(stored.arrays, known.pop("n_features"), **known)
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], d: int, **known: Any) -> LinearModels:
-        """Return models of d features that were stored, refusing coefficients that no trained model has."""
+        """Refuse coefficients that no trained model of d features has."""
         models = cls(coef=arrays["coef"], intercept=arrays["intercept"], **known)
         N, names = len(models.coef), models.feature_names
         K = 1 if len(models.task.classes) <= 2 else len(models.task.classes)
@@ -225,12 +249,11 @@ class LinearModels(Models):
 
 
 def task_content(task: Task) -> dict[str, Any]:
-    """Return a task for JSON; labels are text, numbers or booleans and come back as Python's."""
+    """Labels are text, numbers or booleans and come back as Python's."""
     return {"kind": task.kind, "classes": list(task.classes), "favourable": task.favourable}
 
 
 def task_of(content: Mapping[str, Any]) -> Task:
-    """Return the task that `task_content` was given, or say what is not a task."""
     kind, classes, favourable = content["kind"], content["classes"], content["favourable"]
     few = {"regression": range(1), "binary": range(2, 3), "multiclass": range(3, MOST_CLASSES)}.get(kind)
     if few is None or not isinstance(classes, list) or len(classes) not in few:
@@ -241,7 +264,6 @@ def task_of(content: Mapping[str, Any]) -> Task:
 
 
 def encode_labels(labels: NDArray[Any], task: Task, what: str = "y") -> NDArray[Any]:
-    """Return class indices of labels known from training, or the values for regression."""
     if task.kind == "regression":
         return labels.astype(np.float64)
     place = {label: i for i, label in enumerate(task.classes)}
@@ -255,13 +277,11 @@ def encode_labels(labels: NDArray[Any], task: Task, what: str = "y") -> NDArray[
 
 
 def read_known(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return stored content with the task, and the names of features where there are some, as models take them."""
     names = content["feature_names"]
     return {**content, "task": task_of(content["task"]), "feature_names": None if names is None else tuple(names)}
 
 
 def write_estimators(models: Sequence[Any], folder: Path) -> tuple[str, ...]:
-    """Write estimators into files of skops in the folder and return their names."""
     files = tuple(f"{FOLDER}/{place}{SUFFIX}" for place in range(len(models)))
     if files:
         make_folder(folder / FOLDER)
@@ -271,7 +291,7 @@ def write_estimators(models: Sequence[Any], folder: Path) -> tuple[str, ...]:
 
 
 def read_estimators(files: Sequence[str], folder: Path, trusted: Sequence[str]) -> tuple[Any, ...]:
-    """Return the estimators of files; when types are not trusted, those of all files are named at once."""
+    """When types are not trusted, those of all files are named at once."""
     if files:
         check_trusted(folder / FOLDER, trusted)
     return tuple(read_estimator(folder / name, trusted) for name in files)

@@ -58,7 +58,7 @@ class Points:
         status: tuple[Status, ...],
         **known: Any,
     ) -> Points:
-        """Return a table with ids from 0; what is not ``known`` of its points says so."""
+        """Ids start at 0; what is not ``known`` of the points says so."""
         N = len(objectives)
         unknown = {
             "ids": np.arange(N),
@@ -72,7 +72,6 @@ class Points:
 
     @classmethod
     def from_values(cls, algebra: Algebra, L: Array, status: tuple[Status, ...], **known: Any) -> Points:
-        """Return the table of points whose cells have the mean losses L (N, cells)."""
         return cls.new(algebra.objectives(L), algebra.worst(L), algebra.gaps(L), algebra.names, status, **known)
 
     def __len__(self) -> int:
@@ -80,17 +79,15 @@ class Points:
 
     @property
     def loss(self) -> Array:
-        """Return the training loss with its ridge, (N,)."""
         return np.asarray(self.objectives[:, 0])
 
     def take(self, places: Places) -> Points:
-        """Return some of the points, in the order of the places."""
         rows = np.asarray(places, dtype=np.intp)
         some = {name: getattr(self, name)[rows] for name in ARRAYS}
         return replace(self, status=tuple(self.status[i] for i in rows), **some)
 
     def concat(self, other: Points) -> Points:
-        """Return these points and then the other's, which get new ids; multipliers go where theirs are not alike."""
+        """The other's points get new ids; multipliers go where theirs are not alike."""
         parts = [self, replace(other, ids=self.ids.max() + 1 + np.arange(len(other)))]
         if self.multipliers.shape[1] != other.multipliers.shape[1]:
             parts = [replace(part, multipliers=np.zeros((len(part), 0))) for part in parts]
@@ -99,10 +96,7 @@ class Points:
 
 
 def multipliers_of(algebra: Algebra, pairs: Array) -> dict[str, Any]:
-    """Return multipliers and their names as fields of points: per pair for two groups, else per group.
-
-    With more than two groups the multipliers of pairs are not unique; their sums over a group are.
-    """
+    """Per pair for two groups; for more those are not unique, but their sums over a group are."""
     assert algebra.signs is not None
     if (np.abs(algebra.signs).sum(axis=1) <= 1).all():
         return {"multipliers": pairs, "multiplier_names": algebra.names[1:]}
@@ -148,7 +142,6 @@ class Facts:
 
     @classmethod
     def of(cls, objectives: Objectives, solver: Any, path: Path = "worst_gap") -> Facts:
-        """Return the facts of objectives that a solver was given."""
         question, attributes = objectives.question, objectives.attributes
         assert question.ridge is not None
         return cls(
@@ -171,7 +164,6 @@ class Facts:
 
     @classmethod
     def of_groups(cls, attributes: Sequence[Attribute]) -> dict[str, Any]:
-        """Return the fields that name attributes and groups."""
         out = [(a.name, a.left_out) for a in attributes if a.left_out]
         few = [(name, tuple(level for level, n in levels if n < FEWEST)) for name, levels in out]
         return {
@@ -184,12 +176,11 @@ class Facts:
 
     @property
     def trained(self) -> bool:
-        """Tell whether the models were trained here; others were judged only."""
         return self.surrogate != DECISION
 
     @property
     def told_left_out(self) -> Named:
-        """Return the groups that training left out as outputs name them."""
+        """As outputs name them."""
         few = dict(self.unnamed)
         return tuple(
             (name, tuple(UNNAMED if level in few.get(name, ()) else level for level in levels))
@@ -198,17 +189,17 @@ class Facts:
 
     @property
     def loss_name(self) -> str:
-        """Name what ``Frontier.loss`` is: of candidates the error or the mean squared error of their evaluation."""
+        """Of candidates the error or the mean squared error of their evaluation."""
         return "loss" if self.trained else self.loss
 
     @property
     def gap_column(self) -> str:
-        """Name the column of the worst training gap over all notions."""
+        """That of the worst training gap over all notions."""
         return self.unit.replace(" ", "_")
 
     @property
     def gap_columns(self) -> tuple[str, ...]:
-        """Name the columns of training gaps: ``loss_gap`` or ``smooth_rate_gap``, one per notion."""
+        """``loss_gap`` or ``smooth_rate_gap``, one per notion."""
         name = self.gap_column
         return (name,) if len(self.notions) == 1 else tuple(f"{notion}.{name}" for notion in self.notions)
 
@@ -240,7 +231,6 @@ class Facts:
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Facts:
-        """Return the facts that `to_content` was called of."""
         plain = {name: _tuples(value) for name, value in content["plain"].items()}
         unknown = set(plain) - {each.name for each in fields(cls)}
         if unknown:
@@ -260,7 +250,6 @@ def _parameters(value: Any) -> dict[str, Any]:
 
 
 def _content(value: Any) -> Any:
-    """Return a setting for JSON: what it is, its name, and its parameters."""
     if isinstance(value, (tuple, list)):
         return {"are": [_content(each) for each in value]}
     name = getattr(value, "name", "")

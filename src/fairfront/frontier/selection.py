@@ -82,7 +82,6 @@ class Rule:
             check_confidence(self.confidence)
 
     def place(self, front: Frontier) -> int:
-        """Return the row of the point that is picked."""
         if self.on is not None:
             front.record(self.on)
         if self.id is not None:
@@ -116,12 +115,11 @@ class Rule:
         return int(among[np.flatnonzero(allowed)[np.argmin(values[allowed])]])
 
     def _bounds(self) -> list[tuple[str, float, float]]:
-        """Return bounds with 1 for a largest value that is allowed and -1 for a smallest."""
+        """With 1 for a largest value that is allowed and -1 for a smallest."""
         largest, smallest = (self.at_most or {}).items(), (self.at_least or {}).items()
         return [*((name, bound, 1.0) for name, bound in largest), *((name, bound, -1.0) for name, bound in smallest)]
 
     def _values(self, front: Frontier, name: str, sign: float, among: Any = slice(None)) -> Array:
-        """Return what a bound is held against, to be kept small."""
         return _finite(sign * front.column(name, self.on, self.confidence)[among], name)
 
     def _check_directions(self) -> None:
@@ -186,13 +184,11 @@ def plain_place(front: Frontier) -> int:
 
 
 def _scaled(values: Array) -> Array:
-    """Return values scaled to [0, 1]."""
     span = float(values.max() - values.min())
     return (values - values.min()) / span if span > 0 else np.zeros_like(values)
 
 
 def _finite(values: Array, name: str) -> Array:
-    """Return values to be kept small, those that are not defined as infinite."""
     if np.isnan(values).all():
         raise InputError(f"{name} is not defined on these data for any point: a group has no rows that it needs.")
     return np.where(np.isnan(values), np.inf, values)

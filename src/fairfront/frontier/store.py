@@ -50,15 +50,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def save_frontier(front: Frontier, path: Any, *, overwrite: bool = False) -> Path:
-    """Write a frontier as a folder, whole or not at all, and return its path.
-
-    Parameters
-    ----------
-    path : path
-        A folder that does not exist yet; the one above it does.
-    overwrite : bool
-        Replace a frontier that was saved there before. Folders with anything else in them are never replaced.
-    """
+    """Write a frontier as a folder, whole or not at all; see `Frontier.save`."""
     return write_folder(path, lambda folder: write_frontier(front, folder), FRONTIER, overwrite=overwrite)
 
 
@@ -183,7 +175,6 @@ def _outside(name: str, arrays: Arrays) -> Arrays:
 
 
 def _evaluation_content(record: Evaluation) -> tuple[dict[str, Any], Arrays]:
-    """Return an evaluation for JSON, and its arrays: columns (figures, N), then one array each."""
     arrays: Arrays = {"columns": np.stack(list(record.columns.values()))}
     arrays |= {f"signed.{i}": values for i, values in enumerate(record.signed.values())}
     groups, point, operating = [], record.operating, None
@@ -207,7 +198,6 @@ def _stored_rates(kind: type[PerGroup]) -> list[str]:
 
 
 def _evaluation_of(content: Mapping[str, Any], arrays: Arrays) -> Evaluation:
-    """Return the evaluation that `_evaluation_content` was given."""
     groups, sizes = {}, {}
     for i, each in enumerate(content["groups"]):
         if each["kind"] not in RATES:
