@@ -16,15 +16,7 @@ from ..objectives import Task
 from ..objectives.proxies import PROXY_NOTE
 from ..validation import BACKENDS, check_choice, check_text, counted
 from .disclosure import LIMIT, check_small
-from .figures import (
-    FIGURES_SHOWN,
-    RATIOS,
-    Column,
-    figure_of,
-    found_sentences,
-    pooled_sentences,
-    reference_sentences,
-)
+from .figures import FIGURES_SHOWN, RATIOS, Column, figure_of, found_sentences, pooled_sentences, reference_sentences
 from .group_table import GroupTable
 from .lines import ALL, REFERENCE, TOO_FEW
 from .table_columns import Worst
@@ -53,10 +45,15 @@ class Audit:
     pooled : dict of attribute to dict of columns
         Mantel and Haenszel's gaps over those levels.
     confidence : float
+        Of every interval.
+    notions : tuple of str
+        Sentences: how decisions were made, and what each notion compares.
     weighted : bool
         Whether rates are weighted by unequal sample weights; counts are rows all the same.
     small : int
         Counts below it are rounded; 0 for exact counts. `published` gives the audit with rounded ones.
+    shown : Audit or None
+        What `published` gives; None where that is the audit itself.
     """
 
     task: Task
@@ -107,11 +104,16 @@ class Audit:
         return self if self.shown is None else self.shown
 
     def check(self, requirement: str) -> tuple[Verdict, ...]:
-        """Judge a requirement such as ``"selection_ratio.lower>=0.80"``: met, not met or inconclusive.
+        """Judge a requirement: met, not met or inconclusive, a verdict per attribute.
 
         Gaps and the ratio are the worst over pairs of groups, with ends that hold for all of them at once; the lower
         end of the ratio is that of each pair on its own, because all pairs have to hold. Other figures, such as
-        ``error``, are those of all rows. ``sex.tpr_gap.upper<=0.05`` asks for one attribute.
+        ``error``, are those of all rows.
+
+        Parameters
+        ----------
+        requirement : str
+            Such as ``"selection_ratio.lower>=0.80"``; ``"sex.tpr_gap.upper<=0.05"`` asks for one attribute.
         """
         asked = parse_requirement(requirement)
         if asked.attribute is not None and asked.attribute not in self.groups:
@@ -124,6 +126,13 @@ class Audit:
         """Return one attribute's table as a data frame, with a column that gives the reason of every missing value.
 
         Counts are exact, small ones too; use `to_dict`, or the frame of `published()`, for anything you share.
+
+        Parameters
+        ----------
+        attribute : str, optional
+            By default the only one; to be named where there are several.
+        backend : "pandas", "polars" or "pyarrow"
+            Library of the frame, which has to be installed.
         """
         require(check_choice(backend, "backend", BACKENDS), backend, f"to_frame(backend={backend!r})")
         if attribute is None and len(self.groups) == 1:
@@ -139,7 +148,10 @@ class Audit:
     def to_dict(self, *, small: int = LIMIT) -> dict[str, Any]:
         """Return everything as plain values for JSON, with words where there is no value.
 
-        It is what `published` gives, unless ``small`` is 0: exact counts, for use where the rows are kept.
+        Parameters
+        ----------
+        small : int
+            10 for what `published` gives, or 0 for exact counts, for use where the rows are kept.
         """
         if check_small(small) and self.shown is not None:
             return self.shown.to_dict(small=small)
@@ -165,8 +177,7 @@ class Audit:
             "found": list(self.found),
         }
         if self.strata:
-            levels = self.strata.items()
-            strata = {level: {name: table.readable for name, table in some.items()} for level, some in levels}
+            strata = {k: {name: table.readable for name, table in some.items()} for k, some in self.strata.items()}
             result |= {"strata": strata, "pooled": self.pooled}
         return result
 
@@ -184,8 +195,6 @@ class Audit:
 
 
 def _html_table(table: GroupTable) -> str:
-    """Draw one attribute: a line per group, each figure with its interval or the reason why it has no value."""
-
     def drawn(tag: str, scope: str, texts: Iterable[str]) -> str:
         style = "text-align:right;padding:2px 8px"
         return "".join(f'<{tag}{scope} style="{style}">{escape(text)}</{tag}>' for text in texts)
@@ -255,12 +264,10 @@ def parse_requirement(text: str) -> Requirement:
     if (end, sign) in (("lower", "<="), ("upper", ">=")):
         other = "upper" if end == "lower" else "lower"
         raise InputError(f"requirement {text!r} asks for the easy end of the interval, expected .{other} with {sign}.")
-    attribute = ".".join(words[:-1]) or None
-    return Requirement(text.strip(), attribute, words[-1], end, sign, float(found["bound"]))
+    return Requirement(text.strip(), ".".join(words[:-1]) or None, words[-1], end, sign, float(found["bound"]))
 
 
 def _verdict(table: GroupTable, asked: Requirement) -> Verdict:
-    """Judge a worst contrast, or the figure of all rows."""
     attribute, contrasts = table.lines.attribute, {worst.figure: worst for worst in table.worst}
     if asked.figure in contrasts:
         worst = contrasts[asked.figure]

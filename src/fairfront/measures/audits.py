@@ -80,7 +80,9 @@ def audit(
     sample_weight : array of shape (n,), optional
     task : "classification" or "regression", optional
     confidence : float
-        Of every interval; ``simultaneous`` makes the gaps of an attribute hold together (Bonferroni).
+        Of every interval.
+    simultaneous : bool
+        Whether the gaps of an attribute hold together (Bonferroni).
     n_resamples, random_state : int
         Bootstrap of figures of scores.
 
@@ -157,7 +159,7 @@ def _audited(
     levels: Mapping[str, NDArray[np.intp]] | None = None,
     idle: Sequence[str] = (),
 ) -> Audit:
-    """Make the audit of one model; ``levels`` are rows by level of the control features."""
+    """``levels`` are rows by level of the control features."""
     found = {lines.attribute: tabulate(judged, lines, settings, counts) for lines, counts in counted}
     proxies = tuple(lines.attribute for lines, _ in counted if lines.is_proxy)
     weighted = judged.weight is not None and bool((judged.weight != 1.0).any())
@@ -204,7 +206,6 @@ def _pooled_columns(levels: Sequence[Mapping[str, Share]], lines: Lines, confide
 
 
 def _pooled(result: Audit, strata: dict[str, dict[str, GroupTable]]) -> Audit:
-    """Add the tables within levels of the control features, and gaps that are pooled over these."""
     pooled = {
         name: _pooled_columns([tables[name].shares for tables in strata.values()], table.lines, result.confidence)
         for name, table in result.groups.items()

@@ -105,10 +105,9 @@ def calibration_table(
 
 
 def _binned_error(p: Array, positive: NDArray[np.bool_], weight: Array) -> float:
-    """Return the expected calibration error.
+    """Put a row in the bin of the middle of its value's place in the weighted order.
 
-    A row's bin is that of the middle of its value's place in the weighted order, so that equal values stay
-    together and a weight of 2 is a row given twice.
+    Equal values stay together, and a weight of 2 is a row given twice.
     """
     order = np.argsort(p)
     ranked, mass = p[order], weight[order]

@@ -24,7 +24,6 @@ BLOCK = 1 << 20
 
 
 def row_weight(sample_weight: ArrayLike | None, n: int) -> Array:
-    """Return the weights of n rows, 1 where none are given."""
     weight = check_weights(sample_weight, n)
     return np.ones(n) if weight is None else weight
 
@@ -75,7 +74,6 @@ class Counts:
         return Counts(rows, self.weight + other.weight, self.squared + other.squared)
 
     def changed(self, change: Callable[[Array], Array]) -> Counts:
-        """Return counts with each of the three arrays changed."""
         rows = change(self.rows)
         return (
             Counts(rows, rows, rows)
@@ -84,7 +82,6 @@ class Counts:
         )
 
     def pooled(self, members: Sequence[Sequence[int]]) -> Counts:
-        """Return counts in which each new group is made of several old ones."""
         return self.changed(lambda cells: np.stack([cells[:, list(some)].sum(axis=1) for some in members], axis=1))
 
     def of_model(self, place: int) -> Counts:
@@ -92,7 +89,6 @@ class Counts:
         return self.changed(lambda cells: cells[place])
 
     def together(self) -> Counts:
-        """Return all groups as one."""
         return self.changed(lambda cells: cells.sum(axis=1, keepdims=True))
 
     @property
@@ -116,14 +112,12 @@ class Means:
         return Means(self.rows + other.rows, self.weight + other.weight, self.sums + other.sums)
 
     def pooled(self, members: Sequence[Sequence[int]]) -> Means:
-        """Return sums in which each new group is made of several old ones."""
         some = [list(places) for places in members]
         rows, weight = (np.array([each[places].sum() for places in some]) for each in (self.rows, self.weight))
         return Means(rows, weight, np.stack([self.sums[:, places].sum(axis=1) for places in some], axis=1))
 
     @property
     def sizes(self) -> Array:
-        """Return the rows of every group, (c,)."""
         return self.rows
 
 
@@ -153,12 +147,10 @@ class Sums:
 
     @property
     def n(self) -> int:
-        """Return the number of rows."""
         return int(self.total[0])
 
     @property
     def weight(self) -> float:
-        """Return the weight of all rows."""
         return float(self.total[1])
 
     @property
@@ -168,7 +160,6 @@ class Sums:
 
     @property
     def overall(self) -> Overall:
-        """Add up what models decide on all rows."""
         if isinstance(self.everyone, Means):
             return Overall(self.n, self.weight, self.everyone.sums[:, 0, 2], np.empty(0), np.empty((0, 0)))
         cells = self.everyone.weight[:, 0]

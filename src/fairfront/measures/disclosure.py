@@ -56,14 +56,12 @@ class Cell:
 
     @property
     def plain(self) -> Any:
-        """Return the value, or words in its place."""
         if not self.reason:
             return self.value
         return f"not defined: {self.reason}" if self.meant else self.reason
 
 
 def check_small(small: Any) -> int:
-    """Return the limit below which counts are rounded: `LIMIT`, or 0 for exact counts."""
     if not is_whole(small) or small not in (0, LIMIT):
         raise InputError(
             f"small is {shown(small)}, expected {LIMIT} (counts below it are rounded) or 0 (exact counts, for use "
@@ -238,7 +236,6 @@ def _step(count: Array, whole: Array) -> Array:
 
 
 def _beside(step: Array, whole: Array) -> tuple[Array, Array]:
-    """Return the steps before and after one from 0 to whole."""
     first, second = _middle(whole)
     before = np.where((step > first) & (step <= second), first, step - STEP)
     after = np.where((step >= first) & (step < second), second, step + STEP)
@@ -256,7 +253,6 @@ def _middle(whole: Array) -> tuple[Array, Array]:
 
 
 def _may_be(part: Array, whole: Array, limit: int, rest_limit: int) -> NDArray[np.bool_]:
-    """Tell which parts of wholes need no rounding."""
     rest = whole - part
     return np.asarray((part >= 0) & (rest >= 0) & ~_is_small(part, limit) & ~_is_small(rest, rest_limit))
 

@@ -84,12 +84,10 @@ class Evaluation:
 
     @property
     def weighted(self) -> bool:
-        """Tell whether rates are weighted by unequal sample weights."""
         return self.effective_n is not None
 
     @property
     def rule(self) -> str:
-        """Return the rule of the operating point in words, or that none was given."""
         return NONE_GIVEN if self.operating is None else self.operating.rule.words
 
     @property
@@ -99,7 +97,6 @@ class Evaluation:
 
     @property
     def n_models(self) -> int:
-        """Return the number of models judged."""
         return len(next(iter(self.columns.values())))
 
     def __getitem__(self, column: str) -> Array:
@@ -158,7 +155,7 @@ def decide(scores: NDArray[Any], task: Task) -> NDArray[Any]:
 
 
 def judgement_of(sums: Sums, task: Task, attributes: Sequence[Attribute], name: str, area: Array | None) -> Evaluation:
-    """Make the record of sums over all rows whose groups are those of attributes; ``area`` (N,) is the AUC."""
+    """``area`` (N,) is the AUC."""
     good, pairs = task.favourable, list(zip(attributes, sums.groups, strict=True))
     groups = {each.name: rates_of(counts, each.levels, good) for each, counts in pairs}
     record = evaluation_of(name, task, sums.overall, groups, area)
@@ -176,7 +173,6 @@ def judgement_of(sums: Sums, task: Task, attributes: Sequence[Attribute], name: 
 def evaluation_of(
     name: str, task: Task, overall: Overall, groups: dict[str, PerGroup], area: Array | None
 ) -> Evaluation:
-    """Make the record of sums over all rows and of rates per attribute."""
     mean, shares = np.asarray(overall.wrong / overall.weight), overall.decided / overall.weight
     columns, signed, known = {"mse": mean}, dict[str, Array](), dict[str, Array]()
     if task.kind != "regression":
@@ -213,7 +209,6 @@ class Pair:
 
     @property
     def words(self) -> str:
-        """Name the groups with the people whom the figure rests on."""
         (one, other), (few, many) = self.groups, self.people
         return f"{one} ({few:.0f} people{self.label}) and {other} ({many:.0f})"
 
@@ -294,6 +289,5 @@ def trivial(record: Evaluation, task: Task) -> NDArray[np.bool_]:
 
 
 def rival_words(record: Evaluation) -> str:
-    """Say what a model that is no better is compared with."""
     asked = None if record.operating is None else record.operating.rule.asked
     return RIVALS.get(asked, "error no smaller than that of giving everyone the majority label")

@@ -179,7 +179,6 @@ def larger_is_better(name: str) -> bool:
 
 
 def notion_sentences(judged: Judged) -> tuple[str, ...]:
-    """Say how decisions were made and what each notion compares."""
     good = repr(judged.task.favourable_label)
     calibrates = judged.scores is not None and judged.scores.ndim == 1 and judged.probability
     figures = VALUES if judged.task.kind == "regression" else SHARES | (SCORED if calibrates else {})
@@ -197,12 +196,10 @@ def _capital(text: str) -> str:
 
 
 def idle_sentence(n: int) -> str:
-    """Say how many rows of weight 0 were left out."""
     return f"Rows of weight 0 count as if they were not there: {count_in_words(n)} were left out."
 
 
 def reference_words(levels: Sequence[str], largest: bool, another: str = "") -> str:
-    """Name the reference, the last of the levels; where none was given, say so and how to choose another."""
     if not largest:
         return levels[-1]
     return f"{levels[-1]}, the largest group" + (f"; choose another with {another}" if another else "")
@@ -233,7 +230,6 @@ def reference_sentences(tables: Iterable[GroupTable], words: Callable[[str, str]
 
 
 def found_sentences(table: GroupTable, confidence: float) -> Iterator[str]:
-    """Say each notion's worst contrast and how sure it is, then which groups are not compared."""
     attribute = table.lines.attribute
     for worst in table.worst:
         of_no_probabilities = worst.value != worst.value and Column.of(worst.figure).figure in SCORED
@@ -245,7 +241,6 @@ def found_sentences(table: GroupTable, confidence: float) -> Iterator[str]:
 
 
 def pooled_sentences(lines: Lines, columns: Mapping[str, list[Any]]) -> Iterator[str]:
-    """Say the pooled selection gap and ratio to the reference of every group, where they are known and shown."""
     for i, group in enumerate(columns["group"]):
         keys = ("selection_gap", "selection_over_reference")
         gap, ratio = ([columns[key + end][i] for end in ("", "_lower", "_upper")] for key in keys)
@@ -263,7 +258,6 @@ SPOKEN = {"tpr_gap": "TPR gap", "fpr_gap": "FPR gap", "odds_gap": "gap", "in_the
 
 
 def _worst_sentence(worst: Worst, confidence: float) -> str:
-    """Say one worst gap or ratio, whom it is between and whom it leaves out."""
     what = f"{worst.notion}, {SPOKEN.get(worst.figure, worst.figure.replace('_', ' '))}"
     if worst.value != worst.value:
         return f"{what}: {not_defined(worst.figure)}."

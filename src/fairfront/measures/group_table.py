@@ -69,7 +69,6 @@ class GroupTable:
 
     @cached_property
     def cells(self) -> dict[str, list[Cell]]:
-        """Return every entry, with the reason wherever a figure has no value."""
         return {
             name: [self._why(name, i) if value != value else Cell(value) for i, value in enumerate(values.tolist())]
             for name, values in self.columns.items()
@@ -84,13 +83,12 @@ class GroupTable:
 
     @property
     def readable(self) -> dict[str, list[Any]]:
-        """Return plain values, with words wherever a figure has none."""
         return {name: [cell.plain for cell in cells] for name, cells in self.cells.items()}
 
 
 @blas_threads(1)
 def tabulate(judged: Judged, lines: Lines, settings: Settings, counts: Counts | None = None) -> GroupTable:
-    """Compute every figure of every line; ``counts`` are those of its decisions where they are known already."""
+    """``counts`` are those of the decisions where they are known already."""
     nobody = np.zeros(len(lines.names), dtype=bool)
     if judged.task.kind == "regression":
         return _value_table(judged, lines, settings, nobody)
@@ -101,7 +99,6 @@ def tabulate(judged: Judged, lines: Lines, settings: Settings, counts: Counts | 
 
 
 def _table_of(lines: Lines, behind: Counted, task: Task, settings: Settings) -> GroupTable:
-    """Compute every figure from counts and from figures of scores."""
     good, few, rows = task.favourable, behind.few, behind.counts.rows
     n, positives = rows.sum(axis=(1, 2)), rows[:, good].sum(axis=1)
     counts = {
@@ -169,7 +166,7 @@ def _value_table(
 
 
 def published_table(judged: Judged, exact: GroupTable, settings: Settings) -> GroupTable:
-    """Return the table of an attribute as it may be published; its line of all rows is that of every attribute."""
+    """The line of all rows is that of every attribute."""
     lines = published_lines(exact.lines, exact.columns["n"])
     if judged.task.kind == "regression":
         return _published_values(judged, lines, settings)
@@ -213,7 +210,7 @@ def _is_plain(rows: Array) -> bool:
 def _published_counts(
     table: GroupTable, task: Task, settings: Settings, shown: Array, plain: bool, whole: bool = False
 ) -> GroupTable:
-    """Return a table of published counts; ``plain`` says that they are exact, ``whole`` that those of all rows are."""
+    """``plain`` says that counts are exact, ``whole`` that those of all rows are."""
     exact, rows = table.behind.counts, table.behind.counts.rows
     n, labels = rows.sum(axis=(1, 2)), rows.sum(axis=2)
     few = (n > 0) & (n < LIMIT)
@@ -244,7 +241,6 @@ def _scaled(exact: Counts, shown: Array) -> Counts:
 
 
 def _published_values(judged: Judged, lines: Lines, settings: Settings, shown: Array | None = None) -> GroupTable:
-    """Return a table of means with published numbers of rows, and no means of a few people."""
     n, known = lines.sizes(), shown is None
     few = (n > 0) & (n < LIMIT)
     if shown is None and few[:-1].any():

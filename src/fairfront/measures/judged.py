@@ -72,7 +72,6 @@ class Judged:
         }
 
     def take(self, rows: NDArray[np.intp]) -> Judged:
-        """Return what is judged in some of the rows."""
         scores = None if self.scores is None else self.scores[rows]
         weight = None if self.weight is None else self.weight[rows]
         return replace(self, truth=self.truth[rows], decided=self.decided[rows], scores=scores, weight=weight)
@@ -87,7 +86,6 @@ def read_judged(
     task: Literal["classification", "regression"] | None = None,
     sample_weight: Any = None,
 ) -> Judged:
-    """Tell labels, scores and predictions apart and make decisions of them."""
     operating = operating or Operating()
     if task is not None:
         check_choice(task, "task", ("classification", "regression"))
@@ -226,7 +224,6 @@ def _brought(what: str, collection: Any) -> Any:
 
 
 def _packed(block: Any, what: str) -> list[dict[str, Packed]]:
-    """Return the columns of a block, texts as small codes."""
     columns: dict[str, Packed] = {}
     for name, values in as_columns(block, what).items():
         if values.dtype.kind in "biuf":

@@ -44,26 +44,21 @@ class Lines:
 
     @property
     def is_proxy(self) -> bool:
-        """Tell whether groups are given as probabilities."""
         return self.codes.ndim == 2
 
     @property
     def reference(self) -> int:
-        """Return the line of the reference group."""
         return self.c - 1
 
     @property
     def compared(self) -> NDArray[np.bool_]:
-        """Return which lines are compared with the reference."""
         return np.array([kind == COMPARED for kind in self.status])
 
     def sizes(self) -> Array:
-        """Return the rows of every line, all rows last."""
         counted = self.codes.sum(axis=0) if self.is_proxy else np.bincount(self.codes, minlength=len(self.names) - 1)
         return np.append(counted, len(self.codes)).astype(np.float64)
 
     def sums(self, values: Array) -> Array:
-        """Add up values of rows, (n,), in every line."""
         if self.is_proxy:
             return np.append(values @ self.codes, values.sum())
         return np.append(np.bincount(self.codes, values, minlength=len(self.names) - 1), values.sum())
@@ -199,7 +194,6 @@ class Share:
 
 
 def shares_of(counts: Counts, task: Task) -> dict[str, Share]:
-    """Return every share that labels and decisions allow; per class too where there are several."""
     found = _against_the_rest(counts, task.favourable)
     if task.kind == "multiclass":
         for k, label in enumerate(task.classes):
@@ -210,8 +204,6 @@ def shares_of(counts: Counts, task: Task) -> dict[str, Share]:
 
 
 def _against_the_rest(counts: Counts, k: int) -> dict[str, Share]:
-    """Return the shares of class k against all others; `PARTS` says of which rows."""
-
     def margins(cells: Array) -> dict[str, Array]:
         hit, positive, chosen = cells[:, k, k], cells[:, k].sum(axis=1), cells[:, :, k].sum(axis=1)
         everyone = cells.sum(axis=(1, 2))

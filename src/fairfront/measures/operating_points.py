@@ -146,19 +146,16 @@ class OperatingPoint:
         return decide(responses, self.cutoffs, self.side)
 
     def take(self, places: Any) -> OperatingPoint:
-        """Return the cut-offs of some of the models."""
         return replace(self, cutoffs=self.cutoffs[places], probability=self.probability[places])
 
     @property
     def words(self) -> str:
-        """Say the rule and where its cut-offs were placed."""
         if self.rule.asked == "cutoff":
             return f"{self.rule.words} for every model"
         return f"{self.rule.words}; one cut-off per model, placed on {self.placed_on}"
 
 
 def one_number(cutoff: Any) -> float:
-    """Return a cut-off that is one number."""
     found = as_numbers(cutoff, "cutoff", "expected one number")
     if found.ndim:
         raise InputError(f"cutoff has shape {found.shape}, expected one number: the same for every group.")
@@ -223,7 +220,6 @@ def cutoffs_for_costs(
 
 
 def check_side(side: Any) -> Side:
-    """Return the side of the cut-off that is favourable."""
     return "above" if check_choice(side, "favourable_side", get_args(Side)) == "above" else "below"
 
 

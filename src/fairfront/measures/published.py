@@ -121,7 +121,7 @@ def published_totals(exact: RateSums) -> RateSums:
 
 
 def _decided(exact: RateSums, n: Array, totals: RateSums | None) -> RateSums:
-    """Return published rows by label and decision; ``n`` (c,) and ``totals``, if any, are published."""
+    """``n`` (c,) and ``totals``, if any, are published."""
     good, K = exact.good, exact.labels.shape[1]
     order = [good, 1 - good] if K == 2 else list(range(K))
     labels = np.empty_like(exact.labels)

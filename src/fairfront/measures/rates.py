@@ -35,11 +35,9 @@ class PerGroup:
 
     @property
     def reference(self) -> str:
-        """Return the reference group's name."""
         return self.levels[-1]
 
     def rate(self, name: str) -> Array:
-        """Return one quantity of all models by its name."""
         if name not in self.names:
             raise InputError(f"unknown rate {name!r}, expected one of {', '.join(self.names)}.")
         return np.asarray(getattr(self, name))
@@ -70,7 +68,6 @@ class GroupRates(PerGroup):
 
     @property
     def accuracy(self) -> Array:
-        """Return P(decision equals the label), (N, c)."""
         return np.asarray(1.0 - self.error)
 
 
@@ -122,7 +119,6 @@ class RateSums:
 
     @property
     def positives(self) -> Array:
-        """Return the rows with the favourable label, (c,)."""
         return np.asarray(self.labels[:, self.good])
 
     @property
@@ -132,7 +128,6 @@ class RateSums:
 
     @property
     def weight(self) -> Array:
-        """Return the weights of the groups, (c,)."""
         return np.asarray(self.positives + self.negatives)
 
     @property
@@ -148,13 +143,11 @@ class RateSums:
         )
 
     def together(self) -> RateSums:
-        """Return all groups as one."""
         n, labels, negatives = (each.sum(axis=0, keepdims=True) for each in (self.n, self.labels, self.negatives))
         hits, alarms = (each.sum(axis=1, keepdims=True) for each in (self.hits, self.alarms))
         return RateSums(n, labels, negatives, hits, alarms, self.good)
 
     def rates(self, levels: Sequence[str], labelled: Array | None = None) -> GroupRates:
-        """Divide the sums."""
         weight = self.weight
         shares = (
             _share(self.hit + self.alarms, weight),

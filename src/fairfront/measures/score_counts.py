@@ -159,10 +159,7 @@ class ScoredRows:
     """What was found of all rows together, by how it was drawn."""
 
     def tally(self, rows: NDArray[np.intp] | None = None, share: Array | None = None) -> Tally:
-        """Count some of the rows (all by default), each with a share of membership (whole by default).
-
-        Rows without weight are left out.
-        """
+        """Count rows, all by default, each with its share of membership; those without weight are left out."""
         at = slice(None) if rows is None else rows
         if self._keys is not None and share is None:
             ranked = np.sort(self._keys[at])
@@ -191,7 +188,6 @@ class ScoredRows:
         return np.asarray(bits | self.positive)
 
     def _by_score(self, value: Array, up: Array, down: Array, size: float) -> Tally:
-        """Add up rows with equal scores."""
         new = value[1:] != value[:-1]
         if not new.all():
             starts = np.concatenate([[0], np.flatnonzero(new) + 1])

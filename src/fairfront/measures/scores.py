@@ -126,7 +126,6 @@ def drawn_counts(weight: Array, size: int, n_resamples: int, random: np.random.G
 
 
 def _of_counts(counts: Array, binned: Binned, tally: Tally) -> dict[str, Array]:
-    """Return the figures of binned counts (R, 2, bins)."""
     running = np.cumsum(counts, axis=2)
     total = running[:, :, -1]
     area = np.einsum("rb,rb->r", counts[:, 0], running[:, 1] - 0.5 * counts[:, 1])
@@ -187,7 +186,6 @@ class Scores:
 
 
 def drawn_scores(scored: ScoredRows, lines: Lines, settings: Settings) -> Scores:
-    """Compute the figures of scores of every line, and draw them again for their intervals."""
     random, drawn_as, found = (
         np.random.default_rng(settings.random_state),
         (settings.n_resamples, settings.random_state),
@@ -208,7 +206,7 @@ def drawn_scores(scored: ScoredRows, lines: Lines, settings: Settings) -> Scores
 def score_columns(
     scores: Scores, suffix: str, lines: Lines, settings: Settings
 ) -> tuple[dict[str, Array], tuple[Worst, ...]]:
-    """Return the columns of all figures of scores and their worst gaps; names end with ``suffix``, such as [a]."""
+    """Names end with ``suffix``, such as [a]."""
     value, error, columns = scores.value, {"slope": scores.value["slope_error"]}, dict[str, Array]()
     for name in DRAWN:
         draws = scores.draws[name]

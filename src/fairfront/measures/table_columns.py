@@ -56,7 +56,6 @@ class Settings:
     random_state: int | None = 0
 
     def of_gap(self, lines: Lines) -> float:
-        """Return the confidence of each gap to the reference."""
         return bonferroni(self.confidence, int(lines.compared.sum()) if self.simultaneous else 1)
 
     def of_pair(self, lines: Lines) -> float:
@@ -65,7 +64,7 @@ class Settings:
 
 
 def with_gaps(name: str, value: Array, interval: Interval, gap_interval: Interval, lines: Lines) -> dict[str, Array]:
-    """Name a figure's columns; gaps are there for compared groups only."""
+    """Gaps are there for compared groups only."""
     gap = value - value[lines.reference]
     there = lines.compared & ~np.isnan(gap)
     columns = {"": value, "_lower": interval[0], "_upper": interval[1]}
@@ -75,7 +74,6 @@ def with_gaps(name: str, value: Array, interval: Interval, gap_interval: Interva
 
 
 def share_columns(name: str, share: Share, lines: Lines, settings: Settings) -> dict[str, Array]:
-    """Return a share with Wilson's interval and its gap with Newcombe's."""
     known, size, r = np.nan_to_num(share.value) * share.size, share.size, lines.reference
     low, high = (np.where(np.isnan(share.value), np.nan, end) for end in wilson(known, size, settings.confidence))
     gaps = newcombe(known, size, known[r], size[r], settings.of_gap(lines))
@@ -83,11 +81,7 @@ def share_columns(name: str, share: Share, lines: Lines, settings: Settings) -> 
 
 
 def selection_columns(share: Share, n: Array, lines: Lines, settings: Settings) -> dict[str, Array]:
-    """Return the ratio to the reference, the shortfall, Fisher's exact test and the least gap these sizes can show.
-
-    The shortfall is the number of favourable decisions, in rows of ``n``, that the group would have more of at the
-    reference group's rate.
-    """
+    """The shortfall: how many more favourable decisions, in rows of ``n``, the reference's rate would give a group."""
     r, size = lines.reference, share.size
     chosen = np.nan_to_num(share.value) * size
     relative = ratio(share.value, np.full(len(n), share.value[r]))
@@ -115,7 +109,6 @@ def drawn_columns(name: str, value: Array, draws: Array, lines: Lines, settings:
 
 
 def normal_columns(name: str, value: Array, error: Array, lines: Lines, settings: Settings) -> dict[str, Array]:
-    """Return a figure with normal intervals from standard errors (lines,)."""
     both = np.sqrt(error**2 + error[lines.reference] ** 2)
     gap = value - value[lines.reference]
     half, wide = normal_quantile(settings.confidence) * error, normal_quantile(settings.of_gap(lines)) * both
@@ -123,7 +116,6 @@ def normal_columns(name: str, value: Array, error: Array, lines: Lines, settings
 
 
 def why(name: str, line: int, lines: Lines, columns: dict[str, Any]) -> Cell:
-    """Return the entry of a column without a value in a line."""
     kind, column = lines.status[line], replace(Column.of(name), end="")
     if (column.gap or column.figure in BEHIND) and kind != COMPARED:
         few = f"not compared: fewer than {lines.min_size} rows in the group or in the reference"
@@ -184,7 +176,6 @@ class Worst:
 
     @property
     def plain(self) -> dict[str, Any]:
-        """Return plain values for JSON, with words where there is no value."""
         record: dict[str, Any] = {"figure": self.figure, "notion": self.notion, "unit": self.unit}
         record["not_compared"] = list(self.not_compared)
         if self.value != self.value:
@@ -221,7 +212,6 @@ def worst_shares(shares: dict[str, Share], lines: Lines, confidence: float) -> t
 
 
 def worst_means(name: str, value: Array, error: Array, lines: Lines, settings: Settings) -> Worst:
-    """Return the worst gap of a mean from standard errors."""
     z = normal_quantile(settings.of_pair(lines))
 
     def ends(one: NDArray[np.intp], other: NDArray[np.intp]) -> Interval:
@@ -262,7 +252,6 @@ def _worst_gap(name: str, value: Array, people: Array, ends: Callable[[Any, Any]
 
 
 def _worst_ratio(share: Share, lines: Lines, confidence: float) -> Worst:
-    """Return the lowest selection rate over the highest, with the two groups and its ends."""
     found, there = _without_value("selection_ratio", RATIOS["selection_ratio"], share.value, lines)
     rate, size = share.value[there], share.size[there]
     if len(there) < 2 or not rate.any():
