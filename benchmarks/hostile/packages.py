@@ -37,7 +37,7 @@ def _first(value: float) -> Callable[[np.ndarray], np.ndarray]:
 
 def _bomb(package: Package) -> None:
     shape = [40_000_000, 1, 10]
-    package.header("points.coef", shape, bytes(8 * 100_000_000))
+    package.header("models.coef", shape, bytes(8 * 100_000_000))
     package.compressed = True
 
 
@@ -57,27 +57,27 @@ def _member(name: str) -> Callable[[Package], None]:
 
 
 FORGED: dict[str, Callable[[Package], None]] = {
-    "shape of 1e12 numbers in a header": lambda package: package.header("points.coef", [10**12, 1, 3]),
-    "negative shape": lambda package: package.header("points.coef", [-1, 1, 3]),
-    "shape beyond integers": lambda package: package.header("points.coef", [10**30, 1, 3]),
+    "shape of 1e12 numbers in a header": lambda package: package.header("models.coef", [10**12, 1, 3]),
+    "negative shape": lambda package: package.header("models.coef", [-1, 1, 3]),
+    "shape beyond integers": lambda package: package.header("models.coef", [10**30, 1, 3]),
     "compressed bomb of 800 MB": _bomb,
-    "array of objects": lambda package: package.put("points.coef", np.array([print], dtype=object), allow_pickle=True),
-    "array of text": lambda package: package.put("points.coef", np.array(["x"])),
+    "array of objects": lambda package: package.put("models.coef", np.array([print], dtype=object), allow_pickle=True),
+    "array of text": lambda package: package.put("models.coef", np.array(["x"])),
     "climbing path": _foreign("../outside"),
     "absolute path": _foreign("/etc/hostname"),
     "path of a device": _foreign("/dev/zero"),
     "member with a climbing name": _member("../../x.npy"),
     "member that nobody named": _member("strange.npy"),
     "duplicate ids": _changed("ids", lambda ids: np.zeros_like(ids)),
-    "NaN as a coefficient": _changed("points.coef", _first(np.nan)),
-    "infinity as a coefficient": _changed("points.coef", _first(np.inf)),
-    "booleans as coefficients": _changed("points.coef", lambda coef: coef > 0),
-    "coefficients of another shape": _changed("points.coef", lambda coef: coef[:, :, :1]),
-    "coefficients of too few points": _changed("points.coef", lambda coef: coef[:1]),
-    "no points": _changed("points.coef", lambda coef: coef[:0]),
-    "complex coefficients": _changed("points.coef", lambda coef: coef + 1j),
+    "NaN as a coefficient": _changed("models.coef", _first(np.nan)),
+    "infinity as a coefficient": _changed("models.coef", _first(np.inf)),
+    "booleans as coefficients": _changed("models.coef", lambda coef: coef > 0),
+    "coefficients of another shape": _changed("models.coef", lambda coef: coef[:, :, :1]),
+    "coefficients of too few points": _changed("models.coef", lambda coef: coef[:1]),
+    "no points": _changed("models.coef", lambda coef: coef[:0]),
+    "complex coefficients": _changed("models.coef", lambda coef: coef + 1j),
     "content of another kind": lambda package: package.document.update(content=[]),
-    "content without points": _content(points={}),
+    "content without models": _content(models={}),
     "unknown status": _content(status=["WON"] * 4),
     "status as numbers": _content(status=[1, 2, 3, 4]),
     "format of another kind": lambda package: package.document.update(format="fairfront model"),
