@@ -73,7 +73,6 @@ class CellSampler:
         return -(-self.objectives.n // self.batch_size)
 
     def __iter__(self) -> Iterator[Ints]:
-        """Yield the batches of the present epoch and go to the next."""
         self.epoch += 1
         return self.batches(self.epoch - 1)
 
@@ -120,11 +119,7 @@ def train(
     bar: Progress | None = None,
     on_epoch: Callable[[int, FairStep], None] | None = None,
 ) -> TrainingState:
-    """Train one module or a stack until the epochs are done or held-out rows stop improving.
-
-    The objectives of every epoch enter the history. Of held-out rows, inputs and objectives are given; the weights that
-    they find the best are kept.
-    """
+    """Stop when the epochs are done or held-out rows (inputs, objectives) stop improving; the weights that they find the best are kept."""
     saved = None if checkpoint is None else _Checkpoint(checkpoint, step, inputs, config, scheduler, held)
     state = TrainingState() if saved is None else saved.resumed()
     sampler = CellSampler(step.objectives, config.batch_size, seed=config.seed)
@@ -157,7 +152,7 @@ def train(
 
 
 def cells_of(step: FairStep, inputs: Any, known: TorchObjectives) -> Array:
-    """Return the cell values (R, k) of all rows, with the module as it predicts."""
+    """Return (R, k) of all rows, with the module as it predicts."""
     module, mode = step.module, step.module.training
     module.eval()
     reader = CellReader(step.scorer, known)
@@ -167,7 +162,7 @@ def cells_of(step: FairStep, inputs: Any, known: TorchObjectives) -> Array:
 
 
 def _weights_of(step: FairStep) -> list[Tensor]:
-    """Return all that training changes: parameters, and buffers such as the statistics of batch normalisation."""
+    """Return parameters, and buffers such as the statistics of batch normalisation."""
     return [*step.scorer.parameters, *step.module.buffers()]
 
 
@@ -201,13 +196,12 @@ class _Checkpoint:
         self.owner = Fingerprint({name: digest(value) for name, value in settings.items()}, digest(rows))
 
     def _plan(self) -> dict[str, Any]:
-        """Return what of a scheduler's state can be written; functions come back with the scheduler."""
+        """Leave out functions of a scheduler's state, which come back with the scheduler."""
         state = {} if self.scheduler is None else self.scheduler.state_dict()
         kinds = (int, float, str, list, dict, type(None))
         return {name: value for name, value in state.items() if isinstance(value, kinds)}
 
     def save(self, state: TrainingState) -> None:
-        """Write all that training has changed."""
         step, averages = self.step, {name: getattr(self.step, name) for name in AVERAGES}
         parts = {
             "settings": dict(self.owner.settings),
@@ -226,7 +220,6 @@ class _Checkpoint:
         write_file(self.path, data, overwrite=True, own=lambda head: b'"__metadata__"' in head[:32], private=True)
 
     def resumed(self) -> TrainingState:
-        """Return where an earlier run stopped, with everything set as it was; the beginning without a checkpoint."""
         if not self.path.exists():
             return TrainingState()
         step, parts = self.step, _read(self.path)
@@ -250,7 +243,6 @@ class _Checkpoint:
 
 
 def _rows(inputs: Any, objectives: TorchObjectives) -> Any:
-    """Return inputs, labels, groups and weights."""
     arrays = [part.detach().cpu().numpy() for part in inputs]
     return arrays, [(block.targets, block.cell, block.shares, block.weight) for block in objectives.blocks]
 
@@ -270,7 +262,7 @@ def _read(path: Any) -> dict[str, Any]:
 
 
 def _without_tensors(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
-    """Return nested values with the names of tensors and arrays, which are put into ``tensors``, in their places."""
+    """Put tensors and arrays into ``tensors``, and their names in their places."""
     if isinstance(value, (np.ndarray, torch.Tensor)):
         tensors[name] = torch.as_tensor(value).detach().cpu().clone().contiguous()
         return {"array" if isinstance(value, np.ndarray) else "tensor": name}
@@ -287,7 +279,6 @@ def _without_tensors(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
 
 
 def _with_tensors(value: Any, tensors: dict[str, Tensor]) -> Any:
-    """Return nested values with their tensors and arrays."""
     kind, inner = next(iter(value.items()))
     if kind == "items":
         return {key: _with_tensors(each, tensors) for key, each in inner}

@@ -71,7 +71,7 @@ class Listener:
             hook.remove()
 
     def passages(self, n: int, places: dict[int, int]) -> list[Passage] | None:
-        """Return what was heard, or None unless every layer saw all n rows once and its output was left as it was."""
+        """Return None unless every layer saw all n rows once and its output was left as it was."""
         found = []
         for layer, calls in zip(self.layers, self.calls, strict=True):
             if len(calls) != 1:
@@ -127,7 +127,7 @@ class Chain:
 
     @classmethod
     def of(cls, module: Module, places: dict[str, int]) -> Chain | None:
-        """Return the chain that a module is, or None if it is anything else or not all of it is trained."""
+        """Return None if the module is anything else than a chain, or not all of it is trained."""
         parts = _parts(module, "")
         if not parts or type(parts[0][0]) is not torch.nn.Linear:
             return None
@@ -155,7 +155,7 @@ class Chain:
 
 
 def _parts(module: Module, prefix: str) -> list[tuple[Module, str]] | None:
-    """Return the parts of a module, or None if it is not a chain or something listens to its parts."""
+    """Return None if the module is not a chain or something listens to its parts."""
     if _is_hooked(module):
         return None
     if type(module) in [getattr(torch.nn, name) for name in ("Linear", *ELEMENTWISE)]:
@@ -187,7 +187,7 @@ def cell_gradients(tape: Tape, weights: Tensor, sizes: Ints, G: Tensor, keep: bo
 
 
 def _one_run(part: Passage, delta: Tensor, counts: list[int], inside: Tensor, G: Tensor) -> None:
-    """Write one layer's cell gradients of a single run, each product straight to its place."""
+    """Write each product straight to its place."""
     a, d, o, rows = part.a.reshape(part.a.shape[-2:]), delta.reshape(-1, part.outputs), part.outputs, G[0]
     if part.bias is not None:
         torch.mm(inside, d, out=rows[:, part.bias : part.bias + o])
@@ -202,7 +202,6 @@ def _one_run(part: Passage, delta: Tensor, counts: list[int], inside: Tensor, G:
 
 
 def _many_runs(part: Passage, delta: Tensor, counts: list[int], inside: Tensor, G: Tensor) -> None:
-    """Write one layer's cell gradients of a stack of runs."""
     a, o, shared, along = part.a, part.outputs, part.a.dim() == 2, part.a.dim() - 2
     if part.bias is not None:
         sums = inside @ delta
@@ -237,7 +236,7 @@ class Scorer:
         self.checked = False
 
     def scores(self, inputs: Inputs) -> Tensor:
-        """Return the scores of these inputs, (R, n, K), of one vectorised forward pass if there are several runs."""
+        """Return (R, n, K), of one vectorised forward pass if there are several runs."""
         self._check_device(inputs)
 
         def forward(values: dict[str, Tensor]) -> Tensor:
@@ -253,7 +252,7 @@ class Scorer:
         return shaped(found, len(inputs[0]), self.n_scores, type(self.module).__name__)[None]
 
     def tape(self, inputs: Inputs) -> Tape | None:
-        """Return a recorded pass of these inputs, or None if something in the module stands against it."""
+        """Return None if something in the module stands against recording."""
         if self.chain is not None and len(inputs) == 1 and inputs[0].dim() == 2:
             self._check_device(inputs)
             stack = {name: value if self.stacked else value[None] for name, value in self.known.items()}
@@ -274,7 +273,6 @@ class Scorer:
         return Tape(scores, passages)
 
     def split(self, flat: Tensor) -> list[Tensor]:
-        """Return gradients (R, P) as those of every parameter."""
         return [part.view(p.shape) for p, part in zip(self.parameters, flat.split(self.sizes, dim=1), strict=True)]
 
     def penalised(self) -> list[Tensor]:

@@ -180,12 +180,10 @@ def fit(
 
 
 def check_training(given: Any, name: str) -> Training:
-    """Return how to train, as usual if nothing was given."""
     return Training() if given is None else check_instance(given, Training, name, "a fairfront.torch.Training")
 
 
 def optimizer_maker(given: Any, config: Training) -> MakeOptimizer:
-    """Return the function that makes the optimiser, Adam's without one."""
     if given is None:
         return lambda parameters: torch.optim.Adam(parameters, lr=config.lr)
     expected = "a function of the parameters that makes an optimiser, such as lambda p: torch.optim.SGD(p, lr=0.1)"

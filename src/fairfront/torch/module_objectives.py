@@ -44,7 +44,7 @@ class Membership:
     classes: int
 
     def means(self, values: Array) -> Array:
-        """Return the mean of values (R, n) in every class, (R, c)."""
+        """Turn values (R, n) into (R, c)."""
         if self.cell is None:
             return np.asarray(values @ self.share.T)
         place = self.cell + self.classes * np.arange(len(values))[:, None]
@@ -52,11 +52,11 @@ class Membership:
         return np.asarray(found, dtype=np.float64).reshape(len(values), self.classes)
 
     def back(self, weights: Array) -> Array:
-        """Return how much every row counts, (R, n), where classes have these weights (R, c)."""
+        """Turn weights (R, c) of classes into those of rows, (R, n)."""
         return np.asarray(weights @ self.share if self.cell is None else weights[:, self.cell] * self.share)
 
     def by_class(self) -> Array:
-        """Return the weights of all rows in every class, (c, n)."""
+        """Return (c, n)."""
         if self.cell is None:
             return self.share
         return np.asarray((self.cell == np.arange(self.classes)[:, None]) * self.share)
@@ -85,11 +85,9 @@ class Block:
 
     @property
     def classes(self) -> int:
-        """Return the number of classes of rows."""
         return len(self.names)
 
     def membership(self, rows: Ints) -> Membership:
-        """Return where these rows count, or say which class has none of them."""
         if self.cell is None:
             assert self.shares is not None
             cell, share = None, self.shares[:, rows]
@@ -106,7 +104,7 @@ class Block:
         return Membership(cell, share / (total[:, None] if cell is None else total[cell]), self.classes)
 
     def order(self, rows: Ints) -> Ints | None:
-        """Return how to sort a batch by class of rows, None if it is sorted or rows are in several."""
+        """Return None if the batch is sorted or rows are in several classes."""
         if self.cell is None:
             return None
         cell = self.cell[rows]
@@ -129,27 +127,26 @@ class TorchObjectives:
 
     @property
     def k(self) -> int:
-        """Return the number of cells, the penalty included."""
+        """The penalty counts as a cell."""
         return len(self.algebra.p)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Name the objectives: the loss, then every gap."""
+        """The loss, then every gap."""
         return self.algebra.names
 
     @property
     def overlapping(self) -> bool:
-        """Tell whether a row may be in several cells: several labels per sample, or groups as probabilities."""
+        """Whether a row may be in several cells: several labels per sample, or groups as probabilities."""
         return len(self.blocks) > 1 or any(block.cell is None for block in self.blocks)
 
     @property
     def penalised(self) -> bool:
-        """Tell whether the penalty counts, the last cell."""
+        """Whether the penalty, the last cell, counts."""
         return bool(self.algebra.p[-1] != 0.0)
 
 
 def check_objectives(given: Any) -> TorchObjectives:
-    """Return what `objectives` returned, and nothing else."""
     return check_instance(given, TorchObjectives, "objectives", "what fairfront.torch.objectives returned")
 
 
@@ -197,7 +194,6 @@ def objectives(
 
 
 def _asked(question: Question, y: Any, sensitive_features: Any, sample_weight: Any = None) -> TorchObjectives:
-    """Ask a question of the labels of every row, one column for each label of a sample."""
     given = y.detach().cpu().numpy() if hasattr(y, "detach") else y
     refuse_masked(given, "y")
     shape = shape_of(given, "y")
@@ -213,7 +209,6 @@ def _asked(question: Question, y: Any, sensitive_features: Any, sample_weight: A
 
 
 def objectives_of(*labels: Objectives) -> TorchObjectives:
-    """Put the cells of all labels of a sample side by side, in the order of the data, for the scores of a module."""
     several, blocks, first = len(labels) > 1, [], 0
     for place, known in enumerate(labels):
         if several and known.n_scores != 1:
@@ -242,7 +237,7 @@ def objectives_of(*labels: Objectives) -> TorchObjectives:
 
 
 def _stacked(parts: list[Algebra]) -> Algebra:
-    """Return the algebra on all labels' cells, with one penalty cell at the end; the loss is the mean over labels."""
+    """Put one penalty cell at the end; the loss is the mean over labels."""
     contrasts = block_diag(*(part.B[:, :-1] for part in parts))
     tagged = [(LABEL.format(place), part) for place, part in enumerate(parts)]
     return replace(
@@ -263,7 +258,6 @@ def _stacked(parts: list[Algebra]) -> Algebra:
 
 
 def on_other_rows(known: TorchObjectives, y: Any, sensitive_features: Any) -> TorchObjectives:
-    """Ask the same question of held-out rows, or say what these rows lack."""
     asked = known.labels[0].question
     found = _asked(replace(asked, groups=replace(asked.groups, min_size=1)), y, sensitive_features)
     classes = [[label.task.classes for label in each.labels] for each in (known, found)]

@@ -43,11 +43,10 @@ class TorchPoints(Models):
         return len(self.states)
 
     def take(self, places: Places) -> TorchPoints:
-        """Return some of the modules."""
         return replace(self, states=tuple(self.states[place] for place in places))
 
     def build(self, place: int) -> Module:
-        """Return the module with its weights, ready to use: a copy, in ``eval()``."""
+        """Return a copy of the module with these weights, in ``eval()``."""
         if self.module is None:
             raise InputError(
                 "the architecture of these weights is not stored with them, expected a module to put them into; read "
@@ -58,7 +57,6 @@ class TorchPoints(Models):
         return found.eval()
 
     def scores(self, X: Any) -> Array:
-        """Return the scores of all modules, (N, K, n)."""
         if self.tasks:
             raise InputError(
                 f"these modules give a score for each of {len(self.tasks)} labels, expected one label to judge; pick "
@@ -68,7 +66,7 @@ class TorchPoints(Models):
         return found if self.column is None else found[:, self.column : self.column + 1]
 
     def write(self, folder: Path) -> Stored:
-        """Write every state dict into a file of safetensors; the architecture stays in the user's code."""
+        """Write state dicts as files of safetensors; the architecture stays in the user's code."""
         files = tuple(f"{FOLDER}/{place}.safetensors" for place in range(len(self)))
         make_folder(folder / FOLDER)
         for name, state in zip(files, self.states, strict=True):

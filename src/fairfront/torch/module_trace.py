@@ -134,7 +134,7 @@ def trace(
 
 
 def _targets(problem: TorchProblem, preferences: Any) -> Target:
-    """Return preferences, or caps evenly spaced below the gaps of the present weights."""
+    """Space caps evenly below the gaps of the present weights where there are no preferences."""
     algebra = problem.algebra
     if preferences is not None and not isinstance(preferences, (int, np.integer)):
         return Target.from_preferences(check_preferences(preferences, algebra.names))
@@ -144,7 +144,6 @@ def _targets(problem: TorchProblem, preferences: Any) -> Target:
 
 
 def _file(folder: Any, name: str) -> Path | None:
-    """Return a file of a checkpoint's folder, which is made if it is not there."""
     if folder is None:
         return None
     place = check_path(folder, "checkpoint")
@@ -165,7 +164,7 @@ class _Slide:
     checkpoint: Any
 
     def ends(self, target: Target, stack: bool | None) -> Array:
-        """Return the weights (R, 1, P) of all runs: as one stack, or one after the other from the last one's end."""
+        """Return weights (R, 1, P): of one stack, or of one run after the other from the last one's end."""
         here, runs = self.problem.start, len(target.pi)
         if stack if stack is not None else self.stackable():
             return self.together(np.repeat(here, runs, axis=0), target, "slide")
@@ -197,7 +196,7 @@ class _Slide:
         return work
 
     def stackable(self) -> bool:
-        """Tell whether copies of the module can go forward as one: nothing in it that `vmap` refuses."""
+        """Tell whether `vmap` refuses nothing in the module."""
         problem = self.problem
         pair = problem.tensors(np.repeat(problem.start, 2, axis=0))
         try:
@@ -261,7 +260,7 @@ def trace_head(
 
 
 def _features(module: Module, X: Any, name: str) -> Array:
-    """Return what goes into the head, (n, features), with the module as it predicts."""
+    """Return (n, features), with the module as it predicts."""
     work, inputs = copied(module).eval(), inputs_of(module, X)
     layer = work.get_submodule(name)
     if not len(inputs[0]):

@@ -27,18 +27,15 @@ CHUNK = 8192
 
 
 def safetensors() -> Any:
-    """Return safetensors' module for tensors, needed only to write and read files."""
     return require("safetensors.torch", "torch", "writing or reading weights of modules")
 
 
 def check_module(module: Any) -> None:
-    """Refuse what is not a module."""
     if not isinstance(module, torch.nn.Module):
         raise InputError(f"module is a {type(module).__name__}, expected an nn.Module that gives scores.")
 
 
 def check_devices(module: Any) -> None:
-    """Refuse what is not a module, modules on several devices, and those on the device that holds no numbers."""
     check_module(module)
     devices = sorted({str(value.device) for value in module.parameters()})
     if len(devices) > 1:
@@ -51,7 +48,6 @@ def check_devices(module: Any) -> None:
 
 
 def trainable(module: Module) -> dict[str, Tensor]:
-    """Return the parameters that training may change, by name, or say that there are none."""
     check_devices(module)
     found = {name: value for name, value in module.named_parameters() if value.requires_grad}
     if not found:
@@ -63,7 +59,6 @@ def trainable(module: Module) -> dict[str, Tensor]:
 
 
 def copied(module: Module, device: Any = None) -> Module:
-    """Return a copy, on another device if one is named."""
     check_module(module)
     try:
         found = copy.deepcopy(module)
@@ -76,7 +71,6 @@ def copied(module: Module, device: Any = None) -> Module:
 
 
 def moved(module: Module, device: Any) -> Module:
-    """Move a module to a device, or say that it cannot be used; None leaves it where it is."""
     check_module(module)
     if device is not None and (isinstance(device, bool) or not isinstance(device, (str, int, torch.device))):
         raise refuse("device", device, "the name or number of a device, such as 'cpu'")
@@ -87,7 +81,6 @@ def moved(module: Module, device: Any) -> Module:
 
 
 def is_batch_norm(part: Module) -> bool:
-    """Tell whether a layer is batch normalisation of any kind."""
     return isinstance(part, torch.nn.modules.batchnorm._BatchNorm)
 
 
@@ -97,7 +90,7 @@ def mixes_rows(module: Module) -> bool:
 
 
 def as_inputs(X: Any, dtype: Any = None, device: Any = None) -> Inputs:
-    """Return rows as tensors, one for each input of a module; floats get the module's dtype."""
+    """Return a tensor for each input of a module; floats get the module's dtype."""
     if isinstance(X, (tuple, list)) and len(X) and hasattr(X[0], "shape"):
         return tuple(each for part in X for each in as_inputs(part, dtype, device))
     if not isinstance(X, torch.Tensor):
@@ -115,7 +108,7 @@ def as_inputs(X: Any, dtype: Any = None, device: Any = None) -> Inputs:
 
 
 def inputs_of(module: Module, X: Any, n: int | None = None) -> Inputs:
-    """Return rows on the device of a module and in its precision, as many as there are labels if that is known."""
+    """Check that there are n rows, as many as labels, if that is known."""
     first = next(module.parameters())
     inputs = as_inputs(X, first.dtype, first.device)
     if n is not None and len(inputs[0]) != n:
@@ -124,20 +117,17 @@ def inputs_of(module: Module, X: Any, n: int | None = None) -> Inputs:
 
 
 def take(inputs: Inputs, rows: Any) -> Inputs:
-    """Return some rows: a slice, or indices."""
     if isinstance(rows, slice):
         return tuple(part[rows] for part in inputs)
     return tuple(part.index_select(0, torch.as_tensor(rows, device=part.device)) for part in inputs)
 
 
 def chunks(inputs: Inputs) -> Iterator[Inputs]:
-    """Yield all rows, some at a time."""
     for start in range(0, len(inputs[0]), CHUNK):
         yield take(inputs, slice(start, start + CHUNK))
 
 
 def called(module: Module, inputs: Inputs) -> Any:
-    """Return what a module gives, or say that it cannot take these inputs."""
     try:
         return module(*inputs)
     except (RuntimeError, TypeError, IndexError) as error:
@@ -148,7 +138,7 @@ def called(module: Module, inputs: Inputs) -> Any:
 
 
 def module_scores(module: Module, X: Any, n_scores: int) -> Array:
-    """Return the scores (K, n) of a module on rows of any kind that it takes."""
+    """Return (K, n)."""
     name, found = type(module).__name__, []
     with torch.no_grad():
         for part in chunks(inputs_of(module, X)):
@@ -158,7 +148,7 @@ def module_scores(module: Module, X: Any, n_scores: int) -> Array:
 
 
 def shaped(found: Any, n: int, n_scores: int, name: str, runs: int | None = None) -> Tensor:
-    """Return a module's output as (n, K), or (R, n, K) of R runs, refusing any other shape."""
+    """Return (n, K), or (R, n, K) of R runs."""
     lead = () if runs is None else (runs,)
     shape = tuple(getattr(found, "shape", ()))
     if n_scores == 1 and shape == (*lead, n):
@@ -176,7 +166,7 @@ def shaped(found: Any, n: int, n_scores: int, name: str, runs: int | None = None
 
 
 def as_array(scores: Tensor, name: str = "the module") -> Array:
-    """Return scores (R, n, K) as float64 (R, K, n), refusing those that are not finite."""
+    """Return scores (R, n, K) as float64 (R, K, n)."""
     found = np.asarray(scores.detach().transpose(1, 2).to("cpu", torch.float64).numpy())
     if not np.isfinite(found.sum()) and not np.isfinite(found).all():  # the sum is cheaper, and may overflow
         bad = int((~np.isfinite(found)).any(axis=(0, 1)).sum())

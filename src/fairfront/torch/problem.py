@@ -55,7 +55,7 @@ class Reading:
         return whole
 
     def combined(self, beta: Array) -> Tensor:
-        """Return the weighted sums of the cell gradients, G^T beta (R, P)."""
+        """Return G^T beta (R, P)."""
         weights = torch.as_tensor(beta[:, None, : self.G.shape[1]], dtype=self.G.dtype, device=self.G.device)
         return torch.bmm(weights, self.G)[:, 0]
 
@@ -202,7 +202,7 @@ def _check_graph(scores: Tensor) -> None:
 
 
 def _like(slope: Array, scores: Tensor) -> Tensor:
-    """Return slopes (R, K, n) as a tensor like the scores, (R, n, K)."""
+    """Return slopes (R, K, n) as a tensor (R, n, K)."""
     return torch.as_tensor(slope, dtype=scores.dtype, device=scores.device).transpose(1, 2)
 
 
@@ -240,12 +240,11 @@ class TorchProblem:
 
     @property
     def algebra(self) -> Algebra:
-        """Return loss row, contrasts and gap function."""
         return self.objectives.algebra
 
     @property
     def start(self) -> Array:
-        """Return the module's present weights, (1, 1, d)."""
+        """The module's present weights, (1, 1, d)."""
         flat = torch.cat([value.detach().reshape(-1) for value in trainable(self.module).values()])
         return np.asarray(flat.double().cpu().numpy())[None, None]
 

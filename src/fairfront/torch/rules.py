@@ -62,11 +62,9 @@ class PlainRule(Rule):
     by_values: ClassVar[bool] = True
 
     def weights(self, algebra: Algebra, L: Array, Q: Array, pace: Pace) -> Array:
-        """Return p."""
         return np.broadcast_to(algebra.p, L.shape).copy()
 
     def merit(self, algebra: Algebra, L: Array) -> Array:
-        """Return the loss."""
         return algebra.loss(L)
 
 
@@ -86,7 +84,6 @@ class SumRule(Rule):
         return np.asarray(A[:, 0] + self.penalty * A[:, 1:].sum(axis=1))
 
     def merit(self, algebra: Algebra, L: Array) -> Array:
-        """Return the weighted sum."""
         h = algebra.objectives(L)
         return np.asarray(h[:, 0] + self.penalty * h[:, 1:].sum(axis=1))
 
@@ -106,7 +103,6 @@ class DescentRule(Rule):
         check_positive(self.pull, "pull", zero=True)
 
     def weights(self, algebra: Algebra, L: Array, Q: Array, pace: Pace) -> Array:
-        """Return the direction of every run in cell coordinates."""
         F, z, A = factor(Q), algebra.gaps(L), algebra.jacobian(L)
         found = np.zeros_like(L)
         for r in range(len(L)):
@@ -216,14 +212,12 @@ def pdo_weighting() -> Any:
         """Weights of the common descent direction with unit gradients (Algorithm 1)."""
 
         def forward(self, gramian: Tensor, /) -> Tensor:
-            """Return the weights of the objectives' gradients."""
             return pdo_weights(gramian)
 
     return PDOWeighting()
 
 
 def rule_for(algebra: Algebra, runs: int, max_gap: Any, preference: Any, rule: Rule | None) -> Rule:
-    """Return the rule that was given, or the one for a cap on every gap, a preference, or neither (PDO)."""
     if sum(each is not None for each in (max_gap, preference, rule)) > 1:
         raise InputError("expected at most one of max_gap, preference and rule, found more; leave the others out.")
     if rule is None and not algebra.gap.even:

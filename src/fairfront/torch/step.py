@@ -42,7 +42,6 @@ class MovingAverage:
     count: int = 0
 
     def add(self, new: Any) -> None:
-        """Take note of one more batch."""
         fresh = 1.0 - self.memory
         if self.total is None:
             self.total = fresh * new
@@ -54,12 +53,11 @@ class MovingAverage:
 
     @property
     def correction(self) -> float:
-        """Return the share of the batches in the total; the rest is the zero it began with."""
+        """The share of the batches in the total; the rest is the zero it began with."""
         return float(1.0 - self.memory**self.count)
 
     @property
     def value(self) -> Any:
-        """Return the average."""
         return self.total / self.correction
 
 
@@ -144,7 +142,6 @@ class FairStep:
         _check_optimizer(optimizer, self.scorer.parameters)
 
     def __call__(self, inputs: Any, rows: Any, second: tuple[Any, Any] | None = None) -> StepRecord:
-        """Set the gradient from these rows and let the optimiser take its step."""
         record = self.backward(inputs, rows, second)
         self.optimizer.step()
         return record
@@ -217,7 +214,6 @@ class FairStep:
         return self._weights(self.products.value) if isinstance(self.rule, SlideRule) else self.beta
 
     def _weights(self, Q: Array, found: Reading | None = None) -> Array:
-        """Return beta from averages."""
         algebra, L, fresh, size = self.objectives.algebra, self.values.value, 1.0 - self.memory, None
         if isinstance(self.rule, SlideRule):
             self.missed = self.rule.missed(algebra, L, self.missed, fresh)
