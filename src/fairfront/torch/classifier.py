@@ -63,7 +63,18 @@ class TorchFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"sensitive_features": True}
 
     def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> TorchFairClassifier:
-        """Fit to features, labels and the group of every row."""
+        """Train a copy of the module.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        y : array of shape (n,)
+            Labels of two or more classes.
+        sensitive_features : array or data frame
+            The group of every row; predictions need none.
+        sample_weight : array of shape (n,), optional
+            Above 0; by default all rows count alike.
+        """
         if sensitive_features is None:
             raise InputError(
                 f"TorchFairClassifier needs sensitive_features to fit, found None; {pass_hint('sensitive_features')}"
@@ -106,7 +117,12 @@ class TorchFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return torch.nn.Sequential(torch.nn.Linear(width, 32), torch.nn.ReLU(), torch.nn.Linear(32, self.n_scores_))
 
     def decision_function(self, X: Any) -> Array:
-        """Return scores: one per row for two classes, one per class otherwise."""
+        """Return scores: (n,) for two classes, (n, classes) otherwise.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        """
         check_is_fitted(self)
         refuse_misread(X, "X")
         X = validate_data(self, X, dtype=[np.float32, np.float64], reset=False)
@@ -114,13 +130,23 @@ class TorchFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return found[0] if self.n_scores_ == 1 else np.ascontiguousarray(found.T)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the decided label of every row; needs no sensitive feature."""
+        """Return the decided label of every row.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        """
         scores = self.decision_function(X)
         chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[chosen])
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the probability of every class, which means something for losses that are likelihoods."""
+        """Return the probability of every class, (n, classes), which means something for losses that are likelihoods.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        """
         scores = self.decision_function(X)
         if scores.ndim == 1:
             p = expit(scores)

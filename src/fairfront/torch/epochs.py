@@ -73,11 +73,20 @@ class CellSampler:
         return -(-self.objectives.n // self.batch_size)
 
     def __iter__(self) -> Iterator[Ints]:
+        """Yield the batches of the present epoch and go to the next."""
         self.epoch += 1
         return self.batches(self.epoch - 1)
 
     def batches(self, epoch: int, stream: int = 0) -> Iterator[Ints]:
-        """Yield the batches of an epoch; another ``stream`` gives batches that are independent of them."""
+        """Yield the row numbers of an epoch's batches.
+
+        Parameters
+        ----------
+        epoch : int
+            From 0.
+        stream : int
+            Another one gives batches of the same epoch that are independent of these.
+        """
         check_count(epoch, "epoch", least=0)
         check_count(stream, "stream", least=0)
         rng = np.random.default_rng([self.seed, epoch, stream])
@@ -119,7 +128,7 @@ def train(
     bar: Progress | None = None,
     on_epoch: Callable[[int, FairStep], None] | None = None,
 ) -> TrainingState:
-    """Stop when the epochs are done or held-out rows (inputs, objectives) stop improving; the weights that they find the best are kept."""
+    """Keep the weights that held-out rows (inputs, objectives) find the best, and stop when these stop improving."""
     saved = None if checkpoint is None else _Checkpoint(checkpoint, step, inputs, config, scheduler, held)
     state = TrainingState() if saved is None else saved.resumed()
     sampler = CellSampler(step.objectives, config.batch_size, seed=config.seed)

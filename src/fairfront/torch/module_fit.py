@@ -85,11 +85,20 @@ class Training:
 class FitResult:
     """A trained module and how it got there.
 
-    module                 the module that was given, trained and in ``eval()``
-    objectives (m,)        loss and phi of every gap on the training rows; ``names`` names them
-    gaps (m - 1,)          signed gaps on the training rows, of losses or smooth rates as the surrogate says
-    history (epochs, m)    objectives after every epoch: of held-out rows if there are any, else averages of batches
-    stopped_early          whether held-out rows ended it
+    Attributes
+    ----------
+    module : nn.Module
+        The module that was given, trained and in ``eval()``.
+    objectives : array of shape (m,)
+        Loss and phi of every gap on the training rows.
+    gaps : array of shape (m - 1,)
+        Signed gaps on the training rows, of losses or smooth rates as the surrogate says.
+    names : tuple of m str
+        Of the objectives.
+    history : array of shape (epochs, m)
+        Objectives after every epoch: of held-out rows if there are any, else averages of batches.
+    stopped_early : bool
+        Whether held-out rows ended it.
     """
 
     module: Module

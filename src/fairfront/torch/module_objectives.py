@@ -113,10 +113,20 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class TorchObjectives:
-    """What a module is trained for: loss and gaps as functions of its scores on n known rows.
+    """What a module is trained for: loss and gaps as functions of its scores on known rows; made by `objectives`.
 
-    ``n_scores`` is how many scores a module has to give per sample, ``labels`` the objectives of each label of a
-    sample (one in all but the multi-label case).
+    Attributes
+    ----------
+    algebra : Algebra
+        From cell values to loss and gaps.
+    blocks : tuple of Block
+        The cells of each label of a sample.
+    n : int
+        Rows.
+    n_scores : int
+        Scores that a module has to give per sample.
+    labels : tuple of Objectives
+        Of each label of a sample; one in all but the multi-label case.
     """
 
     algebra: Algebra
@@ -170,11 +180,13 @@ def objectives(
     y : array or tensor of shape (n,), or (n, labels)
         Labels; numbers with ``loss="squared"`` for regression; a matrix for several binary labels per sample, whose
         losses are averaged and whose gaps all count. ``favourable`` holds for all of them.
+    sensitive_features, favourable, notion, surrogate, loss, gap, groups
+        As in `fairfront.trace`.
     ridge : float
         Penalty on the squared weights of matrices and filters (biases are left free); most users leave it at 0 and
         set the optimiser's ``weight_decay``.
-
-    The other parameters are those of `fairfront.trace`.
+    sample_weight : array of shape (n,), optional
+        Above 0; by default all rows count alike.
     """
     if sample_weight is not None and bool(np.any(np.equal(as_numbers(sample_weight, "sample_weight"), 0.0))):
         raise InputError("sample_weight has rows of weight 0, expected positive weights; leave those rows out.")

@@ -25,10 +25,23 @@ from .problem import TorchProblem
 
 @dataclass(frozen=True, eq=False)
 class TorchPoints(Models):
-    """N modules of one architecture. ``module`` is None after loading until `load` is given one.
+    """N modules of one architecture.
 
-    Modules with several labels per row have the tasks of all of them in ``tasks``; ``column`` is the label that
-    `of_label` picked.
+    Attributes
+    ----------
+    states : tuple of N state dicts
+    task : Task
+        Of the only label, or the first one.
+    loss : str
+        Name of the loss.
+    n_scores : int
+        Scores that a module gives per row.
+    module : nn.Module or None
+        The architecture; None after loading until `load` is given one.
+    tasks : tuple of Task
+        Of all labels where rows have several, else empty.
+    column : int or None
+        The label that `of_label` picked.
     """
 
     states: tuple[dict[str, Tensor], ...]

@@ -92,6 +92,8 @@ def trace(
     checkpoint : path, optional
         A folder for files written after every epoch of plain training and of the slide; a trace that finds them goes on
         from there, to the same result. A slide by ``solver`` starts again.
+    device, progress
+        As in `fit`.
 
     Returns
     -------
@@ -217,6 +219,10 @@ def trace_head(
     ----------
     module : nn.Module
         Trained; it is not changed.
+    X : tensor, array, or tuple of them
+        What the module takes.
+    y, sensitive_features
+        As in `fairfront.trace`.
     head : str, optional
         Name of the ``nn.Linear`` whose output the scores are, such as "fc"; by default the module's last one.
     **options

@@ -249,7 +249,12 @@ class TorchProblem:
         return np.asarray(flat.double().cpu().numpy())[None, None]
 
     def tensors(self, W: Array) -> dict[str, Tensor]:
-        """Return weights (R, 1, d) as parameters that take gradients, with a leading axis of runs."""
+        """Return weights as parameters by name that take gradients, with a leading axis of runs.
+
+        Parameters
+        ----------
+        W : array of shape (R, 1, d)
+        """
         parts = torch.as_tensor(W[:, 0], dtype=self.dtype, device=self.device).split(self.sizes, dim=1)
         return {
             name: part.reshape(len(W), *shape).clone().requires_grad_(True)
@@ -257,7 +262,12 @@ class TorchProblem:
         }
 
     def state(self, W: Array) -> dict[str, Tensor]:
-        """Return weights (1, d) as the module's state dict, what is not trained included."""
+        """Return weights as the module's state dict, what is not trained included.
+
+        Parameters
+        ----------
+        W : array of shape (1, d)
+        """
         trained = {name: value[0].detach() for name, value in self.tensors(W[None]).items()}
         known: dict[int, str] = {}  # parts that share a parameter have it under several names, `trainable` under one
         every = self.module.named_parameters(remove_duplicate=False)
@@ -268,7 +278,12 @@ class TorchProblem:
         }
 
     def load(self, W: Array) -> None:
-        """Write weights (1, d) into the module."""
+        """Write weights into the module.
+
+        Parameters
+        ----------
+        W : array of shape (1, d)
+        """
         self.module.load_state_dict(self.state(W))
 
     def _read(self, W: Array, gradients: bool = True) -> Reading:
@@ -276,16 +291,33 @@ class TorchProblem:
         return reader.read(self.inputs, self.rows, joint=self.joint, chunk=self.chunk, gradients=gradients)
 
     def cells(self, W: Array) -> Point:
-        """Evaluate cell values and gradients of R runs in one pass over the data."""
+        """Evaluate cell values and gradients of R runs in one pass over the data.
+
+        Parameters
+        ----------
+        W : array of shape (R, 1, d)
+        """
         found = self._read(W)
         D = np.zeros((len(W), self.objectives.k, self.d))
         D[:, : found.G.shape[1]] = found.G.double().cpu().numpy()
         return Point(W, found.L, found.gram(), D)
 
     def values(self, W: Array) -> Array:
-        """Return the cell values alone, (R, k)."""
+        """Return the cell values alone, (R, k).
+
+        Parameters
+        ----------
+        W : array of shape (R, 1, d)
+        """
         return self._read(W, gradients=False).L
 
     def move(self, point: Point, beta: Array) -> Array:
-        """Return w - G^T beta."""
+        """Return the weights w - G^T beta, (R, 1, d).
+
+        Parameters
+        ----------
+        point : Point
+            What `cells` returned.
+        beta : array of shape (R, k)
+        """
         return np.asarray(point.W - np.einsum("rk,rkd->rd", beta, point.D)[:, None])

@@ -47,11 +47,30 @@ class Rule(Protocol):
     """
 
     def weights(self, algebra: Algebra, L: Array, Q: Array, pace: Pace) -> Array:
-        """Return beta (R, k) from cell values (R, k) and inner products (R, k, k)."""
+        """Return the weights beta (R, k) of the cell gradients.
+
+        Parameters
+        ----------
+        algebra : Algebra
+            From cell values to loss and gaps.
+        L : array of shape (R, k)
+            Cell values.
+        Q : array of shape (R, k, k)
+            Inner products of cell gradients.
+        pace : Pace
+            How far a step goes.
+        """
         ...
 
     def merit(self, algebra: Algebra, L: Array) -> Array:
-        """Return what early stopping watches on held-out rows, (R,), smaller is better: loss plus worst gap."""
+        """Return what early stopping watches on held-out rows, (R,), smaller is better: loss plus worst gap.
+
+        Parameters
+        ----------
+        algebra : Algebra
+        L : array of shape (R, k)
+            Cell values.
+        """
         return np.asarray(algebra.loss(L) + algebra.worst(L).max(axis=1))
 
 
@@ -70,7 +89,13 @@ class PlainRule(Rule):
 
 @dataclass(frozen=True)
 class SumRule(Rule):
-    """A weighted sum of the objectives h, the usual way: a penalty on every gap."""
+    """A weighted sum of the objectives h, the usual way.
+
+    Parameters
+    ----------
+    penalty : float
+        Weight of every gap's objective; that of the loss is 1.
+    """
 
     by_values: ClassVar[bool] = True
     penalty: float
@@ -90,9 +115,14 @@ class SumRule(Rule):
 
 @dataclass(frozen=True)
 class DescentRule(Rule):
-    """PDO: the common descent direction of loss and gaps (Algorithm 1); gaps within ``band`` are held there.
+    """PDO: the common descent direction of loss and gaps (Algorithm 1).
 
-    ``pull`` times what is fresh in the averages is the share of a held gap that a step takes back.
+    Parameters
+    ----------
+    band : float
+        Gaps within it, in their own unit, are held there.
+    pull : float
+        This times what is fresh in the averages is the share of a held gap that a step takes back.
     """
 
     band: float = 1e-3
@@ -117,13 +147,22 @@ class SlideRule(Rule):
     """PB-PDO: down the loss, and along to where caps or preferences want the gaps (Algorithm 2, case II).
 
     Differs from the paper as `solvers.PBPDO` does. The gradient is (p + B^T x / length) G, where a step of that length
-    would bring every gap above its cap nearer to it by the share ``pull`` times what is fresh in the averages: at
-    ``pull`` = 1 gaps move as fast as the averages that watch them can follow, and more would make them swing. Every gap
-    has its own way to go: were all led down level with the worst one, as `solvers.PBPDO` does on all rows at once, the
-    noise of the smallest cell would decide for the others too. Noise in the inner products and optimisers with a metric
-    of their own make real moves smaller than predicted, so that gaps would stay above their caps; runs therefore aim
-    past a cap by what they missed, added up ``insist`` times as fast. What moves gaps is at most ``reach`` times as
-    long as a batch's loss gradient, so that noise cannot take over.
+    would bring every gap above its cap nearer to it. Every gap has its own way to go: were all led down level with the
+    worst one, as `solvers.PBPDO` does on all rows at once, the noise of the smallest cell would decide for the others
+    too. Noise in the inner products and optimisers with a metric of their own make real moves smaller than predicted,
+    so that gaps would stay above their caps; runs therefore aim past a cap by what they missed.
+
+    Parameters
+    ----------
+    target : Target
+        Caps or preferences of R runs.
+    pull : float
+        This times what is fresh in the averages is the share of the way to its cap that a step takes a gap: at 1 gaps
+        move as fast as the averages that watch them can follow, and more would make them swing.
+    reach : float
+        What moves gaps is at most this many times as long as a batch's loss gradient, so that noise cannot take over.
+    insist : float
+        How fast misses add up, in units of what is fresh.
     """
 
     target: Target
@@ -131,14 +170,13 @@ class SlideRule(Rule):
     reach: float = 5.0
     insist: float = 0.125
 
-    def caps(self, algebra: Algebra, L: Array) -> Array:
-        """Return the caps (R, q) that hold at these cell values."""
+    def _caps(self, algebra: Algebra, L: Array) -> Array:
         level = np.where(self.target.by_preference, self.target.pi[:, 0] * algebra.loss(L), np.nan)
         return self.target.caps_at(algebra, level)
 
     def weights(self, algebra: Algebra, L: Array, Q: Array, pace: Pace) -> Array:
         """Return p plus the multipliers of the gaps."""
-        z, caps = algebra.gaps(L), self.caps(algebra, L)
+        z, caps = algebra.gaps(L), self._caps(algebra, L)
         z = z if pace.missed is None else z + pace.missed
         size = np.where(algebra.two_sided, np.abs(z), z)
         near = caps + (1.0 - self.pull * pace.fresh) * np.maximum(size - caps, 0.0)
@@ -149,16 +187,27 @@ class SlideRule(Rule):
         return np.asarray(algebra.p + np.minimum(1.0, longest / np.maximum(length, TINY))[:, None] * along)
 
     def missed(self, algebra: Algebra, L: Array, before: Array | None, fresh: float) -> Array:
-        """Return by how much to aim past the caps, (R, q): it grows while a gap is above its cap and fades below."""
+        """Return by how much to aim past the caps, (R, q): it grows while a gap is above its cap and fades below.
+
+        Parameters
+        ----------
+        algebra : Algebra
+        L : array of shape (R, k)
+            Cell values.
+        before : array of shape (R, q) or None
+            What was missed so far; None at the first step.
+        fresh : float
+            Share of a batch in the averages.
+        """
         z = algebra.gaps(L)
         side = np.where(algebra.two_sided, np.sign(z), 1.0)
         so_far = np.zeros_like(z) if before is None else np.maximum(side * before, 0.0)
-        return np.asarray(side * np.maximum(so_far + self.insist * fresh * (side * z - self.caps(algebra, L)), 0.0))
+        return np.asarray(side * np.maximum(so_far + self.insist * fresh * (side * z - self._caps(algebra, L)), 0.0))
 
     def merit(self, algebra: Algebra, L: Array) -> Array:
         """Return the largest pi_i h_i of preferences, and loss plus worst excess of caps."""
         h, z = algebra.objectives(L), algebra.gaps(L)
-        over = np.maximum(np.where(algebra.two_sided, np.abs(z), z) - self.caps(algebra, L), 0.0).max(axis=1)
+        over = np.maximum(np.where(algebra.two_sided, np.abs(z), z) - self._caps(algebra, L), 0.0).max(axis=1)
         return np.asarray(np.where(self.target.by_preference, (self.target.pi * h).max(axis=1), h[:, 0] + over))
 
 
@@ -167,6 +216,11 @@ class WeightingRule(Rule):
     """A weighting of TorchJD, or any function of a Gramian (m, m), as the rule of a `FairStep`.
 
     It sees the Gramian A Q A^T of loss and gaps, and its weights alpha become beta = A^T alpha.
+
+    Parameters
+    ----------
+    weighting : function
+        From a tensor (m, m) to one of m weights, the loss first.
     """
 
     weighting: Any
@@ -186,10 +240,15 @@ class WeightingRule(Rule):
 
 
 def pdo_weights(gramian: Tensor) -> Tensor:
-    """Return PDO's weights for gradients with this Gramian (m, m), the loss first.
+    """Return PDO's m weights for gradients with this Gramian.
 
     The smallest vector in the hull of the unit gradients, solved exactly, with the length of the loss gradient's; rows
     of length 0 have weight 0.
+
+    Parameters
+    ----------
+    gramian : tensor of shape (m, m)
+        Inner products of the gradients, the loss's first.
     """
     if not isinstance(gramian, torch.Tensor) or gramian.ndim != 2 or len(set(gramian.shape)) != 1:
         raise refuse("gramian", gramian, "a tensor of shape (m, m)")

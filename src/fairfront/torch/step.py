@@ -63,7 +63,16 @@ class MovingAverage:
 
 @dataclass(frozen=True, eq=False)
 class StepRecord:
-    """What one step saw: averaged loss (R,), signed gaps (R, q), and the weights beta (R, k) of the cells."""
+    """What one step saw, in moving averages over batches.
+
+    Attributes
+    ----------
+    loss : array of shape (R,)
+    gaps : array of shape (R, q)
+        Signed.
+    beta : array of shape (R, k)
+        Weights of the cells in the gradient.
+    """
 
     loss: Array
     gaps: Array
@@ -142,6 +151,7 @@ class FairStep:
         _check_optimizer(optimizer, self.scorer.parameters)
 
     def __call__(self, inputs: Any, rows: Any, second: tuple[Any, Any] | None = None) -> StepRecord:
+        """Set the gradient as `backward` does, and let the optimiser take its step."""
         record = self.backward(inputs, rows, second)
         self.optimizer.step()
         return record
