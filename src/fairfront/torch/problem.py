@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import InputError
-from ..objectives import Algebra, Array
+from ..objectives import Array
 from ..problems import LinearProblem, Point
 from ..validation import check_count
 from .layers import Scorer, Tape, cell_gradients
@@ -75,11 +75,7 @@ class CellReader:
     def read(
         self, inputs: Inputs, rows: Ints, *, joint: bool = False, chunk: int | None = None, gradients: bool = True
     ) -> Reading:
-        """Evaluate all cells on these inputs, which are the given rows of the data.
-
-        ``joint`` asks for one forward pass over all rows; ``chunk`` bounds the rows that go through at once otherwise.
-        """
-        _check_rows(inputs, rows)
+        """Send all rows forward together if ``joint``; otherwise ``chunk`` bounds those that go through at once."""
         L, first = np.zeros((self.scorer.runs, self.objectives.k)), self.scorer.parameters[0]
         depth = self.objectives.k - (not self.objectives.penalised) if gradients else 0
         G = torch.empty((self.scorer.runs, depth, self.scorer.size), dtype=first.dtype, device=first.device)
@@ -141,18 +137,13 @@ class CellReader:
                     _check_graph(scores)
                     whole = np.zeros_like(values)
                     whole[:, block.columns] = slope * share[c]
-                    found = torch.autograd.grad(
-                        scores, parameters, _like(whole, scores), retain_graph=True, allow_unused=True
-                    )
+                    back = _like(whole, scores)
+                    found = torch.autograd.grad(scores, parameters, back, retain_graph=True, allow_unused=True)
                     pulls = [torch.zeros_like(p) if g is None else g for p, g in zip(parameters, found, strict=True)]
                     G[:, int(where[c])] += torch.cat([pull.reshape(len(G), -1) for pull in pulls], dim=1)
 
     def read_weighted(self, inputs: Inputs, rows: Ints, decide: Callable[[Array], Array]) -> tuple[Array, list[Tensor]]:
-        """Return weights beta (R, k) of the cells, and the gradient of beta.L by every parameter: one ordinary pass.
-
-        All rows go forward, ``decide`` weighs the cells by their values, and these weights go back once.
-        """
-        _check_rows(inputs, rows)
+        """Return beta (R, k), by which ``decide`` weighs the cells, and the gradient of beta.L: one ordinary pass."""
         scorer, L, slopes = self.scorer, np.zeros((self.scorer.runs, self.objectives.k)), []
         with torch.enable_grad():
             tape = scorer.tape(inputs) if scorer.stacked else None  # of one run, autograd adds up all rows the cheapest
@@ -188,11 +179,6 @@ class CellReader:
         return beta, found
 
 
-def _check_rows(inputs: Inputs, rows: Ints) -> None:
-    if len(inputs[0]) != len(rows):
-        raise InputError(f"the batch has {len(inputs[0])} inputs and {len(rows)} row numbers, expected one each.")
-
-
 def _check_graph(scores: Tensor) -> None:
     if not scores.requires_grad:
         raise InputError(
@@ -225,22 +211,14 @@ class TorchProblem:
         self, module: Module, X: Any, objectives: TorchObjectives | LinearProblem, *, chunk: int = CHUNK
     ) -> None:
         self.chunk = check_count(chunk, "chunk")
-        if isinstance(objectives, LinearProblem):
-            objectives = objectives_of(objectives.objectives)
-        self.objectives = check_objectives(objectives)
+        given = objectives_of(objectives.objectives) if isinstance(objectives, LinearProblem) else objectives
+        self.objectives = check_objectives(given)
+        self.algebra = self.objectives.algebra
         self.module, self.blank = module, copied(module).eval()
-        self.joint, known = mixes_rows(self.blank), trainable(module)
-        self.shapes = {name: tuple(value.shape) for name, value in known.items()}
-        self.sizes = [value.numel() for value in known.values()]
-        first = next(iter(known.values()))
-        self.dtype, self.device = first.dtype, first.device
+        self.joint, self.known = mixes_rows(self.blank), trainable(self.blank)
+        self.sizes = [value.numel() for value in self.known.values()]
         self.inputs = inputs_of(module, X, self.objectives.n)
-        self.rows = np.arange(self.objectives.n)
         self.K, self.d = 1, sum(self.sizes)
-
-    @property
-    def algebra(self) -> Algebra:
-        return self.objectives.algebra
 
     @property
     def start(self) -> Array:
@@ -255,10 +233,11 @@ class TorchProblem:
         ----------
         W : array of shape (R, 1, d)
         """
-        parts = torch.as_tensor(W[:, 0], dtype=self.dtype, device=self.device).split(self.sizes, dim=1)
+        first = next(iter(self.known.values()))
+        parts = torch.as_tensor(W[:, 0], dtype=first.dtype, device=first.device).split(self.sizes, dim=1)
         return {
-            name: part.reshape(len(W), *shape).clone().requires_grad_(True)
-            for (name, shape), part in zip(self.shapes.items(), parts, strict=True)
+            name: part.reshape(len(W), *value.shape).clone().requires_grad_(True)
+            for (name, value), part in zip(self.known.items(), parts, strict=True)
         }
 
     def state(self, W: Array) -> dict[str, Tensor]:
@@ -272,10 +251,8 @@ class TorchProblem:
         known: dict[int, str] = {}  # parts that share a parameter have it under several names, `trainable` under one
         every = self.module.named_parameters(remove_duplicate=False)
         first = {name: known.setdefault(id(value), name) for name, value in every}
-        return {
-            name: trained.get(first.get(name, name), value.detach()).clone()
-            for name, value in self.module.state_dict().items()
-        }
+        whole = self.module.state_dict().items()
+        return {name: trained.get(first.get(name, name), value.detach()).clone() for name, value in whole}
 
     def load(self, W: Array) -> None:
         """Write weights into the module.
@@ -288,7 +265,8 @@ class TorchProblem:
 
     def _read(self, W: Array, gradients: bool = True) -> Reading:
         reader = CellReader(Scorer(self.blank, self.objectives.n_scores, self.tensors(W)), self.objectives)
-        return reader.read(self.inputs, self.rows, joint=self.joint, chunk=self.chunk, gradients=gradients)
+        rows = np.arange(self.objectives.n)
+        return reader.read(self.inputs, rows, joint=self.joint, chunk=self.chunk, gradients=gradients)
 
     def cells(self, W: Array) -> Point:
         """Evaluate cell values and gradients of R runs in one pass over the data.
@@ -316,8 +294,7 @@ class TorchProblem:
 
         Parameters
         ----------
-        point : Point
-            What `cells` returned.
+        point : Point, as `cells` returns it
         beta : array of shape (R, k)
         """
         return np.asarray(point.W - np.einsum("rk,rkd->rd", beta, point.D)[:, None])

@@ -67,9 +67,8 @@ class Rule(Protocol):
 
         Parameters
         ----------
-        algebra : Algebra
-        L : array of shape (R, k)
-            Cell values.
+        algebra, L
+            As in `weights`.
         """
         return np.asarray(algebra.loss(L) + algebra.worst(L).max(axis=1))
 
@@ -191,9 +190,8 @@ class SlideRule(Rule):
 
         Parameters
         ----------
-        algebra : Algebra
-        L : array of shape (R, k)
-            Cell values.
+        algebra, L
+            As in `weights`.
         before : array of shape (R, q) or None
             What was missed so far; None at the first step.
         fresh : float

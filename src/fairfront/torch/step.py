@@ -209,7 +209,10 @@ class FairStep:
             )
         if found.size and not 0 <= found.min() <= found.max() < n:
             raise InputError(f"rows has numbers from {found.min()} to {found.max()}, expected 0 to {n - 1}: rows of y.")
-        return as_inputs(inputs, self.scorer.parameters[0].dtype), found.astype(np.intp, copy=False)
+        given = as_inputs(inputs, self.scorer.parameters[0].dtype)
+        if len(given[0]) != len(found):
+            raise InputError(f"the batch has {len(given[0])} inputs and {len(found)} row numbers, expected one each.")
+        return given, found.astype(np.intp, copy=False)
 
     def _read(self, inputs: Any, rows: Any) -> Reading:
         joint = mixes_rows(self.module) if self.joint is None else self.joint
