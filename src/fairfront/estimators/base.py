@@ -93,7 +93,16 @@ class FairModel(Fitted):
         return isinstance(self, ClassifierMixin)
 
     def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to features, labels (or values) and the group of every row."""
+        """Fit to features, labels (or values) and the group of every row.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+        y : array of shape (n,)
+        sensitive_features : array, mapping of names to arrays, data frame or GroupProbabilities
+            The group of every row; has to be given.
+        sample_weight : array of shape (n,), optional
+        """
         refuse_collections(self, X, y, sensitive_features, sample_weight)
         self._check_options()
         refuse_misread(X, "X")
@@ -118,11 +127,15 @@ class FairModel(Fitted):
         raise NotImplementedError
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the predicted value of every row; needs no sensitive feature."""
+        """Return the predicted value, or the decided label, of every row; needs no sensitive feature.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+        """
         return self._linear(X)
 
     def _known(self, sensitive_features: Any, sample_weight: Any) -> dict[str, Any]:
-        """Return what linear models and others need to be laid out, from the estimator's parameters."""
         if sensitive_features is None:
             raise InputError(
                 f"{type(self).__name__} needs sensitive_features to fit, found None; {pass_hint('sensitive_features')}"
@@ -137,21 +150,19 @@ class FairModel(Fitted):
         }
 
     def _problem(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> LinearProblem:
-        """Lay out the linear problem from the estimator's parameters."""
         task: Literal["classification", "regression"] = "classification" if self._classifies else "regression"
         known = self._known(sensitive_features, sample_weight)
         own = {name: getattr(self, name) for name in ("surrogate", "ridge", "fit_intercept")}
         return linear_problem(X, y, task=task, **own, **known)
 
     def _seed(self) -> int | None:
-        """Return the seed of a fit; a RandomState gives another one each time, as in scikit-learn."""
+        """A RandomState gives another one each time, as in scikit-learn."""
         given = self.random_state
         return int(given.randint(2**31 - 1)) if isinstance(given, np.random.RandomState) else given
 
     def _weighted_fits(
         self, search: Weighting, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
     ) -> EstimatorProblem:
-        """Lay out the weighted fits of the estimator that was given, or its posteriors."""
         known = self._known(sensitive_features, sample_weight)
         problem = search.problem(X, y, estimator=self.estimator, random_state=self._seed(), **known)
         self.task_, self.loss_ = problem.objectives.task, problem.objectives.loss.name
@@ -165,7 +176,7 @@ class FairModel(Fitted):
         self.intercept_ = float(intercept[0]) if regression else intercept
 
     def _linear(self, X: Any) -> Array:
-        """Return X coef^T + intercept, or the fitted estimator's scores: (n,) for one, (n, K) for several."""
+        """X coef^T + intercept, or the fitted estimator's scores: (n,) for one, (n, K) for several."""
         check_is_fitted(self)
         if is_dask(X):
             raise InputError(
@@ -185,7 +196,7 @@ class FairModel(Fitted):
 
 
 def _is_likelihood(estimator: Any) -> bool:
-    """Tell whether the loss is a likelihood; hinges are not, and their scores are not probabilities."""
+    """Hinges are not, and their scores are not probabilities."""
     loss = estimator.loss
     if estimator.estimator is not None and not hasattr(estimator.estimator, "predict_proba"):
         raise AttributeError(
@@ -204,18 +215,27 @@ class FairClassifier(FairModel):
     favourable: Any = None
 
     def decision_function(self, X: Any) -> Array:
-        """Return scores: one per row for two classes, one per class otherwise."""
+        """Return scores: one per row for two classes, one per class otherwise.
+
+        Parameters
+        ----------
+        X : as in `predict`
+        """
         return self._linear(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the decided label of every row; needs no sensitive feature."""
         scores = self._linear(X)
         chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[chosen])
 
     @available_if(_is_likelihood)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
-        """Return the probability of every class, columns in the order of ``classes_``."""
+        """Return the probability of every class, columns in the order of ``classes_``.
+
+        Parameters
+        ----------
+        X : as in `predict`
+        """
         scores = self._linear(X)
         if scores.ndim == 1:
             p = expit(scores)
@@ -224,7 +244,12 @@ class FairClassifier(FairModel):
 
     @available_if(_is_likelihood)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Array:
-        """Return the logarithm of `predict_proba`."""
+        """Return the logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : as in `predict`
+        """
         scores = self._linear(X)
         if scores.ndim == 1:
             return np.column_stack([-np.logaddexp(0.0, scores), -np.logaddexp(0.0, -scores)])

@@ -124,8 +124,13 @@ class ParetoFairClassifier(ClassifierMixin, _PointFit, FairClassifier):  # type:
 class ParetoFairRegressor(RegressorMixin, _PointFit):  # type: ignore[misc]
     """A regression that is Pareto efficient between squared loss and fairness: linear, or any that takes weights.
 
-    Parameters and attributes are those of `ParetoFairClassifier`; notions for regression are
-    "disparate_mistreatment" (equal losses), "demographic_parity" (equal mean predictions) and "group_loss".
+    Parameters
+    ----------
+    notion : str, Notion or list of them
+        "disparate_mistreatment" (equal losses), "demographic_parity" (equal mean predictions) or "group_loss".
+    loss, solver, preference, max_loss_gap, surrogate, gap, ridge, fit_intercept, groups, random_state, max_rate_gap
+        As in `ParetoFairClassifier`, which has the same attributes.
+    estimator : any regressor whose fit takes sample_weight, optional
     """
 
     notion: Any = "disparate_mistreatment"
@@ -167,14 +172,13 @@ class _FrontierFit(FairModel):
         self.use(front.choose(knee=True))
 
     def _operating(self) -> dict[str, Any]:
-        """Return the operating point that was asked for, as `Frontier.evaluate` takes it."""
+        """As `Frontier.evaluate` takes it."""
         names = ("cutoff", "approval_rate", "costs")
         given = {name: getattr(self, name, None) for name in names}
         Operating(**given).check()
         return {name: value for name, value in given.items() if value is not None}
 
     def _traced(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Frontier:
-        """Trace the frontier of linear models, or of the estimator that was given."""
         if self.estimator is not None:
             refuse_linear(type(self), self.get_params(deep=False))
             search = as_search(self.solver, Weighting())
@@ -205,7 +209,12 @@ class _FrontierFit(FairModel):
         return np.sort(train), np.sort(held)
 
     def use(self, id: int) -> Any:
-        """Predict with the point of this id from now on; returns the estimator."""
+        """Predict with another point from now on; returns the estimator.
+
+        Parameters
+        ----------
+        id : int
+        """
         place, points = self.frontier_.place(id), self.frontier_.models
         if isinstance(points, LinearModels):
             W = np.column_stack([points.coef[place], points.intercept[place]])
@@ -259,7 +268,7 @@ class FrontierClassifier(ClassifierMixin, FairClassifier, _FrontierFit):  # type
     costs: Any = None
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the decided label of every row, at the operating point if there is one; needs no sensitive feature."""
+        """Return the decided label of every row, at the operating point if there is one."""
         check_is_fitted(self)
         point = self.frontier_.operating()
         if point is None:
@@ -279,7 +288,13 @@ class FrontierClassifier(ClassifierMixin, FairClassifier, _FrontierFit):  # type
 
 @dataclass(eq=False, repr=False)
 class FrontierRegressor(RegressorMixin, _FrontierFit):  # type: ignore[misc]
-    """Trace a frontier of regressions and predict with one of its points; see `FrontierClassifier`."""
+    """Trace a frontier of regressions and predict with one of its points.
+
+    Parameters
+    ----------
+    notion, loss, solver, surrogate, gap, ridge, fit_intercept, groups, random_state : as in `ParetoFairRegressor`
+    estimator, preferences, choose, validation_fraction, n_points : as in `FrontierClassifier`
+    """
 
     notion: Any = "disparate_mistreatment"
     loss: Any = "squared"

@@ -39,7 +39,6 @@ class Score:
 
     @property
     def response_method(self) -> Any:
-        """Return what the model is asked for."""
         if self.reads != "scores":
             return "predict"
         needs = Column.of(self.figure).figure in PROBABLE
@@ -76,7 +75,6 @@ class GroupScore:
         return self.name
 
     def __call__(self, y_true: Any, y_pred: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> float:
-        """Return the figure on these labels and predictions."""
         if sensitive_features is None:
             raise InputError(f"scorer {self.name!r} needs sensitive_features; {pass_hint('sensitive_features')}")
         warn_of_proxies(sensitive_features)
@@ -144,12 +142,19 @@ class GroupScore:
 def scorer(name: str, *, favourable: Any = None, groups: Groups | None = None) -> Any:
     """Return a scikit-learn scorer of a figure of the audit; larger is better, so gaps and errors are negated.
 
-    A name such as ``tpr_gap``, ``precision_gap``, ``auc_gap`` or ``calibration_gap`` is the worst gap between two
-    groups, ``selection_ratio`` the lowest rate over the highest; ``error``, ``auc``, ``brier`` and so on are
-    those of all rows. With several attributes the worst counts.
-
     Needs metadata routing in cross-validation (``sklearn.set_config(enable_metadata_routing=True)``); the scorer
     already requests ``sensitive_features``.
+
+    Parameters
+    ----------
+    name : str
+        ``tpr_gap``, ``precision_gap``, ``auc_gap``, ``calibration_gap`` and so on are the worst gap between two groups,
+        ``selection_ratio`` the lowest rate over the highest; ``error``, ``auc``, ``brier`` and so on are those of all
+        rows. With several attributes the worst counts.
+    favourable : label, optional
+        The label that is good for the person; the second of the sorted classes by default.
+    groups : Groups, optional
+        Reference group, crossing, smallest size; by default every group counts, however small.
     """
     asked = SCORES[name]
     function = GroupScore(name, favourable, check_groups(groups) or Groups(min_size=1))
