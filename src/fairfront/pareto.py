@@ -130,9 +130,16 @@ def _best(distinct: Array) -> Mask:
 class Efficiency:
     """What `is_efficient` found; true when no better point was found.
 
-    ``values`` are the objectives h(x). ``improvement`` is the largest total decrease found, the sum over the
-    objectives of (h_i(x) - h_i(w)) / s_i with s_i the typical change of h_i around x; ``better`` is the w
-    that reaches it, None for an efficient point.
+    Attributes
+    ----------
+    efficient : bool
+    improvement : float
+        The largest total decrease found, the sum over the objectives of (h_i(x) - h_i(w)) / s_i with s_i the typical
+        change of h_i around x.
+    better : array of shape (d,) or None
+        The w that reaches it, None for an efficient point.
+    values : array of shape (m,)
+        The objectives h(x).
     """
 
     efficient: bool
@@ -250,7 +257,7 @@ class _Search:
         return change
 
     def _evaluate(self, w: Array) -> Any:
-        """Call the functions, once for questions in a row about the same point."""
+        """Once for questions in a row about the same point."""
         if not np.array_equal(w, self.seen):
             self.seen, self.found = np.array(w), self.function(w)
         return self.found
@@ -269,7 +276,6 @@ class _Search:
 
 
 def _stacked(functions: Callable[[Array], Any] | Sequence[Any], pairs: bool) -> Callable[[Array], Any]:
-    """Make one function of several; with ``pairs`` each returns (value, gradient)."""
     if callable(functions):
         return functions
     if not isinstance(functions, Sequence) or not functions or not all(map(callable, functions)):

@@ -27,7 +27,6 @@ WORDS = {
 
 
 def _axes(ax: Any, purpose: str) -> Any:
-    """Return the axes given, or new ones."""
     pyplot = require("matplotlib.pyplot", "plot", purpose)
     if ax is None:
         return pyplot.subplots(figsize=(5.2, 4.0), layout="constrained")[1]
@@ -35,21 +34,19 @@ def _axes(ax: Any, purpose: str) -> Any:
 
 
 def _tidy(ax: Any) -> Any:
-    """Take the frame off, add the legend, and return the axes."""
     ax.legend(frameon=False, fontsize=8)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
 def _evaluation_name(front: Frontier, on: str | None) -> str:
-    """Return the evaluation that rates come from."""
     if not front.evaluations:
         raise InputError("rates are not known yet, expected an evaluation; call front = front.evaluate(...) first.")
     return front.record(on).name
 
 
 def label_of(front: Frontier, name: str, on: str | None) -> str:
-    """Return what stands at an axis: the figure, its unit where it is a loss gap, and its rows."""
+    """The figure, its unit where it is a loss gap, and its rows."""
     where = front.facts.measured_on
     if name == "loss":
         return f"{front.facts.loss_name} ({where}{', with ridge' if front.facts.ridge else ''})"
@@ -127,7 +124,7 @@ def plot_points(
 def _band(
     front: Frontier, name: str, on: str | None, confidence: float, stability: Stability | None
 ) -> tuple[Array, Array] | None:
-    """Return the ends of a column's interval at every point, or None where there is none."""
+    """None where there is none."""
     if stability is not None and name in ("loss", front.facts.gap_column):
         ends = stability.loss if name == "loss" else stability.gap
         return ends[:, 0], ends[:, 1]

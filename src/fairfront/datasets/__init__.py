@@ -40,5 +40,13 @@ __all__ = [
 
 
 def load(name: str, **options: Any) -> Dataset:
-    """Load a data set by its registered name; ``options`` go to its loader."""
+    """Load a data set by its registered name.
+
+    Parameters
+    ----------
+    name : str
+        A key of `DATASETS`.
+    **options
+        Those of its loader.
+    """
     return DATASETS[name](**options)

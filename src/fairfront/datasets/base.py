@@ -91,7 +91,14 @@ class Dataset:
 
     @classmethod
     def of(cls, origin: Origin, columns: dict[str, Column], *, target: str | None = None, **facts: Any) -> Dataset:
-        """Make the data set of an origin, which names it, its groups and by default its target."""
+        """Make the data set of an origin.
+
+        Parameters
+        ----------
+        origin : Origin
+            Names the data set, its groups and by default its target.
+        columns, target, **facts : as in the class
+        """
         return cls(origin.name, columns, target or origin.target, sensitive=origin.groups, **facts)
 
     def __len__(self) -> int:
@@ -103,13 +110,24 @@ class Dataset:
         return self.columns[self.target]
 
     def sensitive_features(self, *names: str) -> dict[str, Column]:
-        """Return the sensitive columns asked for by name (default: the first)."""
+        """Return sensitive columns by name.
+
+        Parameters
+        ----------
+        *names : str
+            Those asked for; by default the first.
+        """
         asked = names or self.sensitive[:1]
         _require_known(asked, self.sensitive, f"sensitive column of {self.name}")
         return {name: self.columns[name] for name in asked}
 
     def frame(self, backend: Backend = "pandas") -> Any:
-        """Return all columns as a data frame of the ``backend``, "pandas" or "polars"."""
+        """Return all columns as a data frame.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars"}
+        """
         _require_known((backend,), ("pandas", "polars"), "backend")
         require(backend, backend, f"a data frame of {self.name}")
         data = {name: v.tolist() if v.dtype.kind in "OU" else v for name, v in self.columns.items()}
@@ -143,7 +161,12 @@ class Dataset:
         return encode(self.columns, tuple(names), encoding=encoding, fit_on=fit_on)
 
     def subset(self, rows: ArrayLike) -> Dataset:
-        """Return the data set of the given rows (indices or boolean mask); a fixed split is carried over."""
+        """Return the data set of some rows; a fixed split is carried over.
+
+        Parameters
+        ----------
+        rows : array of row indices or boolean mask
+        """
         index = row_index(rows, len(self))
         columns = {name: values[index] for name, values in self.columns.items()}
         ids = None if self.split_ids is None else self.split_ids[index]
@@ -174,7 +197,6 @@ DATASETS: Registry[Callable[..., Dataset]] = Registry("data set")
 
 
 def register(origin: Origin, loader: Callable[..., Dataset]) -> None:
-    """Add a data set to the registries of loaders and of origins."""
     DATASETS.add(origin.name, loader)
     ORIGINS.add(origin.name, origin)
 
@@ -233,7 +255,6 @@ def encode(
 
 
 def row_index(rows: ArrayLike, n: int) -> NDArray[np.intp]:
-    """Return row numbers from indices or a boolean mask, checked against ``n`` rows."""
     array = np.asarray(rows) if shape_of(rows, "rows") else np.empty(())
     mask = array.dtype.kind == "b"
     whole = array.dtype.kind in "iu" or not array.size
@@ -250,8 +271,6 @@ def row_index(rows: ArrayLike, n: int) -> NDArray[np.intp]:
 def _encoded(
     name: str, values: NDArray[Any], one_hot: bool, rows: NDArray[np.intp]
 ) -> list[tuple[str, NDArray[np.float64]]]:
-    """Return the columns of a matrix that a column of the data becomes, with their names."""
-
     def scaled(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         spread = float(numbers[rows].std())
         centred: NDArray[np.float64] = numbers - numbers[rows].mean()

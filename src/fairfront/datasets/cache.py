@@ -34,7 +34,17 @@ DEFAULT = Patience()
 
 @dataclass(frozen=True)
 class Fetched:
-    """Say where the files of a data set lie, and which of them were fetched just now."""
+    """What `fetch` did.
+
+    Attributes
+    ----------
+    name : str
+        Name of the data set.
+    folder : Path
+        Where its files lie.
+    new : tuple of str
+        Those of them that were fetched just now.
+    """
 
     name: str
     folder: Path
@@ -103,12 +113,11 @@ def fetch(name: str, *, patience: Patience = DEFAULT, progress: bool | Literal["
 
 
 def megabytes(size: int) -> str:
-    """Return a number of bytes for people."""
     return f"{size / 1e6:.1f} MB"
 
 
 def _bring(file: PublicFile, origin: Origin, folder: Path, patience: Patience, progress: Any) -> Path:
-    """Return the partial file once it is whole and right; its addresses are tried in turn."""
+    """The partial file once it is whole and right; its addresses are tried in turn."""
     part = folder / (file.name + PARTIAL)
     reasons, size = [], megabytes(file.size)
     with progress_bar(progress, file.name, file.size) as bar:
@@ -185,8 +194,6 @@ def _receive(url: str, part: Path, wanted: PublicFile, patience: Patience, repor
 
 
 def _answer(url: str, start: int, patience: Patience, part: Path) -> Any:
-    """Return the open answer to a request for everything from byte ``start``."""
-
     class Redirects(HTTPRedirectHandler):
         max_redirections = max_repeats = patience.redirects
 

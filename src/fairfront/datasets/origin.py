@@ -82,7 +82,6 @@ class PublicFile:
         return any(hashlib.sha256(each).hexdigest() == self.sha256 for each in (unix, unix.replace(b"\n", b"\r\n")))
 
     def is_at(self, path: Path) -> bool:
-        """Say whether a path holds this file."""
         return path.is_file() and path.stat().st_size > 0 and self.matches(path.read_bytes())
 
 
@@ -167,7 +166,7 @@ class Origin:
         return {file.name: self._checked(home / file.name, file) for file in self.files}
 
     def _given(self) -> Place | None:
-        """Return the folder by ``FAIRFRONT_DATA``, whatever it holds."""
+        """The folder by ``FAIRFRONT_DATA``, whatever it holds."""
         home = os.environ.get(ENVIRONMENT)
         return Place(ENVIRONMENT, self._own(Path(home))) if home else None
 
@@ -228,7 +227,6 @@ def table(text: str, delimiter: str = ",") -> list[list[str]]:
 
 
 def columns_of(values: Mapping[str, Sequence[str]], numbers: Collection[str]) -> dict[str, NDArray[Any]]:
-    """Return the columns of a file, some of them as numbers."""
     return {name: (number_column if name in numbers else text_column)(cells) for name, cells in values.items()}
 
 

@@ -43,32 +43,28 @@ class Change:
     upper: Array
 
     def less(self, other: Change) -> Change:
-        """Return this difference less another on other people (squared and added, as Newcombe does for two shares)."""
+        """Of other people: squared and added, as Newcombe does for two shares."""
         value = self.value - other.value
         down = np.hypot(self.value - self.lower, other.upper - other.value)
         up = np.hypot(self.upper - self.value, other.value - other.lower)
         return Change(value, value - down, value + up)
 
     def moved_to(self, value: Array) -> Change:
-        """Return this difference with another value in the middle of its interval."""
         return Change(value, self.lower - self.value + value, self.upper - self.value + value)
 
     def columns(self, part: slice | int) -> Change:
-        """Return some columns."""
         return Change(self.value[:, part], self.lower[:, part], self.upper[:, part])
 
     def listed(self) -> dict[str, Any]:
-        """Return lists for JSON."""
         return {"change": rounded(self.value), "lower": rounded(self.lower), "upper": rounded(self.upper)}
 
     @property
     def excludes_zero(self) -> NDArray[np.bool_]:
-        """Tell where zero lies outside the interval."""
         return np.asarray((self.lower > 0) | (self.upper < 0))
 
 
 def share_change(gained: Array, lost: Array, size: Array, confidence: float) -> Change:
-    """Return the change of a share when ``gained`` of ``size`` rows come in and ``lost`` go out."""
+    """Of a share when ``gained`` of ``size`` rows come in and ``lost`` go out."""
     net, differ = gained - lost, gained + lost
     n = np.where(size > 0, size, np.nan)
     half = normal_quantile(confidence) * np.sqrt(np.maximum(differ + 1.0 - net**2 / (n + 2.0), 0.0)) / (n + 2.0)
@@ -77,14 +73,14 @@ def share_change(gained: Array, lost: Array, size: Array, confidence: float) -> 
 
 
 def _mean_change(mean: Array, square: Array, size: Array, confidence: float) -> Change:
-    """Return the change of a mean from the mean and mean square of the rows' differences."""
+    """From the mean and mean square of the rows' differences."""
     n = np.where(size > 1, size, np.nan)
     half = normal_quantile(confidence) * np.sqrt(np.maximum(square - mean**2, 0.0) / n)
     return Change(mean, mean - half, mean + half)
 
 
 def _effective_rows(columns: Array) -> Array:
-    """Return Kish's effective number of rows of each column of weights, (q,)."""
+    """Kish's effective number of rows of each column of weights, (q,)."""
     squared = (columns**2).sum(axis=0)
     return np.asarray(columns.sum(axis=0) ** 2 / np.where(squared > 0, squared, 1.0))
 
@@ -160,7 +156,7 @@ def describe(front: Frontier, rows: Rows, confidence: float, small: int) -> dict
 
 
 def _differing(front: Frontier, rows: Rows, confidence: float) -> NDArray[np.bool_]:
-    """Return which two of k models differ significantly, (k, k): in error or in a gap of the notion."""
+    """Which two of k models differ significantly, (k, k): in error or in a gap of the notion."""
     share = rows.task.kind != "regression"
     found = pairwise(rows.wrong, rows.weight, confidence, share=share).excludes_zero
     compared = dict.fromkeys(r if r in SHARES + MEANS else "tpr" for r in rates_of(front.facts.notions, rows.task))
@@ -174,22 +170,22 @@ def _differing(front: Frontier, rows: Rows, confidence: float) -> NDArray[np.boo
 
 
 def _values(rows: Rows, rate: str) -> NDArray[Any]:
-    """Return what a rate is the mean of, (k, n)."""
+    """What a rate is the mean of, (k, n)."""
     return rows.wrong if rate in ("error", "mse") else rows.decided
 
 
 def _among(rows: Rows, rate: str) -> Array:
-    """Return the weights (n,) of the rows that a rate is about."""
+    """Weights (n,) of the rows that a rate is about."""
     return np.asarray(rows.weight * {"tpr": rows.good, "fpr": ~rows.good}.get(rate, True))
 
 
 def _weights(rows: Rows, attribute: Attribute, rate: str) -> Array:
-    """Return the weights (n, c) of the rows that a rate is about in each group, the reference last."""
+    """Weights (n, c) of the rows that a rate is about in each group, the reference last."""
     return np.asarray(attribute.membership() * _among(rows, rate)[:, None])
 
 
 def _pooled(attribute: Attribute) -> Attribute:
-    """Return the attribute with groups of a few people pooled, as `published` does."""
+    """Groups of a few people together, as `published` does."""
     member = attribute.membership()
     pool = pool_of(attribute.levels, member.sum(axis=0))
     if attribute.codes is None:
@@ -202,7 +198,7 @@ def _pooled(attribute: Attribute) -> Attribute:
 
 
 def _moves(rows: Rows, place: int, shown: Attribute, small: int) -> dict[str, Sides]:
-    """Return the rows that gained and lost by rate, (k, c + 1) each, everyone last."""
+    """Rows that gained and lost by rate, (k, c + 1) each, everyone last."""
     people = None
     if small:
         assert rows.record.sums is not None
@@ -214,7 +210,7 @@ def _moves(rows: Rows, place: int, shown: Attribute, small: int) -> dict[str, Si
 
 
 def _people(rates: PerGroup, rate: str, columns: Array, rows: Rows, small: int) -> Array:
-    """Return published over exact rows behind a rate, of every group and of everyone, (c + 1,)."""
+    """Published over exact rows behind a rate, of every group and of everyone, (c + 1,)."""
     behind = (columns / rows.weight[:, None]).sum(axis=0)
     shown, everyone = rates.n, float(behind[-1])
     if isinstance(rates, GroupRates) and rates.labelled is not None and rate in ("tpr", "fpr"):
@@ -228,7 +224,7 @@ def _people(rates: PerGroup, rate: str, columns: Array, rows: Rows, small: int) 
 
 
 def _change(rows: Rows, values: NDArray[Any], columns: Array, confidence: float, sides: Any, people: Array) -> Change:
-    """Return the change against the plain model in each column, (k, q), from the rows that changed ``sides``."""
+    """Against the plain model in each column, (k, q), from the rows that changed ``sides``."""
     before, total = values[rows.plain], columns.sum(axis=0)
     size = _effective_rows(columns) * people
     if sides is None:
@@ -246,7 +242,7 @@ def _change(rows: Rows, values: NDArray[Any], columns: Array, confidence: float,
 
 
 def _calibration(rows: Rows, attribute: Attribute, small: int) -> list[Any] | None:
-    """Return bins per point and group, or None where the models give no probabilities or groups are not known."""
+    """Bins per point and group; None where the models give no probabilities or groups are not known."""
     if rows.probability is None or attribute.codes is None:
         return None
     inside = [np.flatnonzero(attribute.codes == g) for g in range(len(attribute.levels))]

@@ -37,17 +37,14 @@ UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 @cache
 def asset(name: str) -> str:
-    """Return one shipped file."""
     return (files(__package__) / "assets" / name).read_text(encoding="utf-8")
 
 
 def is_page(head: bytes) -> bool:
-    """Tell whether a file begins as a page of fairfront does."""
     return GENERATOR in head
 
 
 def page(record: dict[str, Any]) -> str:
-    """Return the whole page with its data."""
     scripts = "\n".join(map(asset, SCRIPTS))
     script = f'(() => {{\n"use strict";\n{scripts}\n}})();\n'
     style = "\n".join(map(asset, STYLES))
@@ -66,7 +63,7 @@ def page(record: dict[str, Any]) -> str:
 
 
 def _digest(text: str) -> str:
-    """Return the hash by which a content security policy knows an inline element."""
+    """By which a content security policy knows an inline element."""
     return f"'sha256-{_base64(hashlib.sha256(text.encode('utf-8')).digest())}'"
 
 
@@ -75,18 +72,18 @@ def _base64(data: bytes) -> str:
 
 
 def packed(values: ArrayLike, kind: Literal["f8", "f4"] = "f8") -> dict[str, str]:
-    """Return numbers as little-endian floats in base64; ``f8`` keeps every bit, so that choices agree with Python's."""
+    """Little-endian floats in base64; ``f8`` keeps every bit, so that choices agree with Python's."""
     array = np.ascontiguousarray(values, dtype=f"<{kind}")
     return {kind: _base64(array.tobytes())}
 
 
 def packed_bits(flags: ArrayLike) -> str:
-    """Return booleans as bits in base64, the first in the lowest bit."""
+    """Bits in base64, the first in the lowest bit."""
     return _base64(np.packbits(np.asarray(flags, dtype=bool).ravel(), bitorder="little").tobytes())
 
 
 def rounded(values: ArrayLike, digits: int = 6) -> list[Any]:
-    """Return nested lists of rounded numbers with None for NaN."""
+    """None for NaN."""
     array = np.round(np.asarray(values, dtype=np.float64), digits)
     found = array.astype(object)
     found[~np.isfinite(array)] = None
@@ -102,7 +99,7 @@ def safe_json(record: Any) -> str:
 
 
 def frontier_fragment(front: Frontier) -> str:
-    """Return a few points of a frontier as escaped HTML; figures of test rows are not among them."""
+    """Escaped HTML of a few points; figures of test rows are not among them."""
     evaluated = [name for name in front.evaluations if not is_test(name)]
     on = "validation" if "validation" in evaluated else evaluated[0] if evaluated else None
     known = front.column_names(on) if on else ()

@@ -36,7 +36,6 @@ def page_payload(
     baselines: Mapping[str, Frontier],
     small: int,
 ) -> dict[str, Any]:
-    """Return what the page reads."""
     shown = {name: record for name, record in front.evaluations.items() if not is_test(name)}
     described = detailed(front, () if chosen is None else (chosen,))
     return {
@@ -52,7 +51,6 @@ def page_payload(
 
 
 def facts_of(front: Frontier) -> dict[str, Any]:
-    """Return what the frontier was made from, in words."""
     facts, task = front.facts, front.facts.task
     columns = dict.fromkeys(name for record in front.evaluations.values() for name in record.columns)
     return {
@@ -89,7 +87,6 @@ def _not_compared(notion: str, task: Task) -> str:
 
 
 def _points(front: Frontier) -> dict[str, Any]:
-    """Return ids, status, walk and training figures of all points."""
     kinds = list(dict.fromkeys(front.status))
     names = front.models.names
     training = {"loss": packed(front.loss), front.facts.gap_column: packed(front.gaps.max(axis=1))}
@@ -109,7 +106,6 @@ def _points(front: Frontier) -> dict[str, Any]:
 
 
 def _baseline(front: Frontier, name: str, other: Frontier, on: str | None, small: int) -> dict[str, Any]:
-    """Return points laid over the frontier, which must have been judged on the same rows."""
     if on is None:
         raise InputError("baselines are compared on rates, expected an evaluation; call front.evaluate(...) first.")
     front.overlay(other, next(iter(front.evaluations[on].columns)), on=on)
@@ -124,7 +120,7 @@ def _baseline(front: Frontier, name: str, other: Frontier, on: str | None, small
 
 
 def _part(record: Evaluation, facts: Facts, small: int) -> dict[str, Any]:
-    """Return an evaluation as the page reads it: published counts and what follows from them, unless small is 0."""
+    """Published counts and what follows from them, unless small is 0."""
     task = facts.task
     record = published(record, task) if small else record
     sure = [name for name in record.columns if name == "error" or Column.of(name).kind in GAPS]
@@ -149,7 +145,6 @@ def _part(record: Evaluation, facts: Facts, small: int) -> dict[str, Any]:
 
 
 def _attribute(name: str, rates: PerGroup, sizes: dict[str, Array] | None) -> dict[str, Any]:
-    """Return groups with their rows and the rates of all points, (N, c) each."""
     kept = [r for r in rates.names if r not in ("accuracy", "recall")]
     behind, labels = {}, {}
     if isinstance(rates, GroupRates):
@@ -171,7 +166,7 @@ def _attribute(name: str, rates: PerGroup, sizes: dict[str, Array] | None) -> di
 
 
 def _classes(rates: PerGroup, task: Task, sizes: dict[str, Array] | None) -> dict[str, Any]:
-    """Return what the page reads of single classes, recalls as rates ``recall:k``; nothing where there are none."""
+    """Recalls are rates ``recall:k``; nothing where there are no single classes."""
     if not isinstance(rates, ClassRates):
         return {}
     behind = rows_behind(rates, "recall", sizes)
@@ -189,12 +184,12 @@ def _classes(rates: PerGroup, task: Task, sizes: dict[str, Array] | None) -> dic
 
 
 def _together(c: int, classes: int = 1) -> float:
-    """Return the normal quantile that makes intervals of all pairs of c groups hold at once (Bonferroni)."""
+    """The normal quantile that makes intervals of all pairs of c groups hold at once (Bonferroni)."""
     return normal_quantile(1.0 - (1.0 - CONFIDENCE) / max(1, classes * c * (c - 1) // 2))
 
 
 def _mistakes(record: Evaluation) -> dict[str, Array]:
-    """Return the shares of all people refused with the favourable label and favoured with another, for costs."""
+    """Shares of all people refused with the favourable label and favoured with another, for costs."""
     rates = next(iter(record.groups.values()))
     if not isinstance(rates, GroupRates) or isinstance(rates, ClassRates):
         return {}
@@ -205,7 +200,7 @@ def _mistakes(record: Evaluation) -> dict[str, Array]:
 
 
 def most_moved(front: Frontier, places: Places, top: int = TOP) -> dict[str, Any] | None:
-    """Return per id the ``top`` features with the largest change: name index, before, after; None without any."""
+    """Per id the ``top`` features with the largest change: name index, before, after; None without any."""
     found = _strengths(front, places)
     if found is None:
         return None
@@ -227,7 +222,7 @@ def _short(value: float) -> float:
 
 
 def _strengths(front: Frontier, places: Places) -> tuple[str, list[str], Array, Array] | None:
-    """Return what is compared, feature names, values (k, d) and those of the plain model (d,)."""
+    """What is compared, feature names, values (k, d) and those of the plain model (d,)."""
     wanted, task, kind = np.append(places, plain_place(front)), front.facts.task, "coefficient"
     names: Any = front.models.feature_names
     try:

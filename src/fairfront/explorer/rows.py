@@ -74,12 +74,10 @@ class Details:
     version: int = VERSION
 
     def to_json(self) -> str:
-        """Return the record as JSON text."""
         return json.dumps(asdict(self), allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str | bytes | Mapping[str, Any]) -> Details:
-        """Read what `to_json` wrote."""
         record = dict(text) if isinstance(text, Mapping) else parse_json(text, "what describes the points")
         names = {each.name for each in fields(cls)}
         if not isinstance(record, dict) or set(record) != names or record["version"] != VERSION:
@@ -88,7 +86,7 @@ class Details:
 
 
 def walk(front: Frontier) -> Places:
-    """Return the finished points from the largest gap to the smallest and on past zero, then the others left out."""
+    """The finished points from the largest gap to the smallest and on past zero; the others are left out."""
     places = front.solved
     past = np.array([front.status[i] is Status.PAST for i in places])
     gap = front.gaps[places].max(axis=1)
@@ -96,7 +94,7 @@ def walk(front: Frontier) -> Places:
 
 
 def detailed(front: Frontier, ids: Iterable[int] = (), limit: int = MOST_DETAILED) -> Places:
-    """Return at most ``limit`` places along the walk, always with the plain model and the ids asked for."""
+    """At most ``limit`` places along the walk, always with the plain model and the ids asked for."""
     wanted = {plain_place(front), *(front.place(i) for i in ids)}
     if limit < len(wanted):
         raise InputError(f"limit is {limit}, expected at least {len(wanted)}: the plain model and the ids asked for.")
@@ -164,7 +162,7 @@ def rows_of(
 
 
 def _probability(front: Frontier, places: Places, X: Any, scores: Array) -> Array | None:
-    """Return probabilities of the favourable label, (k, n), or None where the models give none."""
+    """Of the favourable label, (k, n); None where the models give none."""
     models, task = front.models, front.facts.task
     if task.kind != "binary":
         return None
@@ -181,7 +179,7 @@ def _probability(front: Frontier, places: Places, X: Any, scores: Array) -> Arra
 
 
 def built(front: Frontier, places: Places) -> list[Any] | None:
-    """Return the models of some points, or None where they were given as scores."""
+    """None where models were given as scores."""
     try:
         return [front.models.build(int(place)) for place in places]
     except InputError:
