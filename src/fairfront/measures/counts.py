@@ -85,7 +85,6 @@ class Counts:
         return self.changed(lambda cells: np.stack([cells[:, list(some)].sum(axis=1) for some in members], axis=1))
 
     def of_model(self, place: int) -> Counts:
-        """Return the counts of one model, each (c, K, K)."""
         return self.changed(lambda cells: cells[place])
 
     def together(self) -> Counts:
@@ -192,7 +191,6 @@ def sums_of(
 def count(
     decided: NDArray[Any], truth: NDArray[Any], K: int, codes: NDArray[Any], c: int, weight: Array | None = None
 ) -> Counts:
-    """Count decisions (N, n) of N models among K classes in c groups, and in one of rows without a group."""
     shape = (len(decided), c + 1, K, K)
     if codes.ndim == 1:
         place = (np.where(codes < 0, c, codes).astype(np.intp) * K + truth) * K
@@ -214,7 +212,6 @@ def count(
 
 
 def mean_sums(predicted: NDArray[Any], truth: Array, codes: NDArray[Any], c: int, weight: Array | None = None) -> Means:
-    """Sum predictions (N, n) and errors of N models in c groups, and in one of rows without a group."""
     member = membership(codes, c)
     member = np.column_stack([member, 1.0 - member.sum(axis=1)])
     columns = member if weight is None else member * weight[:, None]

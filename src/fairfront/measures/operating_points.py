@@ -142,7 +142,6 @@ class OperatingPoint:
     side: Side = "above"
 
     def favoured(self, responses: Array) -> NDArray[np.bool_]:
-        """Return who is decided favourably, (N, n), from responses (N, n)."""
         return decide(responses, self.cutoffs, self.side)
 
     def take(self, places: Any) -> OperatingPoint:

@@ -60,7 +60,6 @@ def published(record: Evaluation, task: Task) -> Evaluation:
 
 
 def _means(exact: Means, pool: Pool, sums: Sums) -> PerGroup:
-    """Return means of published rows, in units of what one of them adds; none of groups of a few people."""
     shown, few = publish_sizes(exact.rows)[:-1], exact.rows[:-1] < LIMIT
     weight, total = exact.weight[:-1], exact.sums[:, :-1]
     if any_small(exact.rows, exact.rows[:, None], exact.rows, 1):
@@ -96,7 +95,6 @@ def _rates(counts: Counts, pool: Pool, sums: Sums, good: int) -> tuple[PerGroup,
 
 
 def _scaled(weight: RateSums, exact: RateSums, shown: RateSums, unit: float) -> RateSums:
-    """Return the weights of groups with published rows, in units of a row's mean weight."""
     found: dict[str, Any] = {"n": shown.n}
     for part, whole in PARTS.items():
         w, n, told = (getattr(each, whole) for each in (weight, exact, shown))

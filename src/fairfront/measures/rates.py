@@ -123,7 +123,6 @@ class RateSums:
 
     @property
     def hit(self) -> Array:
-        """Return the rows decided favourably with the favourable label, (N, c)."""
         return np.asarray(self.hits[:, :, self.good])
 
     @property
@@ -183,7 +182,6 @@ def rates_of(counts: Counts | Means, levels: Sequence[str], good: int) -> PerGro
 
 
 def means_of(n: Array, weight: Array, sums: Array, levels: Sequence[str]) -> GroupMeans:
-    """Divide sums (N, c, 3) by the weights of groups, (c,)."""
     return GroupMeans(tuple(levels), n, weight, *(ratio(sums[:, :, k], weight) for k in range(3)))
 
 

@@ -103,7 +103,6 @@ def selection_columns(share: Share, n: Array, lines: Lines, settings: Settings) 
 
 
 def drawn_columns(name: str, value: Array, draws: Array, lines: Lines, settings: Settings) -> dict[str, Array]:
-    """Return a figure of scores with percentile intervals from draws (R, lines)."""
     ends = percentiles(draws, settings.confidence)
     return with_gaps(name, value, ends, percentiles(draws - draws[:, [lines.reference]], settings.of_gap(lines)), lines)
 
