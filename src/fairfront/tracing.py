@@ -15,8 +15,8 @@ from .objectives.notions import Surrogate
 from .problems import FirstOrder, FunctionProblem, LinearProblem, blas_threads, linear_problem
 from .problems.base import check_finite, decomposable
 from .progress import progress_bar
-from .solvers import Outcome, Solver, Status, Weighting
-from .solvers.base import Aim, Request, as_solver
+from .solvers import Outcome, Solver, Status, Weighting, as_solver
+from .solvers.base import Aim, Request
 from .solvers.fingerprints import linear_fingerprint, problem_fingerprint
 from .solvers.journal import open_journal
 from .solvers.search import as_search, refuse_linear
@@ -82,14 +82,24 @@ def trace(
     ridge : float, optional
         Penalty on the squared weights; by default 1 / (sum of weights), scikit-learn's C = 1, so that a weight of 2 is
         a row that is there twice.
+    fit_intercept : bool
+        Whether there is an intercept, which is not penalised.
+    sample_weight : array of shape (n,), optional
+        Weights of at least 0; None: 1 for every row.
+    groups : Groups, optional
+        Reference groups, crossed columns and the smallest size of a group.
     estimator : estimator, optional
         Any classifier or regressor whose fit takes sample_weight, instead of a linear model: points are then weighted
         fits of it, not certified, and X is whatever it takes. ``solver`` is then a `Weighting`, which says how many
         weightings are tried, which gap is lowered, and on which rows it is measured.
-    checkpoint : path, optional
+    random_state : int, optional
+        Seed of random starts, folds and fits.
+    checkpoint, resume : path, bool
         File that takes note of what was found on the way, small and without data. With ``resume=True`` the run goes on
         from it (or begins, where there is none yet) and ends as if it had never stopped; it has to be given the same
         data and settings.
+    progress : bool or "auto"
+        Whether to draw a bar on standard error; "auto": where that is a terminal.
 
     Returns
     -------
@@ -100,25 +110,19 @@ def trace(
     check_seed(random_state)
     check_flag(fit_intercept, "fit_intercept")
     warn_of_proxies(sensitive_features)
-    common: dict[str, Any] = {
-        "sensitive_features": sensitive_features,
-        "favourable": favourable,
-        "notion": notion,
-        "loss": loss,
-        "gap": gap,
-        "sample_weight": sample_weight,
-        "groups": groups,
-    }
+    rows: dict[str, Any] = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "groups": groups}
+    question: dict[str, Any] = {"favourable": favourable, "notion": notion, "loss": loss, "gap": gap}
     linear: dict[str, Any] = {"surrogate": surrogate, "ridge": ridge, "fit_intercept": fit_intercept}
     asked: dict[str, Any] = {"preferences": preferences, "n_points": n_points}
     kept: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume, "progress": progress}
     if estimator is not None:
         refuse_linear(trace, {**linear, **asked})
         search = as_search(solver, Weighting())
-        fits = search.problem(X, y, estimator=estimator, random_state=random_state, **common)
+        fits = search.problem(X, y, estimator=estimator, random_state=random_state, **rows, **question)
         return trace_estimator(fits, search, **kept)
     as_solver(solver)
-    return trace_problem(linear_problem(X, y, **linear, **common), solver, **asked, random_state=random_state, **kept)
+    problem = linear_problem(X, y, **rows, **question, **linear)
+    return trace_problem(problem, solver, **asked, random_state=random_state, **kept)
 
 
 @blas_threads(1)
@@ -178,10 +182,6 @@ def solve(
     random_state : int, optional
     checkpoint, resume
         As in `trace`.
-
-    Returns
-    -------
-    Outcome
     """
     chosen = as_solver(solver)
     check_seed(random_state)
@@ -224,8 +224,16 @@ def _start(start: Any, problem: Any) -> Array:
 class MinimizeResult:
     """What `minimize` found, with SciPy's words.
 
-    x (d,) the point, fun (m,) its objectives, status and message why it stopped, success whether it is solved,
-    nit accepted steps, nfev evaluations, history (T, m) the objectives of every accepted step.
+    Attributes
+    ----------
+    x, fun : arrays of shape (d,) and (m,)
+        The point and its objectives.
+    status, message, success
+        Why it stopped, the same in words, and whether the point is solved.
+    nit, nfev : int
+        Accepted steps and evaluations.
+    history : array of shape (T, m)
+        The objectives of every accepted step.
     """
 
     x: Array
@@ -262,7 +270,8 @@ def minimize(
     jac : None, True or callable
         As in SciPy: True when functions return (value, gradient), a callable for the Jacobian, None for finite
         differences.
-    checkpoint : path, optional
+    random_state : int, optional
+    checkpoint, resume : path, bool
         File that takes note of the state after every 25 steps; with ``resume=True`` the run goes on from it.
     """
     x = np.atleast_1d(as_numbers(x0, "x0"))
@@ -282,14 +291,7 @@ def minimize(
     settings = {"solver": chosen, "preference": preference, "random_state": random_state}
     with open_journal(checkpoint, resume, lambda: problem_fingerprint(problem, aim.start, **settings)) as journal:
         outcome = chosen.solve(problem, aim, journal)
-    status, history = outcome.status[0], outcome.history[0]
+    end, fun, status, history = outcome.W[0].reshape(-1), outcome.objectives[0], outcome.status[0], outcome.history[0]
     return MinimizeResult(
-        x=outcome.W[0].reshape(-1),
-        fun=outcome.objectives[0],
-        status=status,
-        message=str(status),
-        success=status.solved,
-        nit=len(history) - 1,
-        nfev=outcome.passes,
-        history=history,
+        end, fun, status, str(status), status.solved, nit=len(history) - 1, nfev=outcome.passes, history=history
     )

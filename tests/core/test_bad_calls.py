@@ -60,8 +60,8 @@ RECORDS = {
 }
 """Made by fairfront and not by people, who call their methods."""
 INSIDE = {
-    *("prepare", "plan", "judge", "held", "direction", "solver", "target"),  # between a solver and its loop
-    *("stated", "working", "check_needs", "aim", "finish", "problem", "trace", "solve"),  # of solvers, for ff.trace
+    *("prepare", "plan", "judge", "solver", "target"),  # between a solver and its loop
+    *("stated", "working", "check_needs", "aim", "problem", "trace", "solve"),  # of solvers, for ff.trace
     *("merit", "weights", "caps", "missed"),  # between a rule and its step
     *("cells", "values", "move", "state", "tensors", "load", "of", "build", "scores", "take"),  # of problems and models
     *("judged", "responses", "read"),  # of models, and files that were checked

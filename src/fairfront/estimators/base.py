@@ -22,8 +22,7 @@ from ..objectives import LOSSES, Array, warn_of_proxies
 from ..problems import EstimatorProblem, LinearProblem, blas_threads, linear_problem
 from ..problems.dask.problem import refuse_collections
 from ..problems.learners import scores_of_learner
-from ..solvers import Weighting
-from ..solvers.base import as_solver
+from ..solvers import Weighting, as_solver
 from ..validation import (
     check_flag,
     check_mapping,

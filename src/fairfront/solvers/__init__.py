@@ -1,6 +1,10 @@
 """Solvers: frozen hyper-parameters and pure functions; they see cells, never rows or features."""
 
-from .base import SOLVERS, Outcome, Solver, Status, Target
+from ..exceptions import InputError
+from ..objectives import Algebra
+from ..registry import Registry
+from ..validation import refuse
+from .base import Outcome, Solver, Status, Target
 from .knots import Knot
 from .loop import run
 from .newton import Newton
@@ -9,6 +13,7 @@ from .pb_pdo import PBPDO
 from .pdo import PDO
 from .search import Posteriors, Weighting
 
+SOLVERS: Registry[type[Solver]] = Registry("solver")
 for _solver in (Newton, PBPDO, PDO, PaperPDO, PaperPBPDO):
     SOLVERS.add(_solver.name, _solver)
 
@@ -26,5 +31,21 @@ __all__ = [
     "Status",
     "Target",
     "Weighting",
+    "as_solver",
     "run",
 ]
+
+
+def as_solver(solver: str | Solver, algebra: Algebra | None = None) -> Solver:
+    """Return the solver by name or as given, for gaps of one sign (of ``algebra``) only one that accepts them."""
+    if not isinstance(solver, (str, Solver)):
+        raise refuse("solver", solver, "a name or an instance such as ff.Newton()")
+    chosen: Solver = SOLVERS[solver]() if isinstance(solver, str) else solver
+    if "estimators" in chosen.accepts:
+        raise InputError("a Weighting searches the weights of an estimator, found none; give estimator=.")
+    if algebra is not None and not algebra.gap.even and "uneven gaps" not in chosen.accepts:
+        raise InputError(
+            f"gap {algebra.gap.name!r} rewards gaps of one sign and exists in paper mode only, found solver "
+            f"{chosen.name!r}; use gap='exponential', or solver='paper_pdo' or 'paper_pb_pdo'."
+        )
+    return chosen

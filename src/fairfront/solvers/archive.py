@@ -30,7 +30,7 @@ class Archive:
         self._count = 0
 
     def add(self, axes: Array, weights: Array) -> None:
-        """Offer points: axes (N, a), weights (N, K, d)."""
+        """Axes (N, a), weights (N, K, d)."""
         self._axes.append(axes)
         self._weights.append(weights)
         self._count += len(axes)
@@ -42,7 +42,7 @@ class Archive:
         self._count = len(axes)
 
     def points(self) -> tuple[Array, Array]:
-        """Return axes and weights of the points that are kept, thinned to ``size``."""
+        """Axes and weights, thinned to ``size``."""
         axes, weights = (np.concatenate(part) for part in (self._axes, self._weights))
         kept = np.flatnonzero(nondominated(axes))
         kept = kept[spread(axes[kept], self.size)]
@@ -55,7 +55,6 @@ class Archive:
         return {"archive.weights": weights, **({"archive.axes": axes} if self._axes_of is None else {})}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from the points of a checkpoint."""
         weights = arrays["archive.weights"]
         self._set(arrays["archive.axes"] if self._axes_of is None else self._axes_of(weights), weights)
 

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..objectives import Algebra, Array
 from ..problems import FirstOrder, LinearProblem, Point
-from ..registry import Registry
-from ..validation import check_positive, check_preferences, refuse
+from ..validation import check_positive, check_preferences
 from .journal import Journal
 
 Mask = NDArray[np.bool_]
@@ -74,14 +73,10 @@ class State:
     """What a solver remembers per run; every field is an array with the runs first, or a record of such arrays."""
 
     def take(self, runs: Mask) -> Self:
-        """Return the chosen runs."""
-        parts = vars(self).items()
-        return replace(
-            self, **{name: part.take(runs) if isinstance(part, State) else part[runs] for name, part in parts}
-        )
+        taken = {name: part.take(runs) if isinstance(part, State) else part[runs] for name, part in vars(self).items()}
+        return replace(self, **taken)
 
     def stored(self, prefix: str = "state") -> dict[str, NDArray[Any]]:
-        """Return all arrays by name."""
         found: dict[str, NDArray[Any]] = {}
         for name, part in vars(self).items():
             full = f"{prefix}.{name}"
@@ -89,7 +84,6 @@ class State:
         return found
 
     def restored(self, arrays: Mapping[str, NDArray[Any]], prefix: str = "state") -> Self:
-        """Return a state of the same kind with the arrays of `stored`."""
         found: dict[str, Any] = {}
         for name, part in vars(self).items():
             full = f"{prefix}.{name}"
@@ -110,17 +104,14 @@ class Target(State):
 
     @classmethod
     def from_preferences(cls, pi: Array) -> Target:
-        """Aim at preference lines."""
         return cls(pi, np.full((len(pi), pi.shape[1] - 1), np.nan))
 
     @classmethod
     def from_caps(cls, caps: Array) -> Target:
-        """Aim at fixed caps."""
         return cls(np.full((len(caps), caps.shape[1] + 1), np.nan), caps)
 
     @property
     def by_preference(self) -> Mask:
-        """Return the mask of runs that follow a preference."""
         return ~np.isnan(self.pi[:, 0])
 
     def caps_at(self, algebra: Algebra, level: Array) -> Array:
@@ -184,7 +175,6 @@ class Aim:
     target       where each run should end; None for solvers that go anywhere
     start        weights (K, d) or (R, K, d) to begin at
     exact        the problem with the loss itself, where the one to iterate on has a rounded kink
-    on_iterate   is told of every step
     """
 
     target: Target | None = None
@@ -221,8 +211,7 @@ class Solver:
     that goes step by step is a `loop.Descent` and has `prepare`, `plan` and `judge` instead.
 
     needs     the capabilities that the problem must have
-    accepts   what may be asked of it beside a number of points: preferences, caps on the gaps, gaps of one sign; or
-              that it is for estimators
+    accepts   what may be asked of it beside a number of points, or that it is for estimators
     path      how automatic caps shrink: one cap on the worst gap of each notion, or all gaps in proportion
     """
 
@@ -232,24 +221,57 @@ class Solver:
     path: Path = "worst_gap"
 
     def stated(self, problem: LinearProblem) -> LinearProblem:
-        """Return the problem that points are stated for, with the gaps that the solver was set to count."""
+        """Return the problem that points are stated for, with the gaps that the solver was set to count.
+
+        Parameters
+        ----------
+        problem : LinearProblem
+        """
         return problem
 
     def working(self, problem: LinearProblem) -> LinearProblem:
-        """Return the problem to iterate on: framed columns, and a kink of the loss rounded."""
+        """Return the problem to iterate on: framed columns, and a kink of the loss rounded.
+
+        Parameters
+        ----------
+        problem : LinearProblem
+        """
         problem = problem.framed()
         return problem if problem.loss.smooth else problem.with_loss(problem.loss.smoothed(SMOOTHING))
 
     def trace(self, problem: LinearProblem, request: Request, journal: Journal, on_point: OnPoint) -> list[Solved]:
-        """Return points from plain training to the smallest gap, or those of the preferences asked for."""
+        """Return points from plain training to the smallest gap, or those of the preferences asked for.
+
+        Parameters
+        ----------
+        problem : LinearProblem
+        request : Request
+        journal : Journal
+            Takes note of what is found, for a checkpoint; one without a path keeps nothing.
+        on_point : OnPoint
+        """
         raise InputError(f"solver {self.name!r} traces no frontier of linear models; use solver='newton'.")
 
     def solve(self, problem: Any, aim: Aim, journal: Journal) -> Outcome:
-        """Return where single runs end, on a problem as `working` gives it."""
+        """Return where single runs end, on a problem as `working` gives it.
+
+        Parameters
+        ----------
+        problem : any problem that has what the solver needs
+        aim : Aim
+        journal : Journal
+        """
         raise InputError(f"solver {self.name!r} solves no single points; use solver='newton'.")
 
     def target(self, algebra: Algebra, preference: Any, max_gap: float | None = None) -> Target | None:
-        """Return the target of a run: a preference, a cap on every gap, or the smallest gap."""
+        """Return the target of a run: a preference, a cap on every gap, or the smallest gap.
+
+        Parameters
+        ----------
+        algebra : Algebra
+        preference : array of shape (m,) or (R, m), or None
+        max_gap : float, optional
+        """
         if "preferences" not in self.accepts:
             if preference is not None or max_gap is not None:
                 raise InputError(f"solver {self.name!r} takes no preference and no cap; use solver='pb_pdo'.")
@@ -264,28 +286,15 @@ class Solver:
         return Target.from_caps(np.full((1, len(algebra.b)), cap))
 
     def check_needs(self, problem: object) -> None:
-        """Refuse a problem that lacks what the solver needs, naming it."""
+        """Refuse a problem that lacks what the solver needs, naming it.
+
+        Parameters
+        ----------
+        problem : object
+        """
         missing = [need.__name__ for need in self.needs if not isinstance(problem, need)]
         if missing:
             raise InputError(
                 f"{type(self).__name__} needs {', '.join(n.__name__ for n in self.needs)}, "
                 f"{type(problem).__name__} lacks {', '.join(missing)}; use another solver."
             )
-
-
-SOLVERS: Registry[type[Solver]] = Registry("solver")
-
-
-def as_solver(solver: str | Solver, algebra: Algebra | None = None) -> Solver:
-    """Return the solver by name or as given, for gaps of one sign (of ``algebra``) only one that accepts them."""
-    if not isinstance(solver, (str, Solver)):
-        raise refuse("solver", solver, "a name or an instance such as ff.Newton()")
-    chosen: Solver = SOLVERS[solver]() if isinstance(solver, str) else solver
-    if "estimators" in chosen.accepts:
-        raise InputError("a Weighting searches the weights of an estimator, found none; give estimator=.")
-    if algebra is not None and not algebra.gap.even and "uneven gaps" not in chosen.accepts:
-        raise InputError(
-            f"gap {algebra.gap.name!r} rewards gaps of one sign and exists in paper mode only, found solver "
-            f"{chosen.name!r}; use gap='exponential', or solver='paper_pdo' or 'paper_pb_pdo'."
-        )
-    return chosen

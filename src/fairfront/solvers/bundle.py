@@ -75,7 +75,7 @@ class Space:
         return np.asarray(start + max(share, 0.0) * (end - start))
 
     def change(self, start: Array, end: Array) -> float:
-        """Return the largest change of a cell's weight, relative to its share."""
+        """The largest change of a cell's weight, relative to its share."""
         move, used = np.abs((end - start) @ self.B), self.shares > 0.0
         return float(np.max(move[used] / self.shares[used], initial=0.0))
 
@@ -126,7 +126,6 @@ def _descend(
 
 
 def _least(problem: EstimatorProblem, fits: list[Reading]) -> float:
-    """Return the smallest worst gap of the fits."""
     return min(float(problem.criterion.algebra.violation(fit.gaps).max()) for fit in fits)
 
 

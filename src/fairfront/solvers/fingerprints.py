@@ -28,7 +28,6 @@ DEEPEST = 40
 
 
 def problem_fingerprint(problem: Any, start: Array | None, **settings: Any) -> Fingerprint:
-    """Return the fingerprint of a run of a solver on a problem of any kind."""
     algebra = problem.algebra
     known = {**_plain(settings), "fairfront": _version(), "start": start, "gap": algebra.gap}
     if hasattr(problem, "functions"):
@@ -39,7 +38,6 @@ def problem_fingerprint(problem: Any, start: Array | None, **settings: Any) -> F
 
 
 def linear_fingerprint(problem: LinearProblem, **settings: Any) -> Fingerprint:
-    """Return the fingerprint of a run on a linear problem, wherever its rows are."""
     known = {**_plain(settings), **_question_of(problem.objectives), "fit_intercept": problem.fit_intercept}
     ridge = _rounded(np.array(problem.objectives.question.ridge))
     derived = {"groups": problem.algebra.names, "ridge": ridge, "favourable": problem.task}
@@ -47,7 +45,6 @@ def linear_fingerprint(problem: LinearProblem, **settings: Any) -> Fingerprint:
 
 
 def estimator_fingerprint(problem: EstimatorProblem, **settings: Any) -> Fingerprint:
-    """Return the fingerprint of a search in the weights of an estimator's fits."""
     learner, cells = problem.estimator, problem.objectives.layout.cells
     parameters = sorted(learner.get_params(deep=True).items(), key=lambda item: item[0])
     learners = [learner, *(value for _, value in parameters if hasattr(value, "get_params"))]

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import FairfrontWarning, InputError
 from ..objectives import Array
+from ..objectives.small_counts import FEWEST
 from ..storage.checkpoints import (
     Entry,
     FileLock,
@@ -61,11 +62,10 @@ class Journal:
 
     @property
     def keeps(self) -> bool:
-        """Tell whether answers are kept."""
         return self.path is not None
 
     def recall(self, kind: str, asked: NDArray[Any] = NOTHING) -> Entry | None:
-        """Return the answer that comes next, if it is one to this question."""
+        """The answer that comes next, if it is one to this question."""
         if self._next >= len(self._entries):
             return None
         entry = self._entries[self._next]
@@ -81,7 +81,6 @@ class Journal:
         return entry
 
     def note(self, kind: str, asked: NDArray[Any], arrays: Mapping[str, NDArray[Any]], **numbers: Any) -> None:
-        """Keep an answer as the last one."""
         if self.keeps:
             self._keep(Entry(kind, np.array(asked), arrays, numbers))
 
@@ -100,7 +99,6 @@ class Journal:
             self._write()
 
     def weights(self, found: Callable[[], Array]) -> Array:
-        """Return the weights of a fit, recalled or found now."""
         known = self.recall("fit")
         if known is not None:
             return known.arrays["W"]
@@ -109,7 +107,7 @@ class Journal:
         return W
 
     def seed(self, given: int | None) -> int | None:
-        """Return the seed, drawn once where none was given, because a resumed run has to draw the same numbers."""
+        """Drawn once where none was given, because a resumed run has to draw the same numbers."""
         if given is not None or not self.keeps:
             return given
         known = self.recall("seed")
@@ -138,7 +136,6 @@ class Journal:
             self._warn("disk", f"{error} The run goes on; the last checkpoint that was written stays.")
 
     def save(self) -> None:
-        """Write all answers so far."""
         assert self._owner is not None
         begun = time.monotonic()
         self._noted = False
@@ -149,7 +146,7 @@ class Journal:
             self._cost = self._written - begun
 
     def _warn(self, kind: str, text: str) -> None:
-        """Tell something once."""
+        """Once of every kind."""
         if kind not in self._warned:
             self._warned.add(kind)
             warnings.warn(text, FairfrontWarning, stacklevel=2)
@@ -185,3 +182,13 @@ def open_journal(path: Any, resume: bool, owner: Callable[[], Fingerprint]) -> J
     except BaseException:
         lock.release()
         raise
+
+
+def of_few(problem: Any) -> bool:
+    """Tell whether some cell of a problem has so few rows that its averages are not written."""
+    layout = getattr(problem, "layout", None)
+    if layout is None:
+        return False
+    cells = layout.cells
+    counts = np.diff(cells.offsets) if cells.shares is None else cells.shares.sum(axis=1)
+    return bool(counts.min() < FEWEST)

@@ -69,7 +69,6 @@ def first_knot(solver: KnotSolver, plain: Array) -> Knot:
 
 
 def solve_knot(solver: KnotSolver, start: Knot, target: Target) -> Knot:
-    """Solve one point from a neighbour."""
     at = solver.solve(start.at, target)
     if not solver.is_solved(at) and start.at.factor is not None:
         again = solver.solve(replace(start.at, factor=None, single=at.single), target)
@@ -80,7 +79,6 @@ def solve_knot(solver: KnotSolver, start: Knot, target: Target) -> Knot:
 
 
 def solve_caps(solver: KnotSolver, start: Knot, caps: Array) -> Knot:
-    """Solve one point for these caps (q,) from a neighbour."""
     return solve_knot(solver, start, Target.from_caps(caps[None]))
 
 
@@ -200,7 +198,6 @@ def _elastic(solver: KnotSolver, at: Iterate, row: Array, room: Array, price: fl
 
 
 def _least(affordable: Callable[[float], bool], high: float) -> float:
-    """Return the least s that is affordable, from a first guess above it."""
     if affordable(0.0):
         return 0.0
     low = 0.0

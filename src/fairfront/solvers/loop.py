@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, UnboundedError
 from ..objectives import Algebra, Array
-from ..objectives.small_counts import FEWEST
 from ..problems import LinearProblem, Point
 from ..problems.resources import check_steps
 from ..storage.checkpoints import Entry
 from ..validation import MOST_POINTS, check_count, shown
 from .archive import Archive
 from .base import TARGETS, Aim, Mask, OnIterate, OnPoint, Outcome, Request, Solved, Solver, State, Status, Target
-from .journal import Journal
+from .journal import Journal, of_few
 
 KEPT = 100
 """Points on the way that are kept where nothing else is asked for."""
@@ -46,7 +45,6 @@ class Plan:
     certificate: Array | None = None
 
     def take(self, runs: Mask) -> Plan:
-        """Return the plan of some runs, which go on."""
         memo = None if self.memo is None else {key: value[runs] for key, value in self.memo.items()}
         return Plan(self.beta[runs], [Status.RUNNING] * int(runs.sum()), memo)
 
@@ -58,25 +56,62 @@ class Descent(Solver):
 
     @property
     def max_iter(self) -> int:
-        """Return the largest number of steps."""
+        """Most steps of a run."""
         raise NotImplementedError
 
     def prepare(
         self, problem: Any, start: Array | None, target: Any, rng: np.random.Generator
     ) -> tuple[Any, Array, State]:
-        """Return the problem to iterate on, the starting weights (R, K, d) and the first state."""
+        """Return the problem to iterate on, the starting weights (R, K, d) and the first state.
+
+        Parameters
+        ----------
+        problem : problem that has what the solver needs
+        start : array of shape (K, d) or (R, K, d), optional
+            Weights that runs begin at.
+        target : Target, optional
+            Where runs should end; None for solvers that go anywhere.
+        rng : numpy.random.Generator
+            Of random starts.
+        """
         raise NotImplementedError
 
     def plan(self, algebra: Algebra, point: Point, state: Any) -> tuple[Plan, Any]:
-        """Decide the move of every run from (L, Q) alone."""
+        """Decide the move of every run from (L, Q) alone.
+
+        Parameters
+        ----------
+        algebra : Algebra
+        point : Point
+            Where the runs are.
+        state : State
+            What `prepare` or the last step left.
+        """
         raise NotImplementedError
 
     def judge(self, algebra: Algebra, old: Point, new: Point, plan: Plan, state: Any) -> tuple[Mask, Any]:
-        """Say which moves are taken, and adapt."""
+        """Say which moves are taken, and adapt.
+
+        Parameters
+        ----------
+        algebra : Algebra
+        old, new : Point
+            Before and after the move.
+        plan : Plan
+            What `plan` returned.
+        state : State
+        """
         raise NotImplementedError
 
     def aim(self, problem: LinearProblem, request: Request, journal: Journal) -> tuple[Array, Target]:
-        """Return starting weights (1 or R, K, d) and the target of every run: random starts that go anywhere."""
+        """Return starting weights (1 or R, K, d) and the target of every run: random starts that go anywhere.
+
+        Parameters
+        ----------
+        problem : LinearProblem
+        request : Request
+        journal : Journal
+        """
         runs = 1 if request.preferences is None else check_runs(request.preferences)
         start = self._random_weights(problem, runs, np.random.default_rng(request.random_state))
         return start, Target.from_preferences(np.ones((runs, problem.algebra.m)))
@@ -90,8 +125,8 @@ class Descent(Solver):
         W = self._random_weights(problem, 1, rng) if start is None else np.array(start, dtype=np.float64)
         return W[None] if W.ndim == 2 else W
 
-    def finish(self, problem: Any, outcome: Outcome, target: Target | None, journal: Journal) -> Outcome:
-        """Return the outcome, made more precise where the solver was set to."""
+    def _finish(self, problem: Any, outcome: Outcome, target: Target | None, journal: Journal) -> Outcome:
+        # may make the ends more precise
         return outcome
 
     def trace(self, problem: LinearProblem, request: Request, journal: Journal, on_point: OnPoint) -> list[Solved]:
@@ -106,7 +141,7 @@ class Descent(Solver):
         def axes_of(L: Array) -> Array:
             return np.column_stack([algebra.loss(L), algebra.worst(L)])
 
-        hidden = journal.keeps and _of_few(work)
+        hidden = journal.keeps and of_few(work)
         archive = Archive(request.n_points or KEPT, (lambda W: axes_of(work.values(W))) if hidden else None)
         going = set(range(runs))
 
@@ -117,7 +152,7 @@ class Descent(Solver):
             on_point(runs - len(going), f"step {iteration}, {len(going)} of {runs} runs going", runs)
 
         outcome = run(work, self, start, target, on_iterate, seed, journal, archive)
-        outcome = self.finish(work, outcome, target, journal)
+        outcome = self._finish(work, outcome, target, journal)
         seen = archive.points()[1]
         W = work.to_user(np.concatenate([outcome.W, seen]))
         status = (*outcome.status, *([Status.VISITED] * len(seen)))
@@ -125,10 +160,9 @@ class Descent(Solver):
         return [Solved(*each) for each in zip(W, status, pi, strict=True)]
 
     def solve(self, problem: Any, aim: Aim, journal: Journal) -> Outcome:
-        """Return where single runs end."""
         seed = journal.seed(aim.random_state)
         outcome = run(problem, self, aim.start, aim.target, aim.on_iterate, seed, journal)
-        return self.finish(problem, outcome, aim.target, journal)
+        return self._finish(problem, outcome, aim.target, journal)
 
 
 def check_runs(preferences: Any) -> int:
@@ -212,7 +246,7 @@ class _RunLog:
     def __init__(
         self, problem: Any, W: Array, target: Target | None, journal: Journal, archive: Archive | None
     ) -> None:
-        self.journal, self.archive, self.few = journal, archive, _of_few(problem)
+        self.journal, self.archive, self.few = journal, archive, of_few(problem)
         self.asked = np.zeros(0) if target is None else np.column_stack([target.pi, target.caps])
         runs, algebra = len(W), problem.algebra
         self.W, self.L = W.copy(), np.zeros((runs, len(algebra.p)))
@@ -225,23 +259,18 @@ class _RunLog:
             self._restore(self.known, algebra.m)
 
     def add(self, ids: Ids, h: Array, iteration: int) -> None:
-        """Remember the objectives of accepted steps."""
         self.passes += 1
         self.n_iter[ids] = iteration
         for place, values in zip(ids, h, strict=True):
             self.history[place].append(values)
 
     def finish(self, ids: Ids, point: Point, status: list[Status]) -> None:
-        """Remember where runs ended and why."""
         self.W[ids], self.L[ids] = point.W, point.L
         for place, why in zip(ids, status, strict=True):
             self.status[place] = why
 
     def note(self, iteration: int, arrays: dict[str, NDArray[Any]]) -> None:
-        """Note the runs before a step, with histories unless they are of few rows.
-
-        Cells are not noted: evaluating them anew is one more pass.
-        """
+        """With histories unless they are of few rows, without cells: evaluating them anew is one more pass."""
         self.passes += 1
         lengths = np.array([len(h) for h in self.history])
         arrays |= {"W": self.W, "n_iter": self.n_iter, "certificate": self.certificate, "lengths": lengths}
@@ -265,13 +294,3 @@ class _RunLog:
         self.history = [list(part) for part in parts]
         if self.archive is not None:
             self.archive.restore(arrays)
-
-
-def _of_few(problem: Any) -> bool:
-    """Tell whether some cell of a problem has so few rows that its averages are not written."""
-    layout = getattr(problem, "layout", None)
-    if layout is None:
-        return False
-    cells = layout.cells
-    counts = np.diff(cells.offsets) if cells.shares is None else cells.shares.sum(axis=1)
-    return bool(counts.min() < FEWEST)

@@ -71,7 +71,17 @@ class Newton(Solver):
         check_choice(self.path, "path", get_args(Path))
 
     def solver(self, problem: LinearProblem, plain: Array, journal: Journal | None = None) -> KnotSolver:
-        """Return the solver of single points, with the constraints that the options ask for."""
+        """Return the solver of single points, with the constraints that the options ask for.
+
+        Parameters
+        ----------
+        problem : LinearProblem
+            As `working` gives it.
+        plain : array of shape (K, d)
+            Weights of plain training.
+        journal : Journal, optional
+            None keeps nothing.
+        """
         rows = problem.algebra
         if self.no_group_worse is not None:
             rows = with_guards(problem, rows, plain, self.no_group_worse)
@@ -122,7 +132,6 @@ class Newton(Solver):
         return solved_points(work, narrowed(problem.framed(), self, knots, journal))
 
     def solve(self, problem: Any, aim: Aim, journal: Journal) -> Outcome:
-        """Solve the points of a target from plain training."""
         self.check_needs(problem)
         target = aim.target
         assert target is not None
@@ -208,7 +217,6 @@ def newton_path(
 
 
 def solved_points(work: LinearProblem, knots: list[Knot]) -> list[Solved]:
-    """Return knots on framed columns as points of a frontier."""
     q, none = len(work.algebra.b), np.full(work.algebra.m, np.nan)
     W = work.to_user(np.stack([knot.at.W for knot in knots]))
     return [

@@ -54,10 +54,14 @@ class PaperPDO(Descent):
     K, rho : int, float or None
         Inner steps and their length; None takes 1 / L_Phi, which Lemma 2 allows.
     alpha0 : array of shape (m,), optional
-        Inner start, uniform by default; ``warm_alpha`` continues from the last step's weights instead.
+        Inner start, uniform by default.
+    warm_alpha : bool
+        Start inner steps from the last step's weights instead.
     inner : {"projected_gradient", "exact"}
     gradients : {"raw", "normalised"}
         The two readings of the paper.
+    start_scale : float
+        Spread of the random start.
     """
 
     T: int = 1000
@@ -90,11 +94,9 @@ class PaperPDO(Descent):
 
     @property
     def max_iter(self) -> int:
-        """Return T."""
         return self.T
 
     def working(self, problem: LinearProblem) -> LinearProblem:
-        """Return the problem as it is."""
         return problem
 
     def prepare(
@@ -114,7 +116,7 @@ class PaperPDO(Descent):
     def plan(self, algebra: Algebra, point: Point, state: PaperState) -> tuple[Plan, PaperState]:
         """Take K inner steps and move by eta along their direction (Algorithm 1, lines 3 to 9)."""
         A = algebra.jacobian(point.L)
-        alpha, d, found = self.direction(A, point.Q, state.alpha)
+        alpha, d, found = self._direction(A, point.Q, state.alpha)
         return self._planned(algebra, point, d, found), self._remember(state, alpha)
 
     def _planned(self, algebra: Algebra, point: Point, d: Array, found: Array) -> Plan:
@@ -133,7 +135,7 @@ class PaperPDO(Descent):
     def _remember(self, state: PaperState, alpha: Array) -> PaperState:
         return PaperState(alpha, state.pi) if self.warm_alpha else state
 
-    def direction(self, A: Array, Q: Array, alpha0: Array) -> tuple[Array, Array, Array]:
+    def _direction(self, A: Array, Q: Array, alpha0: Array) -> tuple[Array, Array, Array]:
         """Return inner weights, direction in cell coordinates (DescentDirection of Algorithm 2), and certificate."""
         if self.gradients == "normalised":
             norms = np.sqrt(np.maximum(np.einsum("rik,rkl,ril->ri", A, Q, A), 0.0))
@@ -147,7 +149,6 @@ class PaperPDO(Descent):
     def judge(
         self, algebra: Algebra, old: Point, new: Point, plan: Plan, state: PaperState
     ) -> tuple[NDArray[np.bool_], PaperState]:
-        """Take every step, as printed."""
         return np.ones(old.runs, dtype=bool), state
 
 
@@ -157,6 +158,8 @@ class PaperPBPDO(PaperPDO):
 
     Parameters
     ----------
+    T, eta, K, rho, alpha0, warm_alpha, inner, gradients, start_scale
+        As in `PaperPDO`.
     epsilon_1, epsilon_2 : float
         Thresholds of cases I and II.
     balance : {"softmax", "ratio"}
@@ -199,8 +202,8 @@ class PaperPBPDO(PaperPDO):
         kl_norm = _length(kl, Q)
         near_line = kl_norm <= self.epsilon_1
         first = state.alpha[:, :-1] / np.maximum(state.alpha[:, :-1].sum(axis=1, keepdims=True), TINY)
-        alpha_h, d_h, _ = self.direction(A, Q, first)
-        alpha_pb, d_pb, found = self.direction(np.concatenate([A, kl[:, None]], axis=1), Q, state.alpha)
+        alpha_h, d_h, _ = self._direction(A, Q, first)
+        alpha_pb, d_pb, found = self._direction(np.concatenate([A, kl[:, None]], axis=1), Q, state.alpha)
         d = np.where(near_line[:, None], d_h, d_pb)
         stopped_short = _length(d, Q) <= self.epsilon_2 * kl_norm
         d = np.where(stopped_short[:, None], kl, d)
@@ -232,5 +235,5 @@ def imbalance(pi: Array, h: Array, balance: Balance) -> tuple[Array, Array]:
 
 
 def _length(beta: Array, Q: Array) -> Array:
-    """Return the length of directions given in cell coordinates, (R,)."""
+    """Of directions given in cell coordinates, (R,)."""
     return np.asarray(np.sqrt(np.maximum(np.einsum("rk,rkl,rl->r", beta, Q, beta), 0.0)))

@@ -118,8 +118,7 @@ class PBPDO(Descent):
             bottom = lowest + ABOVE * np.maximum(top - lowest, 0.0)
         return plain, Target.from_caps(bottom + shares[:, None] * (top - bottom))
 
-    def finish(self, problem: Any, outcome: Outcome, target: Target | None, journal: Journal) -> Outcome:
-        """Return the outcome, its ends solved to Newton's precision where asked for."""
+    def _finish(self, problem: Any, outcome: Outcome, target: Target | None, journal: Journal) -> Outcome:
         return polished(problem, outcome, target, journal) if self.polish and target is not None else outcome
 
     def prepare(self, problem: Any, start: Array | None, target: Target, rng: Any) -> tuple[Any, Array, SlideState]:
@@ -222,6 +221,6 @@ def _mostly_along(algebra: Algebra, point: Point, beta: Array, price: Array, whi
 
 
 def _range(algebra: Algebra, L: Array) -> Array:
-    """Return the size of the gaps, (R,), or of all objectives where the gap function is the identity."""
+    """Of the gaps, (R,), or of all objectives where the gap function is the identity."""
     size = algebra.violation(algebra.gaps(L)) if algebra.gap.even else np.abs(algebra.objectives(L))
     return np.asarray(np.maximum(size.max(axis=1), NARROWEST))

@@ -88,9 +88,8 @@ class PDO(Descent):
         return problem, W, DescentState(eta, top, scale, self.band * scale, refused)
 
     def plan(self, algebra: Algebra, point: Point, state: DescentState) -> tuple[Plan, DescentState]:
-        """Find the common direction of every run."""
         F, z = factor(point.Q), algebra.gaps(point.L)
-        A, held = algebra.jacobian(point.L), self.held(algebra, z, state)
+        A, held = algebra.jacobian(point.L), self._held(algebra, z, state)
         beta, status = np.zeros_like(point.L), []
         promise, toll = np.zeros((2, point.runs))
         flat = np.zeros(point.runs, dtype=bool)
@@ -116,8 +115,8 @@ class PDO(Descent):
         size = np.sqrt(np.maximum(np.einsum("rk,rkl,rl->r", beta, point.Q, beta), TINY))
         return Plan(beta, status, memo, -drop.min(axis=1) / size), state
 
-    def held(self, algebra: Algebra, z: Array, state: DescentState) -> Mask:
-        """Return the mask (R, q) of gaps that are held at zero."""
+    def _held(self, algebra: Algebra, z: Array, state: DescentState) -> Mask:
+        """Gaps that are held at zero, (R, q)."""
         return np.asarray(algebra.gap.even & algebra.two_sided & (np.abs(z) <= state.band[:, None]))
 
     def judge(
@@ -128,7 +127,7 @@ class PDO(Descent):
         The way back to zero of a held gap may cost some loss; that toll is granted.
         """
         h_old, h_new = algebra.objectives(old.L), algebra.objectives(new.L)
-        inside = self.held(algebra, algebra.gaps(old.L), state) & (np.abs(algebra.gaps(new.L)) <= state.band[:, None])
+        inside = self._held(algebra, algebra.gaps(old.L), state) & (np.abs(algebra.gaps(new.L)) <= state.band[:, None])
         calm = (h_new[:, 1:] <= h_old[:, 1:]) | inside
         granted = 2.0 * plan.memo["toll"] - ENOUGH * state.eta * plan.memo["promise"]
         enough = h_new[:, 0] <= h_old[:, 0] + granted

@@ -108,7 +108,6 @@ class _Paths:
         self.plain = self.W.copy()
 
     def solve_plain(self) -> None:
-        """Go to plain training on every sample."""
         free = np.full(len(self.rows.b), FREE)
         for s in self._descend(self.all, free).tolist():
             self._place(s, self.samples.single(s).fit(self.rows.p, self.W[s]), np.zeros(len(self.rows.b)))
@@ -185,7 +184,6 @@ class _Paths:
         return runs[~(self.kkt[runs] <= TOL)]
 
     def _step(self, runs: Which, caps: Array) -> tuple[Array, Array]:
-        """Return weights and multipliers after the quadratic program's step of every run."""
         omega, B = self.rows.p + self.x[runs] @ self.rows.B, self.rows.B
         factors = []
         for s, each in zip(runs, omega, strict=True):

@@ -101,7 +101,15 @@ class Weighting(Solver):
         return Weighting(self.max_fits, overshoot=self.overshoot, tol=self.tol, negative=self.negative)
 
     def problem(self, X: Any, y: Any, **known: Any) -> EstimatorProblem:
-        """Return the weighted fits of an estimator; ``known`` are the other parameters of `estimator_problem`."""
+        """Return the weighted fits of an estimator.
+
+        Parameters
+        ----------
+        X, y
+            Rows and labels, as `fairfront.trace` takes them with an estimator.
+        **known
+            The other parameters of `estimator_problem`.
+        """
         names = ("criterion", "cv", "fit_params", "shared_trees", "n_jobs")
         return estimator_problem(X, y, **{name: getattr(self, name) for name in names}, **known)
 
@@ -116,7 +124,6 @@ class Posteriors(Weighting):
     name: ClassVar[str] = "posteriors"
 
     def problem(self, X: Any, y: Any, **known: Any) -> EstimatorProblem:
-        """Return the posteriors of an estimator."""
         return super().problem(X, y, posteriors=True, **known)
 
 
@@ -132,7 +139,6 @@ def as_search(solver: Any, usual: Weighting) -> Weighting:
 
 
 def refuse_linear(owner: Callable[..., Any], given: Mapping[str, Any]) -> None:
-    """Refuse what only linear models have, where ``owner`` was given an estimator."""
     usual = {name: parameter.default for name, parameter in signature(owner).parameters.items()}
     for name in LINEAR:
         value = given.get(name, usual.get(name))

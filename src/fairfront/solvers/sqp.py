@@ -121,25 +121,22 @@ class KnotSolver:
         return unit
 
     def evaluate(self, W: Array, multipliers: Array, single: bool = True, factor: Curved | None = None) -> Iterate:
-        """Return the iterate at W."""
         point = self.problem.cells(W[None])
         return Iterate(W, point.L[0], point.D[0], multipliers, factor, single=single)
 
     def loss(self, at: Iterate) -> float:
-        """Return the loss with its ridge."""
+        """With its ridge."""
         return float(self.rows.p @ at.L)
 
     def gaps(self, L: Array) -> Array:
-        """Return the constraint values (r,) of cells."""
         return np.asarray(self.rows.gaps(L[None])[0])
 
     def sizes(self, L: Array) -> Array:
-        """Return what the caps bound: |z|, or z where one side counts."""
+        """What the caps bound: |z|, or z where one side counts."""
         z = self.gaps(L)
         return np.where(self.rows.two_sided, np.abs(z), z)
 
     def residual(self, at: Iterate, caps: Array) -> Iterate:
-        """Return the iterate with its KKT residual for these caps."""
         gradient = (self.rows.p + at.multipliers @ self.rows.B) @ at.G
         kkt, violation = self.residuals(gradient[None], at.L[None], self.gaps(at.L)[None], at.multipliers[None], caps)
         return replace(at, kkt=float(kkt[0]), violation=float(violation[0]))
@@ -163,7 +160,6 @@ class KnotSolver:
         return self.journaled("point", asked, lambda: self._solved(start, target))
 
     def journaled(self, kind: str, asked: Array, found: Callable[[], Iterate]) -> Iterate:
-        """Return the iterate that the journal knows, evaluated again, or the one found now, which is noted."""
         known = self.journal.recall(kind, asked)
         if known is not None:
             arrays, numbers, factor = known.arrays, known.numbers, None
@@ -247,7 +243,7 @@ class KnotSolver:
         return self.shortened(at, caps, move, multipliers, merit)
 
     def metric(self, at: Iterate) -> tuple[Array, Array]:
-        """Return the cells' directions D = H^-1 G and inner products Q = G H^-1 G^T."""
+        """D = H^-1 G and Q = G H^-1 G^T of the cells."""
         assert at.factor is not None
         D = np.asarray(at.factor.factor.solve(at.G))
         Q = at.G @ D.T
