@@ -275,7 +275,6 @@ class CsvWriter:
         self._rows.writerows([safe_cell(value) for value in row] for row in rows)
 
     def write(self, line: str) -> None:
-        """Take one line from Python's writer."""
         self._stream.write(line.removesuffix(BOTH) + "\n")
 
 

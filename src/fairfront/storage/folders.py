@@ -87,7 +87,6 @@ def write_file(
 
 def write_numbered(folder: Path, text: str) -> Path:
     """Take the next free number of a folder; of two writers at once, neither loses its own."""
-    names = (folder / f"{number:04d}.json" for number in count(1))
     first = real(folder) / "0001.json"
     draft = beside(first, PARTIAL)
     with told(first), in_use(first):
@@ -95,7 +94,7 @@ def write_numbered(folder: Path, text: str) -> Path:
         try:
             with _forced(draft) as file:
                 file.write(text.encode("utf-8"))
-            for name in names:
+            for name in (folder / f"{number:04d}.json" for number in count(1)):
                 with suppress(FileExistsError):
                     rename_new(draft, name)
                     break
@@ -186,7 +185,7 @@ def _sync(path: Path) -> None:
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Change names in one step; False where the system or the disk cannot."""
+    """Let two things change names in one step; False where the system or the disk cannot."""
     return _renamed(one, other, EXCHANGE)
 
 
@@ -237,7 +236,7 @@ def is_still(place: Path, descriptor: int) -> bool:
 
 @contextmanager
 def turn(folder: Path) -> Iterator[None]:
-    """Wait for all other processes and threads; disks without locks let all in."""
+    """Wait until no other process or thread has its turn in a folder; disks without locks let all in."""
     with ExitStack() as held:
         while fcntl is not None:
             held.callback(os.close, descriptor := os.open(folder, os.O_RDONLY))

@@ -94,7 +94,7 @@ def read_package(folder: Any, name: str, kind: str, schema: int = 1) -> tuple[An
 
 @contextmanager
 def parts_of(folder: Any, kind: str) -> Iterator[None]:
-    """Say in a sentence that parts do not fit each other."""
+    """Say in one sentence that what is read inside does not fit together."""
     try:
         yield
     except InputError:
@@ -221,7 +221,7 @@ def read_estimator(path: Any, trusted: Sequence[str] = ()) -> Any:
 
 @contextmanager
 def _loading(path: Any) -> Iterator[tuple[Any, bytes]]:
-    """Refuse compressed members."""
+    """Refuse compressed members, and say in one sentence whatever fails inside."""
     skops = require("skops.io", "skops", PURPOSE)
     data = read_bytes(path)
     damaged = f"{path} is not a file of skops or is damaged; copy it again or save the estimator anew."

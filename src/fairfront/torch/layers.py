@@ -187,7 +187,6 @@ def cell_gradients(tape: Tape, weights: Tensor, sizes: Ints, G: Tensor, keep: bo
 
 
 def _one_run(part: Passage, delta: Tensor, counts: list[int], inside: Tensor, G: Tensor) -> None:
-    """Write each product straight to its place."""
     a, d, o, rows = part.a.reshape(part.a.shape[-2:]), delta.reshape(-1, part.outputs), part.outputs, G[0]
     if part.bias is not None:
         torch.mm(inside, d, out=rows[:, part.bias : part.bias + o])
