@@ -33,15 +33,22 @@ class Package:
         """Return one array."""
         return np.load(io.BytesIO(self.arrays[f"{name}.npy"]))
 
+    def _known(self, name: str) -> None:
+        """Refuse a name that the package does not have: such a forgery would be noticed for another reason."""
+        if f"{name}.npy" not in self.arrays:
+            raise KeyError(name)
+
     def put(self, name: str, values: np.ndarray, **saving: Any) -> None:
         """Replace one array and its description."""
         inside = io.BytesIO()
         np.save(inside, values, **saving)
+        self._known(name)
         self.arrays[f"{name}.npy"] = inside.getvalue()
         self.document["arrays"]["names"][name] = {"dtype": values.dtype.str, "shape": list(values.shape)}
 
     def header(self, name: str, shape: list[int], data: bytes = b"") -> None:
         """Replace an array by a header of some shape, and data that may not fit it."""
+        self._known(name)
         text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
         text = text.ljust(118 - 1) + "\n"
         self.arrays[f"{name}.npy"] = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode() + data

@@ -14,9 +14,11 @@ from tests.support.cases import central
 from tests.support.places import ROOT
 
 pytest.importorskip("resource", reason="the lane limits its processes")
-from benchmarks.hostile import certificates, edits, sealed
+from benchmarks.hostile import certificates, edits, packages, sealed
 from benchmarks.hostile.__main__ import LANES
 from benchmarks.hostile.children import CRASHED, DONE, REFUSED, Limits, end_of
+from benchmarks.hostile.forgery import Package
+from benchmarks.hostile.material import frontier
 from benchmarks.hostile.optimum import Capped
 from benchmarks.hostile.problems import NOTIONS, draw_problem
 
@@ -83,6 +85,12 @@ def test_an_edit_changes_one_byte(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(bytes(100))
     edits.edited(tmp_path, np.random.default_rng(0))
     assert sum(byte != 0 for byte in (tmp_path / "a").read_bytes()) == 1
+
+
+def test_every_forgery_changes_what_is_there(tmp_path: Path) -> None:
+    folder = frontier(0).save(tmp_path / "whole")
+    for forge in packages.FORGED.values():
+        forge(Package(folder))
 
 
 def test_the_page_names_every_lane() -> None:
