@@ -48,15 +48,13 @@ class Point:
 
     @property
     def runs(self) -> int:
-        """Return R."""
         return len(self.L)
 
     def take(self, runs: NDArray[np.bool_] | NDArray[np.intp]) -> Point:
-        """Return the chosen runs."""
         return Point(self.W[runs], self.L[runs], self.Q[runs], self.D[runs])
 
     def where(self, mask: NDArray[np.bool_], other: Point) -> Point:
-        """Return this point where the mask holds and the other elsewhere."""
+        """Elsewhere it is the other's."""
         if mask.all():
             return self
         pairs = ((self.W, other.W), (self.L, other.L), (self.Q, other.Q), (self.D, other.D))
@@ -97,7 +95,7 @@ class SecondOrder(Protocol):
 
 
 def gram(G: Array, D: Array) -> Array:
-    """Return Q = G D^T, symmetrised against rounding."""
+    """Q = G D^T, symmetrised against rounding."""
     Q = G @ D.transpose(0, 2, 1)
     return np.asarray(0.5 * (Q + Q.transpose(0, 2, 1)))
 
@@ -109,7 +107,6 @@ WITHIN = (
 
 
 def check_finite(*results: Array) -> None:
-    """Refuse to return numbers of a result that are not finite."""
     if not all(np.isfinite(each).all() for each in results):
         raise InputError(f"the solved models have weights or objectives that are not finite numbers, {WITHIN}")
 
@@ -160,7 +157,7 @@ class FunctionProblem:
         self.algebra = Algebra(eye[0], eye[1:], np.zeros(m - 1), one_sided, Identity(), names)
 
     def evaluate(self, x: Array) -> tuple[Array, Array]:
-        """Return the values (m,) and the Jacobian (m, d) at x."""
+        """Values (m,) and Jacobian (m, d)."""
         found = _called(self.functions, x)
         if self.jac is True:
             pairs = [found] if callable(self.functions) else found
@@ -178,14 +175,13 @@ class FunctionProblem:
         return values, J.reshape(m, d)
 
     def cells(self, W: Array) -> Point:
-        """Evaluate R points, one after the other; a step may land where functions overflow, and is refused then."""
+        """One after the other; a step may land where functions overflow, and is refused then."""
         with np.errstate(all="ignore"):
             found = [self.evaluate(w.reshape(-1)) for w in W]
         L, G = np.array([f[0] for f in found]), np.array([f[1] for f in found])
         return Point(W, L, gram(G, G), G)
 
     def move(self, point: Point, beta: Array) -> Array:
-        """Return x - J^T beta."""
         return np.asarray(point.W - np.einsum("rk,rkd->rd", beta, point.D).reshape(point.W.shape))
 
 

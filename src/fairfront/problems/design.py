@@ -51,15 +51,14 @@ class DenseDesign:
 
     @property
     def nbytes(self) -> int:
-        """Return the bytes of all rows."""
         return int(self.X.nbytes)
 
     def rows_per_chunk(self, r: int) -> int:
-        """Return how many rows to take at a time for r scores per row."""
+        """For r scores per row."""
         return max(256, min(ROW_BYTES // (8 * self.d), SCORE_BYTES // (8 * r), max(2048, self.n // 6)))
 
     def taken(self, start: int, stop: int) -> Array:
-        """Return the rows in double precision, the intercept included."""
+        """In double precision, the intercept included."""
         return self.X[start:stop]
 
     def scores(self, start: int, stop: int, W: Array) -> Array:
@@ -115,7 +114,7 @@ class LooseDesign(DenseDesign):
         self.last, self.kept = (0, 0), np.empty((0, self.d))
 
     def taken(self, start: int, stop: int) -> Array:
-        """Return the rows, framed; those of the last call are still there."""
+        """Framed; those of the last call are still there."""
         if self.last != (start, stop):
             if len(self.kept) != stop - start:
                 self.kept = np.ones((stop - start, self.d))
@@ -148,11 +147,9 @@ class SparseDesign:
 
     @property
     def nbytes(self) -> int:
-        """Return the bytes of all rows."""
         return int(self.X.data.nbytes + self.X.indices.nbytes + self.X.indptr.nbytes)
 
     def rows_per_chunk(self, r: int) -> int:
-        """Return how many rows to take at a time for r scores per row."""
         per_row = max(1.0, 12.0 * self.X.nnz / max(1, self.n))
         return max(256, min(int(ROW_BYTES / per_row), SCORE_BYTES // (8 * r)))
 
@@ -166,19 +163,15 @@ class SparseDesign:
         return rows
 
     def scores(self, start: int, stop: int, W: Array) -> Array:
-        """Return W X^T on the rows."""
         return np.ascontiguousarray((self.taken(start, stop) @ W.T).T)
 
     def pull(self, start: int, stop: int, S: Array) -> Array:
-        """Return S X on the rows."""
         return np.ascontiguousarray((self.taken(start, stop).T @ S.T).T)
 
     def weighted(self, start: int, stop: int, v: Array, float32: bool = False) -> Array:
-        """Return X^T diag(v) X on the rows."""
         return np.asarray((self.taken(start, stop, v).T @ self.taken(start, stop)).toarray())
 
     def squares(self, start: int, stop: int, v: Array) -> Array:
-        """Return the diagonal of X^T diag(v) X on the rows."""
         return np.asarray(self.taken(start, stop).power(2).T @ v)
 
 
@@ -186,5 +179,4 @@ Design = DenseDesign | SparseDesign
 
 
 def sorted_design(X: Any, order: NDArray[np.intp], intercept: bool, frame: Frame | None = None) -> Design:
-    """Return the design of the right kind for a dense or sparse matrix."""
     return (SparseDesign if sparse.issparse(X) else DenseDesign)(X, order, intercept, frame)

@@ -39,7 +39,6 @@ class Folds:
 
     @cached_property
     def held(self) -> Ints:
-        """Return all rows that are measured."""
         return np.unique(np.concatenate([held for _, held in self.pairs]))
 
 

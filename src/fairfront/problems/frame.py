@@ -74,7 +74,6 @@ class Moments:
     stored: Array
 
     def joined(self, other: Moments) -> Moments:
-        """Return the moments of both sets of rows."""
         n, apart = self.n + other.n, other.mean - self.mean
         low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
         with np.errstate(over="ignore", invalid="ignore"):  # such columns are refused by their ends
@@ -83,7 +82,6 @@ class Moments:
 
 
 def moments(X: Any, rows: NDArray[np.intp] | None = None) -> Moments:
-    """Look at the columns of a dense or sparse matrix, or at some of its rows."""
     find = _sparse_moments if sparse.issparse(X) else _dense_moments
     n = X.shape[0] if rows is None else len(rows)
     with np.errstate(over="ignore", invalid="ignore"):  # such columns are refused
@@ -139,7 +137,6 @@ class Frame:
 
     @classmethod
     def plain(cls, columns: int, intercept: bool) -> Frame:
-        """Return the frame that leaves columns as they are."""
         one = np.ones(columns + intercept)
         return cls(0.0 * one, one, one, intercept, 0.0 * one)
 
@@ -176,7 +173,6 @@ class Frame:
 
     @property
     def trivial(self) -> bool:
-        """Tell whether columns stay as they are."""
         return self.basis is None and not self.shift.any() and bool((self.factor == 1.0).all())
 
     @property
@@ -191,7 +187,6 @@ class Frame:
         return np.asarray(np.finfo(float).eps * (np.abs(W) @ self.size))
 
     def squares(self, seen: Moments) -> Array:
-        """Return the sums of squares of the framed columns."""
         columns = len(seen.mean)
         total = (seen.squared + seen.n * (seen.mean - self.shift[:columns]) ** 2) * self.factor[:columns] ** 2
         return np.append(total, [float(seen.n)] * self.intercept)
@@ -206,21 +201,21 @@ class Frame:
             rows[:] = rows @ self.basis.forth
 
     def inward(self, W: Array) -> Array:
-        """Return the weights (..., d) of the framed columns."""
+        """To the framed columns, (..., d)."""
         found = W * self.scale
         if self.shift.any():
             found[..., -1] += W @ self.shift
         return self._times(found, None if self.basis is None else self.basis.back.T)
 
     def outward(self, W: Array) -> Array:
-        """Return the weights (..., d) in the users' units."""
+        """To the users' units, (..., d)."""
         found = self._times(W, None if self.basis is None else self.basis.forth.T) / self.scale
         if self.shift.any():
             found[..., -1] -= found @ self.shift
         return found
 
     def gradient(self, G: Array) -> Array:
-        """Return gradients (..., d) in the weights of the users' units."""
+        """To gradients (..., d) in the weights of the users' units."""
         found = self._times(G, None if self.basis is None else self.basis.back) * self.scale
         if self.shift.any():
             found += G[..., -1:] * self.shift
@@ -228,7 +223,7 @@ class Frame:
 
     @staticmethod
     def _times(W: Array, M: Array | None) -> Array:
-        """Return rows times a matrix; the intercept, if any, stays."""
+        """The intercept, if any, stays."""
         if M is None:
             return W
         return np.concatenate([W[..., : len(M)] @ M, W[..., len(M) :]], axis=-1)

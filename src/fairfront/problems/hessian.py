@@ -44,7 +44,7 @@ class Factor:
         raise LinAlgError("the Hessian is indefinite")
 
     def solve(self, V: Array) -> Array:
-        """Return H^-1 applied to the rows of V (r, size)."""
+        """H^-1 applied to the rows of V (r, size)."""
         found = cho_solve(self.factor, (V * self.scale).T, check_finite=False).T
         return np.asarray(found * self.scale)
 
@@ -58,7 +58,6 @@ class Shifted(Factor):
         self.inverse = (vectors / np.maximum(np.abs(values), floor)) @ vectors.T
 
     def solve(self, V: Array) -> Array:
-        """Return the inverse applied to the rows of V."""
         return np.asarray(V @ self.inverse)
 
 
@@ -102,7 +101,7 @@ class Conjugate:
         self.product, self.inverse_diagonal = product, 1.0 / np.where(diagonal > 0, diagonal, 1.0)
 
     def solve(self, V: Array) -> Array:
-        """Return H^-1 applied to the rows of V; rows stop improving together."""
+        """Rows stop improving together."""
         x, r = np.zeros_like(V), V.copy()
         z = r * self.inverse_diagonal
         d, rz = z.copy(), (r * z).sum(axis=1)
@@ -195,14 +194,12 @@ def _descend(problem: LinearProblem, omega: Array, W: Array) -> tuple[Array, boo
 
 
 def _newton_step(factor: Factor, gradient: Array) -> tuple[Array, float]:
-    """Solve H s = g, and return s with the decrease that it promises, twice over."""
+    """H s = g, and the decrease that s promises, twice over."""
     step = factor.solve(gradient.reshape(1, -1)).reshape(gradient.shape)
     return step, float((step * gradient).sum())
 
 
 def lbfgs(problem: LinearProblem, omega: Array, W: Array) -> Array:
-    """Return what SciPy's L-BFGS finds with tight tolerances."""
-
     def objective(flat: Array) -> tuple[float, Array]:
         value, gradient = _value_gradient(problem, omega, flat.reshape(W.shape))
         return value, gradient.reshape(-1)

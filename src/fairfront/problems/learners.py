@@ -111,7 +111,6 @@ def loss_for(estimator: Any, loss: Any) -> Any:
 
 
 def output_of(estimator: Any, task: Task, loss: str) -> Output:
-    """Say which of an estimator's outputs is read: probabilities, decision function, labels or values."""
     if task.kind == "regression":
         return "value"
     if not is_likelihood(loss) and hasattr(estimator, "decision_function"):

@@ -56,7 +56,6 @@ class LinearProblem:
     def _put_on(
         self, rows: Piece | DaskRows, objectives: Objectives, frame: Frame | None, feature_names: tuple[str, ...] | None
     ) -> None:
-        """Put a model on rows, wherever these are."""
         self.rows, self.objectives, self.feature_names = rows, objectives, feature_names
         self.K, self.d = objectives.n_scores, rows.d
         self.penalised = np.ones(self.d)
@@ -67,78 +66,70 @@ class LinearProblem:
 
     @property
     def algebra(self) -> Algebra:
-        """Return loss row, contrasts and gap function."""
         return self.objectives.algebra
 
     @property
     def layout(self) -> Layout:
-        """Return the cells and averages."""
         return self.objectives.layout
 
     @property
     def task(self) -> Task:
-        """Return the kind of prediction."""
         return self.objectives.task
 
     @property
     def loss(self) -> Loss:
-        """Return the training loss."""
         return self.objectives.loss
 
     @property
     def fit_intercept(self) -> bool:
-        """Tell whether the last weight of each class is an intercept."""
+        """It is the last weight of each class."""
         return self.objectives.question.fit_intercept
 
     @property
     def measures(self) -> Bound:
-        """Return what is averaged over cells."""
         return self.objectives.measures
 
     @property
     def design(self) -> Design:
-        """Return the sorted rows."""
         assert isinstance(self.rows, Piece)
         return self.rows.design
 
     @property
     def targets(self) -> Array:
-        """Return what the loss reads, in sorted order."""
+        """In sorted order."""
         assert isinstance(self.rows, Piece)
         return self.rows.targets
 
     def target_variance(self) -> float:
-        """Return the variance of the targets of all rows."""
         return float(np.var(self.targets))
 
     def _with(self, **changed: Any) -> Self:
-        """Return the same problem with other attributes; the data are shared."""
+        """The data are shared."""
         other = copy.copy(self)
         other.__dict__.update(changed)
         return other
 
     def framed(self) -> Self:
-        """Return the same problem with weights of the framed columns."""
         if self.inside or self.frame is None:
             return self
         return self._with(inside=True, penalised=self.frame.penalised, inverse_metric=None)
 
     def with_loss(self, loss: Loss) -> Self:
-        """Return the same problem with another loss of the same width."""
+        """A loss of the same width."""
         return self._with(objectives=self.objectives.with_loss(loss))
 
     def with_algebra(self, algebra: Algebra) -> Self:
-        """Return the same problem with other contrasts on the same cells."""
+        """Other contrasts on the same cells."""
         return self._with(objectives=replace(self.objectives, algebra=algebra))
 
     def with_row_weights(self, weight: Array) -> Self:
-        """Return the same problem with other weights of the (sorted) rows that leave every cell's total as it is."""
+        """Of sorted rows, with the same total in every cell."""
         cells = replace(self.layout.cells, row_weight=weight)
         objectives = replace(self.objectives, layout=replace(self.layout, cells=cells))
         return self._with(objectives=objectives, rows=Piece(self.design, self.targets, cells))
 
     def with_metric(self, M: Array) -> Self:
-        """Return the same problem with directions in the metric M, (K d, K d), or (K d,) for its diagonal."""
+        """Directions in the metric M, (K d, K d), or (K d,) for its diagonal."""
         if M.ndim == 1:
             return self._with(inverse_metric=1.0 / M)
         size = len(M)
@@ -146,27 +137,23 @@ class LinearProblem:
         return self._with(inverse_metric=cho_solve(cho_factor(M + ridge * np.eye(size)), np.eye(size)))
 
     def without_metric(self) -> Self:
-        """Return the same problem with plain gradients as directions."""
         return self._with(inverse_metric=None)
 
     def from_user(self, W: Array) -> Array:
-        """Return weights (..., d) of the users' units as those of this problem."""
         return self.frame.inward(W) if self.frame is not None and self.inside else W
 
     def to_user(self, W: Array) -> Array:
-        """Return weights (..., d) of this problem in the users' units."""
         return self.frame.outward(W) if self.frame is not None and self.inside else W
 
     def inner(self, W: Array) -> Array:
-        """Return weights (..., d) of this problem as those of the rows that are kept."""
+        """Weights (..., d) of the rows that are kept."""
         return W if self.inside or self.frame is None else self.frame.inward(W)
 
     def outer(self, G: Array) -> Array:
-        """Return gradients (..., d) of the rows that are kept as those of this problem."""
+        """From gradients (..., d) of the rows that are kept."""
         return G if self.inside or self.frame is None else self.frame.gradient(G)
 
     def cells(self, W: Array) -> Point:
-        """Evaluate cell values and gradients of R runs in one pass."""
         R, k = len(W), self.layout.k
         L, G = self.rows.cell_sums(self.measures, k, self.inner(W), True)
         weight, G = self.objectives.weights, self.outer(G)
@@ -178,7 +165,7 @@ class LinearProblem:
         return Point(W, self._means(W, L), gram(G, D), D)
 
     def values(self, W: Array) -> Array:
-        """Return the cell values alone, (R, k), for the price of one product."""
+        """Cell values alone, (R, k), for the price of one product."""
         (L,) = self.rows.cell_sums(self.measures, self.layout.k, self.inner(W), False)
         return self._means(W, L)
 
@@ -193,7 +180,6 @@ class LinearProblem:
         return self.rows.reach(self.inner(W))
 
     def move(self, point: Point, beta: Array) -> Array:
-        """Return w - D^T beta."""
         step = np.einsum("rk,rkd->rd", beta, point.D)
         return np.asarray(point.W - step.reshape(point.W.shape))
 
@@ -221,7 +207,6 @@ class LinearProblem:
         return [np.where(where >= 0, omega[where], 0.0) / weight for _, where in self.measures]
 
     def conjugate(self, W: Array, omega: Array) -> Conjugate:
-        """Return a solver with the Hessian of omega.L that never forms it."""
         diagonal, product = self.rows.bend(self.measures, self._factors(omega), self.inner(W))
         ridge, shape = omega[-1] * np.tile(self.penalised, self.K), (-1, self.K, self.d)
 
@@ -241,7 +226,6 @@ class LinearProblem:
         return found if self.inside or self.frame is None else np.hypot(found * self.frame.scale, self.frame.shift)
 
     def fit(self, omega: Array, start: Array | None = None) -> Array:
-        """Return the weights (K, d) that minimise omega.L, from the given start or from zero."""
         if not self.inside:
             inner = self.framed()
             return inner.to_user(inner.fit(omega, None if start is None else inner.from_user(start)))
@@ -263,7 +247,6 @@ class LinearProblem:
 
 
 def feature_names(X: Any) -> tuple[str, ...] | None:
-    """Return the column names of a data frame, None for arrays."""
     native = X if is_dask(X) else nw.from_native(X, pass_through=True, eager_only=True)
     columns = list(getattr(native, "columns", ())) if is_dask(X) or isinstance(native, nw.DataFrame) else []
     return tuple(columns) if columns and all(isinstance(name, str) for name in columns) else None

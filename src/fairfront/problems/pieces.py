@@ -62,12 +62,11 @@ class Piece:
 
     @property
     def n(self) -> int:
-        """Return the number of rows."""
         return self.design.n
 
     @property
     def d(self) -> int:
-        """Return the number of columns, the intercept included."""
+        """The intercept included."""
         return self.design.d
 
     def cell_sums(self, measures: Bound, k: int, W: Array, gradients: bool) -> tuple[Array, ...]:
@@ -154,7 +153,6 @@ class Piece:
         return self._total(ask, K * K, 1.0 + d * K * (K + 1) / 64, held=8 * (K * d) ** 2)[0]
 
     def _multiply(self, start: int, stop: int, v: Array, float32: bool, H: Array) -> None:
-        """Add X^T diag(v) X of some rows to H (K, K, d, d)."""
         for a in range(len(v)):
             for b in range(a, len(v)):
                 H[a, b] += self.design.weighted(start, stop, v[a, b], float32)
@@ -173,7 +171,7 @@ class Piece:
         return total(lambda part: self.diagonal(part, len(W))), lambda V: total(lambda part: self.bent(part, V, len(W)))
 
     def diagonal(self, parts: Bent, K: int) -> Array:
-        """Return the diagonal of the matrix of these curvatures, (K d,)."""
+        """Of the matrix of these curvatures, (K d,)."""
         found = np.zeros((K, self.d))
         for start, stop, v in parts:
             for c in range(K):
@@ -181,7 +179,7 @@ class Piece:
         return found.reshape(-1)
 
     def bent(self, parts: Bent, V: Array, K: int) -> Array:
-        """Return the products of rows V (r, K d) with the matrix of these curvatures."""
+        """Products of rows V (r, K d) with the matrix of these curvatures."""
         out = np.zeros_like(V)
         rows = aligned(V.reshape(-1, self.d))
         for start, stop, v in parts:
@@ -191,8 +189,6 @@ class Piece:
         return out
 
     def squares(self) -> Array:
-        """Return the sums of squares of the columns, (d,)."""
-
         def ask(chunks: Chunks) -> tuple[Array]:
             return (sum((self.design.squares(a, b, np.ones(b - a)) for a, b, _ in chunks), np.zeros(self.d)),)
 
@@ -232,5 +228,5 @@ class Piece:
 
 
 def summed(parts: Sequence[tuple[Array, ...]]) -> tuple[Array, ...]:
-    """Return the sums of arrays, from the first part to the last."""
+    """From the first part to the last."""
     return tuple(reduce(np.add, arrays) for arrays in zip(*parts, strict=True))

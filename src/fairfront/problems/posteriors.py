@@ -32,7 +32,6 @@ class Scaling:
     bias: Array
 
     def apply(self, P: Array) -> Array:
-        """Return scaled probabilities, (n, K)."""
         if self.slope == 1.0 and not self.bias.any():
             return P
         return np.asarray(softmax(self.slope * np.log(np.maximum(P, SURE)) + self.bias, axis=1))
@@ -88,16 +87,16 @@ class Posteriors:
 
     @property
     def guesses(self) -> tuple[Guess, ...]:
-        """Return the label's guess and those of the cells, in one row."""
+        """The label's and those of the cells."""
         return (self.label, *self.members)
 
     def pairs(self, X: Any) -> Array:
-        """Return the probability of every pair, (n, pairs)."""
+        """Shape (n, pairs)."""
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         return self.joined([guess.raw(X, n) for guess in self.guesses])
 
     def joined(self, raw: list[Array]) -> Array:
-        """Return the probabilities of pairs, (n, pairs), from every guess's own ones."""
+        """Shape (n, pairs), from every guess's own probabilities."""
         label, *members = (guess.scaling.apply(P) for guess, P in zip(self.guesses, raw, strict=True))
         return np.column_stack([label[:, [j]] * member for j, member in enumerate(members)])
 
@@ -137,7 +136,6 @@ class Coded:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Return how many classes each task has."""
         return (len(self.cells), *map(len, self.cells))
 
 
@@ -194,17 +192,14 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """Return the labels."""
         return np.asarray(self.classes)
 
     @property
     def n_features_in_(self) -> int:
-        """Return how many columns the learner was given, where it says so."""
         return int(self.posteriors.label.model.n_features_in_)
 
     @property
     def feature_names_in_(self) -> NDArray[Any]:
-        """Return the names of the columns that the learner was given, where it knows them."""
         return np.asarray(self.posteriors.label.model.feature_names_in_)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> PosteriorClassifier:
@@ -215,11 +210,10 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return True
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the probability of every label under the weights, (n, K)."""
+        """Under the weights, (n, K)."""
         return weighed(self.posteriors.pairs(X), self.weights)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the label that counts most."""
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
 

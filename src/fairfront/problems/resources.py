@@ -64,7 +64,6 @@ Found = TypeVar("Found")
 
 
 def threads_setting() -> int | None:
-    """Return the number of threads that a process may use, None where nobody said."""
     given = os.environ.get(THREADS, "").strip()
     if not given:
         return None
@@ -253,7 +252,6 @@ def memory() -> float:
 
 
 def minutes() -> float:
-    """Return how many minutes a call may take."""
     return _setting(TIME, "minutes as a number above 0, such as 60, or inf") or MINUTES
 
 
@@ -270,7 +268,6 @@ def check_time(seconds: float, usual: float, what: str) -> None:
 
 
 def check_memory(size: float, what: str) -> None:
-    """Refuse results that need more memory than there is."""
     room = max(SHARE * memory(), SMALL)
     if size > room:
         raise InputError(
@@ -295,5 +292,5 @@ def check_steps(problem: Any, runs: int, steps: float, usual: float) -> None:
 
 
 def _plain(value: float, digits: int = 3) -> str:
-    """Return a number with so many digits and zeros after them, not with an exponent."""
+    """Zeros after the digits, no exponent."""
     return f"{float(f'{value:.{digits}g}'):.15g}"

@@ -34,7 +34,7 @@ class Samples:
 
     @classmethod
     def draw(cls, problem: LinearProblem, n: int, rng: np.random.Generator) -> Samples:
-        """Draw n samples, rows with replacement inside each cell."""
+        """Rows with replacement inside each cell."""
         cells = problem.layout.cells
         counts = np.empty((n, cells.n), dtype=np.uint16)
         for sample in counts:
@@ -54,7 +54,6 @@ class Samples:
         return len(self.counts)
 
     def take(self, which: NDArray[np.intp]) -> Samples:
-        """Return some of the samples."""
         return replace(self, counts=self.counts[which], scale=self.scale[which])
 
     def thinned(self, most: int) -> Samples:
@@ -69,7 +68,6 @@ class Samples:
         return Samples._of(self.problem, Piece(design, self.piece.targets[rows], thin), self.counts[:, rows])
 
     def single(self, sample: int) -> LinearProblem:
-        """Return one sample as a problem of its own."""
         cells = self.piece.cells
         base = 1.0 if cells.row_weight is None else cells.row_weight
         scale = np.repeat(self.scale[sample], np.diff(cells.offsets))
@@ -106,7 +104,7 @@ class Samples:
         return L, gradients, everyone
 
     def hessians(self, W: Array, sample: int) -> Array:
-        """Return the Hessians of all cells at weights (K, d) on one sample, (k, K d, K d)."""
+        """Of all cells at weights (K, d) on one sample, (k, K d, K d)."""
         problem, design, targets, cells = self.problem, self.piece.design, self.piece.targets, self.piece.cells
         (K, d), k = W.shape, problem.layout.k
         H = np.zeros((k, K, K, d, d))

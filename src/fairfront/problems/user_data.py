@@ -56,10 +56,14 @@ def linear_problem(
 
     Parameters
     ----------
+    X, y, sensitive_features, sample_weight
+        The rows, as in `fairfront.trace`.
+    favourable, notion, surrogate, loss, gap, groups
+        What is asked of them, as in `fairfront.trace`.
+    ridge, fit_intercept
+        The model, as in `fairfront.trace`.
     task : {"classification", "regression"}, optional
         By default regression for the squared loss and classification for all others.
-
-    The other parameters are those of `fairfront.trace`.
 
     Returns
     -------
@@ -177,7 +181,6 @@ def estimator_problem(
 
 
 def check_jobs(n_jobs: Any) -> None:
-    """Refuse what joblib would take for a number of processes, or would not."""
     if n_jobs is None or (is_whole(n_jobs) and 0 != n_jobs <= MOST_JOBS):
         return
     raise refuse("n_jobs", n_jobs, f"None, a whole number from 1 to {MOST_JOBS}, or -1 for all processors")

@@ -63,19 +63,18 @@ class EstimatorProblem:
 
     @property
     def algebra(self) -> Algebra:
-        """Return the algebra of the training loss, p and B."""
         return self.objectives.algebra
 
     @property
     def shares(self) -> Array:
-        """Return the share of all weight behind every entry of L, (k,)."""
+        """Of all weight behind every entry of L, (k,)."""
         found = self.objectives.weights / self.objectives.layout.cells.weight.sum()
         found[-1] = 0.0
         return np.asarray(found)
 
     @property
     def own(self) -> NDArray[np.bool_]:
-        """Tell which entries of L are losses on the rows' own labels, (k,)."""
+        """Entries of L that are losses on the rows' own labels, (k,)."""
         found = np.zeros(self.objectives.layout.k, dtype=bool)
         found[dict(self.objectives.layout.quantities)[Quantity("loss")]] = True
         return found
@@ -87,16 +86,14 @@ class EstimatorProblem:
 
     @property
     def can_flip(self) -> bool:
-        """Tell whether negative weights can go to another label: not for regressions."""
         return self.objectives.task.kind != "regression"
 
     @property
     def fits_per_reading(self) -> int:
-        """Return how many fits measure one weighting."""
         return len(self.folds.pairs)
 
     def fits(self, weightings: int, lazy: bool) -> int:
-        """Return how many fits that many weightings take, with those on all rows unless they are put off."""
+        """With those on all rows unless they are put off."""
         return weightings * (self.fits_per_reading + (not lazy and not self.folds.same))
 
     def check(self) -> None:
@@ -110,7 +107,7 @@ class EstimatorProblem:
         return float(held_weights(rows, self.folds.held).min())
 
     def omega(self, multipliers: Array) -> Array:
-        """Return the weights of the cells, p + B^T lambda."""
+        """Weights of the cells."""
         return np.asarray(self.algebra.p + self.algebra.B.T @ multipliers)
 
     def read(self, multipliers: Array, on_fit: Callable[[], None] | None = None) -> Reading:
@@ -126,11 +123,9 @@ class EstimatorProblem:
         return self._measured(multipliers, scores, model, is_heuristic(self.objectives.layout, self.omega(multipliers)))
 
     def refit(self, multipliers: Array) -> Any:
-        """Fit on all rows with the weights of the multipliers."""
         return self._fit(self.weighted(multipliers), None, self._begun(None, None))
 
     def weighted(self, multipliers: Array) -> WeightedRows:
-        """Return the rows, labels and weights that a fit at the multipliers sees."""
         return weighted_rows(self.objectives.layout, self.objectives.task, self.codes, self.omega(multipliers))
 
     def _begun(self, fold: int | None, only: Ints | None) -> Any:
@@ -141,7 +136,7 @@ class EstimatorProblem:
         return self.begun.get(fold)
 
     def _seen(self, rows: WeightedRows, only: Ints | None) -> tuple[Ints, Any, NDArray[Any], Array]:
-        """Return row numbers, features, labels and weights that a fit sees: of some of the rows, or of all."""
+        """Row numbers, features, labels and weights, of some of the rows or of all."""
         chosen = slice(None) if only is None or self.folds.same else np.isin(rows.index, only)
         index, target, weight = rows.index[chosen], rows.target[chosen], rows.weight[chosen]
         task = self.objectives.task
@@ -194,21 +189,19 @@ class PosteriorProblem(EstimatorProblem):
 
     @property
     def noise(self) -> float:
-        """Return 0: all weightings share their fits, so that gaps are a smooth function of the multipliers."""
+        """All weightings share their fits, so that gaps are a smooth function of the multipliers."""
         return 0.0
 
     @property
     def fits_per_reading(self) -> int:
-        """Return 0: a reading fits nothing."""
         return 0
 
     def fits(self, weightings: int, lazy: bool) -> int:
-        """Return how many times the learner is fitted: to labels and groups, in every fold and on all rows."""
+        """To labels and groups, in every fold and on all rows."""
         return (len(self.folds.pairs) + (not self.folds.same)) * sum(size > 1 for size in self.rows.sizes)
 
     @cached_property
     def rows(self) -> Coded:
-        """Return labels and cells of all rows as numbers."""
         cells = self.objectives.layout.cells
         weight = None if cells.row_weight is None else cells.unsorted(cells.row_weight)
         return Coded(self.codes.astype(np.intp), cells.of_rows, weight)
@@ -228,7 +221,7 @@ class PosteriorProblem(EstimatorProblem):
             )
 
     def weights(self, multipliers: Array) -> Array:
-        """Return how much a row of every pair (label, cell) counts for each label, (pairs, K)."""
+        """How much a row of every pair (label, cell) counts for each label, (pairs, K)."""
         return flipped(label_weights(self.objectives.layout, self.omega(multipliers), self.rows.cells))
 
     def read(self, multipliers: Array, on_fit: Callable[[], None] | None = None) -> Reading:
@@ -239,7 +232,6 @@ class PosteriorProblem(EstimatorProblem):
         return self._measured(multipliers, scores, None, heuristic=False)
 
     def refit(self, multipliers: Array) -> PosteriorClassifier:
-        """Return the model of the multipliers."""
         return PosteriorClassifier(self.learn()[0], self.weights(multipliers), self.objectives.task.classes)
 
     def learn(self, on_fit: Callable[[], None] | None = None) -> tuple[Posteriors, Array]:
@@ -276,7 +268,7 @@ class PosteriorProblem(EstimatorProblem):
 
 
 def run_jobs(jobs: Iterable[Any], n_jobs: int | None, on_done: Callable[[], None]) -> list[Any]:
-    """Return what jobs find, in their order; say when each of them is done."""
+    """In the order of the jobs."""
     found = []
     for result in Parallel(n_jobs=n_jobs, return_as="generator")(jobs):
         found.append(result)

@@ -54,7 +54,7 @@ class Side:
 
 
 def _matrix_of(x: Any) -> Any:
-    """Return a partition's features, which were looked at before, as an array of floats or a CSR matrix."""
+    """An array of floats or a CSR matrix of features that were looked at before."""
     if sparse.issparse(x):
         return sparse.csr_array(x)
     array = x.to_numpy() if hasattr(x, "to_numpy") else np.asarray(x)
@@ -78,7 +78,6 @@ def side(y: Any, groups: Any, weight: Any, plan: Plan, known: str) -> Side:
 
 
 def _sorted_rows(known: Side, plan: Plan) -> tuple[NDArray[np.intp], Array, Cells]:
-    """Return the order of the rows that count, their targets and their cells."""
     count = len(plan.weight)
     cell = plan.cell.astype(np.min_scalar_type(count))[known.key]  # small numbers sort by counting
     offsets = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=count + 1)[:count])]).astype(np.intp)
@@ -116,7 +115,7 @@ class Spooled:
     plan: Plan
 
     def mapped(self) -> Piece:
-        """Return the piece; its rows stay on disk."""
+        """Its rows stay on disk."""
         rows = np.load(f"{self.stem}-rows.npy", mmap_mode="r")
         targets = np.load(f"{self.stem}-targets.npy")
         weight = np.load(f"{self.stem}-weights.npy") if self.plan.weighted else None
@@ -193,12 +192,11 @@ class Memo:
         self.size = 0
 
     def get(self, measures: Bound, W: Array) -> tuple[Array, ...] | None:
-        """Return copies of what was found at W for the same measures."""
+        """In copies, for the same measures."""
         bounds, arrays = self.found.get((W.shape, W.tobytes()), ([], ()))
         return tuple(array.copy() for array in arrays) if arrays and bounds == [b for b, _ in measures] else None
 
     def put(self, measures: Bound, W: Array, arrays: tuple[Array, ...]) -> None:
-        """Remember what was found at W."""
         self._forget((W.shape, W.tobytes()))
         self.found[W.shape, W.tobytes()] = [b for b, _ in measures], tuple(array.copy() for array in arrays)
         self.size += sum(array.nbytes for array in arrays)
@@ -225,12 +223,11 @@ class DaskRows:
         self._squares = squares
 
     def total(self, ask: Ask) -> tuple[Array, ...]:
-        """Add up over all rows: one pass."""
+        """One pass."""
         self.passes += 1
         return tuple(np.array(array) for array in self.runner.over(self.parts, partial(_added, ask), summed))
 
     def cell_sums(self, measures: Bound, k: int, W: Array, gradients: bool) -> tuple[Array, ...]:
-        """Return the sums of the measures over their cells, and of the gradients, if asked for."""
         ask = partial(Piece.cell_sums, measures=measures, k=k, W=W, gradients=gradients)
         if len(W) > 1:
             return self.total(ask)

@@ -64,7 +64,6 @@ class DaskSettings:
 
     @classmethod
     def current(cls) -> DaskSettings:
-        """Return what Dask's configuration says."""
         config = require_dask().config
         given = {name: config.get(f"fairfront.{name}", getattr(cls, name)) for name in cls.__dataclass_fields__}
         if given["keep"] not in ("auto", "memory", "disk", "source"):
@@ -127,7 +126,7 @@ class Runner:
         return list(persisted)
 
     def memory(self) -> float:
-        """Return the bytes of memory of all workers, or of this machine."""
+        """Bytes of all workers, or of this machine."""
         here = memory()
         if self.client is None:
             return here
@@ -195,7 +194,6 @@ def _called(function: Callable[..., Any], *blocks: Any) -> Any:
 
 
 def check_sizes(*blocks: Any) -> None:
-    """Refuse blocks of one partition that do not have the same rows."""
     flat = [each for block in blocks for each in (block.values() if isinstance(block, Mapping) else [block])]
     sizes = {int(block.shape[0]) for block in flat if block is not None and np.ndim(block)}
     if len(sizes) > 1:

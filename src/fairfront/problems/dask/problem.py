@@ -54,30 +54,24 @@ class DaskProblem(LinearProblem):
 
     @property
     def passes(self) -> int:
-        """Return how often all rows were gone through."""
         return self.rows.passes
 
     def target_variance(self) -> float:
-        """Return the variance of the targets of all rows, found when these were first read."""
         return self.variance
 
     @property
     def targets(self) -> NoReturn:
-        """Refuse to give targets, which stay with the workers."""
         refuse_rows()
 
     @property
     def design(self) -> NoReturn:
-        """Refuse to give rows, which stay with the workers."""
         refuse_rows()
 
     def with_row_weights(self, weight: Array) -> NoReturn:
-        """Refuse other weights of rows, which stay with the workers."""
         refuse_rows()
 
 
 def refuse_rows() -> NoReturn:
-    """Say that rows stay with the workers."""
     raise InputError(
         "this needs all rows in memory, expected arrays or data frames, found Dask collections; "
         "give it a sample of the rows, X.compute(), traced in memory."
@@ -223,7 +217,6 @@ def dask_problem(question: Question, X: Any, y: Any, sensitive_features: Any, sa
 
 
 def brought(*collections: Any) -> tuple[Any, ...]:
-    """Return collections as they are in memory."""
     far = [each for each in collections if is_dask(each)]
     found = iter(Runner(DaskSettings.current()).brought(far))
     return tuple(next(found) if is_dask(each) else each for each in collections)

@@ -55,7 +55,6 @@ class Tally:
     found: dict[Key, tuple[int, float]] = field(default_factory=dict)
 
     def joined(self, other: Tally) -> Tally:
-        """Return the tally of both."""
         if self.names and other.names and self.names != other.names:
             raise InputError(
                 f"partitions have the groups {self.names} and {other.names}, expected the same columns in all."
@@ -69,22 +68,20 @@ class Tally:
 
     @cached_property
     def keys(self) -> tuple[Key, ...]:
-        """Return the keys in an order that does not depend on partitions."""
+        """In an order that does not depend on partitions."""
         return tuple(sorted(self.found, key=lambda key: [(v is None, str(type(v)), str(v)) for v in key]))
 
     @property
     def counts(self) -> Array:
-        """Return the number of rows of every key."""
         return np.array([float(self.found[key][0]) for key in self.keys])
 
     @property
     def weight(self) -> Array:
-        """Return the sum of weights of every key."""
         return np.array([self.found[key][1] for key in self.keys])
 
     @property
     def groups(self) -> dict[str, NDArray[Any]]:
-        """Return the columns of groups, one entry per key; these come last in a key."""
+        """One entry per key; groups come last in a key."""
         keys, width = self.keys, len(self.names)
         kinds = self.kinds or [(False, None)] * width  # of no rows
         named = enumerate(zip(self.names, kinds, strict=True))
@@ -108,7 +105,6 @@ def tallied(
 
 
 def group_tally(block: Any) -> Tally:
-    """Count the combinations of groups in one partition, or in columns in memory."""
     columns = as_columns(block, "sensitive_features")
     values = list(columns.values())
     return tallied(values, tuple(columns), *keys_of(values))
@@ -224,7 +220,6 @@ def _scanned(x: Any, y: Any, groups: Any, weight: Any, regression: bool) -> Scan
 
 
 def merged(parts: Sequence[Scan]) -> Scan:
-    """Join what partitions hold, in their order."""
     return reduce(_joined, parts)
 
 
