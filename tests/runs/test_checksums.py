@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import fairfront as ff
-from fairfront.runs.run import write_choice
+from fairfront.runs.pipeline import write_choice
 from fairfront.storage.checksums import check_checksums, write_checksums
 from fairfront.storage.places import CHECKSUMS
 from tests.support.cli import command as fairfront

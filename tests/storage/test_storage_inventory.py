@@ -11,7 +11,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import fairfront as ff
-from fairfront.runs.run import write_choice
+from fairfront.runs.pipeline import write_choice
 from tests.support.extras import optional
 from tests.support.trial import students
 

@@ -76,8 +76,8 @@ def select(
     from ..runs.decision import check_recordable
     from ..runs.model import MODEL
     from ..runs.options import pair_sentences
-    from ..runs.pipeline import with_exact_counts
-    from ..runs.run import RUN, write_choice
+    from ..runs.pipeline import with_exact_counts, write_choice
+    from ..runs.run import RUN
     from ..storage.checksums import private_key
     from ..storage.places import check_new_folder
     from ..validation import check_confidence

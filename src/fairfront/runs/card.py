@@ -105,7 +105,7 @@ def _groups(run: Run) -> str:
 
 
 def _cutoff(run: Run, id: int, tables: Mapping[str, Any]) -> str:
-    """Return the section on the cut-off; nothing for several classes and for values."""
+    """Nothing for several classes and for values."""
     front = run.frontier
     said = operating_words(front.record(), front.facts)
     if not said:
@@ -180,7 +180,7 @@ def _rates(run: Run, found: Mapping[str, Any], decision: Decision) -> str:
 
 
 def _calibration(found: Mapping[str, Any]) -> str:
-    """Return how well probabilities fit in every group; with several classes, those of the favourable one."""
+    """With several classes, of the favourable one."""
     several = found.get("task") == "multiclass"
     ending = f"[{found['favourable']}]" if several else ""
     heads = {key + ending: words for key, words in CALIBRATION.items()}
@@ -261,7 +261,6 @@ def _again(manifest: Mapping[str, Any]) -> str:
 
 
 def _with_ends(columns: Mapping[str, list[Any]], heads: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return figures of an audit's table by their headings, each with its interval where there is one."""
     found: dict[str, list[str]] = {}
     for key in (key for key in heads if key in columns):
         texts = found[heads[key]] = []

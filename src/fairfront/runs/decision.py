@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ import numpy as np
 
 from ..exceptions import ChangedError, InputError
 from ..frontier.frontier_columns import GAPS
+from ..frontier.selection import subset
 from ..measures.disclosure import LIMIT
 from ..measures.figures import Column, larger_is_better
 from ..storage.checksums import (
@@ -77,12 +78,10 @@ class Decision:
     schema: int = SCHEMA
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values."""
         return asdict(self)
 
     @property
     def rule_words(self) -> str:
-        """Say the rule in words."""
         rule, sure = self.rule, self.rule.get("confidence", 0.95)
         if "id" in rule:
             return f"id {rule['id']} was named"
@@ -112,7 +111,6 @@ def _end(name: str, confidence: float | None) -> str:
 
 
 def _spelt(value: Any) -> Any:
-    """Return a part of a rule in Python's own numbers, lists and mappings, as JSON has them."""
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
     if isinstance(value, Mapping):
@@ -121,10 +119,7 @@ def _spelt(value: Any) -> Any:
 
 
 def candidates(run: Run, id: int) -> tuple[dict[str, Any], ...]:
-    """Return the options that were listed, and the chosen one, with their figures on validation.
-
-    JSON has no word for figures that are hidden or not defined.
-    """
+    """With their figures on validation; JSON has no word for those that are hidden or not defined."""
     shown, found = run.shown, []
     for option in options_of(run.frontier, dict.fromkeys((*shown, id))):
         figures = {name: value if math.isfinite(value) else None for name, value in option.figures.items()}
@@ -133,7 +128,6 @@ def candidates(run: Run, id: int) -> tuple[dict[str, Any], ...]:
 
 
 def decided(run: Run, id: int, rule: Mapping[str, Any], reason: str, by: str) -> Decision:
-    """Return the record of a choice from a run."""
     front, point = run.frontier, run.frontier.operating()
     options = options_of(front, dict.fromkeys((*run.shown, id)))
     own = [option for option in options if option.id == id]
@@ -184,6 +178,22 @@ def with_earlier(manifest: Mapping[str, Any], checksum: str | None) -> dict[str,
     """Return a manifest that keeps a run's checksum, and which points it had, before its files are written anew."""
     before = {"checksum": checksum, "kept": manifest.get("kept_ids", "all")}
     return {**manifest, "earlier": [*manifest.get("earlier", ()), before]}
+
+
+def pruned(run: Run, ids: Sequence[int]) -> Run:
+    """The manifest names the points that are left, and the run's checksum before."""
+    kept = sorted(set(ids))
+    names, stability = {str(id) for id in kept}, dict(run.stability)
+    if "points" in stability:
+        stability["points"] = {id: values for id, values in stability["points"].items() if id in names}
+    return replace(
+        run,
+        frontier=subset(run.frontier, kept),
+        manifest={**with_earlier(run.manifest, run.checksum), "keep": "chosen", "kept_ids": kept, "shown": kept},
+        tested={id: found for id, found in run.tested.items() if id in names},
+        stability=stability,
+        details=None,  # they compare points that are gone
+    )
 
 
 def read_records(folder: Path, sums: Mapping[str, str], known: Sequence[str]) -> tuple[Mapping[str, Any], ...]:

@@ -10,6 +10,7 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import threadpoolctl
@@ -18,7 +19,7 @@ from .. import __version__
 from ..exceptions import ChangedError, InputError
 from ..objectives.small_counts import FEWER, FEWEST
 from ..storage.checksums import SIGNATURE, Inventory, Known
-from ..storage.documents import parse_json
+from ..storage.documents import parse_json, read_json
 from ..storage.places import CHECKSUMS, MANIFEST, anything
 from .prepared_rows import Prepared
 from .settings import Settings
@@ -41,7 +42,6 @@ PACKAGES = ("numpy", "scipy", "scikit-learn", "narwhals", "pyarrow", "lightgbm",
 
 
 def manifest_of(prepared: Prepared, data: Mapping[str, Any], shown: Sequence[int]) -> dict[str, Any]:
-    """Return the manifest of a run: data, schema, split, settings, versions, BLAS, seed, ids of the options listed."""
     unlabelled = prepared.unlabelled
     return {
         "format": FORMAT,
@@ -62,7 +62,6 @@ def manifest_of(prepared: Prepared, data: Mapping[str, Any], shown: Sequence[int
 
 
 def _used_where(settings: Settings) -> dict[str, str]:
-    """Say where the sensitive attribute was used: features, training, thresholds, evaluation."""
     columns = ", ".join(settings.group_probabilities)
     by = f"the probabilities of groups ({columns})" if columns else "group"
     weighed = {"training weights": f"yes: rows are weighed by {by} and label"}
@@ -79,7 +78,6 @@ def _used_where(settings: Settings) -> dict[str, str]:
 
 
 def versions() -> dict[str, Any]:
-    """Return versions of Python, of the packages that compute, and of the BLAS that they call."""
     found: dict[str, Any] = {"python": platform.python_version(), "machine": platform.machine()}
     for name in PACKAGES:
         try:
@@ -95,12 +93,10 @@ def versions() -> dict[str, Any]:
 
 
 def as_text(content: Mapping[str, Any]) -> str:
-    """Return JSON that people can read and programs can compare."""
     return json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def check_manifest(found: Any, where: str) -> dict[str, Any]:
-    """Return a manifest that this version understands, or say why not."""
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise InputError(f"{where} is not a manifest of a run, expected one written by fairfront trace.")
     schema, writer = found.get("schema"), found.get("fairfront")
@@ -141,3 +137,13 @@ def inventory(what: str, packages: Mapping[str, str], files: Mapping[str, Known]
     lists: dict[str, Known] = {CHECKSUMS: anything, SIGNATURE: lambda data: len(data) == 64}
     known = {MANIFEST: of_format(FORMAT), **files, **lists}
     return Inventory(what, dict(packages), known, listed=True, growing=growing or None)
+
+
+def read_record(file: Path, format: str) -> dict[str, Any] | None:
+    """None where there is no such file."""
+    if not file.exists():
+        return None
+    found = read_json(file)
+    if not isinstance(found, dict) or found.get("format") != format:
+        raise ChangedError(f"{file} is not a {format}, expected the one that fairfront select wrote; select it again.")
+    return found

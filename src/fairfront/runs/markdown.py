@@ -9,7 +9,6 @@ MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "`": "'", **{mar
 
 
 def section(title: str, *lines: str) -> str:
-    """Return lines below a heading."""
     return "\n".join([f"## {title}", "", *lines])
 
 
@@ -24,7 +23,7 @@ def by_attribute(tables: Mapping[str, Mapping[str, list[Any]]]) -> list[str]:
 
 
 def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
-    """Return the lines of a table; cells must be plain already."""
+    """Cells must be plain already."""
     names = list(heads)
     return [f"| {' | '.join(names)} |", f"|{'---|' * len(names)}", *(f"| {' | '.join(row)} |" for row in rows)]
 
@@ -35,20 +34,17 @@ def cell(text: Any) -> str:
 
 
 def line(text: Any) -> str:
-    """Return text on one line in which nothing becomes markup."""
     breaks = "\r\n\t\u2028\u2029"
     plain = "".join(" " if ch in breaks else ch for ch in str(text) if ch.isprintable() or ch in breaks)
     return plain.translate(MARKUP)
 
 
 def code(text: Any) -> str:
-    """Return a name as code, on one line and without marks that would end it."""
     plain = "".join(ch for ch in str(text) if ch.isprintable()).replace("`", "'").replace("|", "/")
     return f"`{plain[:200]}`"
 
 
 def digits(value: Any) -> str:
-    """Return a figure: counts whole, shares with four digits, words as they are."""
     if value is None or value != value:
         return "not shown"
     if isinstance(value, str):

@@ -6,6 +6,7 @@ import csv
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from ..exceptions import ChangedError, InputError
+from ..exceptions import InputError
 from ..frontier.cutoffs import at_cutoff, for_favourable
 from ..frontier.estimator_models import scores_of
 from ..frontier.models import LinearModels, task_content, task_of
@@ -21,7 +22,7 @@ from ..measures.operating_points import Operating, OperatingPoint
 from ..objectives import Array, Task, is_likelihood
 from ..progress import progress_bar
 from ..storage.checksums import check_checksums, private_key, write_checksums, write_signature
-from ..storage.documents import CsvWriter, column_names, read_bytes, read_json
+from ..storage.documents import CsvWriter, column_names, read_bytes
 from ..storage.folders import write_file, write_folder, writing
 from ..storage.packages import parts_of, read_estimator, read_package, write_estimator, write_package
 from ..storage.places import MANIFEST, check_new_file
@@ -30,7 +31,7 @@ from ..tables.encoder import TableEncoder
 from ..validation import check_flag, check_number
 from .decision import FORMAT
 from .manifest import FORMAT as MANIFEST_FORMAT
-from .manifest import SCHEMA, as_text, inventory, of_format
+from .manifest import SCHEMA, as_text, inventory, of_format, read_record
 from .onnx_export import export_onnx, is_graph
 
 NAME, KIND = "model", "fairfront model"
@@ -54,10 +55,12 @@ class TableModel:
         From columns of a table to numbers.
     points : LinearModels of one model, or None
         Coefficients; None where ``estimator`` is a learner of another kind.
-    task : Task
-        Classes and the favourable label.
+    task : Task, with classes and the favourable label
     about : mapping
         What it is: id, notion, where the sensitive attribute was used; no rows and no counts.
+    estimator, card, decision, manifest
+        The learner, where it is not linear; and, of a model that was chosen by a rule, the card in Markdown, the record
+        of the choice and the manifest of the run.
     cutoff : float or None
         The operating point: the favourable label is decided where its probability (its score, where the model gives no
         probabilities) is at or above; None decides at 0.5 (a score of 0).
@@ -96,17 +99,26 @@ class TableModel:
         return at_cutoff(bare, point, 0, self.task)
 
     def predict(self, data: Any) -> NDArray[Any]:
-        """Return labels, or values for regression, for a data frame or a file."""
+        """Return labels, or values for regression.
+
+        Parameters
+        ----------
+        data : data frame or path of a file
+        """
         return self._labels(self._scores_of(data))
 
     def predict_proba(self, data: Any) -> Array:
-        """Return probabilities (n, K) in the order of ``task.classes``."""
+        """Return probabilities (n, K) in the order of ``task.classes``.
+
+        Parameters
+        ----------
+        data : data frame or path of a file
+        """
         if not self.gives_probabilities:
             raise InputError("this model gives scores and no probabilities, expected the logistic loss; use predict.")
         return self._probabilities(self._scores_of(data))
 
-    def outputs(self, table: Table) -> dict[str, NDArray[Any]]:
-        """Return the columns that predictions are written as: the label and one probability or score per class."""
+    def _outputs(self, table: Table) -> dict[str, NDArray[Any]]:
         scores = self._scores(table)
         found: dict[str, NDArray[Any]] = {"prediction": self._labels(scores)}
         if self.task.kind == "regression":
@@ -124,7 +136,7 @@ class TableModel:
         return np.concatenate(parts, axis=1)
 
     def _scores(self, table: Table) -> Array:
-        """Return scores (K, n), of two classes the second's: log-odds of linear models, else what estimators give."""
+        """(K, n), of two classes the second's: log-odds of linear models, else what estimators give."""
         X = self.encoder.transform(table)
         if self.points is None:
             return scores_of(self.estimator, X, self.task, "estimator")[0]
@@ -150,42 +162,53 @@ class TableModel:
         return np.column_stack([1.0 - second, second])
 
     def to_onnx(self, path: Any = None, *, overwrite: bool = False) -> bytes:
-        """Return the model with its preprocessing as one ONNX graph (extra ``onnx``), and write it to a path."""
+        """Return the model with its preprocessing as one ONNX graph (extra ``onnx``).
+
+        Parameters
+        ----------
+        path : file to write it to, optional
+        overwrite : whether to replace a graph that fairfront wrote there before
+        """
         check_flag(overwrite, "overwrite")
         return export_onnx(self.encoder, self.model, self.task, path, overwrite=overwrite)
 
     def save(self, path: Any, *, overwrite: bool = False, onnx: bool = False, sign: Any = None) -> Path:
         """Write the model, its card, the decision and the manifest as one folder, whole or not at all.
 
-        ``sign`` is the PEM file of a private key.
+        Parameters
+        ----------
+        path : a folder that does not exist yet; the one above it does
+        overwrite : whether to replace a model that was saved there before; anything else stays
+        onnx : whether to add the ONNX graph
+        sign : PEM file of the private key to sign with, optional
         """
         check_flag(onnx, "onnx")
         key = None if sign is None else private_key(sign)
-        return write_folder(path, lambda folder: self.fill(folder, onnx=onnx, key=key), MODEL, overwrite=overwrite)
+        return write_folder(path, partial(fill_model, self, onnx=onnx, key=key), MODEL, overwrite=overwrite)
 
-    def fill(self, folder: Path, *, onnx: bool = False, key: Any = None) -> None:
-        """Write all files of the model into an empty folder."""
-        encoding, arrays = self.encoder.to_content()
-        content: dict[str, Any] = {"task": task_content(self.task), "about": dict(self.about), "encoder": encoding}
-        content["cutoff"] = self.cutoff
-        stored = {f"encoder.{name}": values for name, values in arrays.items()}
-        if self.points is None:
-            write_estimator(folder / ESTIMATOR, self.estimator)
-        else:
-            stored |= {"coef": self.points.coef, "intercept": self.points.intercept}
-            content["linear"] = {name: getattr(self.points, name) for name in LINEAR}
-        files = (ESTIMATOR,) if self.points is None else ()
-        write_package(folder, NAME, KIND, content, stored, SCHEMA, files)
-        if self.card:
-            write_file(folder / CARD, self.card)
-        if onnx:
-            self.to_onnx(folder / ONNX)
-        for name, record in ((DECISION, self.decision), (MANIFEST, self.manifest)):
-            if record is not None:
-                write_file(folder / name, as_text(record))
-        write_checksums(folder)
-        if key is not None:
-            write_signature(folder, key)
+
+def fill_model(model: TableModel, folder: Path, *, onnx: bool = False, key: Any = None) -> None:
+    encoding, arrays = model.encoder.to_content()
+    content: dict[str, Any] = {"task": task_content(model.task), "about": dict(model.about), "encoder": encoding}
+    content["cutoff"] = model.cutoff
+    stored = {f"encoder.{name}": values for name, values in arrays.items()}
+    if model.points is None:
+        write_estimator(folder / ESTIMATOR, model.estimator)
+    else:
+        stored |= {"coef": model.points.coef, "intercept": model.points.intercept}
+        content["linear"] = {name: getattr(model.points, name) for name in LINEAR}
+    files = (ESTIMATOR,) if model.points is None else ()
+    write_package(folder, NAME, KIND, content, stored, SCHEMA, files)
+    if model.card:
+        write_file(folder / CARD, model.card)
+    if onnx:
+        model.to_onnx(folder / ONNX)
+    for name, record in ((DECISION, model.decision), (MANIFEST, model.manifest)):
+        if record is not None:
+            write_file(folder / name, as_text(record))
+    write_checksums(folder)
+    if key is not None:
+        write_signature(folder, key)
 
 
 def read_model(folder: Path, trusted: tuple[str, ...] = ()) -> TableModel:
@@ -201,8 +224,8 @@ def read_model(folder: Path, trusted: tuple[str, ...] = ()) -> TableModel:
             task,
             dict(content["about"]),
             card=read_bytes(folder / CARD).decode("utf-8") if (folder / CARD).exists() else "",
-            decision=_record(folder / DECISION, FORMAT),
-            manifest=_record(folder / MANIFEST, MANIFEST_FORMAT),
+            decision=read_record(folder / DECISION, FORMAT),
+            manifest=read_record(folder / MANIFEST, MANIFEST_FORMAT),
             cutoff=None if content["cutoff"] is None else check_number(content["cutoff"], "cutoff"),
         )
         if "linear" not in content:
@@ -210,16 +233,6 @@ def read_model(folder: Path, trusted: tuple[str, ...] = ()) -> TableModel:
         names = encoder.feature_names
         points = LinearModels.from_arrays(arrays, len(names), task=task, feature_names=names, **content["linear"])
         return replace(model, points=points)
-
-
-def _record(file: Path, format: str) -> dict[str, Any] | None:
-    """Return the record in a file of a model, None where it has none."""
-    if not file.exists():
-        return None
-    found = read_json(file)
-    if not isinstance(found, dict) or found.get("format") != format:
-        raise ChangedError(f"{file} is not a {format}, expected the one that fairfront select wrote; select it again.")
-    return found
 
 
 def predict_file(
@@ -236,9 +249,8 @@ def predict_file(
 ) -> int:
     """Write labels and probabilities for every row of a file, in its order; return the number of rows.
 
-    ``keep`` copies columns of the input, such as an identifier, in front of the predictions; ``missing`` are texts that
-    stand for a missing value besides those of training. Text that a spreadsheet would execute gets a quote in front.
-    ``overwrite`` replaces predictions that were written before, never another file and never the one that is read.
+    ``keep`` copies columns of the input; ``missing`` are texts for a missing value besides those of training.
+    Text that a spreadsheet would execute gets a quote in front. No file but earlier predictions is overwritten.
     """
     read = Path(data) if isinstance(data, (str, os.PathLike)) else None
     if read is not None and read.exists() and output.exists() and output.samefile(read):
@@ -255,7 +267,7 @@ def predict_file(
     ):
         writer = CsvWriter(stream)
         for chunk in source.chunks(tuple(dict.fromkeys((*model.columns, *keep))), rows=rows):
-            found = model.outputs(coerce(chunk, model.encoder, tuple(missing)))
+            found = model._outputs(coerce(chunk, model.encoder, tuple(missing)))
             kept = {name: chunk[name] for name in keep}
             if done == 0:
                 for name in sorted(set(kept) & set(found)):
@@ -282,7 +294,6 @@ def _is_predictions(head: bytes) -> bool:
 
 
 def _texts(values: Any) -> list[Any]:
-    """Return cells as they are written: numbers with all their digits, nothing for what is missing."""
     array = np.asarray(values)
     if array.dtype.kind == "f":
         return ["" if v != v else repr(v) for v in array.tolist()]

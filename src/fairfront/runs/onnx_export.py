@@ -96,7 +96,6 @@ def is_graph(head: bytes) -> bool:
 
 
 def _weights(model: Any, task: Task) -> tuple[Array, Array]:
-    """Return coefficients (K, d) and intercepts (K,) of a model that fits the task."""
     supported = REGRESSORS if task.kind == "regression" else CLASSIFIERS
     if not isinstance(model, supported):
         names = ", ".join(kind.__name__ for kind in supported)
@@ -217,18 +216,16 @@ class _Graph:
         self._constants: list[Any] = []
 
     def input(self, name: str, kind: str, *shape: int) -> str:
-        """Add an input (N, *shape) and return its name, which gets a number where it is taken."""
+        """An input (N, *shape), whose name gets a number where it is taken."""
         given = self._unique(name)
         self._inputs.append(self._value(given, kind, shape))
         return given
 
     def output(self, name: str, kind: str, source: str, *shape: int) -> None:
-        """Add an output (N, *shape) that passes on the tensor ``source``."""
         self._nodes.append(self.onnx.helper.make_node("Identity", [source], [name]))
         self._outputs.append(self._value(name, kind, shape))
 
     def constant(self, values: Any) -> str:
-        """Add a constant tensor: text, whole numbers or doubles, as the values are."""
         name, array = self._unique("constant"), np.asarray(values)
         if array.dtype.kind == "U":
             array = array.astype(object)
@@ -236,17 +233,15 @@ class _Graph:
         return name
 
     def node(self, kind: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
-        """Add a node with one output and return its name."""
         name = self._unique(kind.lower())
         self._nodes.append(self.onnx.helper.make_node(kind, list(inputs), [name], domain=domain, **attributes))
         return name
 
     def squeezed(self, source: str) -> str:
-        """Return (N, 1) as (N,)."""
+        """From (N, 1) to (N,)."""
         return self.node("Squeeze", source, self.constant([1]))
 
     def finish(self, doc: str, facts: dict[str, str]) -> bytes:
-        """Return the checked model as bytes."""
         helper = self.onnx.helper
         graph = helper.make_graph(self._nodes, "fairfront", self._inputs, self._outputs, self._constants)
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", LABEL_OPSET)]

@@ -31,17 +31,15 @@ class Option:
 
     @property
     def mark(self) -> str:
-        """Return the marks in one line."""
         return ", ".join(self.marks)
 
 
 def main_error(front: Frontier) -> str:
-    """Return the column of wrong decisions, or of squared errors for regression."""
     return "mse" if front.facts.task.kind == "regression" else "error"
 
 
 def main_gap(front: Frontier) -> str:
-    """Return the rate gap that the first notion is about, such as ``tpr_gap``; the worst over all attributes."""
+    """Of the first notion, such as ``tpr_gap``; the worst over all attributes."""
     return main_gaps(front)[0]
 
 
@@ -63,19 +61,18 @@ def leading_gap(front: Frontier) -> str:
 
 
 def tolerance_of(front: Frontier) -> float:
-    """Return how much worse than the smallest error a suggestion may be; a share of it for squared errors."""
+    """How much worse than the smallest error a suggestion may be; a share of it for squared errors."""
     if main_error(front) == "error":
         return TOLERANCE
     return float(f"{RELATIVE * float(np.nanmin(front.column('mse')[front.solved])):.2g}")
 
 
 def has_intervals(front: Frontier) -> bool:
-    """Tell whether gaps have intervals, so that upper ends can be shown; gaps of predicted values have none."""
+    """Gaps of predicted values have none."""
     return front.facts.task.kind != "regression"
 
 
 def plain_id(front: Frontier) -> int:
-    """Return the id of plain training."""
     return int(front.ids[plain_place(front)])
 
 
@@ -115,7 +112,6 @@ def shortlist(front: Frontier, n: int = SHOWN) -> tuple[int, ...]:
 
 
 def options_of(front: Frontier, ids: Iterable[int]) -> list[Option]:
-    """Return points as people see them: plain, suggested and trivial ones marked."""
     record, task = front.record(), front.facts.task
     plain, suggested = plain_id(front), suggested_id(front)
     alike, worse = decides_alike(record), no_better(record, task)
@@ -138,7 +134,6 @@ def options_of(front: Frontier, ids: Iterable[int]) -> list[Option]:
 
 
 def mark_words(front: Frontier, options: list[Option]) -> list[str]:
-    """Say what the marks of trivial points mean, where there are some."""
     words = {ALIKE: "decides more than 99 % of the validation rows alike", NO_BETTER: rival_words(front.record())}
     there = {mark for option in options for mark in option.marks}
     return [f"{mark}: {said}; never suggested." for mark, said in words.items() if mark in there]

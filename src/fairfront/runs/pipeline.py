@@ -1,9 +1,9 @@
-"""The pipeline: from a file or data frame to a run, with validation for choosing and test sealed for the card."""
+"""The pipeline: from a file or data frame to a run, with test sealed for the card, and from a run to a chosen model."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,14 +21,18 @@ from ..objectives import Groups, warn_of_names
 from ..objectives.small_counts import rounded
 from ..solvers import Newton, Posteriors, Weighting
 from ..storage.checkpoints import check_checkpoint
+from ..storage.folders import make_folder, turn, write_folder
 from ..tables import open_source
 from ..tracing import trace
 from ..validation import check_progress, is_dask
+from . import decision as records
+from .decision import DECISIONS, Decision, pruned
 from .manifest import manifest_of
-from .options import shortlist
+from .model import MODEL, TableModel, fill_model
+from .options import plain_id, shortlist
 from .preparation import prepare
 from .prepared_rows import Prepared
-from .run import Run
+from .run import Run, chosen_model
 from .settings import PROXY, Settings
 from .test_part import judged_on_test
 
@@ -91,10 +95,7 @@ def run_of(
     resume: bool = False,
     on_read: Callable[[Prepared], None] | None = None,
 ) -> Run:
-    """Make the run that settings ask for: read, split and encode, trace, judge and disclose.
-
-    ``on_read`` is told what was read before anything is traced.
-    """
+    """``on_read`` is told what was read before anything is traced."""
     check_checkpoint(checkpoint, resume)
     warn_of_names((PROXY,) if settings.group_probabilities else ())
     with warnings.catch_warnings():
@@ -158,6 +159,48 @@ def with_exact_counts(run: Run, data: Any, progress: Any = "auto") -> Run:
         return judged(bare, ready, progress, small=0)
 
 
+def write_choice(
+    stored: Run,
+    output: Path,
+    rule: Mapping[str, Any],
+    *,
+    judged: Run | None = None,
+    reason: str = "",
+    by: str = "",
+    keep: str = "all",
+    onnx: bool = False,
+    overwrite: bool = False,
+    key: Any = None,
+) -> tuple[TableModel, Decision]:
+    """Choose by a rule, write the model to a folder and the record to the run, and return both.
+
+    The model's files are complete when the record is written and take their place after it, so that the test part is
+    never opened without a record. Of two choices at once, the second waits and counts the first. The rule reads the
+    exact counts of ``judged`` where it is given. With ``keep="chosen"`` only points that a record names, and the plain
+    model, stay in the run: some houses must not store models that nobody chose.
+    """
+    records.check_recordable(stored, key)
+    assert stored.path is not None
+    make_folder(stored.path / DECISIONS)  # copies may lack a folder that was empty
+    with turn(stored.path / DECISIONS):
+        now = records.records_now(stored)
+        stored = replace(stored, decisions=now)
+        model, decision = chosen_model(replace(judged or stored, decisions=now), rule, reason, by)
+        record = replace(decision, candidates=records.candidates(stored, decision.id))
+
+        def fill(folder: Path) -> None:
+            fill_model(model, folder, onnx=onnx, key=key)
+            records.add_record(stored, record, key)
+
+        write_folder(output, fill, MODEL, overwrite=overwrite)
+        if keep == "chosen":
+            stored = replace(stored, decisions=(*now, record.to_json()))
+            chosen = [each["id"] for each in stored.decisions]
+            smaller = pruned(stored, (*chosen, plain_id(stored.frontier)))
+            smaller.write(stored.path, overwrite=True, key=key)
+    return model, decision
+
+
 def _left_out(front: Frontier, ready: Prepared) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return the groups of train that training left out of the gaps, whose names no file has."""
     if ready.settings.group_probabilities:
@@ -169,7 +212,6 @@ def _left_out(front: Frontier, ready: Prepared) -> tuple[tuple[str, tuple[str, .
 
 
 def _traced(ready: Prepared, **kept: Any) -> Frontier:
-    """Trace the frontier on train."""
     settings, train = ready.settings, ready.part("train")
     if settings.operating.asked is not None and not is_dask(train.y):  # Dask collections tell their classes later
         classes = len(np.unique(np.asarray(train.y)))
@@ -196,7 +238,6 @@ def _traced(ready: Prepared, **kept: Any) -> Frontier:
 
 
 def _stability(front: Frontier, ready: Prepared, progress: Any) -> dict[str, Any]:
-    """Refit the points on bootstrap samples, or say why not."""
     settings = ready.settings
     if settings.stability == 0:
         return {"why_not": "no refits were asked for (--stability 0)"}
@@ -227,7 +268,7 @@ def _stability(front: Frontier, ready: Prepared, progress: Any) -> dict[str, Any
 
 
 def _boosted_trees(settings: Settings) -> Any:
-    """Return scikit-learn's histogram boosting with its defaults and the run's seed, so that a rerun is the same."""
+    """Scikit-learn's defaults and the run's seed, so that a rerun is the same."""
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
     kind = HistGradientBoostingRegressor if settings.regression else HistGradientBoostingClassifier

@@ -113,7 +113,6 @@ def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepa
 
 
 def _check_columns(source: Source, settings: Settings, split: Split) -> None:
-    """Refuse names that the table does not have, before it is read."""
     lists = ("groups", "drop", "text", "allow", "group_probabilities", "numbers")
     named: dict[str, tuple[str, ...]] = {
         "target": (settings.target,),
@@ -139,7 +138,7 @@ def bytes_needed(schema: Schema, settings: Settings) -> float:
 
 
 def _is_too_large(source: Source, schema: Schema, settings: Settings) -> bool:
-    """Tell whether a file is to be read in parts; refuse one that neither fits in memory nor can be."""
+    """Refuse a file that neither fits in memory nor can be read in parts."""
     need, room = bytes_needed(schema, settings), memory()
     if need <= SHARE * room or isinstance(source, FrameSource):
         return False
@@ -195,7 +194,7 @@ def _weights(table: Table, settings: Settings) -> Array | None:
 
 
 def _atoms(labels: Codes, groups: Mapping[str, Codes]) -> NDArray[np.intp]:
-    """Return the (label, groups) class of every row, which the split keeps in proportion; numbers by quarters."""
+    """The (label, groups) class of every row, which the split keeps in proportion; numbers by quarters."""
     if labels.values is None:
         code = np.searchsorted(np.quantile(labels.codes, [0.25, 0.5, 0.75]), labels.codes).astype(np.intp)
     else:
@@ -211,7 +210,6 @@ def _atoms(labels: Codes, groups: Mapping[str, Codes]) -> NDArray[np.intp]:
 
 
 def _candidates(schema: Schema, settings: Settings, split: Split) -> tuple[str, ...]:
-    """Return the columns that may be learnt from."""
     aside = {settings.target, settings.weight, *split.columns}
     if not settings.use_sensitive:
         aside |= set(settings.compared)
@@ -222,7 +220,6 @@ def _candidates(schema: Schema, settings: Settings, split: Split) -> tuple[str, 
 
 
 def _kept_columns(candidates: tuple[str, ...], findings: tuple[Finding, ...]) -> tuple[str, ...]:
-    """Return the columns to learn from after screening; refused columns stop the run."""
     refused = [found for found in findings if found.kind == "refused"]
     if refused:
         raise InputError(" ".join(found.sentence for found in refused))

@@ -52,11 +52,9 @@ class Part:
 
     @property
     def n(self) -> int:
-        """Return the number of rows."""
         return len(self.y)
 
     def seen(self) -> Part:
-        """Return rows in memory: all of them, or a random sample where they are too many."""
         return self if self.drawn is None else self.drawn()
 
 
@@ -103,12 +101,10 @@ class Prepared:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Return the number of rows of every part."""
         return {name: int((self.place == i).sum()) for i, name in enumerate(PARTS)}
 
     @property
     def split_digest(self) -> str:
-        """Return a fingerprint of which row is in which part."""
         return hashlib.sha256(self.place[self.place >= 0].astype(np.uint8).tobytes()).hexdigest()
 
     def part(self, name: str) -> Part:
@@ -135,7 +131,7 @@ class Prepared:
         return Part(X, self.labels.take(rows), groups, None if self.weight is None else self.weight[rows])
 
     def _blocks(self, file: ParquetBlocks, kept: NDArray[np.bool_]) -> tuple[Any, list[int]]:
-        """Return the matrix of some rows as a Dask array, and the lengths of its blocks."""
+        """Also the lengths of the blocks."""
         width = len(self.encoder.feature_names)
         size = min(max(BLOCK_BYTES // (8 * width), LEAST_ROWS), MOST_ROWS)
         found = [(block, kept[block.rows]) for block in file.cut(size) if kept[block.rows].any()]
@@ -144,7 +140,6 @@ class Prepared:
         return lazy_matrix(partial(_encoded, file, self.encoder), parts, lengths, width, like), lengths
 
     def _sample(self, file: ParquetBlocks, kept: NDArray[np.bool_]) -> Part:
-        """Read rows into memory, a random sample where they are many."""
         most, places = seen_rows(self.encoder), np.flatnonzero(kept)
         if len(places) > most:
             places = np.sort(np.random.default_rng(self.settings.seed).choice(places, most, replace=False))
@@ -154,7 +149,7 @@ class Prepared:
 
 
 def seen_rows(encoder: TableEncoder) -> int:
-    """Return the most rows that are brought into memory for the card and the explorer."""
+    """The most that are brought into memory for the card and the explorer."""
     return SEEN_BYTES // (8 * len(encoder.feature_names))
 
 
@@ -163,7 +158,7 @@ def _taken(groups: Mapping[str, Codes], rows: NDArray[np.intp]) -> dict[str, NDA
 
 
 def _encoded(blocks: ParquetBlocks, encoder: TableEncoder, block: Block, kept: NDArray[np.uint8]) -> Any:
-    """Read a block and encode the rows whose bits are set."""
+    """Bits of ``kept`` are set for the rows to encode."""
     wanted = np.flatnonzero(np.unpackbits(kept, count=block.n))
     return encoder.transform(blocks.read(block, encoder.columns, wanted))
 

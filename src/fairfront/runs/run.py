@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,24 +13,23 @@ from ..explorer import Details, write_explorer
 from ..frontier import Frontier
 from ..frontier.cutoffs import operating_words
 from ..frontier.models import LinearModels
-from ..frontier.selection import subset
 from ..frontier.store import KIND as FRONTIER_KIND
 from ..frontier.store import load_frontier, write_frontier
 from ..measures.disclosure import LIMIT
 from ..measures.figures import in_shell, marked_in_shell, reference_words
 from ..storage.checksums import check_checksums, checksum_of, private_key, write_checksums, write_signature
 from ..storage.documents import read_json
-from ..storage.folders import make_folder, turn, write_file, write_folder
+from ..storage.folders import write_file, write_folder
 from ..storage.packages import parts_of, read_package, write_package
 from ..storage.places import MANIFEST, SEALED, check_new_folder, read_folder
 from ..tables.encoder import TableEncoder
 from ..validation import check_choice, check_count, check_names, check_path, check_text, refuse
 from . import decision as records
 from .card import card_of
-from .decision import DECISIONS, Decision, stages, with_earlier
+from .decision import DECISIONS, Decision, stages
 from .manifest import SCHEMA, as_text, check_manifest, inventory, known_by, of_format
-from .model import MODEL, TableModel, read_model
-from .options import Option, options_of, plain_id, shortlist, suggested_id
+from .model import TableModel, read_model
+from .options import Option, options_of, shortlist, suggested_id
 
 FRONTIER, ENCODER, TEST, DETAILS = "frontier", "encoder", "test", "details.json"
 KINDS = {ENCODER: "fairfront encoder", TEST: "fairfront test figures"}
@@ -56,6 +55,12 @@ class Run:
         Data fingerprint, schema, split, settings and versions.
     details : Details or None
         Aggregates of validation rows that the explorer shows: who gains, who loses, how surely.
+    stability : mapping
+        What bootstrap refits found, for the card.
+    tested : mapping
+        Figures on test of every point; only the card of a chosen model reads them.
+    decisions : tuple of mappings
+        Records of what was chosen from this run; each of them opened the test part once.
     path : Path or None
         The folder it was read from or written to.
     checksum : str or None
@@ -69,9 +74,7 @@ class Run:
     details: Details | None = None
     path: Path | None = None
     tested: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """Figures on test of every point; only the card of a chosen model reads them."""
     decisions: tuple[Mapping[str, Any], ...] = ()
-    """Records of what was chosen from this run; each of them opened the test part once."""
     checksum: str | None = None
 
     @property
@@ -83,11 +86,23 @@ class Run:
         return (() if self.exact else tuple(self.manifest.get("shown", ()))) or shortlist(self.frontier)
 
     def options(self, n: int | None = None) -> list[Option]:
-        """Return the points that `shown` lists, or about n that differ in what people see; plain, suggested marked."""
+        """Return points as people see them, the plain and the suggested one marked.
+
+        Parameters
+        ----------
+        n : int, optional
+            About how many, which differ in what people see; by default those that `shown` lists.
+        """
         return options_of(self.frontier, self.shown if n is None else shortlist(self.frontier, check_count(n, "n")))
 
     def reference(self, attribute: str) -> str:
-        """Name the reference group of an attribute; where none was given, say so and how to choose another."""
+        """Name a reference group; where none was given, say so and how to choose another.
+
+        Parameters
+        ----------
+        attribute : str
+            The sensitive column.
+        """
         facts, settings = self.frontier.facts, self.manifest["settings"]
         known = dict(facts.sensitive)
         levels = known[check_choice(attribute, "attribute", known)]
@@ -97,32 +112,45 @@ class Run:
         return reference_words(levels, attribute in facts.largest, another)
 
     def choose(self, **rule: Any) -> int:
-        """Return the id that a rule picks on validation; rules as in `Frontier.select`."""
+        """Return the id that a rule picks on validation.
+
+        Parameters
+        ----------
+        **rule : as in `Frontier.select`
+        """
         return self.frontier.choose(**rule)
 
     def select(self, *, reason: str = "", by: str = "", **rule: Any) -> TableModel:
-        """Return the chosen model with its card and a record of the decision; rules as in `Frontier.select`.
+        """Return the chosen model with its card and a record of the decision.
 
         The record is the model's own: only ``fairfront select`` adds it to the folder of the run too.
-        """
-        return self.decide(reason=reason, by=by, **rule)[0]
 
-    def decide(self, *, reason: str = "", by: str = "", **rule: Any) -> tuple[TableModel, Decision]:
-        """Return the chosen model as `select` does, and the record of the decision."""
-        check_text(reason, "reason")
-        check_text(by, "by")
-        id = self.choose(**rule)
-        decision = records.decided(self, id, rule, reason, by)
-        return model_of(self, id, decision), decision
+        Parameters
+        ----------
+        reason, by : why, and who chose; both are written in the record
+        **rule : as in `Frontier.select`
+        """
+        return chosen_model(self, rule, reason, by)[0]
 
     def model(self, id: int) -> TableModel:
-        """Return the model with an id, without a decision about it."""
+        """Return a model without a decision about it.
+
+        Parameters
+        ----------
+        id : int
+        """
         return model_of(self, id, None)
 
     def to_html(
         self, path: Any, *, chosen: int | None = None, title: str | None = None, overwrite: bool = False
     ) -> Path:
-        """Write the explorer of this run, one page in which a person sees the trade-off and chooses."""
+        """Write the explorer of this run, one page in which a person sees the trade-off and chooses.
+
+        Parameters
+        ----------
+        path, chosen, title, overwrite
+            As in `fairfront.explorer.write_explorer`; the page opens on the suggested point by default.
+        """
         where = shlex.quote(str(self.path or "run"))
         return write_explorer(
             self.frontier,
@@ -142,11 +170,25 @@ class Run:
         return self.details is not None and self.details.small == 0
 
     def save(self, path: Any, *, overwrite: bool = False, sign: Any = None) -> Path:
-        """Write the run as one folder of arrays and JSON, whole or not at all; ``sign`` is the PEM file of a key."""
+        """Write the run as one folder of arrays and JSON, whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+            A folder that does not exist yet; the one above it does.
+        overwrite : whether to replace a run that was saved there before; anything else stays
+        sign : PEM file of the private key to sign with, optional
+        """
         return self.write(path, overwrite=overwrite, key=None if sign is None else private_key(sign))
 
     def write(self, path: Any, *, overwrite: bool = False, key: Any = None) -> Path:
-        """Write the run as `save` does, signed with a key that was read already."""
+        """Write the run as `save` does.
+
+        Parameters
+        ----------
+        path, overwrite : as in `save`
+        key : private key that was read already, optional
+        """
         if self.exact:
             raise InputError("this run has exact counts, which are not written; save the run that they were added to.")
         check_new_folder(path, RUN, overwrite)
@@ -170,7 +212,6 @@ class Run:
 
 
 def read_run(folder: Path, trusted: tuple[str, ...] = ()) -> Run:
-    """Read a run that `Run.save` wrote."""
     sums = check_checksums(folder, growing=DECISIONS)
     manifest = check_manifest(read_json(folder / MANIFEST), str(folder / MANIFEST))
     encoding, arrays = read_package(folder, ENCODER, KINDS[ENCODER], SCHEMA)
@@ -217,66 +258,16 @@ def load(path: Any, *, trusted: Sequence[str] = ()) -> Any:
     return read_folder(folder, read)
 
 
-def write_choice(
-    stored: Run,
-    output: Path,
-    rule: Mapping[str, Any],
-    *,
-    judged: Run | None = None,
-    reason: str = "",
-    by: str = "",
-    keep: str = "all",
-    onnx: bool = False,
-    overwrite: bool = False,
-    key: Any = None,
-) -> tuple[TableModel, Decision]:
-    """Choose by a rule, write the model to a folder and the record to the run, and return both.
-
-    The model's files are complete when the record is written and take their place after it, so that the test part is
-    never opened without a record. Of two choices at once, the second waits and counts the first. The rule reads the
-    exact counts of ``judged`` where it is given. With ``keep="chosen"`` only points that a record names, and the plain
-    model, stay in the run: some houses must not store models that nobody chose.
-    """
-    records.check_recordable(stored, key)
-    assert stored.path is not None
-    make_folder(stored.path / DECISIONS)  # copies may lack a folder that was empty
-    with turn(stored.path / DECISIONS):
-        now = records.records_now(stored)
-        stored = replace(stored, decisions=now)
-        model, decision = replace(judged or stored, decisions=now).decide(reason=reason, by=by, **rule)
-        record = replace(decision, candidates=records.candidates(stored, decision.id))
-
-        def fill(folder: Path) -> None:
-            model.fill(folder, onnx=onnx, key=key)
-            records.add_record(stored, record, key)
-
-        write_folder(output, fill, MODEL, overwrite=overwrite)
-        if keep == "chosen":
-            stored = replace(stored, decisions=(*now, record.to_json()))
-            chosen = [each["id"] for each in stored.decisions]
-            smaller = pruned(stored, (*chosen, plain_id(stored.frontier)))
-            smaller.write(stored.path, overwrite=True, key=key)
-    return model, decision
-
-
-def pruned(run: Run, ids: Sequence[int]) -> Run:
-    """Return a run of some of its points, whose manifest names them and the run's checksum before."""
-    kept = sorted(set(ids))
-    names, stability = {str(id) for id in kept}, dict(run.stability)
-    if "points" in stability:
-        stability["points"] = {id: values for id, values in stability["points"].items() if id in names}
-    return replace(
-        run,
-        frontier=subset(run.frontier, kept),
-        manifest={**with_earlier(run.manifest, run.checksum), "keep": "chosen", "kept_ids": kept, "shown": kept},
-        tested={id: found for id, found in run.tested.items() if id in names},
-        stability=stability,
-        details=None,  # they compare points that are gone
-    )
+def chosen_model(run: Run, rule: Mapping[str, Any], reason: str, by: str) -> tuple[TableModel, Decision]:
+    check_text(reason, "reason")
+    check_text(by, "by")
+    id = run.choose(**rule)
+    decision = records.decided(run, id, rule, reason, by)
+    return model_of(run, id, decision), decision
 
 
 def model_of(run: Run, id: int, decision: Decision | None) -> TableModel:
-    """Return the model of a run with an id; with card and record where there is a decision."""
+    """With card and record where there is a decision."""
     front, place = run.frontier, run.frontier.place(id)
     about = {
         "id": id,

@@ -193,23 +193,19 @@ class Settings:
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """Return the columns that say who belongs to which group."""
         return (*self.groups, *self.group_probabilities)
 
     @property
     def regression(self) -> bool:
-        """Tell whether the target is a number to be predicted."""
         return LOSSES[self.loss].kinds[0] == "regression"
 
     @property
     def operating(self) -> Operating:
-        """Return how scores become decisions."""
         costs = None if self.costs is None else dict(zip(("false_positive", "false_negative"), self.costs, strict=True))
         return Operating(self.cutoff, self.approval_rate, costs)
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Settings:
-        """Read settings from a manifest, or say which one is unknown."""
         strange = sorted(set(found) - {each.name for each in fields(cls)})
         if strange:
             raise InputError(
@@ -249,7 +245,7 @@ def parse_attributes(
 
 
 def parse_groups(text: str | Iterable[str]) -> tuple[Names, References]:
-    """Read ``sex,race:ref=White`` into columns and reference groups."""
+    """Such as ``sex,race:ref=White``."""
     what = spelled("groups")
     names, references = [], []
     for part in _parts(text, what):
@@ -270,7 +266,6 @@ def _parts(given: Any, what: str) -> list[str]:
 
 
 def as_costs(given: Any) -> tuple[float, float] | None:
-    """Return the costs of a false positive and of a false negative from a mapping of the two, or from both in order."""
     if given is None or isinstance(given, Mapping):
         return None if given is None else check_costs(given)
     try:

@@ -34,7 +34,7 @@ RESAMPLES = 200
 def judged_on_test(
     front: Frontier, test: Part, settings: Settings, progress: Any, small: int = LIMIT
 ) -> dict[str, Any]:
-    """Return, by id, the audit on test and the changed decisions, as they are published or exact (small = 0)."""
+    """By id, the audit on test and the changed decisions, as they are published or exact (small = 0)."""
     test, task = test.seen(), front.facts.task
     scores, responses = responses_at(front, test.X)
     attributes = resolve_attributes(front.facts, test.groups, test.n)
@@ -102,7 +102,7 @@ def _changes(
     test: Part,
     small: int,
 ) -> dict[str, Any]:
-    """Return who gains and who loses a favourable decision against plain training, by id and attribute."""
+    """Against plain training, by id and attribute."""
     task, point = front.facts.task, front.operating()
     if point is not None and responses is not None:
         decided = point.favoured(responses)

@@ -19,11 +19,11 @@ from ..storage.checksums import found_in, is_signature_of, is_signed, public_key
 from ..storage.differences import Difference, differences
 from ..storage.packages import SUFFIX, untrusted_types
 from ..storage.places import CHECKSUMS, MANIFEST
-from .decision import Decision, candidates, decided, stages, with_earlier
+from .decision import Decision, candidates, decided, pruned, stages, with_earlier
 from .manifest import versions
 from .model import ONNX, TableModel
 from .pipeline import FRAME, run_of, with_exact_counts
-from .run import ENCODER, Run, load, model_of, pruned, read_run
+from .run import ENCODER, Run, load, model_of, read_run
 from .settings import Settings
 
 TOLERANCE = 1e-6
@@ -130,7 +130,6 @@ def verify_model(path: Any, run: Run, data: Any = None, key: Any = None, trusted
 
 
 def agrees(checks: list[Check]) -> bool:
-    """Tell whether all that decides is the same."""
     return all(check.same for check in checks if check.decisive)
 
 
@@ -161,7 +160,7 @@ def _files(found: Mapping[str, list[Difference]], rounded: bool) -> list[Check]:
 
 
 def _traced_again(run: Run, data: Any, progress: Any) -> Run:
-    """Return the run traced again from rows, under the name and the versions that the manifest has."""
+    """Under the name and the versions that the manifest has."""
     known = run.manifest
     try:
         again = run_of(data, Settings.from_json(known["settings"]), progress)
@@ -178,7 +177,7 @@ def _traced_again(run: Run, data: Any, progress: Any) -> Run:
 
 
 def _write_replica(run: Run, again: Run, data: Any, home: Path) -> Path:
-    """Write a run that was traced again, with the stages and the records that the stored one has; return its folder."""
+    """With the stages and the records that the stored run has."""
     states = _states(run, again, home)
     known = stages(run.manifest, str(run.checksum))
     records: tuple[Mapping[str, Any], ...] = ()
@@ -268,7 +267,7 @@ def _record_of(run: Run, given: Mapping[str, Any]) -> tuple[Mapping[str, Any], C
 
 
 def _state(run: Run, record: Mapping[str, Any], data: Any, home: Path) -> Run:
-    """Return a run as it was when a record was made; traced again if points were removed since and rows are given."""
+    """Traced again if points were removed since and rows are given."""
     unsaved = record["run"] is None  # chosen from the run as it was traced, before it had a folder
     place = 0 if unsaved else stages(run.manifest, str(run.checksum)).index(record["run"])
     earlier = list(run.manifest.get("earlier", ()))
