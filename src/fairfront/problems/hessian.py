@@ -101,7 +101,7 @@ class Conjugate:
         self.product, self.inverse_diagonal = product, 1.0 / np.where(diagonal > 0, diagonal, 1.0)
 
     def solve(self, V: Array) -> Array:
-        """Rows stop improving together."""
+        """H^-1 applied to the rows of V, which stop improving together."""
         x, r = np.zeros_like(V), V.copy()
         z = r * self.inverse_diagonal
         d, rz = z.copy(), (r * z).sum(axis=1)

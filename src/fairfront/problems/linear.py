@@ -119,7 +119,6 @@ class LinearProblem:
         return self._with(objectives=self.objectives.with_loss(loss))
 
     def with_algebra(self, algebra: Algebra) -> Self:
-        """Other contrasts on the same cells."""
         return self._with(objectives=replace(self.objectives, algebra=algebra))
 
     def with_row_weights(self, weight: Array) -> Self:

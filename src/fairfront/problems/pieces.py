@@ -138,10 +138,7 @@ class Piece:
             yield start, stop, v
 
     def products(self, measures: Bound, factors: Factors, W: Array, float32: bool) -> Array:
-        """Return X^T diag(v) X per pair of classes, (K, K, d, d), right in its upper triangles.
-
-        ``float32`` allows single precision.
-        """
+        """X^T diag(v) X per pair of classes, (K, K, d, d), upper triangles; ``float32`` allows single precision."""
         K, d = W.shape
 
         def ask(chunks: Chunks) -> tuple[Array]:

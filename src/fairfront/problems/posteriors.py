@@ -87,7 +87,6 @@ class Posteriors:
 
     @property
     def guesses(self) -> tuple[Guess, ...]:
-        """The label's and those of the cells."""
         return (self.label, *self.members)
 
     def pairs(self, X: Any) -> Array:

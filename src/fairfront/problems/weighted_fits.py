@@ -107,7 +107,6 @@ class EstimatorProblem:
         return float(held_weights(rows, self.folds.held).min())
 
     def omega(self, multipliers: Array) -> Array:
-        """Weights of the cells."""
         return np.asarray(self.algebra.p + self.algebra.B.T @ multipliers)
 
     def read(self, multipliers: Array, on_fit: Callable[[], None] | None = None) -> Reading:

@@ -146,7 +146,6 @@ class Journal:
             self._cost = self._written - begun
 
     def _warn(self, kind: str, text: str) -> None:
-        """Once of every kind."""
         if kind not in self._warned:
             self._warned.add(kind)
             warnings.warn(text, FairfrontWarning, stacklevel=2)

@@ -213,7 +213,7 @@ def _along_line(
 
 
 def monotone(times: list[float], sizes: list[float]) -> tuple[Array, Array]:
-    """Return the multipliers in order and the falling curve nearest to the gaps at them."""
+    """The falling curve nearest to the gaps at the multipliers in order."""
     order = np.argsort(times, kind="stable")
     return np.asarray(times)[order], np.asarray(isotonic_regression(np.asarray(sizes)[order], increasing=False))
 

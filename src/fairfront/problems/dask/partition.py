@@ -264,13 +264,13 @@ class DaskRows:
         return diagonal, lambda V: self.total(partial(_bent, V=V, **given))[0]
 
     def reach(self, W: Array) -> Array:
-        """Return the largest score of any row, in size, without the mean of its classes: one pass."""
+        """One pass."""
         self.passes += 1
         ask = partial(_added, partial(Piece.reach, W=W))
         return np.asarray(self.runner.over(self.parts, ask, lambda parts: (np.max(parts, axis=0)[0],))[0])
 
     def squares(self) -> Array:
-        """Return the sums of squares of the columns, which were found when the data were first read."""
+        """They were found when the data were first read."""
         return self._squares
 
 

@@ -212,7 +212,7 @@ def aligned_blocks(*collections: Any) -> list[tuple[Any, ...]]:
 
 
 def _row_counts(collection: Any) -> tuple[int, ...] | None:
-    """Return the rows of each partition where a Dask collection knows them without being computed."""
+    """Only where a Dask collection knows them without being computed."""
     chunks = getattr(collection, "chunks", None)
     if not chunks or any(size != size for size in chunks[0]):
         return None
