@@ -99,7 +99,6 @@ class Options:
 
 
 def from_models(models: Mapping[str, Any], X: Any, y: Any, *, sensitive_features: Any, **options: Any) -> Frontier:
-    """Judge models of any kind on the same rows; options are those of `Options`."""
     if not isinstance(models, Mapping) or not models:
         raise InputError(f"models is {type(models).__name__}, expected a mapping of names to fitted models.")
     for name, model in models.items():
@@ -116,7 +115,6 @@ def from_models(models: Mapping[str, Any], X: Any, y: Any, *, sensitive_features
 
 
 def from_scores(scores: Any, y: Any, *, sensitive_features: Any, **options: Any) -> Frontier:
-    """Judge scores or decisions of any origin on the same rows; options are those of `Options`."""
     native = as_native(scores, "scores")
     if isinstance(native, nw.DataFrame):
         scores = {column.name: column.to_numpy() for column in native.iter_columns()}

@@ -63,10 +63,7 @@ def asked_of(
 
 
 def responses_of(models: Models, X: Any) -> tuple[Array, Array]:
-    """Return scores (N, 1, n) and what cut-offs are on, (N, n).
-
-    Responses speak for the favourable label: its probability where a model gives one, else its score.
-    """
+    """Responses (N, n) are the favourable label's probability where a model gives one, else its score."""
     scores, second = models.responses(X)
     return scores, for_favourable(second, models.task, models.probable)
 

@@ -86,15 +86,22 @@ class FrontierColumns:
 
     @property
     def solved(self) -> NDArray[np.intp]:
-        """Rows of solved points, or of all where none is."""
+        """Return the rows of solved points, or of all where none is."""
         mask = np.array([status.solved for status in self.status])
         return np.flatnonzero(mask if mask.any() else ~mask)
 
     def column(self, name: str, on: str | None = None, confidence: float | None = None) -> Array:
         """Return a column by name: ``loss``, a training gap, or a figure of an evaluation.
 
-        The training gap is ``loss_gap``, or ``smooth_rate_gap`` for the rate surrogate. With ``confidence`` a gap or
-        an error is the upper end of its interval and the selection ratio the lower: what these rows support.
+        Parameters
+        ----------
+        name : str
+            The training gap is ``loss_gap``, or ``smooth_rate_gap`` for the rate surrogate.
+        on : str, optional
+            The evaluation, as in `record`.
+        confidence : float, optional
+            With it a gap or an error is the upper end of its interval and the selection ratio the lower: what these
+            rows support.
         """
         check_text(name, "name", "the name of a column")
         if confidence is not None:
@@ -104,7 +111,12 @@ class FrontierColumns:
         return training[name] if name in training else figures(self.record(on), name, confidence)
 
     def record(self, on: str | None = None) -> Evaluation:
-        """Return an evaluation by name, by default "validation", or the first."""
+        """Return an evaluation.
+
+        Parameters
+        ----------
+        on : its name, by default "validation", or the first
+        """
         known = self.evaluations
         if not known:
             raise InputError(
@@ -118,11 +130,21 @@ class FrontierColumns:
         return known[on]
 
     def operating(self, on: str | None = None) -> OperatingPoint | None:
-        """Return the rule and the cut-offs of an evaluation, None where there are none."""
+        """Return the rule and the cut-offs of an evaluation, None where there are none.
+
+        Parameters
+        ----------
+        on : as in `record`
+        """
         return self.record(on).operating if self.evaluations else None
 
     def column_names(self, on: str | None = None) -> tuple[str, ...]:
-        """Names of an evaluation's figures."""
+        """Return the names of an evaluation's figures.
+
+        Parameters
+        ----------
+        on : as in `record`
+        """
         return tuple(self.record(on).columns)
 
     def least_claim(self, name: str, on: str | None, confidence: float | None, among: NDArray[np.intp]) -> str:
@@ -145,11 +167,23 @@ class FrontierColumns:
         return f"with {few} in the smallest groups, no gap below about {down:.2g} can be demonstrated"
 
     def worst_pair(self, name: str, id: int, on: str | None = None) -> Pair | None:
-        """Return the two groups that make a point's worst gap or ratio, and the people it rests on."""
+        """Return the two groups that make a point's worst gap or ratio, and the people it rests on.
+
+        Parameters
+        ----------
+        name : column of a gap or ratio, such as ``tpr_gap``
+        id : that of the point
+        on : as in `record`
+        """
         return worst_pair(self.record(on), name, self.place(id), self.facts.task)
 
     def place(self, id: int) -> int:
-        """Return the row of the point with this id."""
+        """Return the row of a point.
+
+        Parameters
+        ----------
+        id : that of the point
+        """
         found = np.flatnonzero(self.ids == check_count(id, "id", least=0))
         if not len(found):
             known = sorted(self.ids.tolist())
@@ -173,7 +207,12 @@ class FrontierColumns:
         return columns
 
     def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
-        """Return `table` as a data frame of the backend asked for (pandas, polars or pyarrow)."""
+        """Return `table` as a data frame.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+        """
         require(check_choice(backend, "backend", BACKENDS), backend, f"to_frame(backend={backend!r})")
         return nw.from_dict(self.table(), backend=backend).to_native()
 

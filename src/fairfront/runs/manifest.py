@@ -111,8 +111,6 @@ def check_manifest(found: Any, where: str) -> dict[str, Any]:
 
 
 def known_by(read: Callable[[bytes], Any]) -> Known:
-    """Return what knows a file by that it can be read."""
-
     def known(data: bytes) -> bool:
         try:
             return bool(read(data))
@@ -123,8 +121,6 @@ def known_by(read: Callable[[bytes], Any]) -> Known:
 
 
 def of_format(name: str) -> Known:
-    """Return what knows a JSON file by the format that it states."""
-
     def read(data: bytes) -> bool:
         found = parse_json(data, name)
         return isinstance(found, dict) and found.get("format") == name
@@ -133,7 +129,6 @@ def of_format(name: str) -> Known:
 
 
 def inventory(what: str, packages: Mapping[str, str], files: Mapping[str, Known], growing: str = "") -> Inventory:
-    """Return what a folder of a run or of a model holds, by packages and other files, besides manifest and lists."""
     lists: dict[str, Known] = {CHECKSUMS: anything, SIGNATURE: lambda data: len(data) == 64}
     known = {MANIFEST: of_format(FORMAT), **files, **lists}
     return Inventory(what, dict(packages), known, listed=True, growing=growing or None)

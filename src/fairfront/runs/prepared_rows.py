@@ -127,7 +127,10 @@ class Prepared:
     def _held(self, X: Any, kept: NDArray[np.bool_]) -> Part:
         rows = self._used(kept)
         groups: Any = self.groups
-        groups = groups.take(rows) if isinstance(groups, GroupProbabilities) else _taken(groups, rows)
+        if isinstance(groups, GroupProbabilities):
+            groups = groups.take(rows)
+        else:
+            groups = {name: codes.take(rows) for name, codes in groups.items()}
         return Part(X, self.labels.take(rows), groups, None if self.weight is None else self.weight[rows])
 
     def _blocks(self, file: ParquetBlocks, kept: NDArray[np.bool_]) -> tuple[Any, list[int]]:
@@ -151,10 +154,6 @@ class Prepared:
 def seen_rows(encoder: TableEncoder) -> int:
     """The most that are brought into memory for the card and the explorer."""
     return SEEN_BYTES // (8 * len(encoder.feature_names))
-
-
-def _taken(groups: Mapping[str, Codes], rows: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
-    return {name: codes.take(rows) for name, codes in groups.items()}
 
 
 def _encoded(blocks: ParquetBlocks, encoder: TableEncoder, block: Block, kept: NDArray[np.uint8]) -> Any:

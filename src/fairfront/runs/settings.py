@@ -117,7 +117,6 @@ class Settings:
             )
 
     def _check_kinds(self) -> None:
-        """Refuse values that are not of the kind that a setting has to be, before any row is read."""
         for name in ("cross", "use_sensitive", "posteriors"):
             check_flag(getattr(self, name), name)
         for name, given in (("target", self.target), ("weight", "-" if self.weight is None else self.weight)):
