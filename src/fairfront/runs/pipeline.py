@@ -32,7 +32,7 @@ from .model import MODEL, TableModel, fill_model
 from .options import plain_id, shortlist
 from .preparation import prepare
 from .prepared_rows import Prepared
-from .run import Run, chosen_model
+from .run import Run
 from .settings import PROXY, Settings
 from .test_part import judged_on_test
 
@@ -185,7 +185,7 @@ def write_choice(
     with turn(stored.path / DECISIONS):
         now = records.records_now(stored)
         stored = replace(stored, decisions=now)
-        model, decision = chosen_model(replace(judged or stored, decisions=now), rule, reason, by)
+        model, decision = replace(judged or stored, decisions=now).decide(reason=reason, by=by, **rule)
         record = replace(decision, candidates=records.candidates(stored, decision.id))
 
         def fill(folder: Path) -> None:

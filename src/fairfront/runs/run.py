@@ -130,7 +130,20 @@ class Run:
         reason, by : why, and who chose; both are written in the record
         **rule : as in `Frontier.select`
         """
-        return chosen_model(self, rule, reason, by)[0]
+        return self.decide(reason=reason, by=by, **rule)[0]
+
+    def decide(self, *, reason: str = "", by: str = "", **rule: Any) -> tuple[TableModel, Decision]:
+        """Return the chosen model as `select` does, and the record of the decision.
+
+        Parameters
+        ----------
+        reason, by, **rule : as in `select`
+        """
+        check_text(reason, "reason")
+        check_text(by, "by")
+        id = self.choose(**rule)
+        decision = records.decided(self, id, rule, reason, by)
+        return model_of(self, id, decision), decision
 
     def model(self, id: int) -> TableModel:
         """Return a model without a decision about it.
@@ -256,14 +269,6 @@ def load(path: Any, *, trusted: Sequence[str] = ()) -> Any:
         return load_frontier(place, trusted=types)
 
     return read_folder(folder, read)
-
-
-def chosen_model(run: Run, rule: Mapping[str, Any], reason: str, by: str) -> tuple[TableModel, Decision]:
-    check_text(reason, "reason")
-    check_text(by, "by")
-    id = run.choose(**rule)
-    decision = records.decided(run, id, rule, reason, by)
-    return model_of(run, id, decision), decision
 
 
 def model_of(run: Run, id: int, decision: Decision | None) -> TableModel:
