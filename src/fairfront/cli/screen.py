@@ -54,7 +54,7 @@ Probabilities = Annotated[
     str | None, typer.Option(help="Instead: columns of probabilities, one per group: p_black,p_white:ref.")
 ]
 Weight = Annotated[str | None, typer.Option(help="Column of sample weights.")]
-Missing = Annotated[list[str] | None, typer.Option(help="Further text that is read as missing.")]
+Missing = Annotated[list[str] | None, typer.Option(help="Additional string read as missing.")]
 Delimiter = Annotated[str | None, typer.Option(help="Character between columns (default: comma).")]
 Trust = Annotated[list[str] | None, typer.Option(help="Type inside an estimator that may be loaded.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON for programs.")]
