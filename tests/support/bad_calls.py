@@ -341,7 +341,8 @@ def of_tables() -> Iterator[Call]:
     yield Call("Run.reference", r.reference, {"attribute": "sex"}, {"attribute": NAME})
     yield Call("Run.model", r.model, {"id": 0})
     yield Call("Run.choose", r.choose, {"id": 0})
-    yield Call("Run.select", r.select, {"id": 0, "reason": "", "by": ""})
+    for method in ("select", "decide"):
+        yield Call(f"Run.{method}", getattr(r, method), {"id": 0, "reason": "", "by": ""})
     yield Call("Run.save", r.save, {"path": "run", "overwrite": True}, {"path": PLACE})
     model = r.select(id=0)
     for method in ("predict", "predict_proba"):
