@@ -62,6 +62,7 @@ def test_figures_of_problems_are_those_that_are_stated() -> None:
         assert found["misstated"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1137, 1161])
 def test_caps_that_a_constant_meets_are_not_said_to_be_the_smallest(seed: int) -> None:
     assert certificates.judged(seed)["untrue_floors"] == 0

@@ -90,6 +90,7 @@ def test_bad_words_are_refused_in_one_sentence(path: str, sandbox: Sandbox) -> N
     assert not found, "\n".join(found)
 
 
+@pytest.mark.slow
 def test_words_that_contradict_each_other(sandbox: Sandbox) -> None:
     found = [f"{call}: {fault}" for call in clashes() for fault in faults(call, sandbox)]
     assert not found, "\n".join(found)

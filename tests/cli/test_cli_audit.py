@@ -130,6 +130,7 @@ def test_small_counts_are_rounded_on_the_screen_too(tmp_path: Path) -> None:
     assert "small is 7, expected 10" in str(run(path, *words, "--small", "7").exception)
 
 
+@pytest.mark.slow
 def test_decisions_risk_scores_weights_and_control(scored: Path) -> None:
     decided = run(scored, "--label", "y", "--decision", "d", "--groups", "sex", "--favourable", "1", "--weight", "w")
     assert decided.exit_code == 0, decided.output

@@ -158,6 +158,7 @@ def test_a_lying_server_leaves_nothing(cache: Path) -> None:
     assert not [path for path in (cache / "small").iterdir() if path.name != ".lock"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
 def test_interrupted_then_gone_on_with(cache: Path) -> None:
     with loopback(CONTENT, Answer(announce=0, stall=7000), HONEST) as server:

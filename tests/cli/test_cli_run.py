@@ -184,6 +184,7 @@ def test_verify_makes_the_run_again_and_notices_other_data(traced: Path, loans: 
     assert any(field.startswith("models.coef") for field in fields)
 
 
+@pytest.mark.slow
 def test_same_seed_same_bytes(traced: Path, loans: Path, tmp_path: Path) -> None:
     again = tmp_path / "run"
     assert fairfront("trace", loans, *TRACE, "--drop", "applicant", "--stability", 4, "-o", again).returncode == 0

@@ -73,6 +73,7 @@ def test_the_notion_of_values_is_found_by_itself() -> None:
     assert ff.runs.Settings(target="y", groups=("sex",), favourable="a").notion == ("equal_opportunity",)
 
 
+@pytest.mark.slow
 def test_several_classes(folder: Path, tmp_path: Path) -> None:
     said = fairfront(
         "trace", folder / "classes.csv", *BASE, "--groups", "sex,area", "--favourable", "high", "-o", tmp_path / "run"

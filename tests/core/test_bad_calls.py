@@ -101,6 +101,7 @@ def test_bad_values_are_refused_in_one_sentence(group: str) -> None:
     assert not found, f"{len(found)} faults:\n" + "\n".join(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", CALLS)
 def test_several_bad_values_are_refused_in_one_sentence(group: str) -> None:
     """Checks may not rely on each other: two values that are bad in different ways meet in one call."""

@@ -177,6 +177,7 @@ def test_contradicting_objectives_make_every_point_efficient(size: float, sign: 
     assert is_efficient([lambda w: w**2, lambda w: 1.0 / w**2], sign * size)
 
 
+@pytest.mark.slow
 @few
 @given(st.floats(-6.0, 6.0), st.floats(-6.0, 6.0))
 def test_units_and_offsets_do_not_matter(first: float, second: float) -> None:

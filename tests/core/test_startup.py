@@ -67,6 +67,7 @@ def test_help_and_mistakes_in_options_are_answered_before_rooms_are_imported(wor
     assert not found & HEAVY
 
 
+@pytest.mark.slow
 def test_a_room_is_imported_when_a_name_of_it_is_asked_for() -> None:
     code = "import fairfront as ff; assert not {HEAVY} & set(sys.modules); ff.trace; assert 'sklearn' in sys.modules"
     found = imported("import sys; " + code.replace("{HEAVY}", repr(HEAVY)))

@@ -79,6 +79,7 @@ def test_files_are_small_and_finished(path: Path) -> None:
     assert ast.get_docstring(ast.parse(text)), "a module says what it is"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "heavy",
     [

@@ -74,6 +74,7 @@ sys.stdout.write(f"{os.listdir(sys.argv[1])}\\n")
 """
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_up_ends_with_a_sentence_or_elsewhere(tmp_path: Path) -> None:
     pytest.importorskip("resource", reason="files of limited size stand in for a full disk")
     command = [sys.executable, "-c", FULL_DISK, str(tmp_path)]

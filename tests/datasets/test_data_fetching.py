@@ -66,6 +66,7 @@ def names(folder: Path) -> set[str]:
 # What ends well
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answers", "ranges"),
     [
@@ -145,6 +146,7 @@ def test_the_next_address_helps(cache: Path, monkeypatch: pytest.MonkeyPatch) ->
 # What ends with one sentence
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answers", "message", "left"),
     [

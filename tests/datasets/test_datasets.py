@@ -66,6 +66,7 @@ def toy(**changes: object) -> Dataset:
 # Every registered data set
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DATASETS.names())
 def test_contract(name):
     data = loaded(name)

@@ -157,6 +157,7 @@ def test_the_search_takes_a_noisy_learner() -> None:
     assert (front.models.build(0).predict(X) == again.models.build(0).predict(X)).all()
 
 
+@pytest.mark.slow
 def test_scores_decide_as_the_models_do() -> None:
     X, y, group = draw(2, 800)
     learner = HistGradientBoostingClassifier(max_iter=10)

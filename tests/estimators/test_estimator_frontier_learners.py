@@ -151,6 +151,7 @@ def test_weights_are_routed_through_pipelines_and_searches(data) -> None:
     assert searched.select(id=1).best_params_["max_depth"] in (2, 4)
 
 
+@pytest.mark.slow
 def test_frames_with_categories_go_to_the_estimator_as_they_are(data) -> None:
     pd = pytest.importorskip("pandas")
     X, y, group = data
@@ -232,6 +233,7 @@ def test_lazy_models_are_fitted_when_asked_for_and_jobs_change_nothing(data) -> 
     assert len(lazy.models.models) == len(lazy)
 
 
+@pytest.mark.slow
 def test_shells_predict_with_the_weighted_fit(data) -> None:
     X, y, group = data
     model = ff.FrontierClassifier(**searching(estimator=tree(), max_fits=4)).fit(X, y, sensitive_features=group)

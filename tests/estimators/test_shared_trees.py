@@ -28,6 +28,7 @@ def rows(n: int = 400) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return X, y, group
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("early_stopping", [False, True])
 def test_plain_weights_give_the_plain_model(early_stopping: bool) -> None:
     X, y, _ = rows()

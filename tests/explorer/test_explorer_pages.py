@@ -36,12 +36,14 @@ def test_hostile_names_are_shown_as_text(visit: Any, tmp_path: Path) -> None:
     found.check_quiet()
 
 
+@pytest.mark.slow
 def test_print_gives_two_pages(visit: Any, written: Path) -> None:
     found = visit(written)
     pdf = found.page.pdf(prefer_css_page_size=True, print_background=True)
     assert len(re.findall(rb"/Type\s*/Page\b", pdf)) == 2
 
 
+@pytest.mark.slow
 def test_phone_and_dark(visit: Any, written: Path) -> None:
     phone = visit(written, width=360)
     assert phone.page.evaluate("document.documentElement.scrollWidth") <= 360
@@ -61,6 +63,7 @@ def test_every_control_has_a_name(visit: Any, written: Path) -> None:
     assert found.page.locator("main").count() == 1
 
 
+@pytest.mark.slow
 def test_without_rows_the_page_says_what_is_missing(visit: Any, tmp_path: Path) -> None:
     front = loans()[0]
     found = visit(front.to_html(tmp_path / "a.html"))
@@ -72,6 +75,7 @@ def test_without_rows_the_page_says_what_is_missing(visit: Any, tmp_path: Path) 
     bare.check_quiet()
 
 
+@pytest.mark.slow
 def test_many_points_are_thinned_for_drawing_not_for_choosing(visit: Any, tmp_path: Path) -> None:
     front, X, y, groups = loans()
     many = stretched(front, 3000).evaluate(X, y, sensitive_features=groups)
@@ -114,6 +118,7 @@ def stretched(front: ff.Frontier, n: int) -> ff.Frontier:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["regression", "multiclass", "candidates", "five groups"])
 def test_other_frontiers_open_quietly(visit: Any, tmp_path: Path, kind: str) -> None:
     rng = np.random.default_rng(3)

@@ -27,6 +27,7 @@ def students() -> tuple[ff.Frontier, Any, Any, Any]:
     return front.evaluate(*rows[:2], sensitive_features=rows[2]), *rows
 
 
+@pytest.mark.slow
 def test_a_rare_class_hides_nothing(visit: Any, tmp_path: Path) -> None:
     front, X, y, groups = students()
     path = write_explorer(front, tmp_path / "a.html", X=X, y=y, sensitive_features=groups)
@@ -73,6 +74,7 @@ def test_a_saved_frontier_gives_the_page_of_the_fresh_one(visit: Any, tmp_path: 
     found.check_quiet()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("small", [10, 0])
 def test_candidates_open(visit: Any, tmp_path: Path, small: int) -> None:
     data = ff.datasets.load_loans(n=2400, seed=0)
@@ -107,6 +109,7 @@ def test_means_of_a_few_people_are_not_given(tmp_path: Path) -> None:
     assert part["attributes"][0]["n"][part["attributes"][0]["levels"].index("(small groups)")] == 5
 
 
+@pytest.mark.slow
 def test_learners_that_give_probabilities_are_calibrated() -> None:
     front, X, y, groups = loans()
     learner = HistGradientBoostingClassifier(max_iter=5, max_leaf_nodes=4)

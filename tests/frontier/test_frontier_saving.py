@@ -168,6 +168,7 @@ def test_the_picture_is_the_same(pair) -> None:
     assert drawn[0] == drawn[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["plain", "numbers", "smoothed hinge", "classes", "regression", "floor", "options"])
 def test_points_are_solved_again_the_same(name, tmp_path) -> None:
     front, (X, y, group), options = traced(name)

@@ -127,6 +127,7 @@ def test_refine_and_stability_refuse_other_data(front, data) -> None:
         cents.refine(X, 2e-6 * X["income"], sensitive_features=group, between=(0, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("notion", ["equal_opportunity", "group_loss"])
 def test_stability_bands(data, notion) -> None:
     X, y, group = data

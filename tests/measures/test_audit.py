@@ -97,6 +97,7 @@ def test_figures_of_scores_are_those_of_scikit_learn(weighted: bool) -> None:
     assert columns["smd"][0] == pytest.approx((columns["mean_score"][0] - columns["mean_score"][1]) / spread)
 
 
+@pytest.mark.slow
 def test_bootstrap_is_seeded_and_as_wide_as_resampled_rows() -> None:
     data = people(1500, seed=3)
     kept = data["race"] == "Black"

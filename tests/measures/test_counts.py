@@ -132,6 +132,7 @@ def test_an_entry_is_a_value_or_a_reason() -> None:
     assert Cell(reason="reference group", meant=False).plain == "reference group"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["scores", "classes", "values"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_models_audited_together_are_audited_as_one_by_one(kind: str, weighted: bool) -> None:

@@ -202,6 +202,7 @@ def test_the_reader_works_out_counts_that_are_rounded_one_by_one() -> None:
     assert guess.range((0, 0, 1)) == (7.0, 7.0)
 
 
+@pytest.mark.slow
 def test_several_classes_leave_no_small_count(outputs_of: Any) -> None:
     outputs = outputs_of("several labels")
     shown, exact = (run.frontier.evaluations["validation"] for run in (outputs.run, outputs.exact))
@@ -242,6 +243,7 @@ def test_rows_of_weight_0_are_not_counted(tmp_path: Path) -> None:
     assert "Rows with 0 in 'weight' were left out: fewer than 10." in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ASKED)
 def test_no_sentence_tells_a_small_count(name: str, outputs_of: Any) -> None:
     outputs = outputs_of(name)

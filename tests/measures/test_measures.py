@@ -54,6 +54,7 @@ def by_fairlearn(data: dict[str, Any], model: int, weight: np.ndarray | None) ->
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10_000), st.booleans())
 def test_rates_equal_fairlearn(seed: int, weighted: bool) -> None:
@@ -113,6 +114,7 @@ def test_rates_without_denominator_are_nan_and_stay_out_of_gaps() -> None:
     assert np.isnan(selection_ratio(alone)).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10_000))
 def test_gaps_are_group_minus_reference(seed: int) -> None:

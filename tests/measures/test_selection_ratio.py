@@ -34,6 +34,7 @@ def decisions(counts: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
     return np.repeat(np.arange(len(sizes)), sizes), decided
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(COUNTS)
 def test_it_is_fairlearns_demographic_parity_ratio(counts: list[tuple[int, int]]) -> None:

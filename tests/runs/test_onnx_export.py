@@ -231,6 +231,7 @@ def test_any_table(drawn: tuple[dict, dict], several: bool, seed: int) -> None:
         assert found["label"][clear].tolist() == model.predict(X)[clear].tolist()
 
 
+@pytest.mark.slow
 def test_adult() -> None:
     if not (DATA / "adult").is_dir():
         pytest.skip("the files of adult are not here: set FAIRFRONT_DATA to the folder that holds them.")

@@ -84,6 +84,7 @@ def graph_labels(path: Path, file: Path) -> Any:
     return session.run(["label"], feeds)[0]
 
 
+@pytest.mark.slow
 def test_cards_say_the_cutoff_and_test_keeps_it(file: Path, tmp_path: Path) -> None:
     run = run_of(file, approval_rate=0.8)
     model = run.select(id=int(run.frontier.ids[2]))
@@ -114,6 +115,7 @@ def test_without_a_rule_every_output_says_so(file: Path, tmp_path: Path) -> None
     assert json.loads(fairfront("show", run, "--json").stdout)["operating_point"] is None
 
 
+@pytest.mark.slow
 def test_points_that_decide_nothing_are_marked_and_never_suggested(file: Path) -> None:
     run = run_of(file, groups="race")
     marked = [option for option in run.options() if "alike" in option.marks]

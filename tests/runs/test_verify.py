@@ -134,6 +134,7 @@ EDITS: dict[str, tuple[str, Edit]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EDITS)
 def test_an_edit_that_was_sealed_again_is_found(copy: Path, name: str) -> None:
     file, change = EDITS[name]
@@ -194,6 +195,7 @@ def test_stages_that_were_made_up_are_refused(copy: Path, found: dict[str, Any])
         ff.load(copy / "run")
 
 
+@pytest.mark.slow
 def test_points_that_were_removed_are_no_difference_and_made_up_ones_are(copy: Path) -> None:
     for name, words in (("first", (3,)), ("kept", (2, "--keep", "chosen")), ("again", (2, "--keep", "chosen"))):
         assert fairfront("select", copy / "run", "--id", *words, "-o", copy / name).returncode == 0
@@ -211,6 +213,7 @@ def test_points_that_were_removed_are_no_difference_and_made_up_ones_are(copy: P
     assert not agrees(checks_of(copy / "run"))
 
 
+@pytest.mark.slow
 def test_other_versions_leave_the_last_digits_and_nothing_else(copy: Path) -> None:
     edit_json(copy / "run" / "manifest.json", lambda found: found["versions"].update(numpy="1.0"))
     edit_arrays(
@@ -264,6 +267,7 @@ def test_rules_of_numpy_and_peoples_words_are_written_or_refused(copy: Path) -> 
             run.select(id=1, by=words)
 
 
+@pytest.mark.slow
 def test_a_model_without_a_record_in_the_run_is_reproduced_and_that_is_told(copy: Path) -> None:
     run = ff.load(copy / "run")
     run.select(id=1).save(copy / "python")
@@ -302,6 +306,7 @@ def test_a_model_without_a_record_in_the_run_is_reproduced_and_that_is_told(copy
     assert "expected a run or a model" in fairfront("verify", copy / "frontier", copy / "loans.csv").stderr
 
 
+@pytest.mark.slow
 def test_a_run_of_a_data_frame_is_reproduced_from_its_file_and_not_from_another(tmp_path: Path) -> None:
     frame = ff.datasets.load_loans(n=1200, seed=0).frame()
     for name, rows in (("same.csv", frame), ("other.csv", frame.assign(income=frame["income"] + 1.0))):
@@ -420,6 +425,7 @@ def signature(folder: Path, source: Path, key: Path) -> Check:
     return verify_run(found, source, progress=False, key=key)[0]
 
 
+@pytest.mark.slow
 def test_a_signature_shows_edits_by_others_and_deleted_decisions(made: Path, keys: Path, tmp_path: Path) -> None:
     run, data, ours = tmp_path / "run", made / "loans.csv", keys / "ours.pem"
     replace(ff.load(made / "run"), decisions=()).save(run, sign=ours)
@@ -459,6 +465,7 @@ def test_a_record_that_was_added_without_the_key_is_named(made: Path, keys: Path
     assert "does not cover decisions/0003.json" in signature(run, data, keys / "ours.pub").found
 
 
+@pytest.mark.slow
 def test_a_damaged_signature_is_not_one(made: Path, keys: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     ff.load(made / "run").save(run, sign=keys / "ours.pem")

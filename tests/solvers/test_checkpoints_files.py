@@ -236,6 +236,7 @@ def command(*words: object) -> Any:
     return CliRunner().invoke(app, ["trace", *(str(word) for word in words)])
 
 
+@pytest.mark.slow
 def test_the_command_goes_on(table: Path, tmp_path: Path) -> None:
     kept = ("--checkpoint", tmp_path / "run.checkpoint", "--resume")
     first = command(table, *CLASSES, *kept, "-o", tmp_path / "first")

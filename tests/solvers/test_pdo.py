@@ -77,6 +77,7 @@ def test_other_gap_functions_end_on_the_same_front(gap: str) -> None:
     assert excess(plain, outcome.W[0, 0]) <= 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_group_losses_fall_together(seed: int) -> None:
     """Without a band all objectives fall at every step, and no group is better off at the end with less loss."""

@@ -88,6 +88,7 @@ def test_a_common_scale_with_the_ridge_by_its_square(
     assert_best(twin, other)
 
 
+@pytest.mark.slow
 @settings(max_examples=15 * MORE)
 @given(
     seed=st.integers(0, 9999),
@@ -101,6 +102,7 @@ def test_a_scale_per_column_without_a_ridge(seed: int, notion: str, powers: list
     assert_same(twin_front(twin, twin.X), twin_front(twin, Z, kind), twin.X, Z)
 
 
+@pytest.mark.slow
 @settings(max_examples=15 * MORE)
 @given(
     seed=st.integers(0, 9999),
@@ -138,6 +140,7 @@ def test_a_certificate_is_withheld_where_scores_lose_the_digits_that_it_speaks_o
     np.testing.assert_allclose(far.loss, near.loss, atol=1e-6)
 
 
+@pytest.mark.slow
 @settings(max_examples=8 * MORE)
 @given(seed=st.integers(0, 9999), notion=st.sampled_from(LOGISTIC), power=POWERS, kind=KINDS)
 def test_weights_at_a_given_ridge(seed: int, notion: str, power: float, kind: str) -> None:

@@ -144,6 +144,7 @@ def test_equal_estimators_give_equal_bytes(tmp_path, name) -> None:
     assert (tmp_path / "2.skops").read_bytes() == (tmp_path / "3.skops").read_bytes()
 
 
+@pytest.mark.slow
 def test_sets_and_bytes_have_one_spelling(tmp_path) -> None:
     """Sets of texts are in the order of their hashes, which differ from process to process; bytes have random names."""
     code = (

@@ -264,6 +264,7 @@ def far(one: Any, two: Any) -> float:
     return 0.0 if one == two else np.inf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["at random", "weights", "regression", "sensitive"])
 def test_runs_agree_with_those_in_memory(name: str, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = traced(file, **ASKED[name])
@@ -283,6 +284,7 @@ def test_runs_agree_with_those_in_memory(name: str, file: Path, monkeypatch: pyt
         assert "larger than memory" in two.stability["why_not"]
 
 
+@pytest.mark.slow
 def test_the_command_line_says_that_it_reads_parts(file: Path, tmp_path: Path) -> None:
     words = ["trace", file, "--target", "outcome", "--favourable", "repaid", "--groups", "group:ref=A", "--points", 4]
     dropped = [each for name in ("applied", "amount", "day", "person", "importance") for each in ("--drop", name)]

@@ -21,6 +21,7 @@ def is_partition(parts: dict[str, np.ndarray], n: int) -> bool:
     return list(parts) == ["train", "validation", "test"] and np.array_equal(np.sort(joined), np.arange(n))
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(
     sizes=st.lists(st.integers(1, 60), min_size=1, max_size=6).filter(lambda s: sum(s) >= 12),
@@ -39,6 +40,7 @@ def test_random_splits_keep_the_shares_of_atoms(sizes: list[int], shares: str, s
         assert np.all(np.abs(np.bincount(atoms[rows], minlength=len(sizes)) - share / 100 * np.array(sizes)) <= 2)
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(
     sizes=st.lists(st.integers(1, 9), min_size=40, max_size=120),

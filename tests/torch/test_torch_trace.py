@@ -207,6 +207,7 @@ def test_several_labels_have_a_frontier_that_is_judged_label_by_label(tmp_path) 
         fft.of_label(one, 0)
 
 
+@pytest.mark.slow
 def test_a_saved_frontier_is_read_in_a_process_that_did_not_import_the_room(front: ff.Frontier, tmp_path) -> None:
     front.save(tmp_path / "front")
     code = "import sys, fairfront as ff; f = ff.load(sys.argv[1]); print(len(f), f.gaps[-1, 0])"
