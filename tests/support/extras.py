@@ -38,5 +38,5 @@ def optional(name: str) -> Any:
     """Return a module, or what stands in for it where it is not installed."""
     try:
         return importlib.import_module(name)
-    except ModuleNotFoundError:
+    except ImportError:
         return Missing(name)
