@@ -26,6 +26,7 @@ from ..validation import (
     is_whole,
     refuse,
     take_rows,
+    weighted_rows,
 )
 from .fit_rows import find_folds
 from .frame import Frame, moments
@@ -96,10 +97,9 @@ def problem_of(question: Question, X: Any, y: Any, sensitive_features: Any, samp
         X, y, sensitive_features, sample_weight = brought(*given)
     matrix = check_matrix(X)
     labels, weight = check_labels(y, matrix.shape[0]), check_weights(sample_weight, matrix.shape[0])
-    if weight is not None and not weight.all():  # rows of weight 0 are to count as if they were not there
-        busy = weight > 0
-        sensitive_features = take_groups(sensitive_features, busy, len(labels))
-        matrix, labels, weight = matrix[busy], labels[busy], weight[busy]
+    if weight is not None and (rows := weighted_rows(weight)) is not None:
+        sensitive_features = take_groups(sensitive_features, rows, len(labels))
+        matrix, labels, weight = matrix[rows], labels[rows], weight[rows]
     objectives = Objectives.of(question, labels, sensitive_features, weight)
     n, columns = matrix.shape
     if not sparse.issparse(matrix):
