@@ -127,7 +127,7 @@ of at most 0.01."""
 ROUNDING, MOST_STEPS = 1e-13, 100
 """Share of the value below which a predicted decrease is rounding, and most Newton steps."""
 SEPARATED = 1e-3
-"""Share of the first value below which less of it is not told apart; without it separable data would never end."""
+"""Share of the first value below which further decrease is ignored; without it separable data would never end."""
 ARMIJO, EQUAL, HALVINGS = 1e-4, 1e-15, 15
 """Share of the promised decrease that a step has to bring, change of a value that is none, and most shorter steps."""
 QUASI = {"maxiter": 2000, "ftol": 1e-15, "gtol": 1e-9, "maxcor": 20}

@@ -146,7 +146,7 @@ def read_checkpoint(path: Any) -> tuple[Fingerprint, list[Entry]]:
 class FileLock:
     """A hidden empty file beside another one, locked from `take_lock` to `release` and then removed.
 
-    Locks of the system are one per process, so that a child of a killed run keeps none; threads are told apart here.
+    Locks of the system are one per process, so that a child of a killed run keeps none; threads are kept apart here.
     """
 
     def __init__(self, place: Path, descriptor: int | None) -> None:

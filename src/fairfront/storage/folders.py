@@ -36,7 +36,7 @@ from .places import (
 
 try:
     import fcntl as fcntl
-except ImportError:  # a system without locks of files: runs of one process are told apart, others are not
+except ImportError:  # a system without locks of files: runs of one process exclude each other, others do not
     fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
