@@ -12,7 +12,8 @@ from .frontier import Frontier
 from .frontier.linear_frontier import Stability
 from .frontier.selection import plain_place
 from .measures import GroupRates, wilson
-from .measures.intervals import DENOMINATORS, error_interval, rows_behind
+from .measures.intervals import error_interval, rows_behind
+from .measures.rates import DENOMINATORS
 from .objectives import Array
 from .validation import check_choice, check_confidence, check_flag, check_instance
 

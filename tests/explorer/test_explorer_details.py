@@ -19,8 +19,8 @@ from fairfront.frontier.selection import plain_place
 from fairfront.measures import wilson
 from fairfront.measures.calibration import reliability_bins
 from fairfront.measures.evaluation import decide
+from fairfront.measures.moves import flips
 from fairfront.measures.published import published
-from fairfront.measures.rates import flips
 from tests.support.pages import loans
 
 

@@ -21,10 +21,11 @@ from ..frontier import Frontier
 from ..measures import ClassRates, GroupRates, PerGroup
 from ..measures.calibration import reliability_bins
 from ..measures.counts import ratio, weighted_sums
-from ..measures.disclosure import pool_of
+from ..measures.disclosure import pool_of, publish_table
 from ..measures.intervals import normal_quantile
-from ..measures.published import moves_by_rate, published, published_people, published_totals
-from ..measures.rates import Sides, changed_sides, rate_sums
+from ..measures.moves import Sides, changed_sides, moves_by_rate
+from ..measures.published import published
+from ..measures.rates import margins
 from ..objectives import Array, Attribute, rates_of
 from .page import packed_bits, rounded
 from .rows import Rows
@@ -205,7 +206,8 @@ def _moves(rows: Rows, place: int, shown: Attribute, small: int) -> dict[str, Si
         counts: Any = rows.record.sums.groups[place]
         levels = rows.attributes[place].levels
         pool = pool_of(levels, counts.sizes[: len(levels)])
-        people = published_people(rate_sums(counts.pooled((*pool.members, (len(levels),))).rows, rows.task.favourable))
+        pooled = counts.pooled((*pool.members, (len(levels),)))
+        people = margins(publish_table(pooled.rows, rows.task.favourable)[:, :-1], rows.task.favourable)
     return moves_by_rate(rows.decided, rows.wrong, rows.plain, rows.good, shown.membership(), people)
 
 
@@ -218,8 +220,8 @@ def _people(rates: PerGroup, rate: str, columns: Array, rows: Rows, small: int) 
         shown = favourable if rate == "tpr" else rates.labelled.sum(axis=1) - favourable
         if small and rows.record.sums is not None:
             exact: Any = rows.record.sums.everyone
-            totals = published_totals(rate_sums(exact.rows, rows.task.favourable))
-            everyone = float((totals.positives if rate == "tpr" else totals.negatives)[0])
+            totals = margins(publish_table(exact.rows, rows.task.favourable)[0, -1], rows.task.favourable)
+            everyone = float(totals["positive" if rate == "tpr" else "negative"])
     return np.nan_to_num(ratio(np.append(shown, everyone), behind))
 
 

@@ -15,8 +15,9 @@ from ..frontier.selection import plain_place
 from ..measures import ClassRates, Evaluation, GroupRates, PerGroup
 from ..measures.evaluation import decides_alike, no_better, rival_words
 from ..measures.figures import Column, larger_is_better
-from ..measures.intervals import DENOMINATORS, normal_quantile, rows_behind
+from ..measures.intervals import normal_quantile, rows_behind
 from ..measures.published import published
+from ..measures.rates import DENOMINATORS
 from ..objectives import NOTIONS, Array, Task, rates_of
 from ..solvers import Status
 from .page import packed, rounded

@@ -13,7 +13,7 @@ from ..exceptions import InputError
 from ..measures import auc
 from ..measures.calibration import Calibration, calibration_table, fit_platt
 from ..measures.figures import larger_is_better
-from ..measures.rates import Flips, flips
+from ..measures.moves import Flips, flips
 from ..objectives import Array, Attribute
 from ..pareto import nondominated
 from ..validation import check_labels, check_text, check_weights

@@ -25,8 +25,9 @@ from .figures import idle_sentence, notion_sentences
 from .group_table import GroupTable, published_strata, published_table, tabulate
 from .intervals import mantel_haenszel_gap, mantel_haenszel_ratio
 from .judged import Judged, gathered, read_judged
-from .lines import Lines, Share, levels_of, lines_of
+from .lines import Lines, levels_of, lines_of
 from .operating_points import Operating, Side
+from .rates import Share
 from .table_columns import Settings
 
 MOST_RESAMPLES = 100_000

@@ -30,6 +30,7 @@ from ..exceptions import InputError
 from ..objectives import Array
 from ..objectives.small_counts import FEWEST, STEP, nearest
 from ..validation import is_whole, shown
+from .counts import Counts, ratio
 
 LIMIT = FEWEST
 POOLED = "(small groups)"
@@ -91,21 +92,50 @@ def pool_of(levels: Sequence[str], n: Array) -> Pool:
     return Pool(tuple(names), tuple(members))
 
 
-def publish_table(cells: Array) -> Array:
-    """Return counts of N models by group, label and decision, (N, c + 1, K, D), that may be published.
+def publish_table(cells: Array, good: int) -> Array:
+    """Return counts of N models by group, label and decision, (N, c + 1, K, K), that may be published.
 
-    ``cells`` are (N, c, K, D), rows without a group last; the last group of the result are all rows, whose counts do
-    not depend on how they are divided into groups.
+    ``cells`` are (N, c, K, K), rows without a group last; the last group of the result are all rows, whose counts do
+    not depend on how they are divided into groups. The favourable class comes first, so that favourable decisions stay
+    as they are where they are many, and others make up for what is rounded.
     """
-    K, D = cells.shape[2:]
+    K = cells.shape[2]
+    order = [good, *(k for k in range(K) if k != good)]
+    cells = cells[:, :, order][:, :, :, order]
     labels = cells[0].sum(axis=2)
-    rows = publish_labels(labels, publish_sizes(labels.sum(axis=1), K, D), D)
-    everyone = publish_labels(labels.sum(axis=0)[None], labels.sum(keepdims=True)[0], D)[0]
+    rows = publish_labels(labels, publish_sizes(labels.sum(axis=1), K, K), K)
+    everyone = publish_labels(labels.sum(axis=0)[None], labels.sum(keepdims=True)[0], K)[0]
+    found = np.empty((len(cells), cells.shape[1] + 1, K, K))
+    for place, k in enumerate(order):
+        total = publish_totals(cells[:, :, place].sum(axis=1), float(everyone[place]))
+        parts = publish_decisions(cells[:, :, place], rows[:, place], total)
+        found[:, :, k, order] = np.concatenate([parts, total[:, None]], axis=1)
+    return found
+
+
+def publish_counts(exact: Counts, good: int) -> Counts:
+    """Return counts of N models, all rows as the last group, that may be published."""
+    groups = exact.rows[:, :-1]
+    return with_rows(exact, publish_table(groups, good)) if any_small_cell(groups) else exact
+
+
+def any_small_cell(rows: Array) -> bool:
+    """Tell whether a count of N models by group, label and decision, (N, c, K, D), is small, or a sum of them."""
+    first = rows[0]
+    return any_small(first.sum(axis=(1, 2)), first.sum(axis=2), rows, rows.shape[3])
+
+
+def with_rows(exact: Counts, shown: Array) -> Counts:
+    """Return the counts of published rows: weights in units of a row's mean, those of all rows in proportion."""
+    if exact.weight is exact.rows:
+        return Counts(shown, shown, shown)
     found = []
-    for k in range(K):
-        total = publish_totals(cells[:, :, k].sum(axis=1), float(everyone[k]))
-        found.append(np.concatenate([publish_decisions(cells[:, :, k], rows[:, k], total), total[:, None]], axis=1))
-    return np.stack(found, axis=2)
+    for each in (exact.weight, exact.squared):
+        unit = float(each[:, -1].sum() / exact.rows[:, -1].sum())
+        inner = publish_weights(each[:, :-1], exact.rows[:, :-1], shown[:, :-1], unit)
+        outer = each[:, -1] * np.nan_to_num(ratio(shown[:, -1], exact.rows[:, -1]))
+        found.append(np.concatenate([inner, outer[:, None]], axis=1))
+    return Counts(shown, *found)
 
 
 def any_small(sizes: Array, labels: Array, decided: Array, decisions: int) -> bool:

@@ -18,11 +18,10 @@ from ..exceptions import InputError
 from ..objectives import Array, Attribute, Task
 from ..problems.resources import blas_threads
 from ..validation import check_weights, refuse
-from .counts import Counts, Overall, Sums, sums_of
+from .counts import Counts, Means, Sums, sums_of
 from .figures import Column, larger_is_better
-from .intervals import effective_sizes
 from .operating_points import NONE_GIVEN, OperatingPoint, check_costs
-from .rates import ClassRates, GroupRates, PerGroup, gaps, rate_sums, rates_of, selection_ratio, worst_gap
+from .rates import ClassRates, GroupRates, PerGroup, effective_sizes, gaps, rates_of, selection_ratio, worst_gap
 from .score_counts import auc
 
 ALIKE, ROUNDING = 0.99, 1e-9
@@ -158,12 +157,12 @@ def judgement_of(sums: Sums, task: Task, attributes: Sequence[Attribute], name: 
     """``area`` (N,) is the AUC."""
     good, pairs = task.favourable, list(zip(attributes, sums.groups, strict=True))
     groups = {each.name: rates_of(counts, each.levels, good) for each, counts in pairs}
-    record = evaluation_of(name, task, sums.overall, groups, area)
+    record = evaluation_of(name, task, sums.n, sums.everyone, groups, area)
     record = replace(record, sums=sums, proxies=tuple(each.name for each in attributes if each.is_proxy))
     if sums.effective_n is None:
         return record
     sizes = {
-        each.name: effective_sizes(*(rate_sums(cells[:, :-1], good) for cells in (counts.weight, counts.squared)))
+        each.name: effective_sizes(counts, len(each.levels), good)
         for each, counts in pairs
         if isinstance(counts, Counts)
     }
@@ -171,13 +170,17 @@ def judgement_of(sums: Sums, task: Task, attributes: Sequence[Attribute], name: 
 
 
 def evaluation_of(
-    name: str, task: Task, overall: Overall, groups: dict[str, PerGroup], area: Array | None
+    name: str, task: Task, n: int, everyone: Counts | Means, groups: dict[str, PerGroup], area: Array | None
 ) -> Evaluation:
-    mean, shares = np.asarray(overall.wrong / overall.weight), overall.decided / overall.weight
-    columns, signed, known = {"mse": mean}, dict[str, Array](), dict[str, Array]()
-    if task.kind != "regression":
-        columns = {"error": np.clip(mean, 0.0, 1.0), "approval_rate": np.clip(shares[:, task.favourable], 0.0, 1.0)}
-        known = {"labels": overall.labels / overall.weight, "alike": np.minimum(shares.max(axis=1), 1.0)}
+    columns, signed, known = dict[str, Array](), dict[str, Array](), dict[str, Array]()
+    if isinstance(everyone, Means):
+        columns["mse"] = np.asarray(everyone.sums[:, 0, 2] / everyone.weight[0])
+    else:
+        cells = everyone.weight[:, 0] / everyone.weight.sum(axis=(1, 2, 3))[:, None, None]
+        decided = cells.sum(axis=1)
+        columns["error"] = np.clip(1.0 - np.trace(cells, axis1=1, axis2=2), 0.0, 1.0)
+        columns["approval_rate"] = np.clip(decided[:, task.favourable], 0.0, 1.0)
+        known = {"labels": cells[:1].sum(axis=(0, 2)), "alike": np.minimum(decided.max(axis=1), 1.0)}
     columns |= {} if area is None else {"auc": area}
     for attribute, rates in groups.items():
         prefix = f"{attribute}." if len(groups) > 1 else ""
@@ -190,7 +193,7 @@ def evaluation_of(
                 signed[f"{prefix}{rate}_gap"] = gap
         if "selection" in rates.names:
             columns[f"{prefix}selection_ratio"] = selection_ratio(rates)
-    return Evaluation(name, overall.n, columns, signed, groups, **known)  # type: ignore[arg-type]
+    return Evaluation(name, n, columns, signed, groups, **known)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

@@ -20,15 +20,17 @@ from .disclosure import (
     FEW,
     LIMIT,
     Cell,
-    any_small,
+    any_small_cell,
     in_units,
+    publish_counts,
     publish_levels,
     publish_sizes,
-    publish_table,
     publish_weights,
+    with_rows,
 )
 from .judged import Judged
-from .lines import Lines, Share, published_lines, shares_of
+from .lines import Lines, published_lines
+from .rates import Share, shares_of
 from .scores import OF_BOTH_LABELS, Scores, drawn_scores, score_columns
 from .table_columns import (
     Settings,
@@ -112,7 +114,7 @@ def _table_of(lines: Lines, behind: Counted, task: Task, settings: Settings) -> 
     columns: dict[str, NDArray[Any]] = {**_head(lines), "n": lines.whole(n), **counts}
     shares = {
         name: replace(share, value=np.where(few, np.nan, share.value), size=np.where(few, 0.0, share.size))
-        for name, share in shares_of(behind.counts, task).items()
+        for name, share in _every_share(behind.counts, task).items()
     }
     for name, share in shares.items():
         columns |= share_columns(name, share, lines, settings)
@@ -124,6 +126,15 @@ def _table_of(lines: Lines, behind: Counted, task: Task, settings: Settings) -> 
         found, gaps = score_columns(scores, suffix, lines, settings)
         columns, worst = columns | found, worst + gaps
     return GroupTable(lines, columns, worst, behind, shares)
+
+
+def _every_share(counts: Counts, task: Task) -> dict[str, Share]:
+    found = shares_of(counts, task.favourable)
+    for k, label in enumerate(task.classes if task.kind == "multiclass" else ()):
+        of_class = shares_of(counts, k)
+        named = {"selection": "selection", "tpr": "recall", "fpr": "fpr", "precision": "precision"}
+        found |= {f"{name}[{label}]": of_class[of] for of, name in named.items()}
+    return found
 
 
 def _head(lines: Lines) -> dict[str, NDArray[Any]]:
@@ -171,8 +182,9 @@ def published_table(judged: Judged, exact: GroupTable, settings: Settings) -> Gr
     if judged.task.kind == "regression":
         return _published_values(judged, lines, settings)
     known = exact if lines is exact.lines else tabulate(judged, lines, settings)
-    rows = known.behind.counts.rows
-    return _published_counts(known, judged.task, settings, publish_table(rows[None, :-1])[0], _is_plain(rows), True)
+    counts = known.behind.counts.changed(lambda cells: cells[None])
+    shown = publish_counts(counts, judged.task.favourable)
+    return _published_counts(known, judged.task, settings, None if shown is counts else shown.of_model(0), whole=True)
 
 
 def published_strata(
@@ -195,49 +207,33 @@ def published_strata(
             continue
         tables = {level: tabulate(judged, lines[level], settings) for level, (judged, _) in levels.items()}
         exact = np.stack([table.behind.counts.rows for table in tables.values()])
-        plain = all(_is_plain(rows) for rows in (*exact, exact.sum(axis=0)))
+        small = any(any_small_cell(rows[None, :-1]) for rows in (*exact, exact.sum(axis=0)))
         for level, shown in zip(levels, of_levels(exact, published.behind.counts.rows), strict=True):
-            found[level][name] = _published_counts(tables[level], levels[level][0].task, settings, shown, plain)
+            behind = tables[level].behind.counts.changed(lambda cells: cells[None])
+            counts = with_rows(behind, shown[None]).of_model(0) if small else None
+            found[level][name] = _published_counts(tables[level], levels[level][0].task, settings, counts)
     return found
 
 
-def _is_plain(rows: Array) -> bool:
-    """Tell whether rows by line, label and decision, all rows last, are published as they are."""
-    groups = rows[:-1]
-    return not any_small(groups.sum(axis=(1, 2)), groups.sum(axis=2), groups, groups.shape[2])
-
-
 def _published_counts(
-    table: GroupTable, task: Task, settings: Settings, shown: Array, plain: bool, whole: bool = False
+    table: GroupTable, task: Task, settings: Settings, shown: Counts | None, whole: bool = False
 ) -> GroupTable:
-    """``plain`` says that counts are exact, ``whole`` that those of all rows are."""
-    exact, rows = table.behind.counts, table.behind.counts.rows
-    n, labels = rows.sum(axis=(1, 2)), rows.sum(axis=2)
+    """``shown`` are published counts where they are not the exact ones; ``whole`` says that those of all rows are."""
+    exact, labels = table.behind.counts, table.behind.counts.rows.sum(axis=2)
+    n = labels.sum(axis=1)
     few = (n > 0) & (n < LIMIT)
     few_labels = ((labels > 0) & (labels < LIMIT)).any(axis=1) & ~few
-    counts = exact if plain else _scaled(exact, shown)
-    known = shown.sum(axis=2)
+    counts = exact if shown is None else shown
+    known = counts.rows.sum(axis=2)
     if whole:  # no units of all rows
         known[-1] = 0.0
     scores = {}
     for k, each in table.behind.scores.items():
         base, told = (ratio(c.weight[:, k].sum(axis=1), c.weight.sum(axis=(1, 2))) for c in (exact, counts))
         scores[k] = each.published(few, few_labels, np.nan_to_num(told - base))
-        if not plain:
+        if shown is not None:
             scores[k] = scores[k].in_units(known[:, k], known.sum(axis=1) - known[:, k])
     return _table_of(table.lines, Counted(counts, scores, few, few_labels), task, settings)
-
-
-def _scaled(exact: Counts, shown: Array) -> Counts:
-    """Return weights and squared weights of published rows, in units of a row's mean; those of all rows as they are."""
-    if exact.weight is exact.rows:
-        return Counts(shown, shown, shown)
-    n, found = exact.rows[-1].sum(), []
-    for each in (exact.weight, exact.squared):
-        inner = publish_weights(each[:-1], exact.rows[:-1], shown[:-1], float(each[-1].sum() / n))
-        outer = each[-1] * np.nan_to_num(ratio(shown[-1], exact.rows[-1]))
-        found.append(np.concatenate([inner, outer[None]]))
-    return Counts(shown, *found)
 
 
 def _published_values(judged: Judged, lines: Lines, settings: Settings, shown: Array | None = None) -> GroupTable:

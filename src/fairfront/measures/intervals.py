@@ -25,12 +25,10 @@ from ..exceptions import InputError
 from ..objectives import Array
 from ..validation import check_confidence
 from .counts import ratio
-from .rates import GroupRates, RateSums
+from .rates import DENOMINATORS, GroupRates
 
 Interval = tuple[Array, Array]
 Sizes = Mapping[str, Array]
-
-DENOMINATORS = {"selection": "weight", "error": "weight", "accuracy": "weight", "tpr": "positives", "fpr": "negatives"}
 
 
 def normal_quantile(confidence: float) -> float:
@@ -103,12 +101,6 @@ def _share(s: ArrayLike, n: ArrayLike) -> Array:
 def error_interval(error: ArrayLike, n: ArrayLike, confidence: float = 0.95) -> Interval:
     """Return Wilson's interval of an error rate, or of any other share, measured on n rows."""
     return wilson(np.multiply(error, n), n, confidence)
-
-
-def effective_sizes(weight: RateSums, squared: RateSums) -> dict[str, Array]:
-    """Return Kish's effective number of rows, (sum w)^2 / sum w^2, per rate and group (c,)."""
-    known = DENOMINATORS | ({"recall": "labels"} if weight.labels.shape[1] > 2 else {})
-    return {name: np.nan_to_num(ratio(getattr(weight, of) ** 2, getattr(squared, of))) for name, of in known.items()}
 
 
 def rows_behind(rates: GroupRates, name: str, sizes: Sizes | None) -> Array:

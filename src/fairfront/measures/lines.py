@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
-from ..objectives import Array, GroupProbabilities, Groups, Task, count_in_words, counts_in_words
+from ..objectives import Array, GroupProbabilities, Groups, count_in_words, counts_in_words
 from ..validation import as_columns, counted, factorize
-from .counts import Counts, count, ratio
+from .counts import Counts, count
 from .disclosure import LIMIT, POOLED
-from .figures import PARTS
 
 REFERENCE, COMPARED, TOO_FEW, MISSING, ALL = "reference", "compared", "too few", "missing", "all"
 NO_GROUP = "(missing)"
@@ -88,9 +87,7 @@ class Lines:
         """Count decisions (N, n) among K classes by line, label and decision, (N, lines, K, K)."""
         found = count(decided, truth, K, self.codes, len(self.names) - 1, weight)
         if not self.is_proxy:
-            return found.changed(
-                lambda cells: np.concatenate([cells[:, :-1], cells.sum(axis=1, keepdims=True)], axis=1)
-            )
+            return found.changed(lambda cells: cells[:, :-1]).with_everyone()
         everyone = count(decided, truth, K, np.full(len(truth), -1), 0, weight)  # sums of shares round
         both = ((getattr(each, name) for each in (found, everyone)) for name in ("rows", "weight", "squared"))
         return Counts(*(np.concatenate([groups[:, :-1], last], axis=1) for groups, last in both))
@@ -182,39 +179,3 @@ def levels_of(control_features: Any, n: int) -> dict[str, NDArray[np.intp]]:
         names = [f"{name} & {label}" if name else label for name, label in pairs]
     order = np.argsort(codes, kind="stable")
     return dict(zip(names, np.split(order, np.cumsum(np.bincount(codes))[:-1]), strict=True))
-
-
-@dataclass(frozen=True, eq=False)
-class Share:
-    """A share of rows per line: its value, the effective number of rows behind it, and their number, (lines,)."""
-
-    value: Array
-    size: Array
-    people: Array
-
-
-def shares_of(counts: Counts, task: Task) -> dict[str, Share]:
-    found = _against_the_rest(counts, task.favourable)
-    if task.kind == "multiclass":
-        for k, label in enumerate(task.classes):
-            of_class = _against_the_rest(counts, k)
-            named = {"selection": "selection", "tpr": "recall", "fpr": "fpr", "precision": "precision"}
-            found |= {f"{name}[{label}]": of_class[of] for of, name in named.items()}
-    return found
-
-
-def _against_the_rest(counts: Counts, k: int) -> dict[str, Share]:
-    def margins(cells: Array) -> dict[str, Array]:
-        hit, positive, chosen = cells[:, k, k], cells[:, k].sum(axis=1), cells[:, :, k].sum(axis=1)
-        everyone = cells.sum(axis=(1, 2))
-        wrong = everyone - np.trace(cells, axis1=1, axis2=2)
-        sides = {"negative": everyone - positive, "alarm": chosen - hit, "wrong": wrong}
-        return {"hit": hit, "positive": positive, "chosen": chosen, "everyone": everyone, **sides}
-
-    weight, squared, rows = (margins(cells) for cells in (counts.weight, counts.squared, counts.rows))
-    found = {}
-    for name, (part, whole) in PARTS.items():
-        value = np.clip(ratio(weight[part], weight[whole]), 0.0, 1.0)
-        size = np.nan_to_num(ratio(weight[whole] ** 2, squared[whole]))
-        found[name] = Share(1.0 - value if name == "fnr" else value, size, rows[whole])
-    return found

@@ -2,7 +2,7 @@
 
 A rate is a weighted share of rows, between 0 and 1. It is not the loss that a model was trained on, and a loss gap of 0
 is not a rate gap of 0. Rates describe the sample given; small groups make them unsure. A smaller gap can come from
-favourable decisions given or taken away: rates do not tell the two apart, `flips` does.
+favourable decisions given or taken away: rates do not tell the two apart, `moves.flips` does.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array
-from .counts import Counts, Means, membership, ratio, row_weight, weighted_sums
+from .counts import Counts, Means, ratio
+from .figures import PARTS
+
+DENOMINATORS = {"selection": "weight", "error": "weight", "accuracy": "weight", "tpr": "positives", "fpr": "negatives"}
+"""The field of `GroupRates` that each rate is a share of."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,71 +105,36 @@ class GroupMeans(PerGroup):
 
 
 @dataclass(frozen=True, eq=False)
-class RateSums:
-    """The sums that rates of N models follow from, in rows or in weights.
+class Share:
+    """A share of rows: its value, the effective number of rows behind it (Kish), and their number, (..., c)."""
 
-    ``n`` (c,) are the rows of groups, ``labels`` (c, K) those with each label and ``negatives`` (c,) those with another
-    label than the favourable one, which has index ``good``; ``hits`` (N, c, K) are decided as labelled, and ``alarms``
-    (N, c) decided favourably with another label.
-    """
-
-    n: Array
-    labels: Array
-    negatives: Array
-    hits: Array
-    alarms: Array
-    good: int
-
-    @property
-    def positives(self) -> Array:
-        return np.asarray(self.labels[:, self.good])
-
-    @property
-    def hit(self) -> Array:
-        return np.asarray(self.hits[:, :, self.good])
-
-    @property
-    def weight(self) -> Array:
-        return np.asarray(self.positives + self.negatives)
-
-    @property
-    def labelled(self) -> Array:
-        """Return the rows of groups by label: of two labels the favourable one first, of several by class."""
-        several = self.labels.shape[1] > 2
-        return self.labels if several else np.column_stack([self.positives, self.negatives])
-
-    def without_last(self) -> RateSums:
-        """Return the sums of all groups but the last, the rows without one."""
-        return RateSums(
-            self.n[:-1], self.labels[:-1], self.negatives[:-1], self.hits[:, :-1], self.alarms[:, :-1], self.good
-        )
-
-    def together(self) -> RateSums:
-        n, labels, negatives = (each.sum(axis=0, keepdims=True) for each in (self.n, self.labels, self.negatives))
-        hits, alarms = (each.sum(axis=1, keepdims=True) for each in (self.hits, self.alarms))
-        return RateSums(n, labels, negatives, hits, alarms, self.good)
-
-    def rates(self, levels: Sequence[str], labelled: Array | None = None) -> GroupRates:
-        weight = self.weight
-        shares = (
-            _share(self.hit + self.alarms, weight),
-            _share(self.hit, self.positives),
-            _share(self.alarms, self.negatives),
-            _share(weight - self.hits.sum(axis=2), weight),
-        )
-        found = (tuple(levels), self.n, weight, self.positives, self.negatives, *shares)
-        if self.labels.shape[1] == 2:
-            return GroupRates(*found, labelled=labelled)
-        return ClassRates(*found, self.labels, _share(self.hits, self.labels), labelled=labelled)
+    value: Array
+    size: Array
+    people: Array
 
 
-def rate_sums(cells: Array, good: int, n: Array | None = None) -> RateSums:
-    """Return the sums of rows or weights by model, group, label and decision, (N, c, K, K); ``n`` (c,) are rows."""
-    labels = cells[:1].sum(axis=(0, 3))
-    negatives = np.delete(labels, good, axis=1).sum(axis=1)
-    alarms = np.delete(cells[:, :, :, good], good, axis=2).sum(axis=2)
-    hits = np.diagonal(cells, axis1=2, axis2=3)
-    return RateSums(labels.sum(axis=1) if n is None else n, labels, negatives, hits, alarms, good)
+def margins(cells: Array, k: int) -> dict[str, Array]:
+    """Return the sums of rows or weights by label and decision, (..., c, K, K), that shares of class k are made of."""
+    labels, decided, everyone = cells.sum(axis=-1), cells[..., k], cells.sum(axis=(-2, -1))
+    return {
+        "everyone": everyone,
+        "wrong": everyone - np.trace(cells, axis1=-2, axis2=-1),
+        "positive": labels[..., k],
+        "negative": np.delete(labels, k, axis=-1).sum(axis=-1),
+        "chosen": decided.sum(axis=-1),
+        "hit": decided[..., k],
+        "alarm": np.delete(decided, k, axis=-1).sum(axis=-1),
+    }
+
+
+def shares_of(counts: Counts, k: int) -> dict[str, Share]:
+    """Return every share of `PARTS`, of class k against the rest."""
+    weight, squared, rows = (margins(cells, k) for cells in (counts.weight, counts.squared, counts.rows))
+    found = {}
+    for name, (part, whole) in PARTS.items():
+        value, size = _share(weight[part], weight[whole]), np.nan_to_num(ratio(weight[whole] ** 2, squared[whole]))
+        found[name] = Share(1.0 - value if name == "fnr" else value, size, rows[whole])
+    return found
 
 
 def _share(part: Array, whole: Array) -> Array:
@@ -174,11 +142,31 @@ def _share(part: Array, whole: Array) -> Array:
 
 
 def rates_of(counts: Counts | Means, levels: Sequence[str], good: int) -> PerGroup:
-    """Return the rates (or means) of groups with these names; rows without a group, the last, are left out."""
+    """Return the rates (or means) of groups with these names; counts may have other rows after them."""
+    c = len(levels)
     if isinstance(counts, Means):
-        return means_of(counts.rows[:-1], counts.weight[:-1], counts.sums[:, :-1], levels)
-    people = rate_sums(counts.rows[:, :-1], good)
-    return rate_sums(counts.weight[:, :-1], good, people.n).rates(levels, people.labelled)
+        return means_of(counts.rows[:c], counts.weight[:c], counts.sums[:, :c], levels)
+    groups = counts.changed(lambda cells: cells[:, :c])
+    people, weight = (cells[:1].sum(axis=0) for cells in (groups.rows, groups.weight))
+    behind, rows, shares = margins(weight, good), margins(people, good), shares_of(groups, good)
+    found: dict[str, Any] = {name: shares[name].value for name in ("selection", "tpr", "fpr", "error")}
+    found |= {"levels": tuple(levels), "n": rows["everyone"], "weight": behind["everyone"]}
+    found |= {"positives": behind["positive"], "negatives": behind["negative"]}
+    if weight.shape[1] == 2:
+        return GroupRates(**found, labelled=np.column_stack([rows["positive"], rows["negative"]]))
+    recall = _share(np.diagonal(groups.weight, axis1=2, axis2=3), groups.weight.sum(axis=3))
+    return ClassRates(**found, class_weight=weight.sum(axis=2), recall=recall, labelled=people.sum(axis=2))
+
+
+def effective_sizes(counts: Counts, c: int, good: int) -> dict[str, Array]:
+    """Return Kish's effective number of rows, (sum w)^2 / sum w^2, per rate and group (c,), or (c, classes)."""
+    first = counts.changed(lambda cells: cells[:1, :c].sum(axis=0))  # all models have the same rows
+    shares = shares_of(first, good)
+    found = {name: shares["error" if name == "accuracy" else name].size for name in DENOMINATORS}
+    if first.weight.shape[1] > 2:
+        weight, squared = (cells.sum(axis=2) for cells in (first.weight, first.squared))
+        found["recall"] = np.nan_to_num(ratio(weight**2, squared))
+    return found
 
 
 def means_of(n: Array, weight: Array, sums: Array, levels: Sequence[str]) -> GroupMeans:
@@ -214,76 +202,3 @@ def selection_ratio(rates: PerGroup) -> Array:
     selection = rates.rate("selection")
     found = ratio(np.fmin.reduce(selection, axis=1), np.fmax.reduce(selection, axis=1))
     return np.asarray(np.where((~np.isnan(selection)).sum(axis=1) > 1, found, np.nan))
-
-
-OVERALL = "overall"
-
-
-@dataclass(frozen=True, eq=False)
-class Moves(PerGroup):
-    """Decisions that change from one model to each of N others, per group and, as the last level, overall.
-
-    ``overall`` has every row, those without a group too; it stands in the place of the reference, so that
-    `gaps` compares each group with everyone. Shapes (N, c + 1):
-
-    - ``gained``    weight of rows refused before and decided favourably after
-    - ``lost``      weight of rows decided favourably before and refused after
-    - ``n_gained``, ``n_lost``  the same in rows
-    """
-
-    names: ClassVar[tuple[str, ...]] = ("gained", "lost", "n_gained", "n_lost", "net_per_1000", "changed_per_1000")
-
-    gained: Array
-    lost: Array
-    n_gained: Array
-    n_lost: Array
-
-    @property
-    def net_per_1000(self) -> Array:
-        """Return favourable decisions won less those lost, per 1000 of the group's weight; NaN without any."""
-        return 1000.0 * ratio(self.gained - self.lost, self.weight)
-
-    @property
-    def changed_per_1000(self) -> Array:
-        """Return decisions that change in either direction, per 1000 of the group's weight; NaN without any."""
-        return 1000.0 * ratio(self.gained + self.lost, self.weight)
-
-
-@dataclass(frozen=True, eq=False)
-class Flips:
-    """Changed decisions among all people and among those whose own label is the favourable one."""
-
-    among_all: Moves
-    among_favourable: Moves
-
-
-Sides = tuple[Array, Array]
-
-
-def changed_sides(values: NDArray[np.bool_], before: NDArray[np.bool_], columns: Array) -> Sides:
-    """Return the weights of rows that come into a share and go out of it, (N, q) each."""
-    return weighted_sums(values & ~before, columns), weighted_sums(~values & before, columns)
-
-
-def flips(
-    before: NDArray[np.bool_],
-    after: NDArray[np.bool_],
-    favourable: NDArray[np.bool_],
-    codes: NDArray[Any],
-    levels: Sequence[str],
-    sample_weight: Array | None = None,
-) -> Flips:
-    """Count who gains and who loses a favourable decision between one model, (n,), and each of N others, (N, n).
-
-    Those of ``favourable`` (n,) have that label; ``codes`` are as in `membership`, and rows without a group count in
-    the overall column only.
-    """
-    rows = np.column_stack([membership(codes, len(levels)), np.ones(len(codes))])
-    weighted = rows * row_weight(sample_weight, len(rows))[:, None]
-    columns = np.hstack([weighted, rows, weighted * favourable[:, None], rows * favourable[:, None]])
-    gained, lost = (np.split(side, 4, axis=1) for side in changed_sides(np.atleast_2d(after), before, columns))
-    total, names = np.split(columns.sum(axis=0), 4), (*levels, OVERALL)
-    everyone, labelled = (  # weights, each with the rows behind them
-        Moves(names, total[k + 1], total[k], gained[k], lost[k], gained[k + 1], lost[k + 1]) for k in (0, 2)
-    )
-    return Flips(everyone, labelled)

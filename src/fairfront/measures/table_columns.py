@@ -30,7 +30,8 @@ from .intervals import (
     two_by_two,
     wilson,
 )
-from .lines import COMPARED, REFERENCE, TOO_FEW, Lines, Share
+from .lines import COMPARED, REFERENCE, TOO_FEW, Lines
+from .rates import Share
 
 BEHIND = {
     "selection_over_reference": "selection",

@@ -21,8 +21,8 @@ from ..measures.audits import audits
 from ..measures.disclosure import LIMIT
 from ..measures.evaluation import decide
 from ..measures.judged import read_judged
+from ..measures.moves import moves_by_group
 from ..measures.operating_points import Operating, Side
-from ..measures.published import moves_by_group
 from ..objectives import Array, Attribute, Groups, is_likelihood
 from ..progress import progress_bar
 from .prepared_rows import Part
