@@ -7,14 +7,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .exceptions import InputError
+from .exceptions import InputError, progress_bar
 from .frontier import Frontier, assemble
 from .frontier.estimator_frontier import trace_estimator
 from .objectives import Array, Gap, Groups, Loss, Notion, warn_of_proxies
 from .objectives.notions import Surrogate
 from .problems import FirstOrder, FunctionProblem, LinearProblem, blas_threads, linear_problem
 from .problems.base import check_finite, decomposable
-from .progress import progress_bar
 from .solvers import Outcome, Solver, Status, Weighting, as_solver
 from .solvers.base import Aim, Request
 from .solvers.fingerprints import linear_fingerprint, problem_fingerprint
@@ -105,7 +104,8 @@ def trace(
     -------
     Frontier
     """
-    check_checkpoint(checkpoint, resume)
+    if checkpoint is not None or resume is not False:
+        check_checkpoint(checkpoint, resume)
     check_progress(progress)
     check_seed(random_state)
     check_flag(fit_intercept, "fit_intercept")

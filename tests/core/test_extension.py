@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -136,15 +139,17 @@ def csv_of(file: Path, columns: dict[str, Any]) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    for registry in (NOTIONS, LOSSES, GAPS, SOLVERS, datasets.DATASETS, datasets.ORIGINS):
-        monkeypatch.setattr(registry, "_items", dict(registry._items))
-    NOTIONS.add("equal_refusal", EqualRefusal)
-    for loss in (ModifiedHuber, Bare, LogCosh):
-        LOSSES.add(loss.name, loss)
-    GAPS.add("power", PowerGap)
-    SOLVERS.add("ends", Ends)
-    register(ORIGIN, load_letters)
+def registered() -> Iterator[None]:
+    with ExitStack() as kept:
+        for registry in (NOTIONS, LOSSES, GAPS, SOLVERS, datasets.DATASETS, datasets.ORIGINS):
+            kept.enter_context(patch.dict(registry))
+        NOTIONS.add("equal_refusal", EqualRefusal)
+        for loss in (ModifiedHuber, Bare, LogCosh):
+            LOSSES.add(loss.name, loss)
+        GAPS.add("power", PowerGap)
+        SOLVERS.add("ends", Ends)
+        register(ORIGIN, load_letters)
+        yield
 
 
 OWN: dict[str, dict[str, Any]] = {

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -37,11 +39,11 @@ class Steeper(Logistic):
 
 
 @pytest.fixture
-def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    for registry in (NOTIONS, LOSSES):
-        monkeypatch.setattr(registry, "_items", dict(registry._items))
-    NOTIONS.add("own", Own)
-    LOSSES.add("steeper", Steeper)
+def registered() -> Iterator[None]:
+    with patch.dict(NOTIONS), patch.dict(LOSSES):
+        NOTIONS.add("own", Own)
+        LOSSES.add("steeper", Steeper)
+        yield
 
 
 @pytest.mark.usefixtures("registered")

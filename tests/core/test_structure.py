@@ -17,9 +17,7 @@ SOURCE = Path(ff.__file__).parent
 ORDER = [
     "exceptions",
     "names",
-    "registry",
     "validation",
-    "progress",
     "storage",
     "pareto",
     "objectives",

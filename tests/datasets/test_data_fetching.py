@@ -17,7 +17,7 @@ from fairfront.datasets import DATASETS, ORIGINS, Origin, Patience, fetch, load
 from fairfront.datasets.cache import RefusedError, csv_path, transfer, unpack
 from fairfront.datasets.origin import CACHE, ENVIRONMENT, PublicFile, cache_folder
 from fairfront.exceptions import InputError
-from fairfront.registry import Registry
+from fairfront.validation import Registry
 from tests.support.loopback import HONEST, Answer, Loopback, loopback
 from tests.support.places import DATA
 from tests.support.waiting import PATIENCE

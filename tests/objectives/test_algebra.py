@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from fairfront.exceptions import InputError
-from fairfront.objectives import GAPS, Groups, build
+from fairfront.objectives import GAPS, Groups
+from fairfront.objectives.cells import build
 from fairfront.objectives.gaps import Identity, SquaredGap
 from fairfront.objectives.notions import DisparateMistreatment, EqualOpportunity, GroupLoss
 from tests.support.cases import TASKS, Case, assemble, case_of, central, draw

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from fairfront.exceptions import GroupWarning
-from fairfront.objectives import GroupProbabilities, Groups, find_atoms
+from fairfront.objectives import GroupProbabilities, Groups
+from fairfront.objectives.cells import find_atoms
 from fairfront.problems import design, gram
 from tests.support.cases import Case, assemble, central, draw
 

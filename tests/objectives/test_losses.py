@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairfront.exceptions import InputError
-from fairfront.objectives import LOSSES, Measure, Quantity, measure
+from fairfront.objectives import LOSSES, Measure, Quantity
 from fairfront.objectives.losses import Hinge, Logistic, Loss, SmoothedHinge, Softmax, softmax
+from fairfront.objectives.question import measure
 from fairfront.objectives.surrogates import BinaryRate, ClassRate
 from tests.support.cases import TASKS
 

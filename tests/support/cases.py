@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from fairfront.objectives import GAPS, LOSSES, NOTIONS, GroupProbabilities, Groups, Objectives, Question, Task, build
+from fairfront.objectives import GAPS, LOSSES, NOTIONS, GroupProbabilities, Groups, Objectives, Question, Task
+from fairfront.objectives.cells import build
 from fairfront.problems import LinearProblem
 
 TASKS = {

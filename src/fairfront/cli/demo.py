@@ -104,7 +104,7 @@ def _split(data: Dataset, seed: int) -> tuple[Any, Any, Any]:
     import numpy as np
     from sklearn.model_selection import train_test_split
 
-    from ..objectives.small_counts import FEWEST
+    from ..objectives.groups import FEWEST
 
     group = np.array([str(g) for g in data.sensitive_features()[data.sensitive[0]]])
     strata = np.char.add(data.y.astype(str), group)

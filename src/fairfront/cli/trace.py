@@ -112,7 +112,8 @@ def trace(
 
     check_new_folder(output, RUN, overwrite)
     check_kept(output, 0, sign)
-    check_checkpoint(checkpoint, resume)
+    if checkpoint is not None or resume is not False:
+        check_checkpoint(checkpoint, resume)
     key = None if sign is None else private_key(sign)
     settings = Settings.of(
         target=target,

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InputError, require
-from ..registry import Registry
-from ..validation import check_choice, check_mapping, check_names, refuse, shape_of, shown
+from ..validation import Registry, check_choice, check_mapping, check_names, refuse, shape_of, shown
 from .origin import ORIGINS, Origin
 
 Column = NDArray[Any]

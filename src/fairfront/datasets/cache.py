@@ -15,8 +15,7 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
-from ..exceptions import InputError
-from ..progress import progress_bar
+from ..exceptions import InputError, progress_bar
 from ..storage.folders import fcntl, write_file
 from ..validation import check_instance, check_progress
 from .base import DATASETS

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..registry import Registry
-from ..validation import check_count, check_path, check_positive
+from ..validation import Registry, check_count, check_path, check_positive
 
 ENVIRONMENT = "FAIRFRONT_DATA"
 CACHE = "FAIRFRONT_CACHE"

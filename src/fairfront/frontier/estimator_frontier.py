@@ -11,14 +11,13 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from ..exceptions import FairfrontWarning, InputError
+from ..exceptions import FairfrontWarning, InputError, progress_bar
 from ..objectives import Array
-from ..objectives.small_counts import FEWEST
+from ..objectives.groups import FEWEST
 from ..pareto import nondominated
 from ..problems import EstimatorProblem, PosteriorProblem, Reading, blas_threads
 from ..problems.linear import feature_names
 from ..problems.resources import LEAST, check_time
-from ..progress import progress_bar
 from ..solvers import Status, Weighting
 from ..solvers.fingerprints import estimator_fingerprint
 from ..solvers.journal import Journal, open_journal

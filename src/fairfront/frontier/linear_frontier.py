@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import FairfrontWarning, InputError
+from ..exceptions import FairfrontWarning, InputError, progress_bar
 from ..objectives import Array
 from ..objectives.losses import Squared
 from ..pareto import nondominated
@@ -17,7 +17,6 @@ from ..problems import LinearProblem, blas_threads, problem_of
 from ..problems.base import check_finite
 from ..problems.resources import check_memory, check_points
 from ..problems.samples import Samples
-from ..progress import progress_bar
 from ..solvers import Knot, Solver, Status, Target
 from ..solvers.base import Mask, Solved, tops
 from ..solvers.knots import solve_knot

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from ..exceptions import FairfrontWarning, InputError
 from ..objectives import GAPS, LOSSES, NOTIONS, Algebra, Array, Attribute, Groups, Objectives, Question, Task
-from ..objectives.small_counts import FEWEST
-from ..registry import Registry
+from ..objectives.groups import FEWEST
 from ..solvers import Newton, Status
 from ..solvers.base import Path
+from ..validation import Registry
 from .models import Places, task_content, task_of
 
 ARRAYS = ("objectives", "gaps", "signed_gaps", "preferences", "kkt", "certified", "multipliers", "ids")

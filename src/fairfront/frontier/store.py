@@ -22,13 +22,12 @@ from ..measures.disclosure import LIMIT
 from ..measures.operating_points import Operating, OperatingPoint
 from ..measures.published import published
 from ..measures.rates import ClassRates, GroupMeans, GroupRates, PerGroup
-from ..registry import Registry
 from ..solvers import Status
 from ..storage.checksums import Inventory
 from ..storage.folders import make_folder, write_folder
 from ..storage.packages import inner_name, parts_of, read_package, write_package
 from ..storage.places import read_folder
-from ..validation import counted
+from ..validation import Registry, counted
 from .candidates import judged_points
 from .estimator_models import CandidateModels, EstimatorModels, PosteriorModels
 from .frontier import Frontier

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array
-from ..objectives.small_counts import FEWEST, STEP, nearest
+from ..objectives.groups import FEWEST, STEP, nearest
 from ..validation import is_whole, shown
 from .counts import Counts, ratio
 

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
-from ..objectives import Array, GroupProbabilities, Groups, count_in_words, counts_in_words
+from ..objectives import Array, GroupProbabilities, Groups, count_in_words
+from ..objectives.groups import counts_in_words
 from ..validation import as_columns, counted, factorize
 from .counts import Counts, count
 from .disclosure import LIMIT, POOLED

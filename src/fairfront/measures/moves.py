@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Array, Attribute
-from ..objectives.small_counts import rounded
+from ..objectives.groups import rounded
 from .counts import count, membership, ratio, row_weight, weighted_sums
 from .disclosure import pool_of, publish_table
 from .rates import PerGroup, margins

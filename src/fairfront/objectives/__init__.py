@@ -1,48 +1,29 @@
 """From data to objectives: groups, cells, losses, gaps, notions and the algebra on them."""
 
-from .cells import Atoms, Cells, Layout, build, find_atoms
-from .gaps import GAPS, Algebra, Gap
-from .groups import Attribute, Groups, check_groups, take_groups
-from .losses import LOSSES, Array, Loss, Measure, Task, is_likelihood
-from .notions import NOTIONS, Comparison, Notion, ScoreCovariance, compared_rows, rates_of
-from .proxies import GroupProbabilities, proxy_sentences, warn_of_names, warn_of_proxies
-from .question import Objectives, Question
-from .small_counts import count_in_words, counts_in_words
-from .surrogates import Quantity, measure
-
-__all__ = [
-    "GAPS",
-    "LOSSES",
-    "NOTIONS",
-    "Algebra",
-    "Array",
-    "Atoms",
-    "Attribute",
-    "Cells",
-    "Comparison",
-    "Gap",
-    "GroupProbabilities",
-    "Groups",
-    "Layout",
-    "Loss",
-    "Measure",
-    "Notion",
-    "Objectives",
-    "Quantity",
-    "Question",
-    "ScoreCovariance",
-    "Task",
-    "build",
-    "check_groups",
-    "compared_rows",
-    "count_in_words",
-    "counts_in_words",
-    "find_atoms",
-    "is_likelihood",
-    "measure",
-    "proxy_sentences",
-    "rates_of",
-    "take_groups",
-    "warn_of_names",
-    "warn_of_proxies",
-]
+from .cells import Cells as Cells
+from .cells import Layout as Layout
+from .gaps import GAPS as GAPS
+from .gaps import Algebra as Algebra
+from .gaps import Gap as Gap
+from .groups import Attribute as Attribute
+from .groups import Groups as Groups
+from .groups import check_groups as check_groups
+from .groups import count_in_words as count_in_words
+from .groups import proxy_sentences as proxy_sentences
+from .groups import take_groups as take_groups
+from .groups import warn_of_names as warn_of_names
+from .groups import warn_of_proxies as warn_of_proxies
+from .losses import LOSSES as LOSSES
+from .losses import Array as Array
+from .losses import Loss as Loss
+from .losses import Measure as Measure
+from .losses import Task as Task
+from .losses import is_likelihood as is_likelihood
+from .notions import NOTIONS as NOTIONS
+from .notions import Comparison as Comparison
+from .notions import Notion as Notion
+from .notions import rates_of as rates_of
+from .proxies import GroupProbabilities as GroupProbabilities
+from .question import Objectives as Objectives
+from .question import Question as Question
+from .surrogates import Quantity as Quantity

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
 from .gaps import Algebra, Gap
-from .groups import MISSING, Attribute
+from .groups import MISSING, Attribute, counts_in_words
 from .losses import Array, Task
 from .notions import Comparison, Notion, Surrogate
-from .small_counts import counts_in_words
 from .surrogates import Quantity
 
 Ints = NDArray[np.intp]

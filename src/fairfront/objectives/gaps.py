@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..registry import Registry
+from ..validation import Registry
 from .losses import Array
 
 

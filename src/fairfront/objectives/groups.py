@@ -1,9 +1,9 @@
-"""Groups: who belongs where, from columns or from probabilities. They know nothing about labels or losses."""
+"""Groups: who belongs where, from columns or from probabilities, and how counts of few people are told."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
@@ -11,13 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import GroupWarning, InputError, spelled
+from ..exceptions import GroupWarning, InputError, ProxyWarning, spelled
 from ..validation import as_columns, check_count, check_flag, check_instance, counted, factorize, refuse, shown
 from .losses import Array
 from .proxies import GroupProbabilities
-from .small_counts import count_in_words, counts_in_words
 
 MISSING = -1
+FEWEST = 10
+"""What is known of fewer people than this is neither written nor shipped, and their number is not told."""
+FEWER = f"fewer than {FEWEST}"
+STEP = 5
+"""Small counts that are published are multiples of it."""
+MOST_LEVELS, MOST_SHARE = 100, 0.1
+"""Values of a column, and values per row, above both of which it holds numbers or identifiers instead of groups."""
 Compared = Sequence[tuple[str, NDArray[np.bool_]]]
 """Rows that are compared: what they are in words, and which they are, (n,)."""
 
@@ -60,11 +66,22 @@ class Attribute:
         shares = None if self.shares is None else self.shares[rows]
         return replace(self, codes=codes, shares=shares)
 
-    def sizes(self) -> Array:
-        """Number of rows of each level, expected ones for probabilities."""
+    def among(self, levels: NDArray[np.intp]) -> Attribute:
+        """Keep some levels, in this order; rows of the others are in no group."""
+        names = tuple(self.levels[i] for i in levels)
         if self.codes is None:
-            return np.asarray(self.membership().sum(axis=0))
-        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.levels)).astype(np.float64)
+            return replace(self, levels=names, shares=np.ascontiguousarray(self.membership()[:, levels]))
+        renumber = np.full(len(self.levels) + 1, MISSING, dtype=np.intp)  # the last is that of MISSING
+        renumber[levels] = np.arange(len(levels))
+        return replace(self, levels=names, codes=renumber[self.codes])
+
+    def sizes(self, rows: Any = slice(None), counts: Array | None = None) -> Array:
+        """Number of rows of each level, expected ones for probabilities; ``counts`` as in `Groups.resolve`."""
+        if self.codes is None:
+            return np.asarray(self.membership()[rows].sum(axis=0))
+        codes = self.codes[rows]
+        entries = None if counts is None else counts[rows][codes >= 0]
+        return np.bincount(codes[codes >= 0], entries, minlength=len(self.levels)).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -112,112 +129,83 @@ class Groups:
         """
         if isinstance(sensitive_features, GroupProbabilities):
             _check_length(sensitive_features, n)
-            self._check_reference((sensitive_features.name,))
-            return (self._soft(sensitive_features, among),)
-        columns = as_columns(sensitive_features, "sensitive_features", n=n)
-        if self.cross and len(columns) > 1:
-            columns = {" & ".join(columns): _crossed(columns)}
-        self._check_reference(tuple(columns))
-        return tuple(self._hard(name, values, counts, among) for name, values in columns.items())
-
-    def _check_reference(self, names: tuple[str, ...]) -> None:
-        """Refuse a reference for a column that is not there, which would be passed over in silence."""
-        unknown = [k for k in self.reference if k not in names] if isinstance(self.reference, Mapping) else []
+            found = [Attribute(sensitive_features.name, sensitive_features.levels, None, sensitive_features.shares)]
+        else:
+            columns = as_columns(sensitive_features, "sensitive_features", n=n)
+            if self.cross and len(columns) > 1:
+                columns = {" & ".join(columns): _crossed(columns)}
+            found = [_coded(name, values, counts) for name, values in columns.items()]
+        names = [each.name for each in found]
+        unknown = [name for name in self.reference if name not in names] if isinstance(self.reference, Mapping) else []
         if unknown:
             raise InputError(
                 f"reference names the sensitive feature {unknown[0]!r}, expected one of {', '.join(names)}."
             )
+        return tuple(self._compared(each, counts, among) for each in found)
 
-    def _hard(self, name: str, values: NDArray[Any], counts: Array | None, among: Compared) -> Attribute:
-        codes, found = factorize(values)
-        levels = [str(v) for v in found]
-        if len(set(levels)) < len(levels):  # 1 and "1" are one group, as they have one name
-            distinct, again = np.unique(levels, return_inverse=True)
-            codes, levels = np.where(codes < 0, MISSING, again[codes]), [str(v) for v in distinct]
-        everyone, entries = np.ones(len(codes), dtype=bool), np.ones(len(codes)) if counts is None else counts
-        rows = [
-            np.bincount(codes[mask] + 1, entries[mask], minlength=len(levels) + 1)
-            for mask in (everyone, *(mask for _, mask in among))
-        ]
-        n_missing, sizes = int(rows[0][0]), np.stack(rows)[:, 1:].astype(np.float64)
-        _check_levels(name, levels, sizes[0], n_missing)
-        kept, left_out = self._kept(name, levels, sizes, among)
-        renumber = np.full(len(levels) + 1, MISSING, dtype=np.intp)
-        renumber[kept] = np.arange(len(kept))
-        names = tuple(levels[i] for i in kept)
-        return Attribute(name, names, renumber[codes], None, n_missing, left_out, self._wanted(name) is None)
-
-    def _soft(self, given: GroupProbabilities, among: Compared) -> Attribute:
-        sizes = np.stack([given.shares.sum(axis=0), *(given.shares[rows].sum(axis=0) for _, rows in among)])
-        kept, left_out = self._kept(given.name, list(given.levels), sizes, among)
-        names, shares = tuple(given.levels[i] for i in kept), np.ascontiguousarray(given.shares[:, kept])
-        return Attribute(given.name, names, None, shares, 0, left_out, self._wanted(given.name) is None)
-
-    def _kept(
-        self, name: str, levels: list[str], rows: Array, among: Compared
-    ) -> tuple[NDArray[np.intp], tuple[tuple[str, int], ...]]:
-        """Return the levels with enough rows of every kind, the reference last, and the others with their fewest rows.
-
-        ``rows`` (kinds, levels) counts all rows, and those of every kind that is compared.
-        """
+    def _compared(self, found: Attribute, counts: Array | None, among: Compared) -> Attribute:
+        """Leave out groups with too few rows of any kind that is compared, and put the reference last."""
+        rows = np.stack([found.sizes(kind, counts) for kind in (slice(None), *(mask for _, mask in among))])
         words = ("", *(f" with {kind}" for kind, _ in among))
         small = rows < self.min_size
         kind = np.argmax(small, axis=0)  # the first kind of which a group has too few
         kept, out = np.flatnonzero(~small.any(axis=0)), np.flatnonzero(small.any(axis=0))
         if len(kept) < 2:
             short = int(kind[out].max())
-            told = counts_in_words(levels, rows[short])
+            told = counts_in_words(found.levels, rows[short])
             raise InputError(
-                f"sensitive feature {name!r} has {counted(len(kept), 'group')} of at least {self.min_size} "
+                f"sensitive feature {found.name!r} has {counted(len(kept), 'group')} of at least {self.min_size} "
                 f"rows{words[short]}, expected 2 or more (rows per group: {', '.join(told)}); merge groups or lower "
                 f"{spelled('min_size', 'groups=Groups(min_size=...)')}."
             )
         if len(out):
-            told = [f"{levels[i]} ({count_in_words(rows[kind[i], i])} rows{words[kind[i]]})" for i in out]
+            told = [f"{found.levels[i]} ({count_in_words(rows[kind[i], i])} rows{words[kind[i]]})" for i in out]
             warnings.warn(
-                f"groups of {name!r} with fewer than {self.min_size} rows stay out of the gaps: {', '.join(told)}; "
-                "they count in the loss.",
+                f"groups of {found.name!r} with fewer than {self.min_size} rows stay out of the gaps: "
+                f"{', '.join(told)}; they count in the loss.",
                 GroupWarning,
                 stacklevel=2,
             )
-        reference = kept[self._reference(name, [levels[i] for i in kept], rows[0, kept])]
+        wanted = self.reference.get(found.name) if isinstance(self.reference, Mapping) else self.reference
+        names = [found.levels[i] for i in kept]
+        reference = kept[np.argmax(rows[0, kept]) if wanted is None else _place(wanted, names, found.name)]
         ordered = np.append(kept[kept != reference], reference)
-        return ordered, tuple((levels[i], int(rows[kind[i], i])) for i in out)
-
-    def _wanted(self, name: str) -> Any:
-        return self.reference.get(name) if isinstance(self.reference, Mapping) else self.reference
-
-    def _reference(self, name: str, levels: list[str], sizes: Array) -> int:
-        wanted = self._wanted(name)
-        if wanted is None:
-            return int(np.argmax(sizes))
-        if isinstance(wanted, float) and wanted.is_integer():
-            wanted = int(wanted)
-        if str(wanted) not in levels:
-            raise InputError(
-                f"reference group {shown(wanted)} of {name!r} is not among its groups, expected one of "
-                f"{', '.join(levels)}."
-            )
-        return levels.index(str(wanted))
+        left_out = tuple((found.levels[i], int(rows[kind[i], i])) for i in out)
+        return replace(found.among(ordered), left_out=left_out, largest=wanted is None)
 
 
-MOST_LEVELS, MOST_SHARE = 100, 0.1
-"""Values of a column, and values per row, above both of which it holds numbers or identifiers instead of groups."""
+def _place(wanted: Any, levels: list[str], name: str) -> int:
+    if isinstance(wanted, float) and wanted.is_integer():
+        wanted = int(wanted)
+    if str(wanted) not in levels:
+        raise InputError(
+            f"reference group {shown(wanted)} of {name!r} is not among its groups, expected one of {', '.join(levels)}."
+        )
+    return levels.index(str(wanted))
 
 
-def _check_levels(name: str, levels: list[str], sizes: Array, n_missing: int) -> None:
+def _coded(name: str, values: NDArray[Any], counts: Array | None) -> Attribute:
+    codes, found = factorize(values)
+    levels = [str(v) for v in found]
+    if len(set(levels)) < len(levels):  # 1 and "1" are one group, as they have one name
+        distinct, again = np.unique(levels, return_inverse=True)
+        codes, levels = np.where(codes < 0, MISSING, again[codes]), [str(v) for v in distinct]
+    n_missing = int((codes < 0).sum() if counts is None else counts[codes < 0].sum())
+    attribute = Attribute(name, tuple(levels), codes, None, n_missing)
     if not levels:
         raise InputError(f"sensitive feature {name!r} is missing in all {n_missing} rows, expected at least 2 groups.")
+    rows = int(attribute.sizes(counts=counts).sum())
     if len(levels) == 1:
         raise InputError(
-            f"sensitive feature {name!r} is constant (all {int(sizes[0])} rows are {levels[0]!r}), "
+            f"sensitive feature {name!r} is constant (all {rows} rows are {levels[0]!r}), "
             "expected at least 2 groups; give another column."
         )
-    if len(levels) > max(MOST_LEVELS, MOST_SHARE * sizes.sum()):
+    if len(levels) > max(MOST_LEVELS, MOST_SHARE * rows):
         raise InputError(
-            f"sensitive feature {name!r} has {len(levels)} values in {int(sizes.sum())} rows, expected groups; "
+            f"sensitive feature {name!r} has {len(levels)} values in {rows} rows, expected groups; "
             "a number such as age must be cut into bands first, an identifier cannot be used."
         )
+    return attribute
 
 
 def _crossed(columns: dict[str, NDArray[Any]]) -> NDArray[Any]:
@@ -249,3 +237,63 @@ def take_groups(sensitive_features: Any, rows: NDArray[Any], n: int | None) -> A
         return sensitive_features.take(rows)
     columns = as_columns(sensitive_features, "sensitive_features", n=n)
     return {name: values[rows] for name, values in columns.items()}
+
+
+def proxy_sentences(names: Sequence[str]) -> tuple[str, ...]:
+    """Say what gaps between groups given as probabilities are; nothing where there are none.
+
+    A mean weighted by P(group | proxy) is the group's own mean less E[cov(member, decision | proxy)] / P(group) (Chen,
+    Kallus, Mao, Svacha and Udell 2019, "Fairness under unawareness"). That is 0 where decisions are independent of the
+    group given the proxy, and takes from the gap where people of the group that fares worse also fare worse than others
+    with the same proxy. Rates among people of one label need the same of labels.
+    """
+    if not names:
+        return ()
+    return (
+        f"Groups of {', '.join(names)} are given as probabilities: their rates are means weighted by these. Gaps of "
+        "such means usually understate gaps between people, and ratios are too near to 1; they agree only where "
+        "decisions and labels are independent of the group given the probabilities (Chen, Kallus, Mao, Svacha and "
+        "Udell 2019). A requirement on these groups is always inconclusive.",
+    )
+
+
+def warn_of_proxies(sensitive_features: Any, stacklevel: int = 3) -> None:
+    if isinstance(sensitive_features, GroupProbabilities):
+        warn_of_names((sensitive_features.name,), stacklevel + 1)
+
+
+def warn_of_names(names: Sequence[str], stacklevel: int = 3) -> None:
+    for sentence in proxy_sentences(names):
+        warnings.warn(sentence, ProxyWarning, stacklevel=stacklevel)
+
+
+def count_in_words(count: float) -> str:
+    """Return a count of people for a message, which may be logged: "fewer than 10" in the place of a small one."""
+    if 0 < count < FEWEST:
+        return FEWER
+    return f"{count:.0f}" if count == int(count) else f"{count:.1f}"
+
+
+def counts_in_words(names: Sequence[str], counts: Iterable[float]) -> list[str]:
+    """Return names with their counts of people for a message; beside a small one all are multiples of 5.
+
+    Otherwise what the others leave of all rows, which are often known, would be the small one.
+    """
+    known = [float(count) for count in counts]
+    few = any(0 < count < FEWEST for count in known)
+    told = [count_in_words(STEP * round(count / STEP) if few and count >= FEWEST else count) for count in known]
+    return [f"{name} {count}" for name, count in zip(names, told, strict=True)]
+
+
+def nearest(counts: Array | float) -> Array:
+    return np.asarray(STEP * np.floor(counts / STEP + 0.5))
+
+
+def rounded(counts: Array | float) -> Array:
+    """Return counts of people that may be published: small ones as the nearest of 0, 5 and 10."""
+    return np.where(counts < FEWEST, nearest(counts), counts)
+
+
+def rounded_part(part: int, whole: int) -> int:
+    """Return a part of a published whole such that what is left of it may be published."""
+    return whole - int(rounded(whole - part))

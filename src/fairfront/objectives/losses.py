@@ -14,8 +14,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..registry import Registry
-from ..validation import check_positive
+from ..validation import Registry, check_positive
 from .stock import Stock, linear_svc, logistic_regression, ridge
 
 Array = NDArray[np.float64]

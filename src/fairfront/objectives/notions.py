@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..registry import Registry
-from ..validation import check_number
+from ..validation import Registry, check_number
 from .losses import Kind, Task
 from .surrogates import Quantity
 

@@ -23,11 +23,10 @@ from ..validation import (
 )
 from .cells import Layout, build
 from .gaps import GAPS, Algebra, Gap, SquaredGap
-from .groups import Attribute, Groups, check_groups
+from .groups import Attribute, Groups, check_groups, proxy_sentences
 from .losses import LOSSES, Array, Logistic, Loss, Measure, Softmax, Task
 from .notions import NOTIONS, Notion, Surrogate, compared_rows
-from .proxies import proxy_sentences
-from .surrogates import measure
+from .surrogates import BinaryRate, ClassRate, Quantity, Relabelled, Score
 
 Notions = str | Notion | tuple[str | Notion, ...] | list[str | Notion]
 TaskName = Literal["classification", "regression"]
@@ -211,6 +210,17 @@ class Objectives:
         """Say in words what each notion compares, what gaps are between probable groups, and what else to know."""
         compared = (notion.sentence(self.task) for notion in self.question.notions)
         return (*compared, *proxy_sentences(self.proxies), *self.notes)
+
+
+def measure(quantity: Quantity, loss: Loss, task: Task) -> Measure:
+    if quantity.kind == "score":
+        return Score()
+    if quantity.kind == "rate" and task.kind == "multiclass":
+        return ClassRate(quantity.label)
+    label = None if quantity.label is None else float(task.targets(quantity.label))
+    if quantity.kind == "rate":
+        return BinaryRate(label)
+    return loss if label is None else Relabelled(loss, label)
 
 
 def _values(labels: NDArray[Any]) -> tuple[Task, Array]:

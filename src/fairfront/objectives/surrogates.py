@@ -1,4 +1,4 @@
-"""Quantities: names of what is averaged over a cell, and the measures that they are for a loss and a task."""
+"""Quantities: names of what is averaged over a cell, and the measures besides losses that they stand for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy.special import expit
 
-from .losses import Array, Loss, Measure, Task, one_hot, softmax
+from .losses import Array, Loss, Measure, one_hot, softmax
 
 
 @dataclass(frozen=True)
@@ -97,14 +97,3 @@ class Score(Measure):
 
     def curvature(self, score: Array, target: Array) -> Array:
         return np.zeros_like(score)[..., None, :]
-
-
-def measure(quantity: Quantity, loss: Loss, task: Task) -> Measure:
-    if quantity.kind == "score":
-        return Score()
-    if quantity.kind == "rate" and task.kind == "multiclass":
-        return ClassRate(quantity.label)
-    label = None if quantity.label is None else float(task.targets(quantity.label))
-    if quantity.kind == "rate":
-        return BinaryRate(label)
-    return loss if label is None else Relabelled(loss, label)

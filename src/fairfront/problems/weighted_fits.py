@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
 from ..objectives import Algebra, Array, Objectives, Quantity
-from ..objectives.small_counts import FEWEST
+from ..objectives.groups import FEWEST
 from ..validation import take_rows
 from .fit_rows import (
     Folds,

@@ -17,7 +17,7 @@ import threadpoolctl
 
 from .. import __version__
 from ..exceptions import ChangedError, InputError
-from ..objectives.small_counts import FEWER, FEWEST
+from ..objectives.groups import FEWER, FEWEST
 from ..storage.checksums import SIGNATURE, Inventory, Known
 from ..storage.documents import parse_json, read_json
 from ..storage.places import CHECKSUMS, MANIFEST, anything

@@ -14,13 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from ..exceptions import InputError
+from ..exceptions import InputError, progress_bar
 from ..frontier.cutoffs import at_cutoff, for_favourable
 from ..frontier.estimator_models import scores_of
 from ..frontier.models import LinearModels, task_content, task_of
 from ..measures.operating_points import Operating, OperatingPoint
 from ..objectives import Array, Task, is_likelihood
-from ..progress import progress_bar
 from ..storage.checksums import check_checksums, private_key, write_checksums, write_signature
 from ..storage.documents import CsvWriter, column_names, read_bytes
 from ..storage.folders import write_file, write_folder, writing

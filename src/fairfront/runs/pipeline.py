@@ -18,7 +18,7 @@ from ..frontier.models import LinearModels
 from ..frontier.store import published_frontier
 from ..measures.disclosure import LIMIT
 from ..objectives import Groups, warn_of_names
-from ..objectives.small_counts import rounded
+from ..objectives.groups import rounded
 from ..solvers import Newton, Posteriors, Weighting
 from ..storage.checkpoints import check_checkpoint
 from ..storage.folders import make_folder, turn, write_folder
@@ -96,7 +96,8 @@ def run_of(
     on_read: Callable[[Prepared], None] | None = None,
 ) -> Run:
     """``on_read`` is told what was read before anything is traced."""
-    check_checkpoint(checkpoint, resume)
+    if checkpoint is not None or resume is not False:
+        check_checkpoint(checkpoint, resume)
     warn_of_names((PROXY,) if settings.group_probabilities else ())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ProxyWarning)  # said above, once

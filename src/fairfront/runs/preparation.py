@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
+from ..exceptions import InputError, progress_bar
 from ..objectives import Array, GroupProbabilities, count_in_words
 from ..problems.dask.passes import require_dask
 from ..problems.resources import GIGABYTE, memory
-from ..progress import progress_bar
 from ..tables import Schema, Source, Table, TrainingRows, infer, load
 from ..tables.arrow import ArrowSource, ParquetBlocks
 from ..tables.encoder import TableEncoder, is_thin

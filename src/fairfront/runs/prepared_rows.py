@@ -19,7 +19,7 @@ from scipy import sparse
 
 from ..exceptions import InputError
 from ..objectives import Array, GroupProbabilities
-from ..objectives.small_counts import FEWEST, rounded_count
+from ..objectives.groups import FEWEST, rounded
 from ..problems.dask.partition import lazy_column, lazy_matrix
 from ..problems.dask.passes import reduced
 from ..tables import Schema, Table
@@ -97,7 +97,7 @@ class Prepared:
         """
         used = sum(self.sizes.values())
         idle = self.schema.n - self.unlabelled - used
-        return used + rounded_count(self.unlabelled) + rounded_count(idle)
+        return used + int(rounded(self.unlabelled)) + int(rounded(idle))
 
     @property
     def sizes(self) -> dict[str, int]:

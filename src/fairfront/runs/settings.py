@@ -13,8 +13,8 @@ from ..exceptions import InputError, spelled
 from ..frontier.linear_frontier import MOST_REFITS
 from ..measures.operating_points import Operating, check_costs
 from ..objectives import LOSSES, NOTIONS
+from ..objectives.groups import FEWEST
 from ..objectives.notions import Surrogate
-from ..objectives.small_counts import FEWEST
 from ..tables import MISSING, check_delimiter
 from ..tables.split import parse_split
 from ..validation import (

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, softmax
 
+from ..exceptions import progress_bar
 from ..frontier import Frontier
 from ..frontier.cutoffs import responses_at
 from ..frontier.judgement import resolve_attributes
@@ -24,7 +25,6 @@ from ..measures.judged import read_judged
 from ..measures.moves import moves_by_group
 from ..measures.operating_points import Operating, Side
 from ..objectives import Array, Attribute, Groups, is_likelihood
-from ..progress import progress_bar
 from .prepared_rows import Part
 from .settings import Settings
 

@@ -2,8 +2,7 @@
 
 from ..exceptions import InputError
 from ..objectives import Algebra
-from ..registry import Registry
-from ..validation import refuse
+from ..validation import Registry, refuse
 from .base import Outcome, Solver, Status, Target
 from .knots import Knot
 from .loop import run

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import FairfrontWarning, InputError
 from ..objectives import Array
-from ..objectives.small_counts import FEWEST
+from ..objectives.groups import FEWEST
 from ..storage.checkpoints import (
     Entry,
     FileLock,
@@ -163,7 +163,8 @@ def open_journal(path: Any, resume: bool, owner: Callable[[], Fingerprint]) -> J
 
     A place that cannot be written to, or that another run uses, is an error here, before any work.
     """
-    check_checkpoint(path, resume)
+    if path is not None or resume is not False:
+        check_checkpoint(path, resume)
     if path is None:
         return Journal()
     place = Path(path)

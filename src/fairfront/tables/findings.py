@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..measures import auc
-from ..objectives.small_counts import rounded_part
+from ..objectives.groups import rounded_part
 from .source import Array
 from .statistics import ColumnTally, TrainingRows
 from .table import Column

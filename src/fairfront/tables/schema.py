@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..objectives.small_counts import FEWER, FEWEST, rounded_count
+from ..objectives.groups import FEWER, FEWEST, rounded
 from .source import PASS_ROWS, Chunk, Kind, Source, to_numbers
 from .statistics import NAMED_LEVELS, Tally, hash_texts
 from .table import CodeBook, Column, Table, to_texts
@@ -84,7 +84,7 @@ class Schema:
             if 0 < column["n_missing"] < FEWEST:
                 column["n_missing"] = FEWER
             if (left := self.n - column["n_distinct"]) < FEWEST:
-                column["n_distinct"] = shown - rounded_count(left)
+                column["n_distinct"] = shown - int(rounded(left))
         return {"n": shown, "missing": list(self.missing), "columns": columns}
 
 

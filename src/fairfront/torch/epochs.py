@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..exceptions import InputError
+from ..exceptions import InputError, Progress
 from ..objectives import Array
-from ..progress import Progress
 from ..solvers.fingerprints import digest
 from ..storage.checkpoints import Fingerprint
 from ..storage.documents import decode, encode, read_bytes

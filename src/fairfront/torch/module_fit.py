@@ -8,9 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..exceptions import InputError
+from ..exceptions import InputError, progress_bar
 from ..objectives import Array
-from ..progress import progress_bar
 from ..validation import (
     check_callable,
     check_count,

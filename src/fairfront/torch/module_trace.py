@@ -12,10 +12,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..exceptions import InputError
+from ..exceptions import InputError, Progress, progress_bar
 from ..frontier import Frontier, LinearModels
 from ..objectives import Array
-from ..progress import Progress, progress_bar
 from ..solvers import PBPDO, Status, Target, run
 from ..solvers.base import TARGETS, tops
 from ..storage.folders import make_folder

@@ -26,6 +26,7 @@ from .inputs import refuse_misread as refuse_misread
 from .inputs import weighted_rows as weighted_rows
 from .parameters import BACKENDS as BACKENDS
 from .parameters import MOST_POINTS as MOST_POINTS
+from .parameters import Registry as Registry
 from .parameters import check_callable as check_callable
 from .parameters import check_choice as check_choice
 from .parameters import check_confidence as check_confidence

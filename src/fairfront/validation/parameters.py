@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -42,6 +43,28 @@ def counted(n: float, noun: str) -> str:
 def refuse(what: str, value: Any, expected: str) -> InputError:
     """Return the error, for the caller to raise."""
     return InputError(f"{spelled(what)} is {shown(value)}, expected {expected}.")
+
+
+class Registry(dict[str, T]):
+    """Items of one kind by name, in the order in which they were added."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self.kind = kind
+
+    def add(self, name: str, item: T) -> T:
+        if name in self:
+            raise ValueError(f"{self.kind} {name!r} is registered already")
+        self[name] = item
+        return item
+
+    def __missing__(self, name: str) -> T:
+        near = difflib.get_close_matches(str(name), self, n=1, cutoff=0.5)
+        hint = f"; did you mean {near[0]!r}?" if near else "."
+        raise InputError(f"unknown {self.kind} {shown(name)}, expected one of {', '.join(self)}{hint}")
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(self)
 
 
 def is_whole(value: Any) -> bool:
