@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import fairfront as ff
-from fairfront.explorer.rows import walk
+from fairfront.explorer.details import walk
 from fairfront.frontier.selection import plain_place
 from tests.support.pages import loans
 from tests.support.visits import Visit

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import fairfront as ff
 from fairfront.explorer import describe_points
 from fairfront.explorer.comparison import pairwise, share_change
+from fairfront.explorer.details import detailed, walk
 from fairfront.explorer.payload import most_moved
-from fairfront.explorer.rows import detailed, walk
 from fairfront.frontier.selection import plain_place
 from fairfront.measures import wilson
 from fairfront.measures.calibration import reliability_bins

@@ -11,28 +11,77 @@ effective number of rows and b, c are scaled to it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import base64
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from ..frontier import Frontier
-from ..measures import ClassRates, GroupRates, PerGroup
+from ..measures import Evaluation, PerGroup
 from ..measures.calibration import reliability_bins
 from ..measures.counts import ratio, weighted_sums
 from ..measures.disclosure import pool_of, publish_table
+from ..measures.figures import PARTS
 from ..measures.intervals import normal_quantile
 from ..measures.moves import Sides, changed_sides, moves_by_rate
 from ..measures.published import published
 from ..measures.rates import margins
-from ..objectives import Array, Attribute, rates_of
-from .page import packed_bits, rounded
-from .rows import Rows
+from ..objectives import Array, Attribute, Task
 
 SHARES = ("selection", "tpr", "fpr", "error")
 MEANS = ("prediction", "mse")
+BINS = ("predicted", "observed", "n")
 ROWS_AT_ONCE = 16_384
+
+
+def base64_of(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")
+
+
+def rounded(values: ArrayLike, digits: int = 6) -> list[Any]:
+    """None for NaN."""
+    array = np.round(np.asarray(values, dtype=np.float64), digits)
+    found = array.astype(object)
+    found[~np.isfinite(array)] = None
+    return list(found.tolist())
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Held-out rows with the decisions of k points; it lives while details are made and is never stored.
+
+    ``decided`` (k, n) says who is decided favourably and ``wrong`` (k, n) where the decision is not the label; for
+    regression they are the predictions and the squared errors. ``probability`` (k, n) is that of the favourable label
+    where the models give one. ``record`` judges the points on these rows, with exact counts; ``rates`` are those that
+    the notions are about.
+    """
+
+    task: Task
+    rates: tuple[str, ...]
+    plain: int
+    good: NDArray[np.bool_]
+    attributes: tuple[Attribute, ...]
+    weight: Array
+    decided: NDArray[Any]
+    wrong: NDArray[Any]
+    probability: Array | None
+    record: Evaluation
+    confidence: float
+    small: int
+
+    @property
+    def regression(self) -> bool:
+        return self.task.kind == "regression"
+
+    def values(self, rate: str) -> NDArray[Any]:
+        """What a rate is the mean of, (k, n)."""
+        return self.wrong if rate in ("error", "mse") else self.decided
+
+    def columns(self, member: Array, rate: str) -> Array:
+        """Weights (n, c + 1) of the rows that a rate is about: of members of each group (n, c), and of everyone."""
+        among = self.weight * {"tpr": self.good, "fpr": ~self.good}.get(rate, True)
+        return np.column_stack([member * among[:, None], among])
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,127 +161,99 @@ def pairwise(values: NDArray[Any], weight: Array, confidence: float, *, share: b
     return share_change(gained, lost, size, confidence)
 
 
-def describe(front: Frontier, rows: Rows, confidence: float, small: int) -> dict[str, Any]:
+def describe(rows: Rows) -> dict[str, Any]:
     """Return the fields of `Details` that come from rows.
 
     Of each rate: its change in every group and, last, overall; the change of the gaps to the reference; who changed
     sides. Changes are differences of published rates, and their intervals rest on published people.
     """
-    regression = rows.task.kind == "regression"
-    record = published(rows.record, rows.task) if small else rows.record
-    described, moves = [], []
+    record = published(rows.record, rows.task) if rows.small else rows.record
+    described: list[dict[str, Any]] = []
+    everyone: Sides | None = None
     for place, attribute in enumerate(rows.attributes):
-        rates = record.groups[attribute.name]
-        shown = _pooled(attribute) if small else attribute
-        moved = {} if regression else _moves(rows, place, shown, small)
-        moves.append(moved)
+        rates, (member, table) = record.groups[attribute.name], _pooled(rows, place)
+        moved: dict[str, Sides] = {}
+        if not rows.regression:
+            people = None if table is None else margins(table[:, :-1], rows.task.favourable)
+            moved = moves_by_rate(rows.decided, rows.wrong, rows.plain, rows.good, member, people)
+            everyone = everyone or (moved["error"][0][:, -1:], moved["error"][1][:, -1:])
         changes = {}
-        for rate in SHARES if isinstance(rates, GroupRates) else MEANS:
-            c, values, sides = len(shown.levels), rates.rate(rate), moved.get(rate)
-            columns = np.column_stack([_weights(rows, shown, rate), _among(rows, rate)])
-            people = _people(rates, rate, columns, rows, small)
-            change = _change(rows, _values(rows, rate), columns, confidence, sides, people)
+        for rate in MEANS if rows.regression else SHARES:
+            c, values, sides = member.shape[1], rates.rate(rate), moved.get(rate)
+            columns = rows.columns(member, rate)
+            change = _change(rows, rate, columns, sides, _people(rows, rates, rate, columns, table))
             change = change.moved_to(np.column_stack([values - values[rows.plain], change.value[:, c:]]))
             gap = change.columns(slice(0, c - 1)).less(change.columns(slice(c - 1, c)))
             counts = {} if sides is None else {"gained": rounded(sides[0], 0), "lost": rounded(sides[1], 0)}
             changes[rate] = counts | change.listed() | {"gap": gap.listed()}
-        described.append(
-            {
-                "name": attribute.name,
-                "levels": list(rates.levels),
-                "n": rounded(rates.n, 0),
-                "rates": changes,
-                "calibration": _calibration(rows, shown, small),
-            }
-        )
-    error = "mse" if regression else "error"
-    everyone = None if regression else tuple(side[:, -1:] for side in moves[0]["error"])
-    overall = _change(rows, rows.wrong, rows.weight[:, None], confidence, everyone, np.ones(1))
+        known = {"name": attribute.name, "levels": list(rates.levels), "n": rounded(rates.n, 0)}
+        bins = None
+        if rows.probability is not None and attribute.codes is not None:
+            bins = _calibration(rows, rows.probability, member)
+        described.append(known | {"rates": changes, "calibration": bins})
+    error = "mse" if rows.regression else "error"
+    overall = _change(rows, error, rows.weight[:, None], everyone, np.ones(1))
     overall = overall.moved_to((record[error] - record[error][rows.plain])[:, None])
+    bits = np.packbits(_differing(rows).ravel(), bitorder="little")
     return {
         "overall": {error: overall.columns(0).listed()},
         "attributes": tuple(described),
-        "told_apart": packed_bits(_differing(front, rows, confidence)),
+        "told_apart": base64_of(bits.tobytes()),
     }
 
 
-def _differing(front: Frontier, rows: Rows, confidence: float) -> NDArray[np.bool_]:
+def _differing(rows: Rows) -> NDArray[np.bool_]:
     """Which two of k models differ significantly, (k, k): in error or in a gap of the notion."""
-    share = rows.task.kind != "regression"
-    found = pairwise(rows.wrong, rows.weight, confidence, share=share).excludes_zero
-    compared = dict.fromkeys(r if r in SHARES + MEANS else "tpr" for r in rates_of(front.facts.notions, rows.task))
+
+    def compared(rate: str, weight: Array) -> Change:
+        return pairwise(rows.values(rate), weight, rows.confidence, share=not rows.regression)
+
+    found = compared("error", rows.weight).excludes_zero
     for attribute in rows.attributes:
-        for rate in compared:
-            columns = _weights(rows, attribute, rate).T
-            *others, reference = (pairwise(_values(rows, rate), w, confidence, share=share) for w in columns)
+        for rate in dict.fromkeys(r if r in SHARES + MEANS else "tpr" for r in rows.rates):
+            *others, reference = (compared(rate, w) for w in rows.columns(attribute.membership(), rate)[:, :-1].T)
             for one in others:
                 found |= one.less(reference).excludes_zero
     return found
 
 
-def _values(rows: Rows, rate: str) -> NDArray[Any]:
-    """What a rate is the mean of, (k, n)."""
-    return rows.wrong if rate in ("error", "mse") else rows.decided
+def _pooled(rows: Rows, place: int) -> tuple[Array, Array | None]:
+    """Members (n, c) of an attribute's groups, and `publish_table` of these, of no group and of everyone.
 
-
-def _among(rows: Rows, rate: str) -> Array:
-    """Weights (n,) of the rows that a rate is about."""
-    return np.asarray(rows.weight * {"tpr": rows.good, "fpr": ~rows.good}.get(rate, True))
-
-
-def _weights(rows: Rows, attribute: Attribute, rate: str) -> Array:
-    """Weights (n, c) of the rows that a rate is about in each group, the reference last."""
-    return np.asarray(attribute.membership() * _among(rows, rate)[:, None])
-
-
-def _pooled(attribute: Attribute) -> Attribute:
-    """Groups of a few people together, as `published` does."""
+    Groups of a few people are together, as in `published`, unless counts are exact.
+    """
+    attribute, sums = rows.attributes[place], rows.record.sums
     member = attribute.membership()
+    if not rows.small:
+        return member, None
     pool = pool_of(attribute.levels, member.sum(axis=0))
-    if attribute.codes is None:
-        joined = np.column_stack([member[:, list(some)].sum(axis=1) for some in pool.members])
-        return replace(attribute, levels=pool.levels, shares=joined)
-    place = np.full(len(attribute.levels) + 1, -1, dtype=attribute.codes.dtype)
-    for new, some in enumerate(pool.members):
-        place[list(some)] = new
-    return replace(attribute, levels=pool.levels, codes=place[attribute.codes])
+    joined = np.column_stack([member[:, list(some)].sum(axis=1) for some in pool.members])
+    if rows.regression or sums is None:
+        return joined, None
+    counts: Any = sums.groups[place].pooled((*pool.members, (len(attribute.levels),)))
+    return joined, publish_table(counts.rows, rows.task.favourable)
 
 
-def _moves(rows: Rows, place: int, shown: Attribute, small: int) -> dict[str, Sides]:
-    """Rows that gained and lost by rate, (k, c + 1) each, everyone last."""
-    people = None
-    if small:
-        assert rows.record.sums is not None
-        counts: Any = rows.record.sums.groups[place]
-        levels = rows.attributes[place].levels
-        pool = pool_of(levels, counts.sizes[: len(levels)])
-        pooled = counts.pooled((*pool.members, (len(levels),)))
-        people = margins(publish_table(pooled.rows, rows.task.favourable)[:, :-1], rows.task.favourable)
-    return moves_by_rate(rows.decided, rows.wrong, rows.plain, rows.good, shown.membership(), people)
-
-
-def _people(rates: PerGroup, rate: str, columns: Array, rows: Rows, small: int) -> Array:
+def _people(rows: Rows, rates: PerGroup, rate: str, columns: Array, table: Array | None) -> Array:
     """Published over exact rows behind a rate, of every group and of everyone, (c + 1,)."""
+    if not rows.small:
+        return np.ones(columns.shape[1])
     behind = (columns / rows.weight[:, None]).sum(axis=0)
-    shown, everyone = rates.n, float(behind[-1])
-    if isinstance(rates, GroupRates) and rates.labelled is not None and rate in ("tpr", "fpr"):
-        favourable = rates.labelled[:, rows.task.favourable if isinstance(rates, ClassRates) else 0]
-        shown = favourable if rate == "tpr" else rates.labelled.sum(axis=1) - favourable
-        if small and rows.record.sums is not None:
-            exact: Any = rows.record.sums.everyone
-            totals = margins(publish_table(exact.rows, rows.task.favourable)[0, -1], rows.task.favourable)
-            everyone = float(totals["positive" if rate == "tpr" else "negative"])
-    return np.nan_to_num(ratio(np.append(shown, everyone), behind))
+    if table is None:
+        return np.nan_to_num(ratio(np.append(rates.n, behind[-1]), behind))
+    shown = margins(table[0], rows.task.favourable)[PARTS[rate][1]]
+    return np.nan_to_num(ratio(np.delete(shown, -2), behind))
 
 
-def _change(rows: Rows, values: NDArray[Any], columns: Array, confidence: float, sides: Any, people: Array) -> Change:
+def _change(rows: Rows, rate: str, columns: Array, sides: Sides | None, people: Array) -> Change:
     """Against the plain model in each column, (k, q), from the rows that changed ``sides``."""
+    values = rows.values(rate)
     before, total = values[rows.plain], columns.sum(axis=0)
     size = _effective_rows(columns) * people
     if sides is None:
         mean = ratio(weighted_sums(values, columns, lambda block: block - before), total)
         square = ratio(weighted_sums(values, columns, lambda block: (block - before) ** 2), total)
-        return _mean_change(mean, square, size, confidence)
+        return _mean_change(mean, square, size, rows.confidence)
     exact = changed_sides(values, before, columns / rows.weight[:, None])
     weights = changed_sides(values, before, columns)
     scale = np.nan_to_num(ratio(size, total * people))
@@ -240,20 +261,17 @@ def _change(rows: Rows, values: NDArray[Any], columns: Array, confidence: float,
         w * np.nan_to_num(ratio(shown, all_rows)) * scale
         for w, shown, all_rows in zip(weights, sides, exact, strict=True)
     )
-    return share_change(gained, lost, size, confidence)
+    return share_change(gained, lost, size, rows.confidence)
 
 
-def _calibration(rows: Rows, attribute: Attribute, small: int) -> list[Any] | None:
-    """Bins per point and group; None where the models give no probabilities or groups are not known."""
-    if rows.probability is None or attribute.codes is None:
-        return None
-    inside = [np.flatnonzero(attribute.codes == g) for g in range(len(attribute.levels))]
+def _calibration(rows: Rows, probabilities: Array, member: Array) -> list[Any]:
+    """Bins per point and group; None for a group with few rows."""
+    inside = [np.flatnonzero(one) for one in member.T]
 
     def bins(probability: Array, group: NDArray[np.intp]) -> dict[str, Any] | None:
-        found = reliability_bins(probability[group], rows.good[group], rows.weight[group], small)
+        found = reliability_bins(probability[group], rows.good[group], rows.weight[group], rows.small)
         if found is None:
             return None
-        predicted, observed, n = found
-        return {"predicted": rounded(predicted, 4), "observed": rounded(observed, 4), "n": rounded(n, 0)}
+        return {name: rounded(each, 0 if name == "n" else 4) for name, each in zip(BINS, found, strict=True)}
 
-    return [[bins(probability, group) for group in inside] for probability in rows.probability]
+    return [[bins(probability, group) for group in inside] for probability in probabilities]

@@ -1,29 +1,40 @@
-"""The page as text: template, one style and one script inlined, a policy that lets nothing else in, and its data.
+"""The explorer, one file that is complete or not there: template, one style and one script inlined, and its data.
 
-A fragment for notebooks stands beside it. Arrays travel as base64 and JSON cannot leave its element. A figure without a
-value is NaN, which JSON does not have and base64 of the floats has.
+A policy lets nothing else in, and JSON cannot leave its element. A fragment for notebooks stands beside it.
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from functools import cache
 from html import escape
 from importlib.resources import files
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from .. import __version__
+from ..exceptions import InputError
 from ..frontier import Frontier
 from ..frontier.cutoffs import is_test, operating_words
 from ..frontier.selection import plain_place
+from ..measures.disclosure import check_small
 from ..objectives import Array
-from ..validation import counted
-from .rows import detailed
+from ..storage.documents import FORMULA
+from ..storage.folders import write_file
+from ..storage.places import check_new_file
+from ..validation import check_instance, check_mapping, check_text, counted, refuse, shown
+from .comparison import base64_of
+from .details import Details, describe_points, detailed, refuse_test
+from .payload import page_payload
 
+USUAL = "validation"
+PYTHON_LINE = "model = front.select(id={id})"
 SCRIPTS = (
     *("data.js", "figures.js", "rules.js", "elements.js", "scales.js", "marks.js", "chart.js"),
     *("decision.js", "groups.js", "changes.js", "pairs.js", "model.js", "actions.js", "main.js"),
@@ -33,6 +44,116 @@ STYLES = ("explorer.css", "print.css")
 ROWS, WIDTH, HEIGHT, PAD = 12, 360, 200, 34
 GREY, BLUE, DARK = "#a9b3c1", "#0072b2", "#3c4654"
 UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
+
+
+def write_explorer(
+    front: Frontier,
+    path: Any,
+    *,
+    chosen: int | None = None,
+    X: Any = None,
+    y: Any = None,
+    sensitive_features: Any = None,
+    sample_weight: Any = None,
+    on: str = USUAL,
+    details: Details | None = None,
+    title: str | None = None,
+    baselines: Frontier | Mapping[str, Frontier] | None = None,
+    command: str | None = None,
+    python: str = PYTHON_LINE,
+    small: int = 10,
+    overwrite: bool = False,
+) -> Path:
+    """Write one self-contained page in which a person sees the trade-off and chooses; return its path.
+
+    Parameters
+    ----------
+    front : Frontier
+        Evaluations other than "test" become the parts that rates can be seen on.
+    path : path
+        The file to write.
+    chosen : int, optional
+        The id that the page opens on; by default the least gap within half a point of the smallest error.
+    X, y, sensitive_features, sample_weight
+        Validation rows, never test rows: with them the page says who gains and who loses against the plain model, how
+        surely, and how well each group is calibrated. Only aggregates are written.
+    on : str
+        The evaluation to choose on, and the name of those rows.
+    details : Details, optional
+        What `describe_points` returned, in place of rows.
+    title : str, optional
+        A heading, such as the name of the run.
+    baselines : Frontier or mapping of names to frontiers, optional
+        Own candidates (`Frontier.from_models`) to lay over, judged on the same rows.
+    command : str, optional
+        The command that uses a model, with ``{id}`` in the place of its id.
+    python : str
+        The Python line that does, with ``{id}``.
+    small : int
+        10: small groups are pooled and small counts rounded (`measures.disclosure`); 0: exact counts, for a page that
+        is kept where the rows are.
+    overwrite : bool
+        Whether a page that fairfront wrote there before may be replaced; other files stay.
+    """
+    refuse_test(on)
+    check_small(small)
+    if title is not None:
+        check_text(title, "title")
+    for name, line in (("command", command), ("python", python)):
+        if "{id}" not in check_text("{id}" if line is None and name == "command" else line, name):
+            raise refuse(name, line, "a line with {id} in the place of the model's id")
+    check_new_file(path, overwrite, is_page)
+    judged = _evaluation(front, on, rows=X is not None or details is not None)
+    named = {"candidates": baselines} if isinstance(baselines, Frontier) else {} if baselines is None else baselines
+    for each in check_mapping(named, "baselines", "{'mine': front}").values():
+        check_instance(each, Frontier, "baselines", "a Frontier, or a mapping of names to frontiers")
+    if X is not None:
+        ids = () if chosen is None else (chosen,)
+        known = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
+        details = describe_points(front, X, y, on=on, ids=ids, small=small, **known)
+    if details is not None:
+        _check_details(front, details, on, small)
+    record = page_payload(front, judged, chosen, details, named, small) | {
+        "title": title,
+        "command": command,
+        "python": python,
+        "formula": FORMULA,
+        "version": __version__,
+        "written": f"{datetime.now(UTC):%Y-%m-%d}",
+    }
+    return write_file(path, page(record), overwrite=overwrite, own=is_page)
+
+
+def _evaluation(front: Frontier, on: str, rows: bool) -> str | None:
+    """Return the evaluation to choose on: the one named, else the first that is not test, None where none was made.
+
+    A name that no evaluation has is that of the rows, where there are some, or the default.
+    """
+    if on in front.evaluations:
+        return on
+    if on != USUAL and not rows:
+        raise InputError(f"no evaluation {shown(on)}, expected one of {', '.join(front.evaluations) or 'none yet'}.")
+    others = [name for name in front.evaluations if not is_test(name)]
+    if front.evaluations and not others:
+        raise InputError(
+            "the frontier was evaluated on test rows only, expected others to choose on; call "
+            "front.evaluate(X, y, sensitive_features=..., name='validation') first."
+        )
+    return others[0] if others else None
+
+
+def _check_details(front: Frontier, details: Details, on: str, small: int) -> None:
+    check_instance(details, Details, "details", "what describe_points returned")
+    refuse_test(details.on)
+    strange = sorted(set(details.ids) - set(front.ids.tolist()))
+    if strange:
+        raise InputError(f"details describe id {strange[0]}, which is not on this frontier; describe its points again.")
+    if details.small < small:
+        raise InputError(
+            f"details have exact counts, expected small ones rounded; describe the points again with small={small}."
+        )
+    if details.on != on and details.on not in front.evaluations:
+        raise InputError(f"details are about {details.on!r} rows, expected {on!r}; pass on={details.on!r}.")
 
 
 @cache
@@ -53,41 +174,12 @@ def page(record: dict[str, Any]) -> str:
         "base-uri 'none'; form-action 'none'"
     )
     parts = {"policy": policy, "style": style, "data": safe_json(record), "script": script}
-    text = asset("page.html")
-    for name, value in parts.items():
-        head, mark, tail = text.partition(f"@@{name}@@")
-        if not mark:
-            raise RuntimeError(f"page.html has no place for {name}.")
-        text = head + value + tail
-    return text
+    return re.sub("@@(.*?)@@", lambda place: parts[place[1]], asset("page.html"))
 
 
 def _digest(text: str) -> str:
     """By which a content security policy knows an inline element."""
-    return f"'sha256-{_base64(hashlib.sha256(text.encode('utf-8')).digest())}'"
-
-
-def _base64(data: bytes) -> str:
-    return base64.b64encode(data).decode("ascii")
-
-
-def packed(values: ArrayLike, kind: Literal["f8", "f4"] = "f8") -> dict[str, str]:
-    """Little-endian floats in base64; ``f8`` keeps every bit, so that choices agree with Python's."""
-    array = np.ascontiguousarray(values, dtype=f"<{kind}")
-    return {kind: _base64(array.tobytes())}
-
-
-def packed_bits(flags: ArrayLike) -> str:
-    """Bits in base64, the first in the lowest bit."""
-    return _base64(np.packbits(np.asarray(flags, dtype=bool).ravel(), bitorder="little").tobytes())
-
-
-def rounded(values: ArrayLike, digits: int = 6) -> list[Any]:
-    """None for NaN."""
-    array = np.round(np.asarray(values, dtype=np.float64), digits)
-    found = array.astype(object)
-    found[~np.isfinite(array)] = None
-    return list(found.tolist())
+    return f"'sha256-{base64_of(hashlib.sha256(text.encode('utf-8')).digest())}'"
 
 
 def safe_json(record: Any) -> str:

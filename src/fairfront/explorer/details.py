@@ -1,4 +1,4 @@
-"""Which points are looked at closely, the held-out rows that they are judged on, and what is kept of these."""
+"""Details: what held-out rows say of some points of a frontier, aggregates that may be kept and shown."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from scipy.special import expit
 
 from ..exceptions import InputError
 from ..frontier import Frontier
-from ..frontier.cutoffs import decisions, is_test
+from ..frontier.cutoffs import decisions, is_test, responses_of
 from ..frontier.judgement import held_rows
+from ..frontier.models import Models
 from ..frontier.selection import plain_place
-from ..measures import Evaluation
 from ..measures.counts import sums_of
+from ..measures.disclosure import check_small
 from ..measures.evaluation import judgement_of
-from ..objectives import LOSSES, Array, Attribute, Task
-from ..problems.learners import scores_of_learner
+from ..objectives import LOSSES, Array, rates_of
 from ..solvers import Status
 from ..storage.documents import parse_json
-from ..validation import check_text, shown
+from ..validation import check_confidence, check_count, check_rows, check_text, shown
+from .comparison import Rows, describe
 
 MOST_DETAILED = 150
 """Points that are described one by one; larger frontiers are thinned, evenly along the walk."""
 DECISIONS = 20_000_000
 """Decisions that are held at once: on very many rows fewer points are described."""
 VERSION = 2
-Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Details:
         return cls(**{**record, "ids": tuple(record["ids"]), "attributes": tuple(record["attributes"])})
 
 
-def walk(front: Frontier) -> Places:
+def walk(front: Frontier) -> NDArray[np.intp]:
     """The finished points from the largest gap to the smallest and on past zero; the others are left out."""
     places = front.solved
     past = np.array([front.status[i] is Status.PAST for i in places])
@@ -93,7 +93,7 @@ def walk(front: Frontier) -> Places:
     return np.asarray(places[np.lexsort((front.loss[places], np.where(past, gap, -gap)))])
 
 
-def detailed(front: Frontier, ids: Iterable[int] = (), limit: int = MOST_DETAILED) -> Places:
+def detailed(front: Frontier, ids: Iterable[int] = (), limit: int = MOST_DETAILED) -> NDArray[np.intp]:
     """At most ``limit`` places along the walk, always with the plain model and the ids asked for."""
     wanted = {plain_place(front), *(front.place(i) for i in ids)}
     if limit < len(wanted):
@@ -105,26 +105,6 @@ def detailed(front: Frontier, ids: Iterable[int] = (), limit: int = MOST_DETAILE
     return np.array(sorted(wanted | set(along)), dtype=np.intp)
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Held-out rows with the decisions of k points; it lives while details are made and is never stored.
-
-    ``decided`` (k, n) says who is decided favourably and ``wrong`` (k, n) where the decision is not the label; for
-    regression they are the predictions and the squared errors. ``probability`` (k, n) is that of the favourable label
-    where the models give one. ``record`` judges the points on these rows, with exact counts.
-    """
-
-    task: Task
-    plain: int
-    good: NDArray[np.bool_]
-    attributes: tuple[Attribute, ...]
-    weight: Array
-    decided: NDArray[Any]
-    wrong: NDArray[Any]
-    probability: Array | None
-    record: Evaluation
-
-
 def refuse_test(on: str) -> None:
     """Refuse rows that are called test: what was chosen on them could no longer be tested on them."""
     if is_test(check_text(on, "on", "the name of the rows")):
@@ -134,53 +114,87 @@ def refuse_test(on: str) -> None:
         )
 
 
-def rows_of(
-    front: Frontier, places: Places, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, on: str
-) -> Rows:
-    """Check rows as `Frontier.evaluate` does and let the points decide them, at the cut-offs of ``on``."""
+def describe_points(
+    front: Frontier,
+    X: Any,
+    y: Any,
+    *,
+    sensitive_features: Any,
+    on: str = "validation",
+    ids: Iterable[int] = (),
+    limit: int | None = None,
+    confidence: float = 0.95,
+    small: int = 10,
+    sample_weight: Any = None,
+) -> Details:
+    """Compare points with the plain model on rows that tracing did not see, and keep aggregates only.
+
+    Parameters
+    ----------
+    front : Frontier
+    X, y, sensitive_features, sample_weight
+        The rows, as for `Frontier.evaluate`; never the test rows.
+    on : str
+        Their name.
+    ids : iterable of int
+        Points that must be described, besides the plain model.
+    limit : int, optional
+        The most points to describe, by default 150 and fewer on more than 130 000 rows; a larger frontier is thinned
+        evenly along its walk.
+    confidence : float
+        Of each interval on its own.
+    small : int
+        10: small groups are pooled and small counts rounded (`measures.disclosure`); 0: exact counts, for use where the
+        rows are kept.
+
+    Returns
+    -------
+    Details
+    """
+    refuse_test(on)
+    check_confidence(confidence)
+    check_small(small)
+    usual = min(MOST_DETAILED, max(12, DECISIONS // check_rows(X)))
+    places = detailed(front, ids, usual if limit is None else check_count(limit, "limit"))
     if y is None or sensitive_features is None:
         raise InputError("details need X, y and sensitive_features, found one of them missing; pass all three.")
-    task = front.facts.task
     held = held_rows(front, X, y, sensitive_features, sample_weight)
-    labels, n = held.labels, len(held.labels)
+    labels, n, task = held.labels, len(held.labels), front.facts.task
     operating = front.operating(on if on in front.evaluations else None)
-    cutoffs = None if operating is None else operating.take(places)
-    scores, decided = decisions(front.models.take(places), held.X, cutoffs)
+    models = front.models.take(places)
+    scores, decided = decisions(models, held.X, None if operating is None else operating.take(places))
     sums = sums_of(decided, labels, task, held.attributes, held.weight)
     regression = task.kind == "regression"
-    return Rows(
+    rows = Rows(
         task=task,
+        rates=rates_of(front.facts.notions, task),
         plain=int(np.flatnonzero(places == plain_place(front))[0]),
         good=np.zeros(n, dtype=bool) if regression else labels == task.favourable,
         attributes=held.attributes,
         weight=np.ones(n) if held.weight is None else held.weight,
         decided=decided if regression else decided == task.favourable,
         wrong=(decided - labels) ** 2 if regression else decided != labels,
-        probability=_probability(front, places, held.X, scores),
+        probability=_probability(models, held.X, scores),
         record=judgement_of(sums, task, held.attributes, "rows", None),
+        confidence=confidence,
+        small=small,
+    )
+    return Details(
+        on=on,
+        n=n,
+        confidence=confidence,
+        small=small,
+        weighted=rows.record.weighted,
+        plain=int(front.ids[places[rows.plain]]),
+        ids=tuple(int(i) for i in front.ids[places]),
+        **describe(rows),
     )
 
 
-def _probability(front: Frontier, places: Places, X: Any, scores: Array) -> Array | None:
+def _probability(models: Models, X: Any, scores: Array) -> Array | None:
     """Of the favourable label, (k, n); None where the models give none."""
-    models, task = front.models, front.facts.task
-    if task.kind != "binary":
+    if models.task.kind != "binary" or not models.probable.all():
         return None
-    if models.loss in LOSSES:
-        if not models.probable.all():
-            return None
-        log_odds = scores[:, 0]  # as everywhere, where scores come from a likelihood
-    else:
-        given = built(front, places)
-        if given is None or not all(hasattr(model, "predict_proba") for model in given):
-            return None
-        log_odds = np.stack([scores_of_learner(model, X, task, "logistic")[0] for model in given])
-    return np.asarray(expit(log_odds if task.favourable == 1 else -log_odds))
-
-
-def built(front: Frontier, places: Places) -> list[Any] | None:
-    """None where models were given as scores."""
-    try:
-        return [front.models.build(int(place)) for place in places]
-    except InputError:
-        return None
+    if models.loss not in LOSSES:  # scores of candidates are not log-odds
+        return responses_of(models, X)[1]
+    return np.asarray(expit(scores[:, 0] if models.task.favourable == 1 else -scores[:, 0]))
