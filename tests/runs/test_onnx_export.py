@@ -22,8 +22,7 @@ from fairfront.objectives import Task
 from fairfront.runs.onnx_export import export_onnx
 from fairfront.tables import coerce
 from fairfront.tables.encoder import CategoryBlock, NumberBlock, TableEncoder
-from fairfront.tables.source import MISSING
-from fairfront.tables.table import Column, Table
+from fairfront.tables.table import MISSING, Column, Table
 from tests.support.places import DATA
 
 onnx = pytest.importorskip("onnx", reason="the extra onnx is not installed")

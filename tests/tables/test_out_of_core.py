@@ -151,7 +151,7 @@ def test_any_block_of_a_file_can_be_read(file: Path) -> None:
     source = open_source(file)
     schema = infer(source)
     table = load(source, schema)
-    blocks = ParquetBlocks.of(file, source.names, schema)
+    blocks = ParquetBlocks.of(source, schema)
     cut = blocks.cut(500)
     assert sum(block.n for block in cut) == schema.n
     assert max(block.n for block in cut) <= 500
@@ -167,7 +167,7 @@ def test_a_file_that_shrinks_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     frame_of(600).to_parquet(path)
     source = open_source(path)
-    blocks = ParquetBlocks.of(path, source.names, infer(source))
+    blocks = ParquetBlocks.of(source, infer(source))
     block = blocks.cut(300)[-1]
     frame_of(400).to_parquet(path)
     with pytest.raises(InputError, match="it is being written to"):

@@ -14,7 +14,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from fairfront.exceptions import InputError
 from fairfront.tables import Table, TableEncoder, coerce
-from fairfront.tables.source import Chunk
+from fairfront.tables.table import Chunk
 from tests.support.tables import table_of
 
 LEVELS = ["a", "b", "Zürich, CH", 'say "x"', "two\nlines", None, "rare-secret", "(other)", "(missing)"]

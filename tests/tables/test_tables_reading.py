@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 
 from fairfront.exceptions import InputError
 from fairfront.tables import infer, load, open_source
-from fairfront.tables.source import MISSING, to_numbers
 from fairfront.tables.statistics import KEPT, Tally, hash_texts
-from fairfront.tables.table import number_text
+from fairfront.tables.table import MISSING, number_text, to_numbers
 
 CELL = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=8)
 WORD = st.sampled_from(["a", "b", " c ", 'say "hi"', "x,y", "two\nlines", "Zürich", "", "NA", "?", " None"])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fairfront.exceptions import InputError
 from fairfront.tables import Table, parse_split
-from fairfront.tables.split import seats
+from fairfront.tables.roles import seats
 from fairfront.tables.table import Column
 from tests.support.tables import parts_of, table_of
 

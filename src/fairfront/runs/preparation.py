@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,12 +17,11 @@ from ..objectives import Array, GroupProbabilities, count_in_words
 from ..problems.dask.passes import require_dask
 from ..problems.resources import GIGABYTE, memory
 from ..tables import Schema, Source, Table, TrainingRows, infer, load
-from ..tables.arrow import ArrowSource, ParquetBlocks
+from ..tables.arrow import ArrowSource, FrameSource, ParquetBlocks
 from ..tables.encoder import TableEncoder, is_thin
 from ..tables.findings import MAX_LEVELS, Finding, screen
-from ..tables.source import FrameSource
-from ..tables.split import PARTS, Split, dense, parse_split
-from ..tables.table import Codes, read_groups, read_target
+from ..tables.roles import PARTS, Codes, Split, parse_split, read_groups, read_target
+from ..tables.table import dense
 from .prepared_rows import Prepared, seen_rows
 from .settings import PROXY, Settings
 
@@ -77,7 +75,7 @@ def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepa
     if streamed:
         del table
         assert isinstance(source, ArrowSource)
-        rows = ParquetBlocks.of(Path(source.path), source.names, schema)
+        rows = ParquetBlocks.of(source, schema)
         stream = partial(rows.stream, rows=STREAMED_ROWS, kept=place == 0)
         known = TrainingRows(stream, {name: schema.kinds[name] for name in candidates}, schema.missing, len(train))
     else:

@@ -26,8 +26,7 @@ from ..tables import Schema, Table
 from ..tables.arrow import Block, ParquetBlocks
 from ..tables.encoder import TableEncoder
 from ..tables.findings import Finding
-from ..tables.split import PARTS
-from ..tables.table import Codes
+from ..tables.roles import PARTS, Codes
 from .settings import Settings
 
 BLOCK_BYTES = 32_000_000

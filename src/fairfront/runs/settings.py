@@ -16,7 +16,7 @@ from ..objectives import LOSSES, NOTIONS
 from ..objectives.groups import FEWEST
 from ..objectives.notions import Surrogate
 from ..tables import MISSING, check_delimiter
-from ..tables.split import parse_split
+from ..tables.roles import parse_split
 from ..validation import (
     MOST_POINTS,
     check_choice,

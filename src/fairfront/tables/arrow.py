@@ -1,4 +1,7 @@
-"""Parquet and Feather (Arrow) files, with the extra ``parquet``: front to back, or any block of rows."""
+"""Tables whose columns have types: data frames, and Parquet and Feather (Arrow) files with the extra ``parquet``.
+
+Files are read front to back, or any block of rows.
+"""
 
 from __future__ import annotations
 
@@ -9,23 +12,94 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, require
+from ..validation import is_missing
 from .schema import Schema
-from .source import ROWS, Chunk, Kind, Source, as_frame, distinct_names, typed_cells
-from .table import CodeBook, Column, Table
+from .source import ROWS, TYPED, Source, distinct_names
+from .table import Chunk, CodeBook, Column, Rows, Table
 
 TOGETHER = 250_000
 """Rows of small row groups that are read together."""
-KINDS = {".parquet": "Parquet", ".pq": "Parquet", ".feather": "Feather", ".arrow": "Arrow", ".ipc": "Arrow"}
+OBJECTS = (nw.Boolean, nw.Categorical, nw.Enum, nw.Date, nw.Datetime, nw.Time, nw.Object)
+
+
+class FrameSource(Source):
+    """A data frame of pandas, polars or pyarrow."""
+
+    title = "the data frame"
+
+    def __init__(self, frame: Any, missing: tuple[str, ...]) -> None:
+        self.frame, self.missing = _as_frame(frame), missing
+        self.size = len(self.frame)
+        self.names = distinct_names([str(name) for name in self.frame.columns], self.title)
+        if not self.names or not self.size:
+            raise InputError(f"{self.title} has shape {self.frame.shape}, expected one row per person and columns.")
+
+    def chunks(self, columns: Iterable[str] | None = None, rows: int = ROWS) -> Iterator[Chunk]:
+        asked = self.chosen(columns)
+        for first in range(0, self.size, rows):
+            part = self.frame[first : first + rows]
+            cells = {name: _typed_cells(part[:, place], name) for name, place in asked.items()}
+            yield Chunk(cells, first, min(first + rows, self.size))
+
+
+def _as_frame(frame: Any) -> Any:
+    try:
+        return nw.from_native(frame, eager_only=True)
+    except TypeError:
+        raise InputError(
+            f"the data have the type {type(frame).__name__}, expected a path or a data frame of pandas, polars or "
+            "pyarrow; collect a lazy frame first."
+        ) from None
+    except ValueError as error:
+        raise InputError(f"the data frame cannot be used, expected different column names ({error}).") from error
+
+
+def _typed_cells(series: Any, name: str) -> NDArray[Any]:
+    """Return numbers as an int or float array, all else as texts with None for missing ones."""
+    dtype, n_missing = series.dtype, series.null_count()
+    if dtype.is_integer() and not n_missing:
+        return np.asarray(series.to_numpy())
+    if dtype.is_numeric():
+        return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    if n_missing == len(series):
+        return np.full(len(series), None, dtype=object)
+    if dtype == nw.Boolean and not n_missing:
+        return np.where(series.to_numpy(), "true", "false").astype(object)
+    if dtype == nw.String:
+        return np.array([cell if isinstance(cell, str) else None for cell in series.to_list()], dtype=object)
+    if dtype not in OBJECTS:
+        expected = "numbers, text, true and false, or dates"
+        raise InputError(f"column {name!r} has the type {dtype}, expected {expected}; convert or drop it.")
+    values = [_cell(value, name) for value in series.to_list()]
+    if any(isinstance(value, str) for value in values) or all(value is None for value in values):
+        return np.array([None if value is None else str(value) for value in values], dtype=object)
+    return np.array([np.nan if value is None else float(value) for value in values])  # objects that are all numbers
+
+
+def _cell(value: Any, name: str) -> Any:
+    if is_missing(value):
+        return None
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, (str, int, float, np.number)):
+        return value
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    raise InputError(
+        f"column {name!r} has a cell of the type {type(value).__name__}, expected a number, text, true or false, or a "
+        "date; convert or drop the column."
+    )
 
 
 @contextmanager
 def _opened(path: Path, **options: Any) -> Iterator[Any]:
     """Open a file; what its reader complains of inside is said in one sentence."""
-    kind = KINDS[path.suffix.lower()]
+    kind = TYPED[path.suffix.lower()]
     arrow, parquet, ipc = (
         require(f"pyarrow{each}", "parquet", f"reading {kind} files") for each in ("", ".parquet", ".ipc")
     )
@@ -48,10 +122,9 @@ def _ipc_file(arrow: Any, ipc: Any, path: Path) -> Any:
 
 
 def _stored(file: Any) -> Iterator[Any]:
-    if hasattr(file, "num_record_batches"):
-        yield from (file.get_batch(i) for i in range(file.num_record_batches))
-    else:
-        yield from file
+    """Yield the batches of an open Feather or Arrow file."""
+    count = getattr(file, "num_record_batches", None)
+    return iter(file) if count is None else (file.get_batch(i) for i in range(count))
 
 
 def _row_groups(file: Any, rows: int, columns: list[str]) -> Iterator[Any]:
@@ -70,38 +143,36 @@ def _row_groups(file: Any, rows: int, columns: list[str]) -> Iterator[Any]:
 
 
 class ArrowSource(Source):
-    """A Parquet, Feather or Arrow file."""
+    """A Parquet, Feather or Arrow file; ``stored`` are the names of its columns in the file."""
 
     def __init__(self, path: Path, missing: tuple[str, ...]) -> None:
         self.path: Path = path
-        self.title, self.missing, self.kind = str(path), missing, KINDS[path.suffix.lower()]
+        self.title, self.missing, self.kind = str(path), missing, TYPED[path.suffix.lower()]
         with _opened(path) as file:
             if self.kind == "Parquet":
                 names, self.size = file.schema_arrow.names, int(file.metadata.num_rows)
             else:
                 names, self.size = file.schema.names, sum(batch.num_rows for batch in _stored(file))
         self.names = distinct_names(names, self.title)
+        self.stored = dict(zip(self.names, names, strict=True))
         if not self.size:
             raise InputError(f"{self.title} has {len(self.names)} columns and no rows, expected one row per person.")
 
     def chunks(self, columns: Iterable[str] | None = None, rows: int = ROWS) -> Iterator[Chunk]:
-        asked, first = self.chosen(columns), 0
+        asked, first = list(self.chosen(columns)), 0
+        names = [self.stored[name] for name in asked]
+        arrow = require("pyarrow", "parquet", f"reading {self.kind} files")
         with _opened(self.path) as file:
-            for batch in self._batches(file, list(asked.values()), rows):
-                frame = as_frame(batch)
-                cells = {name: typed_cells(frame[:, j], name) for j, name in enumerate(asked)}
+            if self.kind == "Parquet":
+                batches = (batch for batch in _row_groups(file, rows, names) if batch.num_rows)
+            else:
+                parts = _stored(file)
+                batches = (part.slice(start, rows) for part in parts for start in range(0, part.num_rows, rows))
+            for batch in batches:
+                frame = _as_frame(arrow.Table.from_batches([batch.select(names)]))
+                cells = {name: _typed_cells(frame[:, j], name) for j, name in enumerate(asked)}
                 yield Chunk(cells, first, first + batch.num_rows)
                 first += batch.num_rows
-
-    def _batches(self, file: Any, places: list[int], rows: int) -> Iterator[Any]:
-        arrow = require("pyarrow", "parquet", f"reading {self.kind} files")
-        if self.kind == "Parquet":
-            names = [file.schema_arrow.names[place] for place in places]
-            batches = (batch.select(names) for batch in _row_groups(file, rows, names) if batch.num_rows)
-        else:
-            parts = (batch.select(places) for batch in _stored(file))
-            batches = (part.slice(start, rows) for part in parts for start in range(0, part.num_rows, rows))
-        yield from (arrow.Table.from_batches([batch]) for batch in batches)
 
 
 @dataclass(frozen=True)
@@ -132,15 +203,11 @@ class ParquetBlocks:
 
     path: Path
     stored: Mapping[str, str]
-    kinds: Mapping[str, Kind]
-    missing: tuple[str, ...]
+    schema: Schema
 
     @classmethod
-    def of(cls, path: Path, names: Sequence[str], schema: Schema) -> ParquetBlocks:
-        """``names`` are all columns of the file, in order."""
-        with _opened(path) as file:
-            stored = dict(zip(names, file.schema_arrow.names, strict=True))
-        return cls(path.absolute(), {name: stored[name] for name in schema.names}, schema.kinds, schema.missing)
+    def of(cls, source: ArrowSource, schema: Schema) -> ParquetBlocks:
+        return cls(source.path.absolute(), source.stored, schema)
 
     def cut(self, rows: int) -> list[Block]:
         """Cut the file into blocks of at most so many rows, none of which crosses row groups."""
@@ -155,17 +222,16 @@ class ParquetBlocks:
 
     def stream(self, names: Sequence[str], rows: int, kept: NDArray[np.bool_]) -> Iterator[Table]:
         first = 0
-        with _opened(self.path, read_dictionary=self._texts(names)) as file:
-            for batch in _row_groups(file, rows, [self.stored[name] for name in names]):
+        with self._read(names) as (file, columns):
+            for batch in _row_groups(file, rows, columns):
                 wanted = np.flatnonzero(kept[first : first + batch.num_rows])
                 yield self._table([batch], names, wanted, first)
                 first += batch.num_rows
 
-    def read(self, block: Block, names: Sequence[str], wanted: NDArray[np.intp]) -> Table:
+    def read(self, block: Block, names: Sequence[str], wanted: Rows) -> Table:
         """``wanted`` are places in the block."""
         parts, at = [], 0
-        columns = [self.stored[name] for name in names]
-        with _opened(self.path, read_dictionary=self._texts(names)) as file:
+        with self._read(names) as (file, columns):
             # a row group is decoded from its beginning, so rows before the block are passed over
             for batch in file.iter_batches(block.n, row_groups=[block.group], columns=columns):
                 low, high = max(block.start, at), min(block.stop, at + batch.num_rows)
@@ -178,24 +244,27 @@ class ParquetBlocks:
             raise InputError(f"{self.path} has fewer rows than a moment ago; it is being written to.")
         return self._table(parts, names, wanted, block.first)
 
-    def _texts(self, names: Sequence[str]) -> list[str]:
-        return [self.stored[name] for name in names if self.kinds[name] == "category"]
+    @contextmanager
+    def _read(self, names: Sequence[str]) -> Iterator[tuple[Any, list[str]]]:
+        texts = [self.stored[name] for name in names if self.schema.kinds[name] == "category"]
+        with _opened(self.path, read_dictionary=texts) as file:
+            yield file, [self.stored[name] for name in names]
 
-    def _table(self, batches: list[Any], names: Sequence[str], wanted: NDArray[np.intp], first: int) -> Table:
+    def _table(self, batches: list[Any], names: Sequence[str], wanted: Rows, first: int) -> Table:
         arrow = require("pyarrow", "parquet", "reading Parquet files")
         table = arrow.Table.from_batches(batches).select([self.stored[name] for name in names])
         table = table.take(arrow.array(wanted)) if len(wanted) < table.num_rows else table
         columns = {name: self._column(arrow, table.column(j), name, first) for j, name in enumerate(names)}
-        return Table(len(wanted), columns, self.missing)
+        return Table(len(wanted), columns, self.schema.missing)
 
     def _column(self, arrow: Any, cells: Any, name: str, first: int) -> Column:
-        absent = frozenset(self.missing)
+        absent = frozenset(self.schema.missing)
         book = CodeBook(absent)
         if arrow.types.is_dictionary(cells.type) and cells.type.value_type in (arrow.string(), arrow.large_string()):
             codes = [_codes(part, book) for part in cells.chunks]
             return Column.of_codes(np.concatenate([np.empty(0, dtype=np.int32), *codes]), tuple(book.levels))
-        typed = typed_cells(as_frame(arrow.table({name: cells}))[:, 0], name)
-        if self.kinds[name] == "number":
+        typed = _typed_cells(_as_frame(arrow.table({name: cells}))[:, 0], name)
+        if self.schema.kinds[name] == "number":
             return Column(numbers=Chunk({name: typed}, first).numbers(name, absent))
         return Column.of_codes(book.codes(typed), tuple(book.levels))
 

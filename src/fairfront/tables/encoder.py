@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from ..exceptions import InputError
-from .source import MISSING, Array, Chunk, Kind, listed, nearest
 from .statistics import TrainingRows
-from .table import CodeBook, Column, Table
+from .table import MISSING, Array, Chunk, CodeBook, Column, Kind, Table, listed, nearest
 
 OTHER, NONE = "(other)", "(missing)"
 WIDE = 256

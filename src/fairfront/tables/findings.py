@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..measures import auc
 from ..objectives.groups import rounded_part
-from .source import Array
 from .statistics import ColumnTally, TrainingRows
-from .table import Column
+from .table import Array, Column
 
 Ints = NDArray[np.intp]
 Scale = Literal["AUC", "share of errors removed", "correlation"]

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives.groups import FEWER, FEWEST, rounded
-from .source import PASS_ROWS, Chunk, Kind, Source, to_numbers
+from .source import Source
 from .statistics import NAMED_LEVELS, Tally, hash_texts
-from .table import CodeBook, Column, Table, to_texts
+from .table import Chunk, CodeBook, Column, Kind, Table, to_numbers, to_texts
 
+PASS_ROWS = 5_000
+"""Rows per chunk of a pass over the whole source: the cells then stay in the processor's cache."""
 NEARLY = 0.97
 EXAMPLES = 3
 
@@ -24,17 +26,8 @@ EXAMPLES = 3
 class ColumnSchema:
     """What is known of one column, without a value from any cell.
 
-    Attributes
-    ----------
-    kind : {"number", "category"}
-    n_missing, n_distinct : int
-        Rows without a value; different values among the others (an estimate where ``exact`` is False).
-    integers : bool
-        Whether all numbers are whole.
-    constant : bool
-        Whether there is at most one value (rows without one left aside).
-    unique : bool
-        Whether texts or whole numbers differ in (nearly) every row, as identifiers do.
+    ``n_missing`` rows have no value, and of the others ``n_distinct`` differ (an estimate where not ``exact``): at most
+    one where ``constant``, and texts or whole numbers in (nearly) every row, as identifiers do, where ``unique``.
     """
 
     name: str
@@ -183,9 +176,9 @@ def _refuse_mixed(mixed: list[_CellTally]) -> None:
     one, others = mixed[0], [tally.name for tally in mixed[1:]]
     also = f" (the same holds for {', '.join(others)})" if others else ""
     word = one.example if len(one.example) <= 30 else one.example[:30] + "..."
-    wanted, second = ("one kind", f"--text {one.name} if it is a category")
+    wanted, second = "one kind", f"--text {one.name} if it is a category"
     if one.forced is not None:
-        wanted, second = ("a number in each", "mend them")
+        wanted, second = "a number in each", "mend them"
     raise InputError(
         f"column {one.name!r} has numbers in {one.n_numbers} rows and words in {one.n_words} (first in {one.places}, "
         f"such as {word!r}), expected {wanted}{also}; give --missing {word!r} if it stands for a missing value, "
@@ -254,7 +247,4 @@ class _Fill:
             _, first, inverse = np.unique(self.hashes[known], return_index=True, return_inverse=True)
             self.values[known] = np.argsort(np.argsort(first))[inverse]
             return Column(codes=self.values, n_levels=len(first))
-        levels = sorted(self.book.levels)
-        place = {level: code for code, level in enumerate(levels)}
-        rank = np.array([*(place[level] for level in self.book.levels), -1], dtype=np.int32)
-        return Column.of_codes(rank[self.values], tuple(levels))
+        return Column.of_codes(self.values, tuple(self.book.levels)).sorted()

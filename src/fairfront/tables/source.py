@@ -1,165 +1,45 @@
-"""Sources of rows: names, a fingerprint, and chunks of raw cells in constant memory; a data frame is one of them."""
+"""Sources of rows: any file or data frame, opened by one function, and read in chunks of raw cells.
+
+CSV and TSV files, gzipped or not, are streamed, and rows know their lines; the other kinds are in ``arrow``.
+"""
 
 from __future__ import annotations
 
+import csv
 import difflib
+import gzip
 import hashlib
-import re
+import io
+import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any
 
-import narwhals.stable.v1 as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
-from ..validation import is_missing
-
-Array = NDArray[np.float64]
-Places = NDArray[np.intp]
-Kind = Literal["number", "category"]
-MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "null", "NULL", "None", "?")
-"""Cells that stand for a missing value in every file, compared after blanks at both ends are taken off.
-
-Upper and lower case count, as in pandas: "None" is missing, and "none" is a value that people gave."""
+from ..validation import check_names, check_path, refuse
+from .csv_faults import FIELD_LIMIT, LINE_LIMIT, bad_line, not_utf8, ragged, unreadable
+from .table import MISSING, Chunk, nearest
 
 ROWS = 50_000
-PASS_ROWS = 5_000
-"""Rows per chunk of a pass over the whole source: the cells then stay in the processor's cache."""
-SHOWN = 12
-ABSENT: Any = float("nan")
-MONTH = re.compile(r"\d{4}-\d{2}")
-OBJECTS = (nw.Boolean, nw.Categorical, nw.Enum, nw.Date, nw.Datetime, nw.Time, nw.Object)
-
-
-def to_numbers(cells: NDArray[Any], missing: frozenset[str]) -> tuple[Array, Places]:
-    """Return numbers (NaN where missing) and the rows whose cell is neither a finite number nor missing.
-
-    Texts are numbers as Python's ``float`` reads them, without underscores, NaN and infinity: those are words.
-    """
-    if cells.dtype.kind in "iuf":
-        values = cells.astype(np.float64)
-        return values, np.flatnonzero(np.isinf(values))
-    texts = cells.tolist()
-    quick = _all_numbers(texts)
-    if quick is None:
-        quick = _all_numbers([ABSENT if text is None or text in missing else text for text in texts])
-    return _read_each(texts, number_of, missing) if quick is None else (quick, np.empty(0, dtype=np.intp))
-
-
-def _all_numbers(texts: list[Any]) -> Array | None:
-    """Convert all texts at once; None where one of them is no finite number, save those that are known absent."""
-    try:
-        values = np.fromiter(map(float, texts), dtype=np.float64, count=len(texts))
-    except (TypeError, ValueError):
-        return None
-    absent = texts.count(ABSENT)
-    if np.count_nonzero(np.isfinite(values)) != len(texts) - absent:
-        return None
-    written = "".join(texts if not absent else [text for text in texts if text is not ABSENT])
-    return None if "_" in written else values
-
-
-def _read_each(texts: list[Any], read: Callable[[str], float], missing: frozenset[str]) -> tuple[Array, Places]:
-    """Convert the distinct texts one by one, which is quick for categories."""
-    known = {text: np.nan if text is None or text.strip() in missing else read(text) for text in set(texts)}
-    values = np.fromiter(map(known.__getitem__, texts), dtype=np.float64, count=len(texts))
-    words = np.flatnonzero(np.isinf(values))
-    values[words] = np.nan
-    return values, words
-
-
-def number_of(text: str) -> float:
-    """Return the number that a text stands for, infinity for a word."""
-    try:
-        value = float(text)
-    except ValueError:
-        return np.inf
-    return value if np.isfinite(value) and "_" not in text else np.inf
-
-
-def seconds_of(text: str) -> float:
-    """Return the seconds since 1970 (UTC where no zone is given) of an ISO date, month or time; else infinity."""
-    plain = text.strip()
-    try:
-        found = datetime.fromisoformat(f"{plain}-01" if MONTH.fullmatch(plain) else plain)
-    except ValueError:
-        return np.inf
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
-
-
-class Chunk(dict[str, NDArray[Any]]):
-    """Some consecutive rows by column: numbers as int or float arrays, text as object arrays.
-
-    Attributes
-    ----------
-    lines : ndarray of shape (n,) or None
-        Line of the file in which each row begins (the header is line 1); None where rows have no lines.
-    first : int
-        Number of rows before this chunk.
-    done : int
-        How much of the source was read, in units of `Source.size`.
-    """
-
-    def __init__(
-        self, cells: dict[str, NDArray[Any]], first: int = 0, done: int = 0, lines: NDArray[np.int64] | None = None
-    ) -> None:
-        super().__init__(cells)
-        self.first, self.done, self.lines = first, done, lines
-
-    @property
-    def n(self) -> int:
-        return len(next(iter(self.values()))) if self else 0
-
-    def places(self, rows: Places) -> str:
-        """Say where some rows stand: "lines 3, 8" of a text file, "row 5" of others."""
-        word, numbers = ("row", self.first + 1 + rows) if self.lines is None else ("line", self.lines[rows])
-        return f"{word}{'s' if len(rows) > 1 else ''} {', '.join(map(str, numbers.tolist()))}"
-
-    def numbers(self, name: str, missing: frozenset[str], *, time: bool = False) -> Array:
-        """Return a column as numbers, or ISO dates as seconds since 1970; NaN where missing. Name another text."""
-        cells = self[name]
-        if not time:
-            values, words = to_numbers(cells, missing)
-        elif cells.dtype.kind in "iuf":
-            return cells.astype(np.float64)
-        else:
-            values, words = _read_each(cells.tolist(), seconds_of, missing)
-        if not len(words):
-            return values
-        where, cell = self.places(words[:1]), str(cells[words[0]])
-        if time:
-            raise InputError(
-                f"column {name!r} has {cell!r} in {where}, expected an ISO date such as 2024-01-31; write it that way, "
-                "or name it with --missing."
-            )
-        raise InputError(
-            f"column {name!r} has {cell.strip()!r} in {where} ({len(words)} such rows nearby), expected a number; mend "
-            "it, or name it with --missing."
-        )
+GZIP = b"\x1f\x8b"
+DELIMITED = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": ","}
+TYPED = {".parquet": "Parquet", ".pq": "Parquet", ".feather": "Feather", ".arrow": "Arrow", ".ipc": "Arrow"}
+DELIMITERS = {",": "','", ";": "';'", "\t": "tab", "|": "'|'"}
+SPELT = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
 
 
 class Source(ABC):
     """A table that can be read again and again, front to back.
 
-    Attributes
-    ----------
-    title : str
-        What sentences call it: the file's name, or "the data frame".
-    path : Path or None
-        The file; None for a data frame.
-    names : tuple of str
-        Its columns, in order.
-    missing : tuple of str
-        Text that stands for a missing value.
-    typed : bool
-        Whether columns have types of their own; text then stays text, whatever it looks like.
-    size : int
-        Length in the units of `Chunk.done`: bytes of a text file, rows of others.
+    ``title`` is what sentences call it, ``size`` its length in the units of `Chunk.done` (bytes of a text file, rows of
+    others), ``missing`` are texts that stand for a missing value. Where columns have types of their own (``typed``),
+    text stays text, whatever it looks like. A data frame has no ``path``.
     """
 
     title: str
@@ -198,20 +78,6 @@ class Source(ABC):
         return {name: self._places[name] for name in asked}
 
 
-def nearest(name: str, known: Sequence[str], otherwise: str | None = None) -> str:
-    """End a sentence about an unknown name: the nearest one where there is one, else all of them or another end."""
-    lower = {each.lower(): each for each in known}
-    near = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.6)
-    if near:
-        return f"; did you mean {lower[near[0]]!r}?"
-    return f", expected one of {listed(known)}." if otherwise is None else otherwise
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return names in a sentence, not more than 12 of them."""
-    return ", ".join(names[:SHOWN]) + (f", ... ({len(names)} in all)" if len(names) > SHOWN else "")
-
-
 def distinct_names(names: Sequence[str], title: str) -> tuple[str, ...]:
     """Return column names without blanks around them, "column 3" for one without a name; each occurs once."""
     seen: dict[str, int] = {}
@@ -226,70 +92,158 @@ def distinct_names(names: Sequence[str], title: str) -> tuple[str, ...]:
     return tuple(seen)
 
 
-class FrameSource(Source):
-    """A data frame of pandas, polars or pyarrow."""
+def open_source(data: Any, *, delimiter: str | None = None, missing: Iterable[str] = MISSING) -> Source:
+    """Open a file (CSV or TSV, also gzipped, Parquet, Feather, Arrow) or a data frame without reading it.
 
-    title = "the data frame"
+    ``delimiter`` is by default a comma, or a tab for ``.tsv``; cells in ``missing`` stand for a missing value.
+    """
+    from .arrow import ArrowSource, FrameSource
 
-    def __init__(self, frame: Any, missing: tuple[str, ...]) -> None:
-        self.frame, self.missing = as_frame(frame), missing
-        self.size = len(self.frame)
-        self.names = distinct_names([str(name) for name in self.frame.columns], self.title)
-        if not self.names or not self.size:
-            raise InputError(f"{self.title} has shape {self.frame.shape}, expected one row per person and columns.")
+    known = check_names(missing, "missing", "texts such as 'NA'")
+    if not isinstance(data, (str, PathLike)):
+        return FrameSource(data, known)
+    path = check_path(data, "data").expanduser()
+    try:
+        _check_file(path)
+        if path.suffix.lower() in TYPED:
+            return ArrowSource(path, known)
+        bare = Path(path.name.lower().removesuffix(".gz"))
+        return CsvSource(path, check_delimiter(delimiter) or DELIMITED[bare.suffix], known)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}), expected a file that may be read.") from error
+
+
+def _check_file(path: Path) -> None:
+    if path.is_dir():
+        raise InputError(f"{path} is a folder, expected a file; name the file in it.")
+    if not path.exists():
+        beside = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
+        near = difflib.get_close_matches(path.name, beside, n=1)
+        hint = f"; did you mean {path.parent / near[0]}?" if near else "; check the path."
+        raise InputError(f"there is no file {path}, expected a CSV, TSV, Parquet or Feather file{hint}")
+    if not path.is_file():
+        raise InputError(f"{path} is not a regular file, expected one that can be read twice; save it as a file first.")
+    endings = (*DELIMITED, *(f"{ending}.gz" for ending in DELIMITED), *TYPED)
+    if not path.name.lower().endswith(endings):
+        raise InputError(
+            f"{path} has the ending {path.suffix or '(none)'!r}, expected one of {', '.join(endings)}; save the table "
+            "as CSV, or rename the file to what it is."
+        )
+    if not path.stat().st_size:
+        raise InputError(f"{path} is empty (0 bytes), expected a header line and one row per person.")
+    if path.suffix.lower() == ".gz":
+        with _opened(path) as (data, raw):
+            if data is raw:
+                raise InputError(
+                    f"{path} is not a gzip file, expected one by its ending .gz; rename it, or pack it again."
+                )
+
+
+def check_delimiter(given: Any) -> str | None:
+    if given is None:
+        return None
+    found = SPELT.get(given, given) if isinstance(given, str) else ""
+    if len(found) != 1 or found in '"\r\n':
+        raise refuse("delimiter", given, "one character such as ',' or ';', or the word tab")
+    return found
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+    """Open a file, unpacking gzip; yield its content and the file itself, whose position tells the progress."""
+    with path.open("rb") as raw:
+        packed = raw.read(2) == GZIP
+        raw.seek(0)
+        if packed:
+            with gzip.open(raw) as data:
+                yield data, raw  # type: ignore[misc]
+        else:
+            yield raw, raw
+
+
+class CsvSource(Source):
+    """A delimited text file with a header line, in UTF-8 with or without a byte order mark.
+
+    Cells are what Python's csv module reads with ``strict=True, skipinitialspace=True``; empty lines are passed over.
+    """
+
+    typed = False
+
+    def __init__(self, path: Path, delimiter: str, missing: tuple[str, ...]) -> None:
+        self.path: Path = path
+        self.delimiter, self.missing = delimiter, missing
+        self.title, self.size = str(path), path.stat().st_size
+        with _opened(path) as (data, _), closing(_Rows(path, data, delimiter)) as reader:
+            header, _ = reader.take(1)
+        if not header:
+            raise InputError(f"{path} is empty, expected a header line and one row per person.")
+        counts = {words: header[0].count(each) for each, words in DELIMITERS.items() if each != delimiter}
+        likely = max(counts, key=lambda words: counts[words])
+        if len(header) == 1 and counts[likely]:
+            raise InputError(
+                f"{path} has one column when it is cut at {DELIMITERS.get(delimiter, repr(delimiter))}, expected "
+                f"several; its header looks delimited by {likely}: give --delimiter {likely}."
+            )
+        self.names = distinct_names(header, self.title)
 
     def chunks(self, columns: Iterable[str] | None = None, rows: int = ROWS) -> Iterator[Chunk]:
-        asked = self.chosen(columns)
-        for first in range(0, self.size, rows):
-            part = self.frame[first : first + rows]
-            cells = {name: typed_cells(part[:, place], name) for name, place in asked.items()}
-            yield Chunk(cells, first, min(first + rows, self.size))
+        asked, width, first = self.chosen(columns), len(self.names), 0
+        with _opened(self.path) as (data, raw), closing(_Rows(self.path, data, self.delimiter)) as reader:
+            reader.take(1)
+            while (found := reader.take(rows, width))[0]:
+                cells, lines = found
+                named = {name: np.array(cells[place::width], dtype=object) for name, place in asked.items()}
+                del found, cells
+                yield Chunk(named, first, raw.tell(), np.array(lines, dtype=np.int64))
+                first += len(lines)
+        if not first:
+            raise InputError(f"{self.title} has a header line and no rows, expected one row per person below it.")
 
 
-def as_frame(frame: Any) -> Any:
-    try:
-        return nw.from_native(frame, eager_only=True)
-    except TypeError:
-        raise InputError(
-            f"the data have the type {type(frame).__name__}, expected a path or a data frame of pandas, polars or "
-            "pyarrow; collect a lazy frame first."
-        ) from None
-    except ValueError as error:
-        raise InputError(f"the data frame cannot be used, expected different column names ({error}).") from error
+class _Rows:
+    """The rows of an open file; knows in which line it is."""
 
+    def __init__(self, path: Path, data: IO[bytes], delimiter: str) -> None:
+        self.path, self.line = path, 0
+        self.text = io.TextIOWrapper(data, encoding="utf-8-sig", newline="")
+        blanks = delimiter != " "
+        self.reader = csv.reader(self._lines(), delimiter=delimiter, strict=True, skipinitialspace=blanks)
 
-def typed_cells(series: Any, name: str) -> NDArray[Any]:
-    """Return numbers as an int or float array, all else as texts with None for missing ones."""
-    dtype, n_missing = series.dtype, series.null_count()
-    if dtype.is_integer() and not n_missing:
-        return np.asarray(series.to_numpy())
-    if dtype.is_numeric():
-        return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
-    if n_missing == len(series):
-        return np.full(len(series), None, dtype=object)
-    if dtype == nw.Boolean and not n_missing:
-        return np.where(series.to_numpy(), "true", "false").astype(object)
-    if dtype == nw.String:
-        return np.array([cell if isinstance(cell, str) else None for cell in series.to_list()], dtype=object)
-    if dtype not in OBJECTS:
-        expected = "numbers, text, true and false, or dates"
-        raise InputError(f"column {name!r} has the type {dtype}, expected {expected}; convert or drop it.")
-    values = [_cell(value, name) for value in series.to_list()]
-    if any(isinstance(value, str) for value in values) or all(value is None for value in values):
-        return np.array([None if value is None else str(value) for value in values], dtype=object)
-    return np.array([np.nan if value is None else float(value) for value in values])  # objects that are all numbers
+    def close(self) -> None:
+        self.text.close()
 
+    def _lines(self) -> Iterator[str]:
+        while line := self.text.readline(LINE_LIMIT):
+            if "\0" in line or len(line) == LINE_LIMIT:
+                raise bad_line(self.path, self.reader.line_num + 1, line)
+            yield line
 
-def _cell(value: Any, name: str) -> Any:
-    if is_missing(value):
-        return None
-    if isinstance(value, (bool, np.bool_)):
-        return "true" if value else "false"
-    if isinstance(value, (str, int, float, np.number)):
-        return value
-    if hasattr(value, "isoformat"):
-        return value.isoformat()
-    raise InputError(
-        f"column {name!r} has a cell of the type {type(value).__name__}, expected a number, text, true or false, or a "
-        "date; convert or drop the column."
-    )
+    def take(self, n: int, width: int | None = None) -> tuple[list[str], list[int]]:
+        """Return the cells of up to n rows, one row after the other, and the line in which each row begins.
+
+        Rows must have ``width`` cells. They are joined in one list, because millions of small lists keep Python's
+        garbage collector busy.
+        """
+        cells: list[str] = []
+        lines: list[int] = []
+        before = csv.field_size_limit(FIELD_LIMIT)  # the csv module keeps the limit for the whole process
+        try:
+            for row in self.reader:
+                start, self.line = self.line + 1, self.reader.line_num
+                if len(row) != width:
+                    if not row or (len(row) == 1 and not row[0].strip()):
+                        continue
+                    if width is not None:
+                        raise ragged(self.path, start, self.line, len(row), width)
+                cells += row
+                lines.append(start)
+                if len(lines) == n:
+                    break
+            return cells, lines
+        except UnicodeDecodeError:
+            with _opened(self.path) as (data, _):
+                raise not_utf8(self.path, data) from None
+        except (csv.Error, EOFError, zlib.error, OSError) as error:
+            raise unreadable(self.path, self.line + 1, self.reader.line_num, error) from error
+        finally:
+            csv.field_size_limit(before)

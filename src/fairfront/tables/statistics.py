@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .source import Array, Kind
-from .table import Column, Table
+from .table import Array, Column, Kind, Table
 
 Hashes = NDArray[np.uint64]
 KEPT = 1 << 14

@@ -1,21 +1,90 @@
-"""Tables in memory, 8 bytes per number and 4 per category, and the target and the groups that are read from them."""
+"""Rows: raw cells as they are read, what texts stand for, and columns and tables in memory.
+
+A number takes 8 bytes and a category 4. Whatever turns text into numbers, times or categories is here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError, spelled
+from ..exceptions import InputError
 from ..objectives import count_in_words
-from ..validation import counted, shown
-from .source import MISSING, Array, Kind, listed, nearest, number_of
 
-MAX_CLASSES = 20
-MAX_GROUPS = 50
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+Kind = Literal["number", "category"]
+MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "null", "NULL", "None", "?")
+"""Cells that stand for a missing value in every file, compared after blanks at both ends are taken off.
+
+Upper and lower case count, as in pandas: "None" is missing, and "none" is a value that people gave."""
+SHOWN = 12
+ABSENT: Any = float("nan")
+MONTH = re.compile(r"\d{4}-\d{2}")
+
+
+def number_of(text: str) -> float:
+    """Return the number that a text stands for, infinity for a word."""
+    try:
+        value = float(text)
+    except ValueError:
+        return np.inf
+    return value if np.isfinite(value) and "_" not in text else np.inf
+
+
+def seconds_of(text: str) -> float:
+    """Return the seconds since 1970 (UTC where no zone is given) of an ISO date, month or time; else infinity."""
+    plain = text.strip()
+    try:
+        found = datetime.fromisoformat(f"{plain}-01" if MONTH.fullmatch(plain) else plain)
+    except ValueError:
+        return np.inf
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+
+
+def to_numbers(
+    cells: NDArray[Any], missing: frozenset[str], read: Callable[[str], float] = number_of
+) -> tuple[Array, Rows]:
+    """Return numbers (NaN where missing) and the rows whose cell is neither a finite number nor missing.
+
+    Texts are numbers as Python's ``float`` reads them, without underscores, NaN and infinity: those are words.
+    """
+    if cells.dtype.kind in "iuf":
+        values = cells.astype(np.float64)
+        return values, np.flatnonzero(np.isinf(values))
+    texts = cells.tolist()
+    if read is number_of:
+        quick = _all_numbers(texts)
+        if quick is None:
+            quick = _all_numbers([ABSENT if text is None or text in missing else text for text in texts])
+        if quick is not None:
+            return quick, np.empty(0, dtype=np.intp)
+    # one by one the distinct texts, which is quick for categories
+    known = {text: np.nan if text is None or text.strip() in missing else read(text) for text in set(texts)}
+    values = np.fromiter(map(known.__getitem__, texts), dtype=np.float64, count=len(texts))
+    words = np.flatnonzero(np.isinf(values))
+    values[words] = np.nan
+    return values, words
+
+
+def _all_numbers(texts: list[Any]) -> Array | None:
+    """Convert all texts at once; None where one of them is no finite number, save those that are known absent."""
+    try:
+        values = np.fromiter(map(float, texts), dtype=np.float64, count=len(texts))
+    except (TypeError, ValueError):
+        return None
+    absent = texts.count(ABSENT)
+    if np.count_nonzero(np.isfinite(values)) != len(texts) - absent:
+        return None
+    written = "".join(texts if not absent else [text for text in texts if text is not ABSENT])
+    return None if "_" in written else values
 
 
 def number_text(value: float) -> str | None:
@@ -29,6 +98,55 @@ def to_texts(cells: NDArray[Any]) -> list[str | None]:
     if cells.dtype.kind == "f":
         return [number_text(value) for value in cells.tolist()]
     return [str(value) for value in cells.tolist()] if cells.dtype.kind in "iu" else cells.tolist()
+
+
+def nearest(name: str, known: Sequence[str], otherwise: str | None = None) -> str:
+    """End a sentence about an unknown name: the nearest one where there is one, else all of them or another end."""
+    lower = {each.lower(): each for each in known}
+    near = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.6)
+    if near:
+        return f"; did you mean {lower[near[0]]!r}?"
+    return f", expected one of {listed(known)}." if otherwise is None else otherwise
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names in a sentence, not more than 12 of them."""
+    return ", ".join(names[:SHOWN]) + (f", ... ({len(names)} in all)" if len(names) > SHOWN else "")
+
+
+class Chunk(dict[str, NDArray[Any]]):
+    """Some consecutive rows by column, as they were read: numbers as int or float arrays, text as object arrays.
+
+    ``first`` rows of the source are before it; ``done`` is how much was read, in units of `Source.size`; ``lines``
+    (n,) of a text file are those in which rows begin, counted from 1.
+    """
+
+    def __init__(
+        self, cells: Mapping[str, NDArray[Any]], first: int = 0, done: int = 0, lines: NDArray[np.int64] | None = None
+    ) -> None:
+        super().__init__(cells)
+        self.first, self.done, self.lines = first, done, lines
+
+    @property
+    def n(self) -> int:
+        return len(next(iter(self.values()))) if self else 0
+
+    def places(self, rows: Rows) -> str:
+        """Say where some rows stand: "lines 3, 8" of a text file, "row 5" of others."""
+        word, numbers = ("row", self.first + 1 + rows) if self.lines is None else ("line", self.lines[rows])
+        return f"{word}{'s' if len(rows) > 1 else ''} {', '.join(map(str, numbers.tolist()))}"
+
+    def numbers(self, name: str, missing: frozenset[str], *, time: bool = False) -> Array:
+        """Return a column as numbers, or ISO dates as seconds since 1970; NaN where missing. Name another text."""
+        values, words = to_numbers(self[name], missing, seconds_of if time else number_of)
+        if not len(words):
+            return values
+        nearby = "" if time else f" ({len(words)} such rows nearby)"
+        expected = "an ISO date such as 2024-01-31; write it that way" if time else "a number; mend it"
+        raise InputError(
+            f"column {name!r} has {str(self[name][words[0]]).strip()!r} in {self.places(words[:1])}{nearby}, expected "
+            f"{expected}, or name it with --missing."
+        )
 
 
 class CodeBook(dict[Any, int]):
@@ -58,6 +176,16 @@ class CodeBook(dict[Any, int]):
     def codes(self, cells: NDArray[Any]) -> NDArray[np.int32]:
         texts = to_texts(cells)
         return np.fromiter(map(self.__getitem__, texts), dtype=np.int32, count=len(texts))
+
+
+def dense(codes: NDArray[Any]) -> Rows:
+    """Number values from 0 on, in their order, without a gap."""
+    whole = len(codes) and codes.dtype.kind in "iu" and codes.min() >= 0
+    if not whole or codes.max() > max(len(codes), 1 << 20):
+        return np.unique(codes, return_inverse=True)[1].astype(np.intp)
+    seen = np.bincount(codes) > 0  # counting takes less time and memory than sorting
+    numbered: Rows = (np.cumsum(seen) - 1)[codes]
+    return numbered
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +230,18 @@ class Column:
         part = self.values[rows]
         return replace(self, codes=part) if self.numbers is None else replace(self, numbers=part)
 
-    def distinct(self) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    def codes_in(self, levels: Sequence[str], other: int = -1, absent: int = -1) -> NDArray[np.int32]:
+        """Return codes into other levels; ``other`` is that of a level which is not among them."""
+        place = {level: code for code, level in enumerate(levels)}
+        lookup = np.array([*(place.get(level, other) for level in self.levels), absent], dtype=np.int32)
+        found: NDArray[np.int32] = lookup[self.values]
+        return found
+
+    def sorted(self) -> Column:
+        levels = tuple(sorted(self.levels))
+        return Column.of_codes(self.codes_in(levels), levels)
+
+    def distinct(self) -> tuple[Rows, NDArray[Any]]:
         """Return codes of the values that occur (-1 for missing), and these values (or the codes of levels)."""
         if self.codes is not None:
             seen = np.append(np.bincount(self.codes[self.codes >= 0], minlength=self.n_levels) > 0, False)
@@ -156,124 +295,3 @@ class Table:
             )
         codes, found = column.distinct()
         return np.array([*column.texts(found), None], dtype=object)[codes]
-
-
-@dataclass(frozen=True, eq=False)
-class Codes:
-    """Codes (n,) that index ``values``, of which the last may be None for missing; or numbers, without values."""
-
-    codes: NDArray[Any]
-    values: NDArray[Any] | None = None
-
-    @classmethod
-    def of(cls, codes: NDArray[np.intp], values: NDArray[Any]) -> Codes:
-        """Make the codes as small as they can be; -1 stands for the last value."""
-        small = np.min_scalar_type(len(values))
-        return cls(np.where(codes < 0, len(values) - 1, codes).astype(small), values)
-
-    def take(self, rows: Any = slice(None)) -> NDArray[Any]:
-        return np.asarray(self.codes[rows] if self.values is None else self.values[self.codes[rows]])
-
-    def where(self, rows: NDArray[np.bool_]) -> Codes:
-        return Codes(self.codes[rows], self.values)
-
-
-@dataclass(frozen=True, eq=False)
-class Target:
-    """Labels of the ``rows`` of a table that have one; ``dropped`` rows have none.
-
-    ``column`` holds whole numbers, numbers or texts, as they are in the table; ``favourable`` is the label that is good
-    for the person, in the type of the labels, and None for regression.
-    """
-
-    column: Codes = field(repr=False)
-    favourable: Any
-    rows: NDArray[np.intp] = field(repr=False)
-    dropped: int
-
-    @property
-    def labels(self) -> NDArray[Any]:
-        return self.column.take()
-
-
-def read_target(table: Table, name: str, favourable: Any = None, *, regression: bool = False) -> Target:
-    """Read the column to predict, a number for a regression; rows where it is missing are left out and counted.
-
-    ``favourable`` is the label that is good for the person; text is turned into the type of the labels.
-    """
-    column = table.column(name)
-    rows = np.flatnonzero(~column.absent)
-    if not len(rows):
-        raise InputError(f"target {name!r} is missing in all {table.n} rows, expected labels; choose another column.")
-    kept, dropped = column.take(rows), table.n - len(rows)
-    if not regression:
-        labels = _labels(name, kept)
-        good = None if favourable is None else _favourable(name, favourable, labels.values)
-        return Target(labels, good, rows, dropped)
-    if kept.numbers is None:
-        raise InputError(
-            f"target {name!r} has {column.n_levels} categories, expected numbers for a regression; name words for "
-            "missing values with --missing, or use a loss for labels such as logistic."
-        )
-    if np.ptp(kept.numbers) == 0:
-        raise InputError(f"target {name!r} has one value in all rows, expected different ones; choose another column.")
-    return Target(Codes(kept.numbers), None, rows, dropped)
-
-
-def _labels(name: str, column: Column) -> Codes:
-    codes, found = column.distinct()
-    if len(found) > MAX_CLASSES:
-        remedy = "choose another column, or merge its values"
-        if column.numbers is not None:
-            remedy = "it looks like a number to predict: use --loss squared"
-        raise InputError(
-            f"target {name!r} has {counted(len(found), 'value')}, expected 2 to {MAX_CLASSES} labels; {remedy}."
-        )
-    values = found if column.numbers is not None else np.array(column.texts(found), dtype=object)
-    if column.numbers is not None and (found == np.rint(found)).all() and np.abs(found).max() < 2**53:
-        values = found.astype(np.int64)
-    if len(found) < 2:
-        raise InputError(
-            f"target {name!r} has one value only ({values.tolist()[0]!r}), expected 2 to {MAX_CLASSES} labels; choose "
-            "another column, or rows of both kinds."
-        )
-    return Codes.of(codes, values)
-
-
-def _favourable(name: str, asked: Any, labels: Any) -> Any:
-    try:
-        number = float(asked)
-    except (TypeError, ValueError):
-        number = np.nan
-    for label in labels.tolist():
-        if label == asked or str(label) == str(asked).strip() or (not isinstance(label, str) and label == number):
-            return label
-    texts = [str(label) for label in labels.tolist()]
-    raise InputError(
-        f"{spelled('favourable')} is {shown(asked)}, but {name!r} has no such value, expected one of "
-        f"{listed([repr(text) for text in texts])}{nearest(str(asked), texts, '.')}"
-    )
-
-
-def read_groups(table: Table, names: Sequence[str]) -> dict[str, Codes]:
-    """Return group columns as texts with None for missing ones; columns with too many values are refused."""
-    return {name: _group(table, name) for name in names}
-
-
-def _group(table: Table, name: str) -> Codes:
-    column = table.column(name)
-    codes, found = column.distinct()
-    texts = column.texts(found) if column.named else []
-    if len(found) > MAX_GROUPS or not column.named:
-        remedy = "merge them into fewer groups, or choose another column"
-        if texts and all(np.isfinite(number_of(str(text))) for text in texts):
-            remedy = "cut the numbers into bands first"
-        count = len(found) if column.named else column.n_levels
-        raise InputError(
-            f"group column {name!r} has {count} values in {table.n} rows, expected at most {MAX_GROUPS} groups; "
-            f"{remedy}."
-        )
-    if len(found) < 2:
-        what = f"one value only ({texts[0]!r})" if texts else "no value at all"
-        raise InputError(f"group column {name!r} has {what}, expected 2 to {MAX_GROUPS} groups; choose another column.")
-    return Codes.of(codes, np.array([*texts, None], dtype=object))

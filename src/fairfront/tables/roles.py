@@ -1,0 +1,296 @@
+"""What columns are for: the target, the groups, and the split of rows into training, validation and test.
+
+Rows are split at random within atoms, by time, or by person.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InputError, spelled
+from ..validation import check_text, counted, shown
+from .table import Column, Rows, Table, dense, listed, nearest, number_of, seconds_of
+
+MAX_CLASSES = 20
+MAX_GROUPS = 50
+PARTS = ("train", "validation", "test")
+SHARES = (60.0, 20.0, 20.0)
+STRETCH = 1_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Codes:
+    """Codes (n,) that index ``values``, of which the last may be None for missing; or numbers, without values."""
+
+    codes: NDArray[Any]
+    values: NDArray[Any] | None = None
+
+    @classmethod
+    def of(cls, codes: Rows, values: NDArray[Any]) -> Codes:
+        """Make the codes as small as they can be; -1 stands for the last value."""
+        small = np.min_scalar_type(len(values))
+        return cls(np.where(codes < 0, len(values) - 1, codes).astype(small), values)
+
+    def take(self, rows: Any = slice(None)) -> NDArray[Any]:
+        return np.asarray(self.codes[rows] if self.values is None else self.values[self.codes[rows]])
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """Labels of the ``rows`` of a table that have one; ``dropped`` rows have none.
+
+    ``column`` holds whole numbers, numbers or texts, as they are in the table; ``favourable`` is the label that is good
+    for the person, in the type of the labels, and None for regression.
+    """
+
+    column: Codes = field(repr=False)
+    favourable: Any
+    rows: Rows = field(repr=False)
+    dropped: int
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        return self.column.take()
+
+
+def read_target(table: Table, name: str, favourable: Any = None, *, regression: bool = False) -> Target:
+    """Read the column to predict, a number for a regression; rows where it is missing are left out and counted.
+
+    ``favourable`` is the label that is good for the person; text is turned into the type of the labels.
+    """
+    column = table.column(name)
+    rows = np.flatnonzero(~column.absent)
+    if not len(rows):
+        raise InputError(f"target {name!r} is missing in all {table.n} rows, expected labels; choose another column.")
+    kept, dropped = column.take(rows), table.n - len(rows)
+    if not regression:
+        labels = _labels(name, kept)
+        return Target(labels, None if favourable is None else _favourable(name, favourable, labels), rows, dropped)
+    if kept.numbers is None:
+        raise InputError(
+            f"target {name!r} has {column.n_levels} categories, expected numbers for a regression; name words for "
+            "missing values with --missing, or use a loss for labels such as logistic."
+        )
+    if np.ptp(kept.numbers) == 0:
+        raise InputError(f"target {name!r} has one value in all rows, expected different ones; choose another column.")
+    return Target(Codes(kept.numbers), None, rows, dropped)
+
+
+def _labels(name: str, column: Column) -> Codes:
+    codes, found = column.distinct()
+    number = column.numbers is not None
+    if len(found) > MAX_CLASSES:
+        remedy = "choose another column, or merge its values"
+        raise InputError(
+            f"target {name!r} has {counted(len(found), 'value')}, expected 2 to {MAX_CLASSES} labels; "
+            f"{'it looks like a number to predict: use --loss squared' if number else remedy}."
+        )
+    values = found if number else np.array(column.texts(found), dtype=object)
+    if number and (found == np.rint(found)).all() and np.abs(found).max() < 2**53:
+        values = found.astype(np.int64)
+    if len(found) < 2:
+        raise InputError(
+            f"target {name!r} has one value only ({values.tolist()[0]!r}), expected 2 to {MAX_CLASSES} labels; choose "
+            "another column, or rows of both kinds."
+        )
+    return Codes.of(codes, values)
+
+
+def _favourable(name: str, asked: Any, labels: Codes) -> Any:
+    assert labels.values is not None
+    number = number_of(str(asked))
+    for label in labels.values.tolist():
+        if label == asked or str(label) == str(asked).strip() or (not isinstance(label, str) and label == number):
+            return label
+    texts = [str(label) for label in labels.values.tolist()]
+    raise InputError(
+        f"{spelled('favourable')} is {shown(asked)}, but {name!r} has no such value, expected one of "
+        f"{listed([repr(text) for text in texts])}{nearest(str(asked), texts, '.')}"
+    )
+
+
+def read_groups(table: Table, names: Sequence[str]) -> dict[str, Codes]:
+    """Return group columns as texts with None for missing ones; columns with too many values are refused."""
+    return {name: _group(table, name) for name in names}
+
+
+def _group(table: Table, name: str) -> Codes:
+    column = table.column(name)
+    codes, found = column.distinct()
+    texts = column.texts(found) if column.named else []
+    if len(found) > MAX_GROUPS or not column.named:
+        numbers = texts and all(np.isfinite(number_of(str(text))) for text in texts)
+        remedy = "merge them into fewer groups, or choose another column"
+        raise InputError(
+            f"group column {name!r} has {len(found) if column.named else column.n_levels} values in {table.n} rows, "
+            f"expected at most {MAX_GROUPS} groups; {'cut the numbers into bands first' if numbers else remedy}."
+        )
+    if len(found) < 2:
+        what = f"one value only ({texts[0]!r})" if texts else "no value at all"
+        raise InputError(f"group column {name!r} has {what}, expected 2 to {MAX_GROUPS} groups; choose another column.")
+    return Codes.of(codes, np.array([*texts, None], dtype=object))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Split(ABC):
+    """A rule that sends every row to one of three parts, by a column or none; the same seed gives the same parts.
+
+    ``times`` are those of the columns that hold times, to be loaded as such.
+    """
+
+    _rule: ClassVar[str]
+    _remedy: ClassVar[str]
+    column: str = ""
+    times: tuple[str, ...] = ()
+    shares: tuple[float, float, float] = SHARES
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.column,) if self.column else ()
+
+    def describe(self, *, grouped: bool = True) -> str:
+        """``grouped`` says that atoms are classes of label and groups, not of labels."""
+        shares = ", ".join(f"{share:g} % {name}" for share, name in zip(self.shares, PARTS, strict=True))
+        atoms = "label and group" if grouped else "label"
+        return self._rule.format(**{**vars(self), "atoms": atoms, "shares": shares})
+
+    def codes(self, table: Table, atoms: NDArray[Any], seed: int = 0) -> NDArray[np.int8]:
+        """Return the part of every row: 0 for train, 1 for validation, 2 for test, none of which is empty.
+
+        ``atoms`` (n,) are codes of each row's (label, group) class, whose proportions are kept as far as possible.
+        """
+        if table.n != len(atoms):
+            raise InputError(f"atoms have {len(atoms)} rows, expected {table.n}, as many as the table.")
+        part = self._assign(table, dense(atoms), np.random.default_rng(seed))
+        for name, size in zip(PARTS, np.bincount(part, minlength=len(PARTS)), strict=True):
+            if not size:
+                raise InputError(
+                    f"the {name} part of the split has no rows ({len(atoms)} in all), expected some in each part; "
+                    f"{self._remedy.format(**vars(self))}."
+                )
+        return part
+
+    @abstractmethod
+    def _assign(self, table: Table, atoms: Rows, rng: np.random.Generator) -> NDArray[np.int8]: ...
+
+
+class RandomSplit(Split):
+    """Rows at random, every atom in the same proportions."""
+
+    _rule = "Random split, stratified by {atoms}: {shares}."
+    _remedy = "use more rows, or other shares"
+
+    def _assign(self, table: Table, atoms: Rows, rng: np.random.Generator) -> NDArray[np.int8]:
+        return _drawn(atoms, None, self.shares, rng)
+
+
+class PersonSplit(Split):
+    """All rows of one identifier in one part, which counts for its most frequent atom, the first of equals."""
+
+    _rule = "Random split, all rows with the same {column!r} in one part: {shares}."
+    _remedy = "{column!r} needs at least 3 different values, and more to keep the shares"
+
+    def _assign(self, table: Table, atoms: Rows, rng: np.random.Generator) -> NDArray[np.int8]:
+        owner, found = table.complete(self.column).distinct()
+        n_atoms = int(atoms.max(initial=0)) + 1
+        pairs, counts = np.unique(owner * n_atoms + atoms, return_counts=True)
+        order = np.lexsort((-counts, pairs // n_atoms))
+        first = np.unique((pairs // n_atoms)[order], return_index=True)[1]
+        main = (pairs % n_atoms)[order][first]
+        return _drawn(main, np.bincount(owner, minlength=len(found)), self.shares, rng)[owner]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeSplit(Split):
+    """Rows before a first time train, rows from a second time on test, rows between validate."""
+
+    _rule = "Split by {column!r}: train before {first}, validation from {first}, test from {second}."
+    _remedy = "choose other limits than {first} and {second}"
+    first: str
+    second: str
+
+    def _assign(self, table: Table, atoms: Rows, rng: np.random.Generator) -> NDArray[np.int8]:
+        """A column of dates has to be loaded as times."""
+        column = table.complete(self.column)
+        dates = column.time or column.numbers is None
+        if dates != bool(self.times):
+            found, wanted = ("dates", "such as 2024-01-31") if dates else ("numbers", "that are numbers")
+            raise InputError(f"column {self.column!r} holds {found}, expected limits {wanted}, found {self.first}.")
+        read = seconds_of if self.times else number_of
+        limits = np.array([read(self.first), read(self.second)])
+        return np.searchsorted(limits, column.values, side="right").astype(np.int8)
+
+
+def parse_split(text: str) -> Split:
+    """Read ``60/20/20``, ``time:COLUMN:D1,D2``, ``by:COLUMN`` or ``by:COLUMN:60/20/20``."""
+    kind, colon, rest = check_text(text, "split", "a text such as '60/20/20'").strip().partition(":")
+    if not colon:
+        return RandomSplit(shares=_shares(kind))
+    if kind == "by" and rest:
+        name, _, tail = rest.rpartition(":")
+        is_share = bool(name) and re.fullmatch(r"[\d.]+(/[\d.]+)*", tail) is not None
+        return PersonSplit(column=name, shares=_shares(tail)) if is_share else PersonSplit(column=rest)
+    column, _, limits = rest.partition(":")
+    if kind != "time" or not column or limits.count(",") != 1:
+        raise InputError(f"{spelled('split')} is {text!r}, expected 60/20/20, time:COLUMN:D1,D2 or by:COLUMN.")
+    first, second = (limit.strip() for limit in limits.split(","))
+    numbers = np.isfinite([number_of(first), number_of(second)]).any()
+    one, two = map(number_of if numbers else seconds_of, (first, second))
+    found = f"{spelled('split')} has the times {first!r} and {second!r}"
+    if np.isinf([one, two]).any():
+        raise InputError(f"{found}, expected two ISO dates, or two numbers.")
+    if one >= two:
+        raise InputError(f"{found}, expected the earlier one first.")
+    return TimeSplit(column=column, times=() if numbers else (column,), first=first, second=second)
+
+
+def _shares(text: str) -> tuple[float, float, float]:
+    found = [number_of(part) for part in text.split("/")]
+    total = sum(found)
+    positive = len(found) == 3 and all(0 < share < np.inf for share in found)
+    if not positive or min(abs(total - 100), abs(total - 1)) > 1e-9:
+        raise InputError(
+            f"{spelled('split')} is {text!r}, expected three shares above 0 that sum to 100, such as 60/20/20."
+        )
+    scale = 100.0 / total
+    return found[0] * scale, found[1] * scale, found[2] * scale
+
+
+def _drawn(atoms: Rows, sizes: Rows | None, shares: tuple[float, ...], rng: np.random.Generator) -> NDArray[np.int8]:
+    """Give seats to atoms in random order, and to the rows or people of each in random order, large ones first."""
+    turn = rng.permutation(int(atoms.max(initial=0)) + 1)
+    luck, taken = rng.random(len(atoms)), seats(len(atoms), shares)
+    part, start = np.empty(len(atoms), dtype=np.int8), 0
+    for atom in np.argsort(turn):  # one atom at a time, because an order of all rows takes much memory
+        rows = np.flatnonzero(atoms == atom)
+        order = np.lexsort((luck[rows],) if sizes is None else (luck[rows], -sizes[rows]))
+        part[rows[order]] = taken[start : start + len(rows)]
+        start += len(rows)
+    return part
+
+
+def seats(n: int, shares: tuple[float, ...]) -> NDArray[np.int8]:
+    """Return parts for n rows or people in turn, such that every stretch of them has nearly the right shares.
+
+    Part k has its j-th seat at time (j + 1/2) / share_k; seats are taken in the order of time, a stretch at a time.
+    """
+    found, done, early = np.empty(n, dtype=np.int8), 0, 0.0
+    while done < n:
+        late = early + STRETCH / sum(shares)
+        times = []
+        for share in shares:
+            places = np.arange(max(0, int(early * share) - 2), int(late * share) + 3, dtype=np.float64)
+            due = (places + 0.5) / share
+            times.append(due[(due >= early) & (due < late)])
+        part = np.repeat(np.arange(len(shares), dtype=np.int8), [len(each) for each in times])
+        order = np.argsort(np.concatenate(times), kind="stable")[: n - done]
+        found[done : done + len(order)] = part[order]
+        done, early = done + len(order), late
+    return found
