@@ -24,7 +24,8 @@ def entries(text: str) -> set[str]:
 
 
 def methods(kind: type) -> Iterator[tuple[str, Any]]:
-    for name, value in vars(kind).items():
+    parts = {"Frontier": kind.__mro__[:-1]}.get(kind.__name__, (kind,))  # it is written in several files
+    for name, value in ((name, value) for part in parts for name, value in vars(part).items()):
         function = value.__func__ if isinstance(value, classmethod | staticmethod) else value
         if not name.startswith("_") and inspect.isfunction(function):
             yield name, function

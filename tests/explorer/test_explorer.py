@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 import fairfront as ff
 from fairfront.explorer import Details, describe_points, frontier_fragment, write_explorer
 from fairfront.explorer.page import SCRIPTS, asset, safe_json
-from fairfront.frontier.frontier_columns import figures
+from fairfront.frontier.selection import figures
 from fairfront.measures.disclosure import POOLED
 from fairfront.measures.published import published
 from tests.support.pages import HOSTILE, loans, record_of, unpacked

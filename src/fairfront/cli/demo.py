@@ -42,7 +42,7 @@ def demo(
     from ..datasets import load_loans
     from ..explorer.page import is_page
     from ..frontier import LinearModels
-    from ..frontier.cutoffs import operating_words
+    from ..frontier.judgement import operating_words
     from ..storage.checksums import Inventory
     from ..storage.folders import write_folder
     from ..storage.places import check_new_folder

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..frontier import Frontier
-from ..frontier.cutoffs import operating_words
+from ..frontier.judgement import operating_words
 from ..measures import GroupRates
 from ..measures.disclosure import EXACT, ROUNDED
 from ..runs import Run

@@ -14,9 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import FairfrontWarning, InputError
 from ..frontier import Frontier
-from ..frontier.cutoffs import for_favourable
 from ..frontier.estimator_frontier import fit_capped, status_of, trace_estimator
-from ..frontier.models import LinearModels
+from ..frontier.models import LinearModels, for_favourable
 from ..measures.operating_points import Operating
 from ..objectives import GroupProbabilities, Groups, take_groups
 from ..problems.learners import probabilities_of

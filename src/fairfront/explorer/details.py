@@ -13,8 +13,7 @@ from scipy.special import expit
 
 from ..exceptions import InputError
 from ..frontier import Frontier
-from ..frontier.cutoffs import decisions, is_test, responses_of
-from ..frontier.judgement import held_rows
+from ..frontier.judgement import held_rows, is_test
 from ..frontier.models import Models
 from ..frontier.selection import plain_place
 from ..measures.counts import sums_of
@@ -162,7 +161,7 @@ def describe_points(
     labels, n, task = held.labels, len(held.labels), front.facts.task
     operating = front.operating(on if on in front.evaluations else None)
     models = front.models.take(places)
-    scores, decided = decisions(models, held.X, None if operating is None else operating.take(places))
+    scores, decided = models.decisions(held.X, None if operating is None else operating.take(places))
     sums = sums_of(decided, labels, task, held.attributes, held.weight)
     regression = task.kind == "regression"
     rows = Rows(
@@ -196,5 +195,5 @@ def _probability(models: Models, X: Any, scores: Array) -> Array | None:
     if models.task.kind != "binary" or not models.probable.all():
         return None
     if models.loss not in LOSSES:  # scores of candidates are not log-odds
-        return responses_of(models, X)[1]
+        return models.responses(X)[1]
     return np.asarray(expit(scores[:, 0] if models.task.favourable == 1 else -scores[:, 0]))

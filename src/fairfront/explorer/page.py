@@ -21,7 +21,7 @@ import numpy as np
 from .. import __version__
 from ..exceptions import InputError
 from ..frontier import Frontier
-from ..frontier.cutoffs import is_test, operating_words
+from ..frontier.judgement import is_test, operating_words
 from ..frontier.selection import plain_place
 from ..measures.disclosure import check_small
 from ..objectives import Array

@@ -10,10 +10,9 @@ from numpy.typing import ArrayLike
 
 from ..exceptions import InputError
 from ..frontier import Facts, Frontier
-from ..frontier.cutoffs import is_test, operating_words
-from ..frontier.frontier_columns import GAPS, figures
+from ..frontier.judgement import is_test, operating_words
 from ..frontier.models import Models, Places
-from ..frontier.selection import plain_place
+from ..frontier.selection import GAPS, figures, plain_place
 from ..measures import ClassRates, Evaluation, GroupRates, PerGroup
 from ..measures.evaluation import decides_alike, no_better, rival_words
 from ..measures.figures import Column, larger_is_better

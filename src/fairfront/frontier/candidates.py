@@ -5,8 +5,9 @@ Their axes are figures of decisions on the rows given (error and worst rate gap)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any, get_args
 
 import narwhals.stable.v1 as nw
@@ -15,23 +16,17 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..measures import Evaluation
-from ..measures.figures import Column
-from ..measures.operating_points import Operating
+from ..measures.evaluation import decide
+from ..measures.operating_points import Operating, Side
 from ..objectives import (
-    NOTIONS,
     Array,
     Attribute,
     Groups,
     Task,
     check_groups,
-    proxy_sentences,
-    rates_of,
-    take_groups,
     warn_of_proxies,
 )
 from ..objectives.question import TaskName
-from ..pareto import nondominated
-from ..solvers import Status
 from ..validation import (
     as_native,
     as_numbers,
@@ -41,19 +36,137 @@ from ..validation import (
     check_names,
     check_rows,
     check_text,
-    check_weights,
+    counted,
     find_classes,
     refuse,
     shape_of,
-    shown,
-    weighted_rows,
 )
-from .cutoffs import asked_of, responses_of
-from .estimator_models import CandidateModels, scores_of_predictions
+from .estimator_models import read_estimators, write_estimators
 from .frontier import Frontier
-from .judgement import HeldRows
-from .models import Models
-from .points import DECISION, UNITS, Facts, Points
+from .judgement import HeldRows, asked_of
+from .models import Models, Places, Stored, encode_labels, for_favourable, task_content, task_of
+from .points import Facts, Points
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateModels(Models):
+    """N models, or their scores on fixed rows.
+
+    ``models`` is empty where scores were given: those exist on their own rows only.
+    """
+
+    loss = "error"
+
+    task: Task
+    names: tuple[str, ...] = ()
+    models: tuple[Any, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def take(self, places: Places) -> CandidateModels:
+        models = tuple(self.models[i] for i in places) if self.models else ()
+        return replace(self, names=tuple(self.names[i] for i in places), models=models)
+
+    def build(self, place: int) -> Any:
+        if not self.models:
+            raise InputError(f"{self.names[place]!r} was given as scores, expected models; use Frontier.from_models.")
+        return self.models[place]
+
+    def scores(self, X: Any) -> Array:
+        """Less the cut-offs that are the models' own: they decide as they do."""
+        return self._read(X, judged_scores)[1]
+
+    def judged(self, X: Any, attributes: Sequence[Attribute] = ()) -> tuple[Array, NDArray[Any]]:
+        ranking, deciding = self._read(X, judged_scores)
+        return ranking, decide(deciding, self.task)
+
+    @property
+    def probable(self) -> NDArray[np.bool_]:
+        return np.array([hasattr(model, "predict_proba") for model in self.models])
+
+    def responses(self, X: Any) -> tuple[Array, Array]:
+        """A model's own threshold plays no part."""
+        found, own = self._read(X, scores_of)
+        return found - own[:, None, None], for_favourable(found[:, 0], self.task, self.probable)
+
+    def _read(self, X: Any, read: Callable[..., tuple[Array, Any]]) -> tuple[Array, Array]:
+        if not self.models:
+            raise InputError("the candidates were given as scores of fixed rows, expected models; use from_models.")
+        n, found = X.shape[0] if hasattr(X, "shape") else len(X), []
+        for model, name in zip(self.models, self.names, strict=True):
+            scores, other = read(model, X, self.task, name)
+            found.append((scores, np.asarray(other)))
+            if scores.shape[1] != n:
+                raise InputError(
+                    f"{name!r} gives scores of {counted(scores.shape[1], 'row')}, expected {n}, one per row of X."
+                )
+        return np.stack([scores for scores, _ in found]), np.stack([other for _, other in found])
+
+    def write(self, folder: Path) -> Stored:
+        """Just the names of what was given as scores."""
+        files = write_estimators(self.models, folder)
+        return Stored({"task": task_content(self.task), "names": self.names}, {}, files)
+
+    @classmethod
+    def read(cls, stored: Stored, folder: Path, trusted: Sequence[str]) -> CandidateModels:
+        models = read_estimators(stored.files, folder, trusted)
+        return cls(task_of(stored.content["task"]), tuple(stored.content["names"]), models)
+
+
+def scores_of(model: Any, X: Any, task: Task, name: str) -> tuple[Array, float]:
+    """Return scores (K, n) and the cut-off above which, for two classes, the model decides for the second.
+
+    A model is anything with ``predict_proba``, ``decision_function`` or ``predict``, or a function of X that
+    returns labels, probabilities of the second class, or predictions.
+    """
+    predict, binary = getattr(model, "predict", model), task.kind == "binary"
+    if task.kind == "regression":
+        return np.asarray(predict(X), dtype=np.float64).reshape(1, -1), 0.0
+    known = list(getattr(model, "classes_", task.classes))
+    wrong = InputError(f"{name!r} knows the classes {known}, expected those of y: {list(task.classes)}.")
+    alike = len(known) == len(task.classes) and all(label in known for label in task.classes)
+    if hasattr(model, "predict_proba"):
+        found = np.asarray(model.predict_proba(X), dtype=np.float64)
+        if found.ndim == 1 and binary:
+            return found[None], 0.5
+        if not alike:
+            raise wrong
+        if found.ndim != 2 or found.shape[1] != len(task.classes):
+            raise InputError(f"{name!r} gives probabilities {found.shape}, expected (n, {len(task.classes)}).")
+        return found[:, [known.index(label) for label in (task.classes[1:] if binary else task.classes)]].T, 0.5
+    if hasattr(model, "decision_function") and binary:
+        if not alike:
+            raise wrong
+        return np.asarray(model.decision_function(X), dtype=np.float64).reshape(1, -1), 0.0
+    return scores_of_predictions(np.asarray(predict(X)).ravel(), task), 0.5
+
+
+def judged_scores(model: Any, X: Any, task: Task, name: str) -> tuple[Array, Array]:
+    """Return scores less the model's own cut-off, which rank rows, and those that decide; both (K, n).
+
+    They are the same, unless ``predict`` does not follow the scores: a model with a tuned threshold decides otherwise
+    than its probabilities do at one half, and its decisions then stand in the place of scores.
+    """
+    scores, own = scores_of(model, X, task, name)
+    scores = scores - own if task.kind == "binary" else scores
+    if task.kind == "regression" or not hasattr(model, "predict_proba") or not hasattr(model, "predict"):
+        return scores, scores
+    labels = np.asarray(model.predict(X)).ravel()
+    if not np.isin(labels, np.asarray(task.classes)).all():  # some name classes otherwise in predict: True as "True"
+        return scores, scores
+    given = scores_of_predictions(labels, task) - (0.5 if task.kind == "binary" else 0.0)
+    alike = np.array_equal(decide(given[None], task), decide(scores[None], task))
+    return scores, scores if alike else given
+
+
+def scores_of_predictions(found: NDArray[Any], task: Task, what: str = "y") -> Array:
+    """Return predicted classes as scores (K, n); numbers that are no labels of two classes are scores already."""
+    if task.kind == "multiclass":
+        return np.asarray(np.eye(len(task.classes))[encode_labels(found, task, what)].T)
+    if found.dtype.kind in "fiu" and not np.isin(found, np.asarray(task.classes)).all():
+        return as_numbers(found, "scores")[None]
+    return encode_labels(found, task, what).astype(np.float64)[None]
 
 
 @dataclass(frozen=True)
@@ -93,6 +206,14 @@ class Options:
         place = check_favourable(self.favourable, classes)
         return Task("binary" if len(classes) == 2 else "multiclass", tuple(classes), place), codes
 
+    def held(self, X: Any, labels: NDArray[Any], sensitive_features: Any) -> HeldRows:
+        warn_of_proxies(sensitive_features, stacklevel=5)
+        return HeldRows.of(X, labels, sensitive_features, self.sample_weight, (self.groups or Groups()).resolve)
+
+    def frontier(self, models: Models, held: HeldRows, record: Evaluation) -> Frontier:
+        notions, given = check_names(self.notion, "notion"), self.favourable is not None
+        return judged_frontier(models, held, record, notions, favourable_was_given=given)
+
     def rule(self, models: Models) -> Any:
         """None for 0.5."""
         return asked_of(Operating(self.cutoff, self.approval_rate, self.costs), {}, self.name, None, models)
@@ -107,11 +228,8 @@ def from_models(models: Mapping[str, Any], X: Any, y: Any, *, sensitive_features
     known = Options.of(options)
     task, labels = known.read(y, check_rows(X))
     given = CandidateModels(task, tuple(map(str, models)), tuple(models.values()))
-    rule = known.rule(given)
-    if rule is None:
-        return _frontier(given, known, labels, sensitive_features, *given.judged(X))
-    scores, responses = responses_of(given, X)
-    return _frontier(given, known, labels, sensitive_features, scores, responses, rule, probability=given.probable)
+    rule, held = known.rule(given), known.held(X, labels, sensitive_features)
+    return known.frontier(given, held, held.judge_models(given, known.name, rule))
 
 
 def from_scores(scores: Any, y: Any, *, sensitive_features: Any, **options: Any) -> Frontier:
@@ -132,17 +250,20 @@ def from_scores(scores: Any, y: Any, *, sensitive_features: Any, **options: Any)
     values = np.stack([_given(each, n, task, f"scores of {str(name)!r}") for name, each in scores.items()])
     low, high = values.min(axis=(1, 2)), values.max(axis=(1, 2))
     probability = (low >= 0.0) & (high <= 1.0)
-    if rule is not None:  # scores are cut as they are, on the side that the favourable label is on
-        side = "above" if task.favourable == 1 else "below"
-        cut: dict[str, Any] = {"probability": probability, "side": side}
-        return _frontier(names, known, labels, sensitive_features, values, values[:, 0], rule, **cut)
-    if task.kind == "binary" and not probability.all():
+    if rule is None and task.kind == "binary" and not probability.all():
         i = int(np.argmin(probability))
         raise InputError(
             f"scores of {names.names[i]!r} run from {low[i]:g} to {high[i]:g} and are not probabilities (0 to 1), "
             "expected a cut-off; give cutoff=, approval_rate= or costs=."
         )
-    return _frontier(names, known, labels, sensitive_features, values - 0.5 if task.kind == "binary" else values)
+    held = known.held(np.arange(n), labels, sensitive_features)
+    values = values[:, :, held.X]
+    if rule is None:
+        record = held.judge(task, known.name, values - 0.5 if task.kind == "binary" else values)
+    else:  # scores are cut as they are, on the side that the favourable label is on
+        side: Side = "above" if task.favourable == 1 else "below"
+        record = held.judge_at(task, known.name, values, values[:, 0], rule, probability, side)
+    return known.frontier(names, held, record)
 
 
 def _given(given: Any, n: int, task: Task, what: str) -> Array:
@@ -159,68 +280,10 @@ def _given(given: Any, n: int, task: Task, what: str) -> Array:
     return as_numbers(values, what)[None] if task.kind == "regression" else scores_of_predictions(values, task, what)
 
 
-def _frontier(
-    models: CandidateModels,
-    options: Options,
-    labels: NDArray[Any],
-    sensitive_features: Any,
-    scores: Array,
-    second: Any = None,
-    rule: Any = None,
-    **known: Any,
-) -> Frontier:
-    """Judge scores (N, K, n); ``second`` (N, n) are decisions or, with a rule, what its cut-offs are put on."""
-    warn_of_proxies(sensitive_features, stacklevel=5)
-    weight = check_weights(options.sample_weight, len(labels))
-    rows = weighted_rows(weight)
-    if rows is not None and weight is not None:
-        sensitive_features = take_groups(sensitive_features, rows, len(labels))
-        scores, labels, weight = scores[:, :, rows], labels[rows], weight[rows]
-        second = None if second is None else second[:, rows]
-    attributes = (options.groups or Groups()).resolve(sensitive_features, len(labels))
-    held = HeldRows(None, labels, attributes, weight)
-    if rule is None:
-        record = held.judge(models.task, options.name, scores, second)
-    else:
-        record = held.judge_at(models.task, scores, second, rule, placed_on=options.name, **known)
-    notions, given = check_names(options.notion, "notion"), options.favourable is not None
-    return judged_frontier(models, record, attributes, notions, favourable_was_given=given)
-
-
 def judged_frontier(
-    models: Models, record: Evaluation, attributes: tuple[Attribute, ...], notions: tuple[str, ...], **known: Any
+    models: Models, held: HeldRows, record: Evaluation, notions: tuple[str, ...], **known: Any
 ) -> Frontier:
     """``known`` are further fields of the frontier's facts."""
-    task, points = models.task, judged_points(record, models.task, notions)
-    groups = Facts.of_groups(attributes)
-    facts = Facts(
-        task=task,
-        notions=notions,
-        sentences=(*(NOTIONS[notion]().sentence(task) for notion in notions), *proxy_sentences(groups["proxies"])),
-        surrogate=DECISION,
-        loss=points.objective_names[0],
-        gap="absolute",
-        ridge=0.0,
-        unit="value gap" if task.kind == "regression" else UNITS[DECISION],
-        measured_on=record.name,
-        **groups,
-        **{"solver": "given by the user", "used_for": "evaluation; nothing was trained here", **known},
-    )
+    points = Points.of_record(record, models.task, notions)
+    facts = Facts.of_record(record, models.task, notions, held.attributes, **known)
     return Frontier(models, points, facts, {record.name: record})
-
-
-def judged_points(record: Evaluation, task: Task, notions: tuple[str, ...]) -> Points:
-    """Objectives are the error and, per notion, the worst gap of its rates over all attributes."""
-    best, gaps = "mse" if task.kind == "regression" else "error", []
-    known = [name for name in NOTIONS if task.kind in NOTIONS[name].kinds]
-    for notion in notions:
-        if notion not in known:
-            raise InputError(f"notion is {shown(notion)}, expected one of {', '.join(known)} for {task.kind} labels.")
-        wanted = [f"{rate}_gap" for rate in rates_of((notion,), task)]
-        found = [values for name, values in record.columns.items() if Column.of(name).kind in wanted]
-        gaps.append(np.fmax.reduce(np.stack(found), axis=0))
-    worst = np.column_stack(gaps)
-    axes = np.column_stack([record.columns[best], worst])
-    efficient = nondominated(np.where(np.isnan(axes), np.inf, axes))
-    status = tuple(Status.GIVEN if good else Status.DOMINATED for good in efficient)
-    return Points.new(axes, worst, worst, (best, *notions), status)

@@ -1,7 +1,8 @@
-"""Models that are estimators: fitted here, weighing one set of posteriors, or candidates that a person gave."""
+"""Models that are estimators, fitted here or weighing one set of posteriors; their files, and cut-offs of one."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,24 +11,16 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
+from sklearn.base import is_classifier
 
-from ..exceptions import InputError
-from ..measures.evaluation import decide
-from ..objectives import Array, Attribute, Task
+from ..exceptions import FairfrontWarning, InputError
+from ..measures.operating_points import OperatingPoint
+from ..objectives import Array, Task
 from ..problems.learners import log_odds, output_of, probabilities_of, scores_of_learner
 from ..problems.posteriors import Guess, PosteriorClassifier, Posteriors, Scaling, weighed
-from ..validation import as_numbers, counted
-from .models import (
-    Models,
-    Places,
-    Stored,
-    encode_labels,
-    read_estimators,
-    read_known,
-    task_content,
-    task_of,
-    write_estimators,
-)
+from ..storage.folders import make_folder
+from ..storage.packages import SUFFIX, check_trusted, read_estimator, write_estimator
+from .models import FOLDER, Models, Places, Stored, read_known
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +66,7 @@ class EstimatorModels(Models):
             )
         if not self.probable.all():
             return super().responses(X)
-        return _log_odds_and_second([probabilities_of(model, X, self.task) for model in self._fitted()])
+        return _responses([probabilities_of(model, X, self.task) for model in self._fitted()], self.task)
 
     def _fitted(self, places: Sequence[int] | None = None) -> list[Any]:
         wanted = range(self.size) if places is None else places
@@ -123,7 +116,7 @@ class PosteriorModels(Models):
 
     def responses(self, X: Any) -> tuple[Array, Array]:
         pairs = self.posteriors.pairs(X)
-        return _log_odds_and_second([weighed(pairs, weights) for weights in self.weightings])
+        return _responses([weighed(pairs, weights) for weights in self.weightings], self.task)
 
     def write(self, folder: Path) -> Stored:
         """Every classifier once, however many models there are; scalings and weights are arrays."""
@@ -150,127 +143,56 @@ class PosteriorModels(Models):
         return cls(Posteriors(label, tuple(members)), arrays["weights"], **known)
 
 
-def _log_odds_and_second(probabilities: Sequence[Array]) -> tuple[Array, Array]:
-    return np.stack([log_odds(each) for each in probabilities]), np.stack([each[:, 1] for each in probabilities])
+def _responses(probabilities: Sequence[Array], task: Task) -> tuple[Array, Array]:
+    """Log-odds (N, 1, n), and the probabilities of the favourable label, (N, n)."""
+    favourable = np.stack([1.0 - each[:, 1] if task.favourable == 0 else each[:, 1] for each in probabilities])
+    return np.stack([log_odds(each) for each in probabilities]), favourable
 
 
-@dataclass(frozen=True, eq=False)
-class CandidateModels(Models):
-    """N models, or their scores on fixed rows.
+def write_estimators(models: Sequence[Any], folder: Path) -> tuple[str, ...]:
+    files = tuple(f"{FOLDER}/{place}{SUFFIX}" for place in range(len(models)))
+    if files:
+        make_folder(folder / FOLDER)
+    for name, model in zip(files, models, strict=True):
+        write_estimator(folder / name, model)
+    return files
 
-    ``models`` is empty where scores were given: those exist on their own rows only.
+
+def read_estimators(files: Sequence[str], folder: Path, trusted: Sequence[str]) -> tuple[Any, ...]:
+    """When types are not trusted, those of all files are named at once."""
+    if files:
+        check_trusted(folder / FOLDER, trusted)
+    return tuple(read_estimator(folder / name, trusted) for name in files)
+
+
+def at_cutoff(model: Any, operating: OperatingPoint | None, place: int, task: Task) -> Any:
+    """Return a fitted model that decides at its cut-off: scikit-learn's own wrapper, its probabilities as they were.
+
+    The model comes back as it is without an operating point and, with a warning, where it is a module that gives
+    scores and decides nothing.
     """
+    if operating is None:
+        return model
+    from sklearn.model_selection import FixedThresholdClassifier  # a large module, needed here alone
 
-    loss = "error"
-
-    task: Task
-    names: tuple[str, ...] = ()
-    models: tuple[Any, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def take(self, places: Places) -> CandidateModels:
-        models = tuple(self.models[i] for i in places) if self.models else ()
-        return replace(self, names=tuple(self.names[i] for i in places), models=models)
-
-    def build(self, place: int) -> Any:
-        if not self.models:
-            raise InputError(f"{self.names[place]!r} was given as scores, expected models; use Frontier.from_models.")
-        return self.models[place]
-
-    def scores(self, X: Any) -> Array:
-        """Less the cut-offs that are the models' own: they decide as they do."""
-        return self._read(X, judged_scores)[1]
-
-    def judged(self, X: Any, attributes: Sequence[Attribute] = ()) -> tuple[Array, NDArray[Any]]:
-        ranking, deciding = self._read(X, judged_scores)
-        return ranking, decide(deciding, self.task)
-
-    @property
-    def probable(self) -> NDArray[np.bool_]:
-        return np.array([hasattr(model, "predict_proba") for model in self.models])
-
-    def responses(self, X: Any) -> tuple[Array, Array]:
-        """A model's own threshold plays no part."""
-        found, own = self._read(X, scores_of)
-        return found - own[:, None, None], found[:, 0]
-
-    def _read(self, X: Any, read: Callable[..., tuple[Array, Any]]) -> tuple[Array, Array]:
-        if not self.models:
-            raise InputError("the candidates were given as scores of fixed rows, expected models; use from_models.")
-        n, found = X.shape[0] if hasattr(X, "shape") else len(X), []
-        for model, name in zip(self.models, self.names, strict=True):
-            scores, other = read(model, X, self.task, name)
-            found.append((scores, np.asarray(other)))
-            if scores.shape[1] != n:
-                raise InputError(
-                    f"{name!r} gives scores of {counted(scores.shape[1], 'row')}, expected {n}, one per row of X."
-                )
-        return np.stack([scores for scores, _ in found]), np.stack([other for _, other in found])
-
-    def write(self, folder: Path) -> Stored:
-        """Just the names of what was given as scores."""
-        files = write_estimators(self.models, folder)
-        return Stored({"task": task_content(self.task), "names": self.names}, {}, files)
-
-    @classmethod
-    def read(cls, stored: Stored, folder: Path, trusted: Sequence[str]) -> CandidateModels:
-        models = read_estimators(stored.files, folder, trusted)
-        return cls(task_of(stored.content["task"]), tuple(stored.content["names"]), models)
-
-
-def scores_of(model: Any, X: Any, task: Task, name: str) -> tuple[Array, float]:
-    """Return scores (K, n) and the cut-off above which, for two classes, the model decides for the second.
-
-    A model is anything with ``predict_proba``, ``decision_function`` or ``predict``, or a function of X that
-    returns labels, probabilities of the second class, or predictions.
-    """
-    predict, binary = getattr(model, "predict", model), task.kind == "binary"
-    if task.kind == "regression":
-        return np.asarray(predict(X), dtype=np.float64).reshape(1, -1), 0.0
-    known = list(getattr(model, "classes_", task.classes))
-    wrong = InputError(f"{name!r} knows the classes {known}, expected those of y: {list(task.classes)}.")
-    alike = len(known) == len(task.classes) and all(label in known for label in task.classes)
-    if hasattr(model, "predict_proba"):
-        found = np.asarray(model.predict_proba(X), dtype=np.float64)
-        if found.ndim == 1 and binary:
-            return found[None], 0.5
-        if not alike:
-            raise wrong
-        if found.ndim != 2 or found.shape[1] != len(task.classes):
-            raise InputError(f"{name!r} gives probabilities {found.shape}, expected (n, {len(task.classes)}).")
-        return found[:, [known.index(label) for label in (task.classes[1:] if binary else task.classes)]].T, 0.5
-    if hasattr(model, "decision_function") and binary:
-        if not alike:
-            raise wrong
-        return np.asarray(model.decision_function(X), dtype=np.float64).reshape(1, -1), 0.0
-    return scores_of_predictions(np.asarray(predict(X)).ravel(), task), 0.5
-
-
-def judged_scores(model: Any, X: Any, task: Task, name: str) -> tuple[Array, Array]:
-    """Return scores less the model's own cut-off, which rank rows, and those that decide; both (K, n).
-
-    They are the same, unless ``predict`` does not follow the scores: a model with a tuned threshold decides otherwise
-    than its probabilities do at one half, and its decisions then stand in the place of scores.
-    """
-    scores, own = scores_of(model, X, task, name)
-    scores = scores - own if task.kind == "binary" else scores
-    if task.kind == "regression" or not hasattr(model, "predict_proba") or not hasattr(model, "predict"):
-        return scores, scores
-    labels = np.asarray(model.predict(X)).ravel()
-    if not np.isin(labels, np.asarray(task.classes)).all():  # some name classes otherwise in predict: True as "True"
-        return scores, scores
-    codes = encode_labels(labels, task)
-    if np.array_equal(codes, decide(scores[None], task)[0]):
-        return scores, scores
-    return scores, np.eye(len(task.classes))[codes].T if task.kind == "multiclass" else codes[None] - 0.5
-
-
-def scores_of_predictions(found: NDArray[Any], task: Task, what: str = "y") -> Array:
-    """Return predicted classes as scores (K, n); numbers that are no labels of two classes are scores already."""
-    if task.kind == "multiclass":
-        return np.asarray(np.eye(len(task.classes))[encode_labels(found, task, what)].T)
-    if found.dtype.kind in "fiu" and not np.isin(found, np.asarray(task.classes)).all():
-        return as_numbers(found, "scores")[None]
-    return encode_labels(found, task, what).astype(np.float64)[None]
+    cutoff = float(operating.cutoffs[place])
+    what, method = ("probability", "predict_proba") if operating.probability[place] else ("score", "decision_function")
+    if not hasattr(model, "predict"):
+        warnings.warn(
+            f"{type(model).__name__} gives scores and decides nothing: compare the {what} of "
+            f"{task.favourable_label!r} with the cut-off {cutoff:.6g} yourself.",
+            FairfrontWarning,
+            stacklevel=4,
+        )
+        return model
+    if not is_classifier(model) or not hasattr(model, method):
+        raise InputError(
+            f"{type(model).__name__} has no {method}, or is not a classifier of scikit-learn, expected one that can "
+            "decide at another cut-off; wrap it in one, or evaluate without an operating point."
+        )
+    found = FixedThresholdClassifier(model, threshold=cutoff, pos_label=task.favourable_label, response_method=method)
+    found.estimator_ = model  # as after fit, which would train the model again
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(model, name):
+            setattr(found, name, getattr(model, name))
+    return found

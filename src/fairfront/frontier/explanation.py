@@ -17,7 +17,6 @@ from ..measures.moves import Flips, flips
 from ..objectives import Array, Attribute
 from ..pareto import nondominated
 from ..validation import check_labels, check_text, check_weights
-from .cutoffs import decisions
 from .judgement import checked_features, held_rows
 from .models import LinearModels, encode_labels
 
@@ -71,7 +70,7 @@ def explain_pair(front: Frontier, before: int, after: int, X: Any, y: Any, sensi
         dense = np.asarray(held.X.todense()) if hasattr(held.X, "todense") else held.X
         strength = _group_auc(dense[:, order], held.attributes[0])
         if task.kind != "regression":
-            decided = decisions(models, held.X, front.operating())[1][places] == task.favourable
+            decided = models.decisions(held.X, front.operating())[1][places] == task.favourable
             good = held.labels == task.favourable
             moved = {
                 a.name: flips(decided[0], decided[1], good, a.codes, a.levels)

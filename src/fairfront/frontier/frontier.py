@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
-from ..measures import Calibration, Evaluation
-from ..measures.operating_points import Operating
+from ..measures import Calibration
 from ..objectives import warn_of_names
-from ..validation import check_instance, check_text
-from .cutoffs import asked_of, at_cutoff
+from ..validation import check_instance
+from .estimator_models import at_cutoff
 from .explanation import Explanation, calibration_of, explain_pair, overlaid, recalibrated
 from .frontier_columns import FrontierColumns
-from .judgement import evaluate_points
-from .models import Models
-from .points import Facts, Points
-from .selection import Rule
-
-if TYPE_CHECKING:
-    from .linear_frontier import Stability
 
 
-@dataclass(frozen=True, repr=False)
 class Frontier(FrontierColumns):
     """Models between accuracy and fairness, from the smallest loss to the smallest gap.
 
@@ -36,11 +26,6 @@ class Frontier(FrontierColumns):
     evaluations : mapping of str to Evaluation
         Rates on other data, by the name that `evaluate` was given.
     """
-
-    models: Models
-    points: Points
-    facts: Facts
-    evaluations: Mapping[str, Evaluation] = field(default_factory=dict)
 
     @classmethod
     def from_models(
@@ -87,51 +72,6 @@ class Frontier(FrontierColumns):
         check_instance(other, Frontier, "other", "a Frontier")
         return overlaid(self, other, axes or ("error", "tpr_gap"), on)
 
-    def evaluate(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sensitive_features: Any,
-        name: str = "validation",
-        sample_weight: Any = None,
-        cutoff: float | None = None,
-        approval_rate: float | None = None,
-        costs: Mapping[str, float] | None = None,
-        like: str | None = None,
-    ) -> Frontier:
-        """Return this frontier with a named record of rates on other data: error, AUC, gaps per group.
-
-        Decisions are those at 0.5 (a score of 0), or at an operating point, the same rule for every model and group.
-        Each model's cut-off is placed on these rows and kept. Later evaluations without a rule, of test rows above
-        all, apply it unchanged. A group that was not seen in training is evaluated too, with a warning.
-
-        Parameters
-        ----------
-        X, y, sensitive_features, sample_weight
-            Rows to judge on, in memory or as Dask collections.
-        name : str
-            What the rows are for; rows called test never place a cut-off.
-        cutoff, approval_rate, costs : optional
-            One at most: a cut-off on the probability of the favourable label (on its score where models give no
-            probabilities), a share of favourable decisions, or costs of a ``false_positive`` and a ``false_negative``.
-        like : str, optional
-            The evaluation whose cut-offs are meant, by default "validation".
-        """
-        check_text(name, "name", "the name of the evaluation")
-        asked = asked_of(Operating(cutoff, approval_rate, costs), self.evaluations, name, like, self.models)
-        record = evaluate_points(self, (X, y, sensitive_features, sample_weight), name, asked)
-        return replace(self, evaluations={**self.evaluations, name: record})
-
-    def choose(self, **rule: Any) -> int:
-        """Return the id of the point that a rule picks.
-
-        Parameters
-        ----------
-        **rule : as in `select`
-        """
-        return int(self.ids[Rule(**rule).place(self)])
-
     def select(self, **rule: Any) -> Any:
         """Return the chosen model as a stock scikit-learn estimator that needs no fairfront.
 
@@ -174,32 +114,6 @@ class Frontier(FrontierColumns):
         from .linear_frontier import refine_between
 
         return refine_between(self, (X, y, sensitive_features, sample_weight), between, n)
-
-    def stability(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sensitive_features: Any,
-        n: int = 100,
-        confidence: float = 0.95,
-        sample_weight: Any = None,
-        random_state: int | None = 0,
-        progress: bool | Literal["auto"] = "auto",
-    ) -> Stability:
-        """Solve every point again on bootstrap samples: bands of losses, gaps and coefficients, decisions that flip.
-
-        Parameters
-        ----------
-        X, y, sensitive_features, sample_weight
-            The data of training; rows are drawn with replacement inside each (group, label) cell.
-        n, confidence, random_state, progress
-            Number of samples, confidence of the bands, seed of the draws, and whether to show a bar.
-        """
-        from .linear_frontier import bootstrap_frontier
-
-        rows = (X, y, sensitive_features, sample_weight)
-        return bootstrap_frontier(self, rows, n, confidence, random_state, progress)
 
     def explain(
         self, before: int, after: int, X: Any = None, y: Any = None, *, sensitive_features: Any = None

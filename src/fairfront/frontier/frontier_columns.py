@@ -1,47 +1,40 @@
-"""Columns of a frontier: training figures and those of its evaluations, by name."""
+"""Columns of a frontier: training figures and those of its evaluations, by name, and the point that a rule picks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, require
-from ..measures import Evaluation, GroupRates
+from ..measures import Evaluation
 from ..measures.evaluation import Pair, worst_pair
-from ..measures.figures import Column, larger_is_better
-from ..measures.intervals import Sizes, error_interval, selection_ratio_lower, worst_gap_floor, worst_gap_upper
-from ..measures.operating_points import OperatingPoint
+from ..measures.operating_points import Operating, OperatingPoint
 from ..objectives import Array, proxy_sentences
 from ..solvers import Status
 from ..validation import BACKENDS, check_choice, check_confidence, check_count, check_text, counted, shown
+from .judgement import asked_of, evaluate_points
+from .models import Models
+from .points import Facts, Points
+from .selection import Rule, figures
 
 if TYPE_CHECKING:
-    from .models import Models
-    from .points import Facts, Points
-
-
-GAPS = ("tpr_gap", "fpr_gap", "selection_gap", "error_gap", "recall_gap")
-"""Gaps of shares, which have intervals."""
-End = Callable[[GroupRates, str, float, Sizes | None], Array]
+    from .linear_frontier import Stability
 
 
 def _column(name: str, doc: str) -> Any:
     return property(attrgetter(f"points.{name}"), doc=doc)
 
 
-class FrontierColumns:
-    """What is known of a frontier's points: columns of their table, and those of evaluations by name."""
+class PointColumns:
+    """The columns of the table of points as attributes of a frontier."""
 
-    models: Models
     points: Points
-    facts: Facts
-    evaluations: Mapping[str, Evaluation]
-
     ids: NDArray[np.intp] = _column("ids", "Stable names of the points, (N,).")
     loss: Array = _column("loss", "Training loss with its ridge, (N,).")
     objectives: Array = _column("objectives", "The paper's vector, (N, m): loss with ridge, then phi of every pair.")
@@ -58,6 +51,16 @@ class FrontierColumns:
         "pair for two groups and per group for more. They are no prices in accuracy.",
     )
     multiplier_names: tuple[str, ...] = _column("multiplier_names", "Pairs or groups of the columns of multipliers.")
+
+
+@dataclass(frozen=True, repr=False)
+class FrontierColumns(PointColumns):
+    """What is known of a frontier's points: columns of their table, and those of evaluations by name."""
+
+    models: Models
+    points: Points
+    facts: Facts
+    evaluations: Mapping[str, Evaluation] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.points)
@@ -147,25 +150,6 @@ class FrontierColumns:
         """
         return tuple(self.record(on).columns)
 
-    def least_claim(self, name: str, on: str | None, confidence: float | None, among: NDArray[np.intp]) -> str:
-        """Say the smallest gap that the evaluation's rows could demonstrate at the rates of some points."""
-        record = self.record(on)
-        if confidence is None or Column.of(name).kind not in GAPS:
-            return ""
-        parts = [name] if name in record.columns else [each for each in record.columns if Column.of(each).kind == name]
-        sure = 1.0 - (1.0 - confidence) / len(parts)
-        floors = np.stack([figures(record, part, sure, worst_gap_floor) for part in parts])
-        floor = np.fmax.reduce(floors)
-        if np.isnan(floor[among]).all():
-            return ""
-        place = int(among[np.nanargmin(floor[among])])
-        pair = worst_pair(record, parts[int(np.nanargmax(floors[:, place]))], place, self.facts.task)
-        assert pair is not None
-        few = f"{pair.fewest[0]:.0f} and {pair.fewest[1]:.0f} people{pair.label}"
-        unit = 10.0 ** (np.floor(np.log10(max(floor[place], 1e-12))) - 1)
-        down = np.floor(floor[place] / unit + 1e-9) * unit  # towards 0, so that no upper end is below what is told
-        return f"with {few} in the smallest groups, no gap below about {down:.2g} can be demonstrated"
-
     def worst_pair(self, name: str, id: int, on: str | None = None) -> Pair | None:
         """Return the two groups that make a point's worst gap or ratio, and the people it rests on.
 
@@ -192,6 +176,77 @@ class FrontierColumns:
             raise InputError(f"id {id} is not on this frontier, expected one of {words}.")
         return int(found[0])
 
+    def evaluate(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any,
+        name: str = "validation",
+        sample_weight: Any = None,
+        cutoff: float | None = None,
+        approval_rate: float | None = None,
+        costs: Mapping[str, float] | None = None,
+        like: str | None = None,
+    ) -> Self:
+        """Return this frontier with a named record of rates on other data: error, AUC, gaps per group.
+
+        Decisions are those at 0.5 (a score of 0), or at an operating point, the same rule for every model and group.
+        Each model's cut-off is placed on these rows and kept. Later evaluations without a rule, of test rows above
+        all, apply it unchanged. A group that was not seen in training is evaluated too, with a warning.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, sample_weight
+            Rows to judge on, in memory or as Dask collections.
+        name : str
+            What the rows are for; rows called test never place a cut-off.
+        cutoff, approval_rate, costs : optional
+            One at most: a cut-off on the probability of the favourable label (on its score where models give no
+            probabilities), a share of favourable decisions, or costs of a ``false_positive`` and a ``false_negative``.
+        like : str, optional
+            The evaluation whose cut-offs are meant, by default "validation".
+        """
+        check_text(name, "name", "the name of the evaluation")
+        asked = asked_of(Operating(cutoff, approval_rate, costs), self.evaluations, name, like, self.models)
+        record = evaluate_points(self, (X, y, sensitive_features, sample_weight), name, asked)
+        return replace(self, evaluations={**self.evaluations, name: record})
+
+    def choose(self, **rule: Any) -> int:
+        """Return the id of the point that a rule picks.
+
+        Parameters
+        ----------
+        **rule : as in `select`
+        """
+        return int(self.ids[Rule(**rule).place(self)])
+
+    def stability(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any,
+        n: int = 100,
+        confidence: float = 0.95,
+        sample_weight: Any = None,
+        random_state: int | None = 0,
+        progress: bool | Literal["auto"] = "auto",
+    ) -> Stability:
+        """Solve every point again on bootstrap samples: bands of losses, gaps and coefficients, decisions that flip.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, sample_weight
+            The data of training; rows are drawn with replacement inside each (group, label) cell.
+        n, confidence, random_state, progress
+            Number of samples, confidence of the bands, seed of the draws, and whether to show a bar.
+        """
+        from .linear_frontier import bootstrap_frontier
+
+        rows = (X, y, sensitive_features, sample_weight)
+        return bootstrap_frontier(self, rows, n, confidence, random_state, progress)
+
     def table(self) -> dict[str, Any]:
         """Return all columns as arrays: id, status, loss, loss gaps, and every evaluation's figures."""
         columns: dict[str, Any] = {"id": self.ids, "status": np.array([s.name.lower() for s in self.status])}
@@ -215,31 +270,3 @@ class FrontierColumns:
         """
         require(check_choice(backend, "backend", BACKENDS), backend, f"to_frame(backend={backend!r})")
         return nw.from_dict(self.table(), backend=backend).to_native()
-
-
-def figures(record: Evaluation, name: str, confidence: float | None, end: End = worst_gap_upper) -> Array:
-    """Return a column of an evaluation, as the end of its interval that has to hold when a confidence is given.
-
-    That is the upper end of an error and of a gap, the lower end of the selection ratio (of each pair of groups on its
-    own, because all have to hold). With several attributes ``tpr_gap`` is the worst of ``sex.tpr_gap``... and its upper
-    end holds for all of them at once. ``end`` takes something else of a gap's intervals than their upper end.
-    """
-    parts = [each for each in record.columns if Column.of(each).kind == name and each != name]
-    if name not in record.columns and parts:
-        if larger_is_better(name):
-            return np.asarray(np.fmin.reduce([figures(record, part, confidence) for part in parts]))
-        sure = None if confidence is None else 1.0 - (1.0 - confidence) / len(parts)
-        return np.asarray(np.fmax.reduce([figures(record, part, sure, end) for part in parts]))
-    values = record[name]
-    if confidence is None:
-        return values
-    column = Column.of(name)
-    if name == "error":
-        return error_interval(values, np.full(len(values), record.effective_n or record.n), confidence)[1]
-    attribute = column.attribute or next(iter(record.groups))
-    rates, sizes = record.groups.get(attribute), record.sizes.get(attribute)
-    if isinstance(rates, GroupRates) and column.figure == "selection_ratio":
-        return selection_ratio_lower(rates, confidence, sizes)
-    if isinstance(rates, GroupRates) and column.kind in GAPS:
-        return end(rates, column.figure, confidence, sizes)
-    return values

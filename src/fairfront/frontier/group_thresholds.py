@@ -14,8 +14,7 @@ from ..exceptions import InputError
 from ..objectives import NOTIONS, Array, Attribute, Task
 from ..pareto import nondominated
 from ..validation import MOST_POINTS, as_columns, check_count, check_text, factorize, shown
-from .candidates import judged_frontier
-from .estimator_models import scores_of
+from .candidates import judged_frontier, scores_of
 from .frontier import Frontier
 from .judgement import held_rows
 from .models import Models, Places
@@ -136,7 +135,7 @@ def postprocess_frontier(
     models = ThresholdModels(model, task, held.attributes[0].name, levels, curve.cutoffs)
     record = held.judge(task, name, *models.judged(held.X, held.attributes))
     made = {"used_for": f"evaluation and decisions: {NEEDS}", "solver": "group thresholds"}
-    return judged_frontier(models, record, held.attributes, (chosen,), **made)
+    return judged_frontier(models, held, record, (chosen,), **made)
 
 
 def _favourable_scores(model: Any, X: Any, task: Task) -> Array:

@@ -1,50 +1,80 @@
-"""Judgement of a frontier's models on rows that are matched with training; of Dask collections only counts travel."""
+"""Judgement of a frontier's models on rows that are matched with training, at cut-offs placed on these or before."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import reduce
-from operator import add
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
-from ..exceptions import FairfrontWarning, GroupWarning, InputError
+from ..exceptions import GroupWarning, InputError
 from ..measures import Evaluation, evaluate_scores
-from ..measures.counts import Sums, sums_of
-from ..measures.evaluation import check_scores, judgement_of
-from ..measures.operating_points import Operating, OperatingPoint, one_number
-from ..measures.score_counts import SURE, count_scores, score_edges
-from ..objectives import Array, Attribute, GroupProbabilities, Groups, Task, take_groups, warn_of_proxies
-from ..problems.dask.passes import reduced
-from ..problems.dask.scan import Key, Tally, group_tally, keys_of
+from ..measures.disclosure import LIMIT
+from ..measures.operating_points import NONE_GIVEN, Operating, OperatingPoint, Side
+from ..measures.published import published
+from ..objectives import Array, Attribute, Groups, Task, is_likelihood, take_groups, warn_of_proxies
 from ..problems.linear import feature_names
 from ..validation import (
-    as_columns,
-    as_weights,
     check_labels,
     check_matrix,
+    check_text,
     check_weights,
     counted,
     is_dask,
     take_rows,
     weighted_rows,
 )
-from .cutoffs import decisions, for_favourable, responses_of, second_class
-from .models import Models, encode_labels
+from .models import Models, encode_labels, second_class
+from .points import Facts, Points
 
 if TYPE_CHECKING:
     from .frontier import Frontier
-    from .points import Facts
+    from .frontier_columns import FrontierColumns
 
-ROWS = 65_536
-"""Rows that are scored at once within a partition."""
-LOOKED_AT, SAMPLED = 8, 20_000
-"""Partitions, and rows of each, from whose scores the bins of the AUC are cut."""
+Asked = Operating | OperatingPoint | None
+"""A rule that places cut-offs on the rows to judge, cut-offs that were placed before, or 0.5."""
+
+
+def is_test(name: str) -> bool:
+    return name.strip().casefold().startswith("test")
+
+
+def asked_of(
+    rule: Operating, evaluations: Mapping[str, Evaluation], name: str, like: str | None, models: Models
+) -> Operating | OperatingPoint | None:
+    """Return the rule to place cut-offs by, the ones placed before that hold here too, or None for 0.5.
+
+    Rows for testing never place a cut-off: that would look at their labels, or at how many of them are approved.
+    """
+    if rule.asked is not None and like is not None:
+        raise InputError(f"{rule.asked} and like={like!r} were given, expected one: a rule, or cut-offs placed before.")
+    given, task = rule.asked or ("like" if like is not None else None), models.task
+    if models.by_group and given is not None:
+        raise InputError(f"{given} was given, expected none: these models have one cut-off per group already.")
+    if task.kind != "binary":
+        rule.refuse(f"{task.kind} labels")
+        return None
+    known = {key: record.operating for key, record in evaluations.items() if record.operating is not None}
+    if like is not None:
+        if check_text(like, "like", "the name of an evaluation") not in known:
+            raise InputError(
+                f"like is {like!r}, expected an evaluation with an operating point "
+                f"({', '.join(known) or 'none has one'}); evaluate with cutoff=, approval_rate= or costs= first."
+            )
+        return known[like]
+    if rule.asked is None:
+        others = {key: point for key, point in known.items() if key != name}
+        return others.get("validation") or next(iter(others.values()), None)
+    if is_test(name) and rule.asked != "cutoff":
+        raise InputError(
+            f"{rule.asked} would place cut-offs on the rows {name!r}, expected rows to choose on; evaluate those with "
+            f"{rule.asked}=... and name='validation' first, then {name!r} without it: the cut-offs are kept."
+        )
+    return rule.check()
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +86,22 @@ class HeldRows:
     attributes: tuple[Attribute, ...]
     weight: Array | None
 
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        labels: NDArray[Any],
+        sensitive_features: Any,
+        sample_weight: Any,
+        resolve: Callable[[Any, int], tuple[Attribute, ...]],
+    ) -> HeldRows:
+        weight = check_weights(sample_weight, len(labels))
+        rows = weighted_rows(weight)
+        if rows is not None and weight is not None:
+            sensitive_features = take_groups(sensitive_features, rows, len(labels))
+            X, labels, weight = take_rows(X, rows), labels[rows], weight[rows]
+        return cls(X, labels, resolve(sensitive_features, len(labels)), weight)
+
     def judge(
         self, task: Task, name: str, scores: Array, decided: Any = None, operating: OperatingPoint | None = None
     ) -> Evaluation:
@@ -64,31 +110,37 @@ class HeldRows:
         return replace(evaluate_scores(scores, self.labels, task, self.attributes, **known), operating=operating)
 
     def judge_at(
-        self, task: Task, scores: Array, responses: Array, asked: Operating | OperatingPoint, **known: Any
+        self,
+        task: Task,
+        name: str,
+        scores: Array,
+        responses: Array,
+        asked: Operating | OperatingPoint,
+        probability: NDArray[np.bool_],
+        side: Side = "above",
     ) -> Evaluation:
-        """Judge at cut-offs on responses (N, n): those placed before, or those that a rule places on these rows.
-
-        ``known`` are the other fields of `OperatingPoint`.
-        """
+        """Judge at cut-offs on responses (N, n), of which ``probability`` (N,) says where they are probabilities."""
         if isinstance(asked, Operating):
-            good, side = self.labels == task.favourable, known.get("side", "above")
-            asked = OperatingPoint(asked, asked.place(responses, good, self.weight, side), **known)
-        return self.judge(task, known["placed_on"], scores, second_class(asked, responses, task), asked)
+            good = self.labels == task.favourable
+            placed = asked.place(responses, good, self.weight, side)
+            asked = OperatingPoint(asked, placed, probability, name, side)
+        return self.judge(task, name, scores, second_class(asked, responses, task), asked)
+
+    def judge_models(self, models: Models, name: str, asked: Asked) -> Evaluation:
+        if asked is None:
+            return self.judge(models.task, name, *models.judged(self.X, self.attributes))
+        return self.judge_at(models.task, name, *models.responses(self.X), asked, models.probable)
 
 
 def held_rows(
-    front: Frontier, X: Any, y: Any, sensitive_features: Any, sample_weight: Any = None, *, as_given: bool = False
+    front: FrontierColumns, X: Any, y: Any, groups: Any, sample_weight: Any = None, *, as_given: bool = False
 ) -> HeldRows:
     """Check rows, and match features, labels and groups with training; X may stay ``as_given`` for a stock model."""
     matrix = check_matrix(X) if as_given else checked_features(front.models, X)
-    kept, n = X if as_given else matrix, matrix.shape[0]
-    warn_of_proxies(sensitive_features, stacklevel=5)
-    labels, weight = encode_labels(check_labels(y, n), front.facts.task), check_weights(sample_weight, n)
-    rows = weighted_rows(weight)
-    if rows is not None and weight is not None:
-        labels, weight, kept = labels[rows], weight[rows], take_rows(kept, rows)
-        sensitive_features = take_groups(sensitive_features, rows, n)
-    return HeldRows(kept, labels, resolve_attributes(front.facts, sensitive_features, len(labels)), weight)
+    warn_of_proxies(groups, stacklevel=5)
+    labels = encode_labels(check_labels(y, matrix.shape[0]), front.facts.task)
+    resolve = partial(resolve_attributes, front.facts)
+    return HeldRows.of(X if as_given else matrix, labels, groups, sample_weight, resolve)
 
 
 def checked_features(models: Models, X: Any) -> Any:
@@ -141,149 +193,43 @@ def resolve_attributes(
     return tuple(found)
 
 
-def evaluate_points(
-    front: Frontier, rows: tuple[Any, Any, Any, Any], name: str, asked: Operating | OperatingPoint | None
-) -> Evaluation:
-    """Score all models on rows (X, y, sensitive features, weights) and count their decisions per group.
-
-    ``asked`` is a rule that places cut-offs on these rows, or cut-offs that hold here too.
-    """
+def evaluate_points(front: FrontierColumns, rows: tuple[Any, Any, Any, Any], name: str, asked: Asked) -> Evaluation:
+    """Score all models on rows (X, y, sensitive features, weights) and count their decisions per group."""
     if any(is_dask(each) for each in rows):
-        return _evaluate_parts(front, rows, name, asked)
-    models, task, held = front.models, front.facts.task, held_rows(front, *rows)
-    if asked is None:
-        return held.judge(task, name, *decisions(models, held.X, None, held.attributes))
-    scores, responses = responses_of(models, held.X)
-    return held.judge_at(task, scores, responses, asked, probability=models.probable, placed_on=name)
+        from .dask_judgement import evaluate_parts
+
+        return evaluate_parts(front.models, front.facts, rows, name, asked)
+    return held_rows(front, *rows).judge_models(front.models, name, asked)
 
 
-def _evaluate_parts(
-    front: Frontier, rows: tuple[Any, Any, Any, Any], name: str, asked: Operating | OperatingPoint | None
-) -> Evaluation:
-    """Score all models on the partitions of X and add up their counts in the order of partitions.
+def operating_words(record: Evaluation | None, facts: Facts) -> str:
+    if facts.task.kind != "binary":
+        return ""
+    if record is not None and record.operating is not None:
+        return f"Operating point: {record.operating.words}."
+    default = "0.5" if is_likelihood(facts.loss) or not facts.trained else "0 (scores)"
+    return f"Cut-off {default}: {NONE_GIVEN}."
 
-    Counts, rates and gaps are those of `evaluate_scores`. The AUC is counted in 8192 bins of scores, cut at quantiles
-    of eight partitions; it is off by at most half the share of pairs in one bin, about 1e-4 where these partitions are
-    like the others, and NaN where that bound is above 1e-3. Cut-offs that follow from the rows lie between two such
-    bins, and take a pass of their own.
-    """
-    models, task, X = front.models, front.facts.task, rows[0]
-    if not is_dask(X):
+
+def published_frontier(front: Frontier) -> Frontier:
+    """Return a frontier as it is written: small groups pooled and small counts rounded in its evaluations."""
+    facts, question = front.facts, front.facts.question
+    if question is not None and question.groups.min_size < LIMIT:
         raise InputError(
-            "y, sensitive_features or sample_weight are Dask collections and X is not, expected X as one too; make it "
-            "one with dask.array.from_array, or compute() the others."
+            f"this frontier was traced with Groups(min_size={question.groups.min_size}), so that its gaps may describe "
+            f"fewer than {LIMIT} people, which is not written to files; trace it with min_size={LIMIT} or more."
         )
-    book = GroupBook.of(front.facts, rows[2])
-    part, known = Part(models, task, book, _edges(models, X) if task.kind == "binary" else None), models.probable
-    if isinstance(asked, Operating) and asked.cutoff is not None:
-        asked = OperatingPoint(asked, np.full(len(models), one_number(asked.cutoff)), known, name)
-    elif isinstance(asked, Operating):
-        bins = part.counted(rows).bins
-        assert bins is not None
-        at = bins.place(asked, task.favourable)
-        second = np.where(known, expit(at), at)
-        asked = OperatingPoint(asked, for_favourable(second[:, None], task, known)[:, 0], known, name)
-    sums, area = replace(part, operating=asked).counted(rows), None
-    if sums.bins is not None:
-        area, off = sums.bins.auc()
-        unsure = off > SURE
-        if unsure.any():
-            warnings.warn(
-                f"auc is left out for {int(unsure.sum())} models, because scores differ too much between partitions "
-                f"for it to be known within {SURE}; shuffle the rows, or evaluate a sample in memory.",
-                FairfrontWarning,
-                stacklevel=4,
-            )
-        area = np.where(unsure, np.nan, area)
-    return replace(judgement_of(sums, task, book.attributes, name, area), operating=asked)
-
-
-@dataclass(frozen=True, eq=False)
-class GroupBook:
-    """The attributes of every combination of groups that occurs in a collection, and the place of each of them."""
-
-    attributes: tuple[Attribute, ...]
-    places: Mapping[Key, int]
-
-    @classmethod
-    def of(cls, facts: Facts, sensitive_features: Any) -> GroupBook:
-        """Count the values of groups in one pass, and match them with training as `resolve_attributes` does."""
-        if isinstance(sensitive_features, GroupProbabilities):
-            raise InputError(
-                "sensitive_features are probabilities in memory and X is a Dask collection, expected columns of groups "
-                "as Dask collections; compute() X, or give groups."
-            )
-        if is_dask(sensitive_features):
-            tally = reduced(group_tally, sensitive_features, combine=lambda parts: reduce(Tally.joined, parts))
-        else:
-            tally = group_tally(sensitive_features)
-        attributes = resolve_attributes(facts, tally.groups, len(tally.keys), tally.counts)
-        return cls(attributes, {key: i for i, key in enumerate(tally.keys)})
-
-    def read(self, block: Any, n: int) -> tuple[Attribute, ...]:
-        place, keys = keys_of(list(as_columns(block, "sensitive_features", n=n).values()))
-        if not all(key in self.places for key in keys):
-            raise InputError(
-                "a partition has groups that it did not have when it was first read, expected collections that give "
-                "the same rows each time; store or persist them before judging."
-            )
-        rows = np.array([self.places[key] for key in keys], dtype=np.intp)[place]
-        return tuple(attribute.take(rows) for attribute in self.attributes)
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """What a partition needs to know to count its rows: models, cut-offs, labels, groups, edges of the AUC's bins."""
-
-    models: Models
-    task: Task
-    book: GroupBook
-    edges: Array | None
-    operating: OperatingPoint | None = None
-
-    def counted(self, rows: tuple[Any, ...]) -> Sums:
-        sums: Sums | None = reduced(self.count, *rows, combine=_joined)
-        if sums is None:
-            raise InputError("X has 0 rows, or sample_weight is zero in every row, expected rows to judge.")
-        return sums
-
-    def count(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Sums | None:
-        """None where the partition has no rows that count."""
-        n = X.shape[0]
-        if not n:
-            return None
-        matrix, labels = checked_features(self.models, X), encode_labels(check_labels(y, n), self.task)
-        attributes = self.book.read(sensitive_features, n)
-        weight = None if sample_weight is None else as_weights(sample_weight, n)
-        busy = np.arange(n) if weight is None else np.flatnonzero(weight)
-        found: list[Sums | None] = []
-        for start in range(0, len(busy), ROWS):
-            rows = busy[start : start + ROWS]
-            some, w = tuple(a.take(rows) for a in attributes), None if weight is None else weight[rows]
-            scores, decided = decisions(self.models, take_rows(matrix, rows), self.operating, some)
-            scores = check_scores(scores, self.task)
-            sums = sums_of(decided, labels[rows], self.task, some, w)
-            if self.edges is not None:
-                sums = replace(sums, bins=count_scores(scores[:, 0], labels[rows] == 1, w, self.edges))
-            found.append(sums)
-        return _joined(found)
-
-
-def _joined(parts: Sequence[Sums | None]) -> Sums | None:
-    known = [part for part in parts if part is not None]
-    return reduce(add, known) if known else None
-
-
-def _edges(models: Models, X: Any) -> Array:
-    def sample(block: Any) -> Array:
-        n = block.shape[0]
-        if not n:
-            return np.zeros((len(models), 0))
-        rows = np.unique(np.linspace(0, n - 1, min(n, SAMPLED)).astype(np.intp))
-        return np.asarray(models.scores(take_rows(checked_features(models, block), rows)))[:, 0]
-
-    def spread(n: int) -> list[int]:
-        return sorted({(n - 1) * i // (LOOKED_AT - 1) for i in range(LOOKED_AT)})
-
-    found: Array = reduced(sample, X, combine=lambda parts: np.concatenate(parts, axis=1), places=spread)
-    return score_edges(found if found.size else np.zeros((len(models), 1)))
+    evaluations = {name: published(record, facts.task) for name, record in front.evaluations.items()}
+    front = replace(front, evaluations=evaluations)
+    if facts.trained:
+        return front
+    if not evaluations:
+        raise InputError("these candidates have no evaluation, expected the one that their axes are from.")
+    record = next(iter(evaluations.values()))  # the axes of candidates are figures of their first evaluation
+    levels = {name: rates.levels for name, rates in record.groups.items()}
+    sensitive = tuple((name, levels.get(name, known)) for name, known in facts.sensitive)
+    front = replace(front, facts=replace(facts, sensitive=sensitive))
+    points = Points.of_record(record, facts.task, facts.notions)
+    if np.array_equal(points.objectives, front.objectives, equal_nan=True):
+        return front
+    return replace(front, points=replace(points, ids=front.ids))

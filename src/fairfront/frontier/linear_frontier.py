@@ -8,8 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from ..exceptions import FairfrontWarning, InputError, progress_bar
+from ..measures.evaluation import decide
 from ..objectives import Array
 from ..objectives.losses import Squared
 from ..pareto import nondominated
@@ -24,9 +26,9 @@ from ..solvers.newton import solved_points
 from ..solvers.path import MOST
 from ..solvers.refits import refit
 from ..validation import MOST_POINTS, check_confidence, check_count, check_progress, check_seed, refuse
-from .cutoffs import decide_at
 from .frontier import Frontier
-from .models import LinearModels
+from .frontier_columns import FrontierColumns
+from .models import LinearModels, for_favourable
 from .points import Facts, Points, multipliers_of
 
 ROUGH = 1e-4
@@ -117,7 +119,7 @@ def _distinct(axes: Array, mask: Mask, ended: Mask, asked: Mask) -> NDArray[np.i
     return np.array(kept, dtype=np.intp)
 
 
-def same_problem(front: Frontier, rows: Rows) -> LinearProblem:
+def same_problem(front: FrontierColumns, rows: Rows) -> LinearProblem:
     """Lay out the frontier's problem on these data, and refuse data that give its first point other objectives."""
     if front.facts.question is None:
         raise InputError(
@@ -136,7 +138,7 @@ def same_problem(front: Frontier, rows: Rows) -> LinearProblem:
     return problem
 
 
-def path_caps_of(front: Frontier, problem: LinearProblem) -> Array:
+def path_caps_of(front: FrontierColumns, problem: LinearProblem) -> Array:
     """Caps (N, q) that every point was solved for; points past zero are refused."""
     if Status.PAST in front.status:
         raise InputError(
@@ -204,7 +206,7 @@ class Stability:
 
 @blas_threads(1)
 def bootstrap_frontier(
-    front: Frontier,
+    front: FrontierColumns,
     rows: Rows,
     n: int,
     confidence: float,
@@ -248,7 +250,7 @@ def bootstrap_frontier(
     )
 
 
-def _flips(front: Frontier, problem: LinearProblem, W: Array, refits: Array) -> Array:
+def _flips(front: FrontierColumns, problem: LinearProblem, W: Array, refits: Array) -> Array:
     """Mean share of rows whose decision differs between a point (N, K, d) and its refits (S, N, K, d)."""
     S, N, K, d = refits.shape
     models = np.concatenate([W[None], refits]).reshape(-1, d)
@@ -260,6 +262,12 @@ def _flips(front: Frontier, problem: LinearProblem, W: Array, refits: Array) -> 
     for start in range(0, problem.design.n, size):
         stop = min(start + size, problem.design.n)
         scores = problem.design.scores(start, stop, models).reshape((S + 1) * N, K, -1)
-        decided = decide_at(scores, problem.task, operating).reshape(S + 1, N, -1)
+        if operating is None:
+            decided = decide(scores, problem.task)
+        else:
+            known = operating.probability[:, None]
+            second = np.where(known, expit(scores[:, 0]), scores[:, 0])
+            decided = operating.favoured(for_favourable(second, problem.task, operating.probability))
+        decided = decided.reshape(S + 1, N, -1)
         changed += (decided[1:] != decided[0]).sum(axis=2)
     return np.asarray(changed.mean(axis=0) / problem.design.n)

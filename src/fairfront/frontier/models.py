@@ -15,10 +15,9 @@ from sklearn.preprocessing import LabelBinarizer
 
 from ..exceptions import InputError
 from ..measures.evaluation import decide
+from ..measures.operating_points import OperatingPoint
 from ..objectives import LOSSES, Array, Attribute, Task, is_likelihood
 from ..problems.resources import blas_threads
-from ..storage.folders import make_folder
-from ..storage.packages import SUFFIX, check_trusted, read_estimator, write_estimator
 
 Places = Sequence[int] | NDArray[np.intp]
 FOLDER = "models"
@@ -75,8 +74,7 @@ class Models(ABC):
 
         Parameters
         ----------
-        places : sequence of int
-            Their rows, in the order in which they come back.
+        places : their rows, in the order in which they come back
         """
 
     @abstractmethod
@@ -85,8 +83,7 @@ class Models(ABC):
 
         Parameters
         ----------
-        place : int
-            Its row.
+        place : its row
         """
 
     @abstractmethod
@@ -99,14 +96,29 @@ class Models(ABC):
         """
 
     def responses(self, X: Any) -> tuple[Array, Array]:
-        """Return scores (N, 1, n), and what cut-offs are on, (N, n): probabilities of the second class, or scores."""
+        """Return scores (N, 1, n), and what cut-offs are on, (N, n): the favourable label's probabilities, or scores.
+
+        Parameters
+        ----------
+        X : as in `scores`
+        """
         scores = self.scores(X)
-        return scores, np.where(self.probable[:, None], expit(scores[:, 0]), scores[:, 0])
+        second = np.where(self.probable[:, None], expit(scores[:, 0]), scores[:, 0])
+        return scores, for_favourable(second, self.task, self.probable)
 
     def judged(self, X: Any, attributes: Sequence[Attribute] = ()) -> tuple[Array, NDArray[Any]]:
         """Return scores that rank rows, (N, K, n), and what the models decide without a cut-off of ours, (N, n)."""
         scores = self.scores(X)
         return scores, decide(scores, self.task)
+
+    def decisions(
+        self, X: Any, operating: OperatingPoint | None, attributes: Sequence[Attribute] = ()
+    ) -> tuple[Array, NDArray[Any]]:
+        """Return scores and decisions as `judged` does, but at the cut-offs of an operating point if there is one."""
+        if operating is None:
+            return self.judged(X, attributes)
+        scores, responses = self.responses(X)
+        return scores, second_class(operating, responses, self.task)
 
     def _content(self, *names: str) -> dict[str, Any]:
         known = {name: getattr(self, name) for name in ("loss", "feature_names", "n_features", *names)}
@@ -117,8 +129,7 @@ class Models(ABC):
 
         Parameters
         ----------
-        folder : Path
-            That of the frontier, which exists.
+        folder : that of the frontier, which exists
         """
         raise NotImplementedError
 
@@ -128,12 +139,9 @@ class Models(ABC):
 
         Parameters
         ----------
-        stored : Stored
-            What `write` returned.
-        folder : Path
-            That of the frontier.
-        trusted : sequence of str
-            Types that estimators of others may have, besides those that skops trusts.
+        stored : what `write` returned
+        folder : that of the frontier
+        trusted : types that estimators of others may have, besides those that skops trusts
         """
         raise NotImplementedError
 
@@ -248,6 +256,17 @@ class LinearModels(Models):
         return models
 
 
+def for_favourable(second: Array, task: Task, probability: NDArray[np.bool_]) -> Array:
+    """Responses (N, n) of the second class turned to the favourable label."""
+    if task.favourable == 1:
+        return second
+    return np.where(probability[:, None], 1.0 - second, -second)
+
+
+def second_class(operating: OperatingPoint, responses: Array, task: Task) -> NDArray[np.bool_]:
+    return np.asarray(operating.favoured(responses) == (task.favourable == 1))
+
+
 def task_content(task: Task) -> dict[str, Any]:
     """Labels are text, numbers or booleans and come back as Python's."""
     return {"kind": task.kind, "classes": list(task.classes), "favourable": task.favourable}
@@ -279,19 +298,3 @@ def encode_labels(labels: NDArray[Any], task: Task, what: str = "y") -> NDArray[
 def read_known(content: Mapping[str, Any]) -> dict[str, Any]:
     names = content["feature_names"]
     return {**content, "task": task_of(content["task"]), "feature_names": None if names is None else tuple(names)}
-
-
-def write_estimators(models: Sequence[Any], folder: Path) -> tuple[str, ...]:
-    files = tuple(f"{FOLDER}/{place}{SUFFIX}" for place in range(len(models)))
-    if files:
-        make_folder(folder / FOLDER)
-    for name, model in zip(files, models, strict=True):
-        write_estimator(folder / name, model)
-    return files
-
-
-def read_estimators(files: Sequence[str], folder: Path, trusted: Sequence[str]) -> tuple[Any, ...]:
-    """When types are not trusted, those of all files are named at once."""
-    if files:
-        check_trusted(folder / FOLDER, trusted)
-    return tuple(read_estimator(folder / name, trusted) for name in files)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import FairfrontWarning, InputError
-from ..objectives import GAPS, LOSSES, NOTIONS, Algebra, Array, Attribute, Groups, Objectives, Question, Task
+from ..exceptions import InputError
+from ..measures import Evaluation
+from ..measures.figures import Column
+from ..objectives import NOTIONS, Algebra, Array, Attribute, Objectives, Question, Task, proxy_sentences, rates_of
 from ..objectives.groups import FEWEST
+from ..pareto import nondominated
 from ..solvers import Newton, Status
 from ..solvers.base import Path
-from ..validation import Registry
-from .models import Places, task_content, task_of
+from ..validation import shown
+from .models import Places
 
 ARRAYS = ("objectives", "gaps", "signed_gaps", "preferences", "kkt", "certified", "multipliers", "ids")
 """Fields with one row per point; ``status`` has one too, and is a tuple."""
@@ -24,8 +26,6 @@ UNNAMED = f"(a group of fewer than {FEWEST} rows)"
 DECISION = "decision"
 """The surrogate of models that were judged and not trained here: their gaps are those of decisions."""
 UNITS = {"loss": "loss gap", "rate": "smooth rate gap", DECISION: "rate gap"}
-REGISTRIES: dict[str, Registry[Any]] = {"notion": NOTIONS, "loss": LOSSES, "gap": GAPS}
-SETTINGS: dict[str, type] = {"groups": Groups, "newton": Newton}
 Named = tuple[tuple[str, tuple[str, ...]], ...]
 
 
@@ -73,6 +73,24 @@ class Points:
     @classmethod
     def from_values(cls, algebra: Algebra, L: Array, status: tuple[Status, ...], **known: Any) -> Points:
         return cls.new(algebra.objectives(L), algebra.worst(L), algebra.gaps(L), algebra.names, status, **known)
+
+    @classmethod
+    def of_record(cls, record: Evaluation, task: Task, notions: tuple[str, ...]) -> Points:
+        """Objectives are the error of models that were judged and, per notion, the worst gap of its rates."""
+        best, gaps = "mse" if task.kind == "regression" else "error", []
+        known = [name for name in NOTIONS if task.kind in NOTIONS[name].kinds]
+        for notion in notions:
+            if notion not in known:
+                named = f"one of {', '.join(known)} for {task.kind} labels"
+                raise InputError(f"notion is {shown(notion)}, expected {named}.")
+            wanted = [f"{rate}_gap" for rate in rates_of((notion,), task)]
+            found = [values for name, values in record.columns.items() if Column.of(name).kind in wanted]
+            gaps.append(np.fmax.reduce(np.stack(found), axis=0))
+        worst = np.column_stack(gaps)
+        axes = np.column_stack([record.columns[best], worst])
+        efficient = nondominated(np.where(np.isnan(axes), np.inf, axes))
+        status = tuple(Status.GIVEN if good else Status.DOMINATED for good in efficient)
+        return cls.new(axes, worst, worst, (best, *notions), status)
 
     def __len__(self) -> int:
         return len(self.objectives)
@@ -163,6 +181,26 @@ class Facts:
         )
 
     @classmethod
+    def of_record(
+        cls, record: Evaluation, task: Task, notions: tuple[str, ...], attributes: Sequence[Attribute], **known: Any
+    ) -> Facts:
+        """Of models that were judged; ``known`` are further fields."""
+        groups = cls.of_groups(attributes)
+        return cls(
+            task=task,
+            notions=notions,
+            sentences=(*(NOTIONS[notion]().sentence(task) for notion in notions), *proxy_sentences(groups["proxies"])),
+            surrogate=DECISION,
+            loss="mse" if task.kind == "regression" else "error",
+            gap="absolute",
+            ridge=0.0,
+            unit="value gap" if task.kind == "regression" else UNITS[DECISION],
+            measured_on=record.name,
+            **groups,
+            **{"solver": "given by the user", "used_for": "evaluation; nothing was trained here", **known},
+        )
+
+    @classmethod
     def of_groups(cls, attributes: Sequence[Attribute]) -> dict[str, Any]:
         out = [(a.name, a.left_out) for a in attributes if a.left_out]
         few = [(name, tuple(level for level, n in levels if n < FEWEST)) for name, levels in out]
@@ -202,80 +240,3 @@ class Facts:
         """``loss_gap`` or ``smooth_rate_gap``, one per notion."""
         name = self.gap_column
         return (name,) if len(self.notions) == 1 else tuple(f"{notion}.{name}" for notion in self.notions)
-
-    def to_content(self) -> dict[str, Any]:
-        """Return facts for JSON, without names of very small groups; warn where an own class keeps the question out.
-
-        Settings are found again by name in the registries; one of a user's own class has no name to be found by: then
-        the question stays out, and with it what solves points again.
-        """
-        special = ("task", "left_out", "unnamed", "question", "newton")
-        asked = {} if self.question is None else _parameters(self.question)
-        try:
-            kept = {name: _content(value) for name, value in asked.items()}, _content(self.newton)
-        except LookupError as error:
-            warnings.warn(
-                f"{error.args[0]} is not registered, so the settings are not saved: refine and stability will not be "
-                "available after loading; register it to keep them.",
-                FairfrontWarning,
-                stacklevel=2,
-            )
-            kept = {}, _content(Newton())
-        return {
-            "task": task_content(self.task),
-            "left_out": self.told_left_out,
-            "question": kept[0],
-            "newton": kept[1],
-            "plain": {name: value for name, value in _parameters(self).items() if name not in special},
-        }
-
-    @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> Facts:
-        plain = {name: _tuples(value) for name, value in content["plain"].items()}
-        unknown = set(plain) - {each.name for each in fields(cls)}
-        if unknown:
-            raise InputError(f"facts have {min(unknown)!r}, which this version does not know; upgrade fairfront.")
-        asked = {name: _of_content(value) for name, value in content["question"].items()}
-        return cls(
-            task=task_of(content["task"]),
-            left_out=_tuples(content["left_out"]),
-            question=Question(**asked) if asked else None,
-            newton=_of_content(content["newton"]),
-            **plain,
-        )
-
-
-def _parameters(value: Any) -> dict[str, Any]:
-    return {each.name: getattr(value, each.name) for each in fields(value) if each.init}
-
-
-def _content(value: Any) -> Any:
-    if isinstance(value, (tuple, list)):
-        return {"are": [_content(each) for each in value]}
-    name = getattr(value, "name", "")
-    for kind, registry in REGISTRIES.items():
-        if name in registry and type(value) is registry[name]:
-            return {"is": kind, "name": name, "with": _parameters(value)}
-    for kind, known in SETTINGS.items():
-        if type(value) is known:
-            return {"is": kind, "with": _parameters(value)}
-    if value is None or isinstance(value, (str, int, float, np.generic)):
-        return {"value": value}
-    raise LookupError(type(value).__name__)
-
-
-def _of_content(content: Mapping[str, Any]) -> Any:
-    if "are" in content:
-        return tuple(_of_content(each) for each in content["are"])
-    if "is" not in content:
-        return content["value"]
-    kind = content["is"]
-    if kind in SETTINGS:
-        return SETTINGS[kind](**content["with"])
-    if kind not in REGISTRIES:
-        raise InputError(f"a setting is a {kind!r}, which this version does not know; upgrade fairfront.")
-    return REGISTRIES[kind][content["name"]](**content["with"])
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(each) for each in value) if isinstance(value, list) else value

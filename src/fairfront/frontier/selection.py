@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
-from ..measures.evaluation import trivial
+from ..measures import Evaluation, GroupRates
+from ..measures.evaluation import trivial, worst_pair
 from ..measures.figures import Column, larger_is_better
+from ..measures.intervals import Sizes, error_interval, selection_ratio_lower, worst_gap_floor, worst_gap_upper
 from ..objectives import Array
 from ..validation import (
     check_confidence,
@@ -26,7 +28,11 @@ from ..validation import (
 
 if TYPE_CHECKING:
     from .frontier import Frontier
+    from .frontier_columns import FrontierColumns
 
+GAPS = ("tpr_gap", "fpr_gap", "selection_gap", "error_gap", "recall_gap")
+"""Gaps of shares, which have intervals."""
+End = Callable[[GroupRates, str, float, Sizes | None], Array]
 Places = NDArray[np.intp]
 NEITHER = frozenset({"approval_rate"})
 """Columns of which neither larger nor smaller values are better: they can be bounded from both sides."""
@@ -81,7 +87,7 @@ class Rule:
         if self.confidence is not None:
             check_confidence(self.confidence)
 
-    def place(self, front: Frontier) -> int:
+    def place(self, front: FrontierColumns) -> int:
         if self.on is not None:
             front.record(self.on)
         if self.id is not None:
@@ -94,7 +100,7 @@ class Rule:
             return int(among[np.argmin(_scaled(front.gaps[among].max(axis=1)) + _scaled(front.loss[among]))])
         return self._by_columns(front, among)
 
-    def _by_columns(self, front: Frontier, among: Places) -> int:
+    def _by_columns(self, front: FrontierColumns, among: Places) -> int:
         self._check_directions()
         known = front.column_names(self.on) if front.evaluations else ()
         usual = next((name for name in ("error", "mse") if name in known), "loss")
@@ -119,7 +125,7 @@ class Rule:
         largest, smallest = (self.at_most or {}).items(), (self.at_least or {}).items()
         return [*((name, bound, 1.0) for name, bound in largest), *((name, bound, -1.0) for name, bound in smallest)]
 
-    def _values(self, front: Frontier, name: str, sign: float, among: Any = slice(None)) -> Array:
+    def _values(self, front: FrontierColumns, name: str, sign: float, among: Any = slice(None)) -> Array:
         return _finite(sign * front.column(name, self.on, self.confidence)[among], name)
 
     def _check_directions(self) -> None:
@@ -138,7 +144,7 @@ class Rule:
                 instead = f"{spelled('at_most')} or {spelled('at_least')}"
                 raise InputError(f"{spelled('within')} has {column}, which has no best value; use {instead}.")
 
-    def _nothing(self, front: Frontier, among: Places) -> str:
+    def _nothing(self, front: FrontierColumns, among: Places) -> str:
         """Say that nothing meets the bounds, which point comes nearest, and what these rows could support at best."""
         over, bounds = np.zeros(len(front)), self._bounds()
         for name, bound, sign in bounds:
@@ -156,15 +162,34 @@ class Rule:
             if some:
                 named = ", ".join(str(front.ids[i]) for i in some)
                 said.append(f"id {named} {what}, but decides nearly everyone alike or no better than chance")
-        claims = (front.least_claim(name, self.on, self.confidence, among) for name, _, _ in bounds)
+        claims = (self._least_claim(front, name, among) for name, _, _ in bounds)
         said += [text for text in claims if text]
         observed = (
             "" if self.confidence is None else f", or take gaps as observed with {spelled('confidence=None (0)')}"
         )
         return "; ".join([*said, f"allow more, evaluate on more rows or trace further{observed}."])
 
+    def _least_claim(self, front: FrontierColumns, name: str, among: Places) -> str:
+        """Say the smallest gap that the evaluation's rows could demonstrate at the rates of some points."""
+        record, confidence = front.record(self.on), self.confidence
+        if confidence is None or Column.of(name).kind not in GAPS:
+            return ""
+        parts = [name] if name in record.columns else [each for each in record.columns if Column.of(each).kind == name]
+        sure = 1.0 - (1.0 - confidence) / len(parts)
+        floors = np.stack([figures(record, part, sure, worst_gap_floor) for part in parts])
+        floor = np.fmax.reduce(floors)
+        if np.isnan(floor[among]).all():
+            return ""
+        place = int(among[np.nanargmin(floor[among])])
+        pair = worst_pair(record, parts[int(np.nanargmax(floors[:, place]))], place, front.facts.task)
+        assert pair is not None
+        few = f"{pair.fewest[0]:.0f} and {pair.fewest[1]:.0f} people{pair.label}"
+        unit = 10.0 ** (np.floor(np.log10(max(floor[place], 1e-12))) - 1)
+        down = np.floor(floor[place] / unit + 1e-9) * unit  # towards 0, so that no upper end is below what is told
+        return f"with {few} in the smallest groups, no gap below about {down:.2g} can be demonstrated"
 
-def usable(front: Frontier, on: str | None) -> Places:
+
+def usable(front: FrontierColumns, on: str | None) -> Places:
     """Return the rows that rules choose among: solved points that are not trivial, or all solved where all are."""
     solved = front.solved
     if not front.evaluations:
@@ -173,7 +198,7 @@ def usable(front: Frontier, on: str | None) -> Places:
     return found if len(found) else solved
 
 
-def plain_place(front: Frontier) -> int:
+def plain_place(front: FrontierColumns) -> int:
     """Return the row of plain training: the one without multipliers, else that of the smallest loss.
 
     Losses of weighted fits of a learner are those of held-out rows, where plain training need not be the best.
@@ -213,3 +238,31 @@ def subset(front: Frontier, ids: Sequence[int]) -> Frontier:
         )
     models, points = front.models.take(places), front.points.take(places)
     return replace(front, models=models, points=points, evaluations=evaluations)
+
+
+def figures(record: Evaluation, name: str, confidence: float | None, end: End = worst_gap_upper) -> Array:
+    """Return a column of an evaluation, as the end of its interval that has to hold when a confidence is given.
+
+    That is the upper end of an error and of a gap, the lower end of the selection ratio (of each pair of groups on its
+    own, because all have to hold). With several attributes ``tpr_gap`` is the worst of ``sex.tpr_gap``... and its upper
+    end holds for all of them at once. ``end`` takes something else of a gap's intervals than their upper end.
+    """
+    parts = [each for each in record.columns if Column.of(each).kind == name and each != name]
+    if name not in record.columns and parts:
+        if larger_is_better(name):
+            return np.asarray(np.fmin.reduce([figures(record, part, confidence) for part in parts]))
+        sure = None if confidence is None else 1.0 - (1.0 - confidence) / len(parts)
+        return np.asarray(np.fmax.reduce([figures(record, part, sure, end) for part in parts]))
+    values = record[name]
+    if confidence is None:
+        return values
+    column = Column.of(name)
+    if name == "error":
+        return error_interval(values, np.full(len(values), record.effective_n or record.n), confidence)[1]
+    attribute = column.attribute or next(iter(record.groups))
+    rates, sizes = record.groups.get(attribute), record.sizes.get(attribute)
+    if isinstance(rates, GroupRates) and column.figure == "selection_ratio":
+        return selection_ratio_lower(rates, confidence, sizes)
+    if isinstance(rates, GroupRates) and column.kind in GAPS:
+        return end(rates, column.figure, confidence, sizes)
+    return values

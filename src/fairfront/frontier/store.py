@@ -7,8 +7,9 @@ docs/files.md describes the files.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,22 +17,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
+from ..exceptions import FairfrontWarning, InputError
 from ..measures import Evaluation
-from ..measures.disclosure import LIMIT
 from ..measures.operating_points import Operating, OperatingPoint
-from ..measures.published import published
 from ..measures.rates import ClassRates, GroupMeans, GroupRates, PerGroup
-from ..solvers import Status
+from ..objectives import GAPS, LOSSES, NOTIONS, Groups, Question
+from ..solvers import Newton, Status
 from ..storage.checksums import Inventory
 from ..storage.folders import make_folder, write_folder
 from ..storage.packages import inner_name, parts_of, read_package, write_package
 from ..storage.places import read_folder
 from ..validation import Registry, counted
-from .candidates import judged_points
-from .estimator_models import CandidateModels, EstimatorModels, PosteriorModels
+from .candidates import CandidateModels
+from .estimator_models import EstimatorModels, PosteriorModels
 from .frontier import Frontier
-from .models import LinearModels, Models, Stored
+from .judgement import published_frontier
+from .models import LinearModels, Models, Stored, task_content, task_of
 from .points import ARRAYS, Facts, Points
 
 NAME, KIND, SCHEMA = "frontier", "fairfront frontier", 2
@@ -44,7 +45,11 @@ MODELS.add("estimators", EstimatorModels)
 MODELS.add("posteriors", PosteriorModels)
 ROOMS = {"torch": "torch"}
 """Kinds of models that rooms above this one add when they are imported."""
+REGISTRIES: dict[str, Registry[Any]] = {"notion": NOTIONS, "loss": LOSSES, "gap": GAPS}
+SETTINGS: dict[str, type] = {"groups": Groups, "newton": Newton}
 RATES: dict[str, type[PerGroup]] = {"rates": GroupRates, "class_rates": ClassRates, "means": GroupMeans}
+PLAIN = ("name", "n", "effective_n", "small")
+"""What is known of an evaluation without its figures."""
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -76,7 +81,7 @@ def write_frontier(front: Frontier, folder: Any) -> None:
         "objective_names": list(front.objective_names),
         "multiplier_names": list(front.multiplier_names),
         "status": [status.name for status in front.status],
-        "facts": front.facts.to_content(),
+        "facts": _facts_content(front.facts),
         "evaluations": evaluations,
     }
     write_package(place, NAME, KIND, content, arrays, SCHEMA, stored.files)
@@ -113,7 +118,7 @@ def _read(folder: Path, trusted: Sequence[str]) -> Frontier:
         ]
         if kind not in MODELS and kind in ROOMS:
             import_module(f"{__package__.partition('.')[0]}.{ROOMS[kind]}")
-        models, facts = MODELS[kind].read(stored, folder, trusted), Facts.from_content(content["facts"])
+        models, facts = MODELS[kind].read(stored, folder, trusted), _facts_of(content["facts"])
         front = Frontier(models, points, facts, {record.name: record for record in records})
         _check(front)
     return front
@@ -140,30 +145,6 @@ def _check(front: Frontier) -> None:
             )
 
 
-def published_frontier(front: Frontier) -> Frontier:
-    """Return a frontier as it is written: small groups pooled and small counts rounded in its evaluations."""
-    facts, question = front.facts, front.facts.question
-    if question is not None and question.groups.min_size < LIMIT:
-        raise InputError(
-            f"this frontier was traced with Groups(min_size={question.groups.min_size}), so that its gaps may describe "
-            f"fewer than {LIMIT} people, which is not written to files; trace it with min_size={LIMIT} or more."
-        )
-    evaluations = {name: published(record, facts.task) for name, record in front.evaluations.items()}
-    front = replace(front, evaluations=evaluations)
-    if facts.trained:
-        return front
-    if not evaluations:
-        raise InputError("these candidates have no evaluation, expected the one that their axes are from.")
-    record = next(iter(evaluations.values()))  # the axes of candidates are figures of their first evaluation
-    levels = {name: rates.levels for name, rates in record.groups.items()}
-    sensitive = tuple((name, levels.get(name, known)) for name, known in facts.sensitive)
-    front = replace(front, facts=replace(facts, sensitive=sensitive))
-    points = judged_points(record, facts.task, facts.notions)
-    if np.array_equal(points.objectives, front.objectives, equal_nan=True):
-        return front
-    return replace(front, points=replace(points, ids=front.ids))
-
-
 def _inside(name: str, arrays: Arrays) -> Arrays:
     return {f"{name}.{each}": values for each, values in arrays.items()}
 
@@ -187,7 +168,7 @@ def _evaluation_content(record: Evaluation) -> tuple[dict[str, Any], Arrays]:
     if point is not None:
         arrays |= {"cutoffs": point.cutoffs, "probability": point.probability}
         operating = {"rule": asdict(point.rule), "placed_on": point.placed_on, "side": point.side}
-    content = {name: getattr(record, name) for name in ("name", "n", "effective_n", "small")}
+    content = {name: getattr(record, name) for name in PLAIN}
     listed = {name: list(getattr(record, name)) for name in ("columns", "signed", "proxies")}
     return {**content, **listed, "groups": groups, "operating": operating}, arrays
 
@@ -212,16 +193,91 @@ def _evaluation_of(content: Mapping[str, Any], arrays: Arrays) -> Evaluation:
         cut = {name: arrays[name] for name in ("cutoffs", "probability")}
         operating = OperatingPoint(**{**operating, **cut, "rule": Operating(**operating["rule"])})
     return Evaluation(
-        name=content["name"],
-        n=content["n"],
+        **{name: content[name] for name in PLAIN},
         columns=dict(zip(content["columns"], arrays["columns"], strict=True)),
         signed={name: arrays[f"signed.{i}"] for i, name in enumerate(content["signed"])},
         groups=groups,
         sizes=sizes,
-        effective_n=content["effective_n"],
         proxies=tuple(content["proxies"]),
-        small=content["small"],
         operating=operating,
         labels=arrays.get("labels"),
         alike=arrays.get("alike"),
     )
+
+
+def _facts_content(facts: Facts) -> dict[str, Any]:
+    """Return facts for JSON, without names of very small groups; warn where an own class keeps the question out.
+
+    Settings are found again by name in the registries; one of a user's own class has no name to be found by: then
+    the question stays out, and with it what solves points again.
+    """
+    special = ("task", "left_out", "unnamed", "question", "newton")
+    asked = {} if facts.question is None else _parameters(facts.question)
+    try:
+        kept = {name: _content(value) for name, value in asked.items()}, _content(facts.newton)
+    except LookupError as error:
+        warnings.warn(
+            f"{error.args[0]} is not registered, so the settings are not saved: refine and stability will not be "
+            "available after loading; register it to keep them.",
+            FairfrontWarning,
+            stacklevel=2,
+        )
+        kept = {}, _content(Newton())
+    return {
+        "task": task_content(facts.task),
+        "left_out": facts.told_left_out,
+        "question": kept[0],
+        "newton": kept[1],
+        "plain": {name: value for name, value in _parameters(facts).items() if name not in special},
+    }
+
+
+def _facts_of(content: Mapping[str, Any]) -> Facts:
+    plain = {name: _tuples(value) for name, value in content["plain"].items()}
+    unknown = set(plain) - {each.name for each in fields(Facts)}
+    if unknown:
+        raise InputError(f"facts have {min(unknown)!r}, which this version does not know; upgrade fairfront.")
+    asked = {name: _of_content(value) for name, value in content["question"].items()}
+    return Facts(
+        task=task_of(content["task"]),
+        left_out=_tuples(content["left_out"]),
+        question=Question(**asked) if asked else None,
+        newton=_of_content(content["newton"]),
+        **plain,
+    )
+
+
+def _parameters(value: Any) -> dict[str, Any]:
+    return {each.name: getattr(value, each.name) for each in fields(value) if each.init}
+
+
+def _content(value: Any) -> Any:
+    if isinstance(value, (tuple, list)):
+        return {"are": [_content(each) for each in value]}
+    name = getattr(value, "name", "")
+    for kind, registry in REGISTRIES.items():
+        if name in registry and type(value) is registry[name]:
+            return {"is": kind, "name": name, "with": _parameters(value)}
+    for kind, known in SETTINGS.items():
+        if type(value) is known:
+            return {"is": kind, "with": _parameters(value)}
+    if value is None or isinstance(value, (str, int, float, np.generic)):
+        return {"value": value}
+    raise LookupError(type(value).__name__)
+
+
+def _of_content(content: Mapping[str, Any]) -> Any:
+    if "are" in content:
+        return tuple(_of_content(each) for each in content["are"])
+    if "is" not in content:
+        return content["value"]
+    kind = content["is"]
+    if kind in SETTINGS:
+        return SETTINGS[kind](**content["with"])
+    if kind not in REGISTRIES:
+        raise InputError(f"a setting is a {kind!r}, which this version does not know; upgrade fairfront.")
+    return REGISTRIES[kind][content["name"]](**content["with"])
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(each) for each in value) if isinstance(value, list) else value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..frontier.cutoffs import operating_words
+from ..frontier.judgement import operating_words
 from ..measures.disclosure import EXACT, ROUNDED
 from ..validation import counted
 from .decision import Decision

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..exceptions import ChangedError, InputError
-from ..frontier.frontier_columns import GAPS
-from ..frontier.selection import subset
+from ..frontier.selection import GAPS, subset
 from ..measures.disclosure import LIMIT
 from ..measures.figures import Column, larger_is_better
 from ..storage.checksums import (

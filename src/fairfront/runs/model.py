@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from ..exceptions import InputError, progress_bar
-from ..frontier.cutoffs import at_cutoff, for_favourable
-from ..frontier.estimator_models import scores_of
-from ..frontier.models import LinearModels, task_content, task_of
+from ..frontier.candidates import scores_of
+from ..frontier.estimator_models import at_cutoff
+from ..frontier.models import LinearModels, for_favourable, task_content, task_of
 from ..measures.operating_points import Operating, OperatingPoint
 from ..objectives import Array, Task, is_likelihood
 from ..storage.checksums import check_checksums, private_key, write_checksums, write_signature

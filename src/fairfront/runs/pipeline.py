@@ -14,8 +14,8 @@ from ..exceptions import FairfrontError, GroupWarning, InputError, ProxyWarning,
 from ..explorer import describe_points
 from ..frontier import Frontier
 from ..frontier.estimator_models import PosteriorModels
+from ..frontier.judgement import published_frontier
 from ..frontier.models import LinearModels
-from ..frontier.store import published_frontier
 from ..measures.disclosure import LIMIT
 from ..objectives import Groups, warn_of_names
 from ..objectives.groups import rounded

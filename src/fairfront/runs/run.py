@@ -11,7 +11,7 @@ from typing import Any
 from ..exceptions import InputError
 from ..explorer import Details, write_explorer
 from ..frontier import Frontier
-from ..frontier.cutoffs import operating_words
+from ..frontier.judgement import operating_words
 from ..frontier.models import LinearModels
 from ..frontier.store import KIND as FRONTIER_KIND
 from ..frontier.store import load_frontier, write_frontier

@@ -14,7 +14,6 @@ from scipy.special import expit, softmax
 
 from ..exceptions import progress_bar
 from ..frontier import Frontier
-from ..frontier.cutoffs import responses_at
 from ..frontier.judgement import resolve_attributes
 from ..frontier.models import encode_labels
 from ..frontier.selection import plain_place
@@ -36,7 +35,8 @@ def judged_on_test(
 ) -> dict[str, Any]:
     """By id, the audit on test and the changed decisions, as they are published or exact (small = 0)."""
     test, task = test.seen(), front.facts.task
-    scores, responses = responses_at(front, test.X)
+    placed = front.operating() is not None
+    scores, responses = front.models.responses(test.X) if placed else (front.models.scores(test.X), None)
     attributes = resolve_attributes(front.facts, test.groups, test.n)
     # Test is smaller than train, so a group that was large enough there need not be here: two are always compared.
     second = [np.sort(each.membership().sum(axis=0))[-2:][0] for each in attributes]

@@ -1,0 +1,166 @@
+"""Judgement of a frontier's models on Dask collections, of which only counts travel."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import expit
+
+from ..exceptions import FairfrontWarning, InputError
+from ..measures import Evaluation
+from ..measures.counts import Sums, sums_of
+from ..measures.evaluation import check_scores, judgement_of
+from ..measures.operating_points import Operating, OperatingPoint, one_number
+from ..measures.score_counts import SURE, count_scores, score_edges
+from ..objectives import Array, Attribute, GroupProbabilities, Task
+from ..problems.dask.passes import reduced
+from ..problems.dask.scan import Key, Tally, group_tally, keys_of
+from ..validation import as_columns, as_weights, check_labels, is_dask, take_rows
+from .judgement import Asked, checked_features, resolve_attributes
+from .models import Models, encode_labels, for_favourable
+
+if TYPE_CHECKING:
+    from .points import Facts
+
+ROWS = 65_536
+"""Rows that are scored at once within a partition."""
+LOOKED_AT, SAMPLED = 8, 20_000
+"""Partitions, and rows of each, from whose scores the bins of the AUC are cut."""
+
+
+def evaluate_parts(
+    models: Models, facts: Facts, rows: tuple[Any, Any, Any, Any], name: str, asked: Asked
+) -> Evaluation:
+    """Score all models on the partitions of X and add up their counts in the order of partitions.
+
+    Counts, rates and gaps are those of `evaluate_scores`. The AUC is counted in 8192 bins of scores, cut at quantiles
+    of eight partitions; it is off by at most half the share of pairs in one bin, about 1e-4 where these partitions are
+    like the others, and NaN where that bound is above 1e-3. Cut-offs that follow from the rows lie between two such
+    bins, and take a pass of their own.
+    """
+    task, X = models.task, rows[0]
+    if not is_dask(X):
+        raise InputError(
+            "y, sensitive_features or sample_weight are Dask collections and X is not, expected X as one too; make it "
+            "one with dask.array.from_array, or compute() the others."
+        )
+    book = GroupBook.of(facts, rows[2])
+    part, known = Part(models, task, book, _edges(models, X) if task.kind == "binary" else None), models.probable
+    if isinstance(asked, Operating) and asked.cutoff is not None:
+        asked = OperatingPoint(asked, np.full(len(models), one_number(asked.cutoff)), known, name)
+    elif isinstance(asked, Operating):
+        bins = part.counted(rows).bins
+        assert bins is not None
+        at = bins.place(asked, task.favourable)
+        second = np.where(known, expit(at), at)
+        asked = OperatingPoint(asked, for_favourable(second[:, None], task, known)[:, 0], known, name)
+    sums, area = replace(part, operating=asked).counted(rows), None
+    if sums.bins is not None:
+        area, off = sums.bins.auc()
+        unsure = off > SURE
+        if unsure.any():
+            warnings.warn(
+                f"auc is left out for {int(unsure.sum())} models, because scores differ too much between partitions "
+                f"for it to be known within {SURE}; shuffle the rows, or evaluate a sample in memory.",
+                FairfrontWarning,
+                stacklevel=4,
+            )
+        area = np.where(unsure, np.nan, area)
+    return replace(judgement_of(sums, task, book.attributes, name, area), operating=asked)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupBook:
+    """The attributes of every combination of groups that occurs in a collection, and the place of each of them."""
+
+    attributes: tuple[Attribute, ...]
+    places: Mapping[Key, int]
+
+    @classmethod
+    def of(cls, facts: Facts, sensitive_features: Any) -> GroupBook:
+        """Count the values of groups in one pass, and match them with training as `resolve_attributes` does."""
+        if isinstance(sensitive_features, GroupProbabilities):
+            raise InputError(
+                "sensitive_features are probabilities in memory and X is a Dask collection, expected columns of groups "
+                "as Dask collections; compute() X, or give groups."
+            )
+        if is_dask(sensitive_features):
+            tally = reduced(group_tally, sensitive_features, combine=lambda parts: reduce(Tally.joined, parts))
+        else:
+            tally = group_tally(sensitive_features)
+        attributes = resolve_attributes(facts, tally.groups, len(tally.keys), tally.counts)
+        return cls(attributes, {key: i for i, key in enumerate(tally.keys)})
+
+    def read(self, block: Any, n: int) -> tuple[Attribute, ...]:
+        place, keys = keys_of(list(as_columns(block, "sensitive_features", n=n).values()))
+        if not all(key in self.places for key in keys):
+            raise InputError(
+                "a partition has groups that it did not have when it was first read, expected collections that give "
+                "the same rows each time; store or persist them before judging."
+            )
+        rows = np.array([self.places[key] for key in keys], dtype=np.intp)[place]
+        return tuple(attribute.take(rows) for attribute in self.attributes)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What a partition needs to know to count its rows: models, cut-offs, labels, groups, edges of the AUC's bins."""
+
+    models: Models
+    task: Task
+    book: GroupBook
+    edges: Array | None
+    operating: OperatingPoint | None = None
+
+    def counted(self, rows: tuple[Any, ...]) -> Sums:
+        sums: Sums | None = reduced(self.count, *rows, combine=_joined)
+        if sums is None:
+            raise InputError("X has 0 rows, or sample_weight is zero in every row, expected rows to judge.")
+        return sums
+
+    def count(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Sums | None:
+        """None where the partition has no rows that count."""
+        n = X.shape[0]
+        if not n:
+            return None
+        matrix, labels = checked_features(self.models, X), encode_labels(check_labels(y, n), self.task)
+        attributes = self.book.read(sensitive_features, n)
+        weight = None if sample_weight is None else as_weights(sample_weight, n)
+        busy = np.arange(n) if weight is None else np.flatnonzero(weight)
+        found: list[Sums | None] = []
+        for start in range(0, len(busy), ROWS):
+            rows = busy[start : start + ROWS]
+            some, w = tuple(a.take(rows) for a in attributes), None if weight is None else weight[rows]
+            scores, decided = self.models.decisions(take_rows(matrix, rows), self.operating, some)
+            scores = check_scores(scores, self.task)
+            sums = sums_of(decided, labels[rows], self.task, some, w)
+            if self.edges is not None:
+                sums = replace(sums, bins=count_scores(scores[:, 0], labels[rows] == 1, w, self.edges))
+            found.append(sums)
+        return _joined(found)
+
+
+def _joined(parts: Sequence[Sums | None]) -> Sums | None:
+    known = [part for part in parts if part is not None]
+    return reduce(add, known) if known else None
+
+
+def _edges(models: Models, X: Any) -> Array:
+    def sample(block: Any) -> Array:
+        n = block.shape[0]
+        if not n:
+            return np.zeros((len(models), 0))
+        rows = np.unique(np.linspace(0, n - 1, min(n, SAMPLED)).astype(np.intp))
+        return np.asarray(models.scores(take_rows(checked_features(models, block), rows)))[:, 0]
+
+    def spread(n: int) -> list[int]:
+        return sorted({(n - 1) * i // (LOOKED_AT - 1) for i in range(LOOKED_AT)})
+
+    found: Array = reduced(sample, X, combine=lambda parts: np.concatenate(parts, axis=1), places=spread)
+    return score_edges(found if found.size else np.zeros((len(models), 1)))
