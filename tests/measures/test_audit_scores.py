@@ -13,8 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 import fairfront as ff
-from fairfront.measures.score_counts import ScoredRows
-from fairfront.measures.scores import bins_of, drawn_counts, figures_of
+from fairfront.measures.scores import ScoredRows, bins_of, drawn_counts, figures_of
 
 
 def scored(n: int, decimals: int | None, weighted: bool, seed: int = 0) -> tuple[np.ndarray, np.ndarray, Any]:

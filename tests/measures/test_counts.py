@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairfront as ff
-from fairfront.measures.audits import audits
+from fairfront.measures.audit_record import audits
 from fairfront.measures.counts import Counts, count, sums_of
 from fairfront.measures.disclosure import Cell
 from fairfront.measures.figures import FIGURES, Column, figure_of, larger_is_better

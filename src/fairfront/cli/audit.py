@@ -14,7 +14,7 @@ from .screen import AsJson, Delimiter, Groups, Missing, Probabilities, Small, Ta
 
 if TYPE_CHECKING:
     from ..measures import Audit
-    from ..measures.audit_record import Verdict
+    from ..measures.requirements import Verdict
 
 EXIT = {"met": 0, "not met": 3, "inconclusive": 4}
 SIDES = ("above", "below")
@@ -57,8 +57,8 @@ def audit(
     Example: fairfront audit scored.csv --label repaid --score p --favourable 1 --groups sex,race:ref=White
     """
     from .. import measures, objectives
-    from ..measures.audit_record import parse_requirement
     from ..measures.disclosure import EXACT, check_small
+    from ..measures.requirements import parse_requirement
     from ..runs.settings import as_costs, parse_attributes
     from .audit_tables import as_label, read_scored, show
 

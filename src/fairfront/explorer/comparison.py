@@ -22,10 +22,10 @@ from ..measures import Evaluation, PerGroup
 from ..measures.calibration import reliability_bins
 from ..measures.counts import ratio, weighted_sums
 from ..measures.disclosure import pool_of, publish_table
+from ..measures.evaluation import published
 from ..measures.figures import PARTS
 from ..measures.intervals import normal_quantile
 from ..measures.moves import Sides, changed_sides, moves_by_rate
-from ..measures.published import published
 from ..measures.rates import margins
 from ..objectives import Array, Attribute, Task
 

@@ -17,7 +17,7 @@ from ..measures import Evaluation
 from ..measures.counts import Sums, sums_of
 from ..measures.evaluation import check_scores, judgement_of
 from ..measures.operating_points import Operating, OperatingPoint, one_number
-from ..measures.score_counts import SURE, count_scores, score_edges
+from ..measures.score_bins import SURE, count_scores, score_edges
 from ..objectives import Array, Attribute, GroupProbabilities, Task
 from ..problems.dask.passes import reduced
 from ..problems.dask.scan import Key, Tally, group_tally, keys_of

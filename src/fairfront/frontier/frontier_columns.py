@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, require
 from ..measures import Evaluation
-from ..measures.evaluation import Pair, worst_pair
+from ..measures.claims import Pair, worst_pair
 from ..measures.operating_points import Operating, OperatingPoint
 from ..objectives import Array, proxy_sentences
 from ..solvers import Status

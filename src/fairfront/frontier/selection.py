@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
 from ..measures import Evaluation, GroupRates
-from ..measures.evaluation import trivial, worst_pair
+from ..measures.claims import trivial, worst_pair
 from ..measures.figures import Column, larger_is_better
 from ..measures.intervals import Sizes, error_interval, selection_ratio_lower, worst_gap_floor, worst_gap_upper
 from ..objectives import Array

@@ -2,13 +2,13 @@
 
 The files, from the ground up:
 
-- counts, rates: rows by model, group, label and decision, the rates that follow, and who changes sides
+- figures: the catalogue of figures, and what is said of them
+- counts, rates, moves: rows by model, group, label and decision, the rates that follow, and who changes sides
+- disclosure: which counts may be shared
 - intervals, calibration: how sure figures are, and how well probabilities fit
-- score_counts, operating_points: scores counted and cut into decisions
-- figures, judged, lines: the catalogue of figures and sentences, what an audit reads, and its groups
-- evaluation: many models on one data set, and what may be claimed of them
-- table_columns, scores, group_table, audit_record, audits: one model
-- disclosure, published: what may be shared
+- operating_points, score_bins: scores cut into decisions, and counted where rows lie in parts
+- evaluation, claims: many models on one data set, and what is said of them
+- judged, lines, scores, table_columns, group_table, audit_record, requirements, audits: one model
 """
 
 from .audit_record import Audit
@@ -16,8 +16,7 @@ from .audits import audit
 from .calibration import Calibration
 from .evaluation import Evaluation, evaluate_scores
 from .intervals import newcombe, wilson
-from .rates import ClassRates, GroupMeans, GroupRates, PerGroup
-from .score_counts import auc
+from .rates import ClassRates, GroupMeans, GroupRates, PerGroup, auc
 
 __all__ = [
     "Audit",

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, Literal
 
 import narwhals.stable.v1 as nw
+import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, require
-from ..objectives import Task
+from ..objectives import Groups, Task, proxy_sentences, warn_of_proxies
 from ..objectives.proxies import PROXY_NOTE
-from ..validation import BACKENDS, check_choice, check_text, counted
-from .disclosure import LIMIT, check_small
-from .figures import FIGURES_SHOWN, RATIOS, Column, figure_of, found_sentences, pooled_sentences, reference_sentences
-from .group_table import GroupTable
-from .lines import ALL, REFERENCE, TOO_FEW
-from .table_columns import Worst
+from ..validation import BACKENDS, check_choice, counted
+from .counts import Counts
+from .disclosure import LIMIT, ROUNDED, check_small
+from .figures import (
+    FIGURES_SHOWN,
+    Column,
+    figure_of,
+    found_sentences,
+    notion_sentences,
+    pooled_sentences,
+    reference_sentences,
+)
+from .group_table import GroupTable, pooled_columns, published_strata, published_table, tabulate
+from .judged import Judged
+from .lines import ALL, REFERENCE, TOO_FEW, Lines, lines_of
+from .requirements import Verdict, parse_requirement, verdict_of
+from .table_columns import Settings, Worst
 
 FORMAT = "fairfront audit 2"
+WEIGHTED = "Rates are weighted by the sample weights, and intervals rest on effective rows (Kish); counts are rows."
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +132,7 @@ class Audit:
             names = ", ".join(self.groups)
             raise InputError(f"requirement {requirement!r} names {asked.attribute!r}, expected one of {names}.")
         chosen = self.groups if asked.attribute is None else [asked.attribute]
-        return tuple(_verdict(self.groups[name], asked) for name in chosen)
+        return tuple(verdict_of(self.groups[name], asked) for name in chosen)
 
     def to_frame(self, attribute: str | None = None, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
         """Return one attribute's table as a data frame, with a column that gives the reason of every missing value.
@@ -221,80 +233,59 @@ def _html_table(table: GroupTable) -> str:
     return f"<table><thead><tr>{attribute}{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
 
 
-Outcome = Literal["met", "not met", "inconclusive"]
-FORM = re.compile(
-    r"^\s*(?P<name>(?:[^<>=\[]|\[[^\]]*\])*?[a-z\]])\s*(?P<sign><=|>=)\s*"
-    r"(?P<bound>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*$"
-)
-DOT = re.compile(r"\.(?![^\[]*\])")  # not those in a class: recall[a.b]_gap
+def audits(
+    models: Sequence[Judged],
+    sensitive_features: Any,
+    groups: Groups,
+    *,
+    n_resamples: int = 500,
+    random_state: int | None = 0,
+) -> Iterator[Audit]:
+    """Audit several models on the same rows: groups are resolved once, and all decisions are counted in one pass."""
+    if not models:
+        return
+    warn_of_proxies(sensitive_features)
+    settings = Settings(n_resamples=n_resamples, random_state=random_state)
+    first = models[0]
+    lines = lines_of(sensitive_features, len(first.truth), groups)
+    counts: list[Counts | None] = [None] * len(lines)
+    if first.task.kind != "regression" and all(each.task == first.task for each in models):
+        decided, K = np.stack([each.decided for each in models]), len(first.task.classes)
+        counts = [each.counts(decided, first.truth, K, first.weight) for each in lines]
+    for place, judged in enumerate(models):
+        known = [None if each is None else each.of_model(place) for each in counts]
+        yield audited(judged, list(zip(lines, known, strict=True)), settings)
 
 
-@dataclass(frozen=True)
-class Requirement:
-    """``figure`` of an attribute (all where it is None) at most or at least ``bound``, at an end of its interval."""
-
-    text: str
-    attribute: str | None
-    figure: str
-    end: str
-    sign: str
-    bound: float
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What became of a requirement for one attribute; ``sentence`` gives the figures."""
-
-    requirement: str
-    attribute: str
-    outcome: Outcome
-    sentence: str
-
-
-def parse_requirement(text: str) -> Requirement:
-    """Read ``[attribute.]figure[.lower|.upper](<=|>=)number``; the end is the one that has to hold."""
-    found = FORM.match(check_text(text, "requirement", 'a text such as "selection_ratio.lower>=0.80"'))
-    if found is None:
-        raise InputError(
-            f"requirement {text!r} cannot be read, expected [attribute.]figure[.lower|.upper]>=number or <=number, "
-            'such as "selection_ratio.lower>=0.80".'
-        )
-    *words, sign = *DOT.split(found["name"]), found["sign"]
-    end = words.pop() if len(words) > 1 and words[-1] in ("lower", "upper", "value") else "value"
-    if (end, sign) in (("lower", "<="), ("upper", ">=")):
-        other = "upper" if end == "lower" else "lower"
-        raise InputError(f"requirement {text!r} asks for the easy end of the interval, expected .{other} with {sign}.")
-    return Requirement(text.strip(), ".".join(words[:-1]) or None, words[-1], end, sign, float(found["bound"]))
+def audited(
+    judged: Judged,
+    counted: Sequence[tuple[Lines, Counts | None]],
+    settings: Settings,
+    levels: Mapping[str, NDArray[np.intp]] | None = None,
+    idle: Sequence[str] = (),
+) -> Audit:
+    """``levels`` are rows by level of the control features."""
+    found = {lines.attribute: tabulate(judged, lines, settings, counts) for lines, counts in counted}
+    proxies = tuple(lines.attribute for lines, _ in counted if lines.is_proxy)
+    weighted = judged.weight is not None and bool((judged.weight != 1.0).any())
+    said = (*notion_sentences(judged), *idle, *proxy_sentences(proxies), *([WEIGHTED] if weighted else []))
+    about = (judged.task, judged.rule, judged.cutoff, len(judged.truth))
+    result = Audit(*about, found, settings.confidence, said, weighted=weighted)
+    tables = {name: published_table(judged, table, settings) for name, table in found.items()}
+    shown = replace(result, groups=tables, small=LIMIT, notions=(*said, ROUNDED))
+    if levels:
+        parts = {level: (judged.take(rows), rows) for level, rows in levels.items()}
+        strata = {
+            level: {lines.attribute: tabulate(some, lines.take(rows), settings) for lines, _ in counted}
+            for level, (some, rows) in parts.items()
+        }
+        result, shown = _pooled(result, strata), _pooled(shown, published_strata(parts, tables, settings))
+    return replace(result, shown=shown)
 
 
-def _verdict(table: GroupTable, asked: Requirement) -> Verdict:
-    attribute, contrasts = table.lines.attribute, {worst.figure: worst for worst in table.worst}
-    if asked.figure in contrasts:
-        worst = contrasts[asked.figure]
-        value, lower, upper = worst.value, worst.lower, worst.upper
-        claim = worst.pair_lower if asked.figure in RATIOS else lower  # all pairs have to hold: each on its own
-    else:
-        there = table.columns
-        overall = [name for name in there if f"{name}_lower" in there and f"{name}_gap" in there]
-        if asked.figure not in overall:
-            known = ", ".join([*contrasts, *overall])
-            raise InputError(f"requirement {asked.text!r} names {asked.figure!r}, expected one of {known}.")
-        value, lower, upper = (float(there[asked.figure + end][-1]) for end in ("", "_lower", "_upper"))
-        claim = lower
-    if value != value or lower != lower or upper != upper:
-        said = f"{attribute}: {asked.figure} is not defined on these rows; {asked.text} is inconclusive."
-        return Verdict(asked.text, attribute, "inconclusive", said)
-    outcome: Outcome = "inconclusive"
-    if table.lines.is_proxy and asked.figure in contrasts:
-        judged = "that is between groups given as probabilities, not between people; "
-    else:
-        sure, possible = {"value": (value, value), "lower": (claim, upper), "upper": (upper, claim)}[asked.end]
-        sign = 1.0 if asked.sign == ">=" else -1.0
-        if sign * sure >= sign * asked.bound:
-            outcome = "met"
-        elif sign * possible < sign * asked.bound:
-            outcome = "not met"
-        alone = asked.figure in RATIOS and asked.end == "lower"
-        judged = f"the lower end of each pair of groups on its own is {claim:.4g} or more; " if alone else ""
-    figures = f"{asked.figure} is {value:.4g} ({lower:.4g} to {upper:.4g})"
-    return Verdict(asked.text, attribute, outcome, f"{attribute}: {figures}; {judged}{asked.text} is {outcome}.")
+def _pooled(result: Audit, strata: dict[str, dict[str, GroupTable]]) -> Audit:
+    pooled = {
+        name: pooled_columns([tables[name].shares for tables in strata.values()], table.lines, result.confidence)
+        for name, table in result.groups.items()
+    }
+    return replace(result, strata=strata, pooled=pooled)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..exceptions import InputError, spelling
-from ..objectives import Groups, check_groups, proxy_sentences, take_groups, warn_of_proxies
+from ..objectives import Groups, check_groups, take_groups, warn_of_proxies
 from ..validation import (
     check_confidence,
     check_count,
@@ -18,20 +14,14 @@ from ..validation import (
     check_seed,
     weighted_rows,
 )
-from .audit_record import Audit
-from .counts import Counts
-from .disclosure import LIMIT, ROUNDED, Cell
-from .figures import idle_sentence, notion_sentences
-from .group_table import GroupTable, published_strata, published_table, tabulate
-from .intervals import mantel_haenszel_gap, mantel_haenszel_ratio
-from .judged import Judged, gathered, read_judged
-from .lines import Lines, levels_of, lines_of
+from .audit_record import Audit, audited
+from .figures import idle_sentence
+from .judged import gathered, read_judged
+from .lines import levels_of, lines_of
 from .operating_points import Operating, Side
-from .rates import Share
 from .table_columns import Settings
 
 MOST_RESAMPLES = 100_000
-WEIGHTED = "Rates are weighted by the sample weights, and intervals rest on effective rows (Kish); counts are rows."
 
 
 def audit(
@@ -126,89 +116,4 @@ def audit(
             n = len(rows)
         lines = lines_of(sensitive, n, groups or Groups())
         levels = {} if control is None else levels_of(control, n)
-    return _audited(judged, [(each, None) for each in lines], settings, levels, idle)
-
-
-def audits(
-    models: Sequence[Judged],
-    sensitive_features: Any,
-    groups: Groups,
-    *,
-    n_resamples: int = 500,
-    random_state: int | None = 0,
-) -> Iterator[Audit]:
-    """Audit several models on the same rows: groups are resolved once, and all decisions are counted in one pass."""
-    if not models:
-        return
-    warn_of_proxies(sensitive_features)
-    settings = Settings(n_resamples=n_resamples, random_state=random_state)
-    first = models[0]
-    lines = lines_of(sensitive_features, len(first.truth), groups)
-    counts: list[Counts | None] = [None] * len(lines)
-    if first.task.kind != "regression" and all(each.task == first.task for each in models):
-        decided, K = np.stack([each.decided for each in models]), len(first.task.classes)
-        counts = [each.counts(decided, first.truth, K, first.weight) for each in lines]
-    for place, judged in enumerate(models):
-        known = [None if each is None else each.of_model(place) for each in counts]
-        yield _audited(judged, list(zip(lines, known, strict=True)), settings)
-
-
-def _audited(
-    judged: Judged,
-    counted: Sequence[tuple[Lines, Counts | None]],
-    settings: Settings,
-    levels: Mapping[str, NDArray[np.intp]] | None = None,
-    idle: Sequence[str] = (),
-) -> Audit:
-    """``levels`` are rows by level of the control features."""
-    found = {lines.attribute: tabulate(judged, lines, settings, counts) for lines, counts in counted}
-    proxies = tuple(lines.attribute for lines, _ in counted if lines.is_proxy)
-    weighted = judged.weight is not None and bool((judged.weight != 1.0).any())
-    said = (*notion_sentences(judged), *idle, *proxy_sentences(proxies), *([WEIGHTED] if weighted else []))
-    about = (judged.task, judged.rule, judged.cutoff, len(judged.truth))
-    result = Audit(*about, found, settings.confidence, said, weighted=weighted)
-    tables = {name: published_table(judged, table, settings) for name, table in found.items()}
-    shown = replace(result, groups=tables, small=LIMIT, notions=(*said, ROUNDED))
-    if levels:
-        parts = {level: (judged.take(rows), rows) for level, rows in levels.items()}
-        strata = {
-            level: {lines.attribute: tabulate(some, lines.take(rows), settings) for lines, _ in counted}
-            for level, (some, rows) in parts.items()
-        }
-        result, shown = _pooled(result, strata), _pooled(shown, published_strata(parts, tables, settings))
-    return replace(result, shown=shown)
-
-
-NO_LEVEL = Cell(reason="no level has both groups")
-WITHIN = ("selection", "tpr", "fpr", "error")
-
-
-def _pooled_columns(levels: Sequence[Mapping[str, Share]], lines: Lines, confidence: float) -> dict[str, list[Any]]:
-    """Return gaps and the ratio to the reference group of every other group, pooled over levels of control features.
-
-    A gap between all rows of two groups can come from different shares of levels (departments, products). Mantel and
-    Haenszel's pooled gap compares within levels only, weighting each by n1 n0 / (n1 + n0).
-    """
-    r, columns = lines.reference, {"group": list[Any](lines.names[: lines.reference])}
-    for name in WITHIN:
-        strata = [shares[name] for shares in levels if name in shares]
-        if not strata:
-            continue
-        value, size = (np.stack([getattr(share, part) for share in strata]) for part in ("value", "size"))
-        chosen = np.nan_to_num(value) * size
-        counts = chosen[:, :r], size[:, :r], chosen[:, [r]], size[:, [r]]
-        pooled = {f"{name}_gap": mantel_haenszel_gap(*counts, confidence)}
-        if name == "selection":
-            pooled["selection_over_reference"] = mantel_haenszel_ratio(*counts, confidence)
-        for key, (middle, (low, high)) in pooled.items():
-            for end, values in (("", middle), ("_lower", low), ("_upper", high)):
-                columns[key + end] = [NO_LEVEL.plain if v != v else float(v) for v in values]
-    return columns
-
-
-def _pooled(result: Audit, strata: dict[str, dict[str, GroupTable]]) -> Audit:
-    pooled = {
-        name: _pooled_columns([tables[name].shares for tables in strata.values()], table.lines, result.confidence)
-        for name, table in result.groups.items()
-    }
-    return replace(result, strata=strata, pooled=pooled)
+    return audited(judged, [(each, None) for each in lines], settings, levels, idle)

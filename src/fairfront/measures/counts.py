@@ -17,7 +17,7 @@ from ..objectives import Array, Attribute, Task
 from ..validation import check_weights
 
 if TYPE_CHECKING:
-    from .score_counts import ScoreBins
+    from .score_bins import ScoreBins
 
 BLOCK = 1 << 20
 """Entries of models by rows that are copied at once."""

@@ -17,18 +17,20 @@ from numpy.typing import ArrayLike, NDArray
 from ..exceptions import InputError
 from ..objectives import Array, Attribute, Task
 from ..problems.resources import blas_threads
-from ..validation import check_weights, refuse
-from .counts import Counts, Means, Sums, sums_of
-from .figures import Column, larger_is_better
-from .operating_points import NONE_GIVEN, OperatingPoint, check_costs
-from .rates import ClassRates, GroupRates, PerGroup, effective_sizes, gaps, rates_of, selection_ratio, worst_gap
-from .score_counts import auc
-
-ALIKE, ROUNDING = 0.99, 1e-9
-RIVALS: dict[str | None, str] = {
-    "approval_rate": "error no smaller than that of as many approvals drawn by lot",
-    "costs": "costs no less than deciding everyone alike",
-}
+from ..validation import check_weights
+from .counts import Counts, Means, Sums, ratio, sums_of
+from .disclosure import LIMIT, Pool, any_small, in_units, pool_of, publish_counts, publish_sizes, publish_weights
+from .operating_points import NONE_GIVEN, OperatingPoint
+from .rates import (
+    PerGroup,
+    auc,
+    effective_sizes,
+    gaps,
+    means_of,
+    rates_of,
+    selection_ratio,
+    worst_gap,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,11 +178,11 @@ def evaluation_of(
     if isinstance(everyone, Means):
         columns["mse"] = np.asarray(everyone.sums[:, 0, 2] / everyone.weight[0])
     else:
-        cells = everyone.weight[:, 0] / everyone.weight.sum(axis=(1, 2, 3))[:, None, None]
-        decided = cells.sum(axis=1)
-        columns["error"] = np.clip(1.0 - np.trace(cells, axis1=1, axis2=2), 0.0, 1.0)
+        cells, total = everyone.weight[:, 0], everyone.weight.sum(axis=(1, 2, 3))
+        decided = cells.sum(axis=1) / total[:, None]
+        columns["error"] = np.clip((total - np.trace(cells, axis1=1, axis2=2)) / total, 0.0, 1.0)
         columns["approval_rate"] = np.clip(decided[:, task.favourable], 0.0, 1.0)
-        known = {"labels": cells[:1].sum(axis=(0, 2)), "alike": np.minimum(decided.max(axis=1), 1.0)}
+        known = {"labels": cells[0].sum(axis=1) / total[0], "alike": np.minimum(decided.max(axis=1), 1.0)}
     columns |= {} if area is None else {"auc": area}
     for attribute, rates in groups.items():
         prefix = f"{attribute}." if len(groups) > 1 else ""
@@ -196,101 +198,45 @@ def evaluation_of(
     return Evaluation(name, n, columns, signed, groups, **known)  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True)
-class Pair:
-    """Two groups of an attribute, the lower rate first, and the rows of each that the figure is about.
-
-    ``label`` says which rows these are, if not all; ``fewest`` are those of the two smallest groups that are compared.
-    """
-
-    attribute: str
-    groups: tuple[str, str]
-    people: tuple[float, float]
-    fewest: tuple[float, float]
-    gap: float
-    label: str = ""
-
-    @property
-    def words(self) -> str:
-        (one, other), (few, many) = self.groups, self.people
-        return f"{one} ({few:.0f} people{self.label}) and {other} ({many:.0f})"
-
-
-def worst_pair(record: Evaluation, column: str, model: int, task: Task) -> Pair | None:
-    """Return the pair that makes a model's worst gap or ratio, if any; a bare name is that of the worst attribute."""
-    if not isinstance(column, str):
-        raise refuse("name", column, "the name of a gap or a ratio")
-    name = column
-    if column not in record.columns:
-        parts = [each for each in record.columns if Column.of(each).kind == column]
-        if not parts:
-            raise refuse("name", column, f"one of {', '.join(record.columns)}")
-        sign = -1.0 if larger_is_better(column) else 1.0
-        name = max(parts, key=lambda each: np.nan_to_num(sign * record.columns[each][model], nan=-np.inf))
-    found = Column.of(name)
-    attribute = found.attribute or next(iter(record.groups))
-    rates, rate = record.groups[attribute], "selection" if found.figure == "selection_ratio" else found.figure
-    if rate not in rates.names:
-        raise refuse("name", column, "a gap or a ratio between groups, such as 'tpr_gap'")
-    values, k = rates.rate(rate)[model], None
-    if values.ndim == 2:
-        spread = np.fmax.reduce(values, axis=0) - np.fmin.reduce(values, axis=0)
-        k = int(np.argmax(np.nan_to_num(spread, nan=-1.0)))
-        values = values[:, k]
-    known = np.flatnonzero(~np.isnan(values))
-    if len(known) < 2:
-        return None
-    low, high = int(known[np.argmin(values[known])]), int(known[np.argmax(values[known])])
-    if low == high:  # all rates are equal
-        low, high = int(known[0]), int(known[-1])
-    people, label = _rows_about(rates, rate, task, k)
-    few, more, *_ = np.sort(people[known]).tolist()
-    names, between = (rates.levels[low], rates.levels[high]), (float(people[low]), float(people[high]))
-    return Pair(attribute, names, between, (few, more), float(values[high] - values[low]), label)
+def published(record: Evaluation, task: Task) -> Evaluation:
+    """Return an evaluation in which no count below `LIMIT` is exact; one that was published already stays as it is."""
+    if record.small:
+        return record
+    if record.sums is None:
+        raise InputError(f"evaluation {record.name!r} has no counts to publish, expected one made by evaluate.")
+    good, groups, sizes = task.favourable, dict[str, PerGroup](), dict[str, dict[str, Array]]()
+    for (name, rates), counts in zip(record.groups.items(), record.sums.groups, strict=True):
+        pool = pool_of(rates.levels, counts.sizes[:-1])
+        pooled = counts.pooled((*pool.members, (len(rates.levels),)))
+        if isinstance(pooled, Means):
+            groups[name] = _means(pooled, pool, record.sums)
+            continue
+        shown = _without_few(publish_counts(pooled.with_everyone(), good), pooled.sizes < LIMIT)
+        groups[name], sizes[name] = rates_of(shown, pool.levels, good), effective_sizes(shown, len(pool.levels), good)
+    area, everyone = record.columns.get("auc"), record.sums.everyone
+    if isinstance(everyone, Counts):
+        if area is not None and everyone.rows[:1].sum(axis=(0, 1, 3)).min() < LIMIT:
+            area = np.full_like(area, np.nan)  # it rests on a few people of one label
+        everyone = publish_counts(everyone.with_everyone(), good).changed(lambda cells: cells[:, -1:])
+    found = evaluation_of(record.name, task, record.n, everyone, groups, area)
+    figures = {name: getattr(found, name) for name in ("columns", "signed", "groups", "labels", "alike")}
+    known = {name: sizes[name] for name in record.sizes}
+    return replace(record, **figures, sizes=known, small=LIMIT, sums=None)
 
 
-def _rows_about(rates: PerGroup, rate: str, task: Task, k: int | None) -> tuple[Array, str]:
-    rows = rates.labelled if isinstance(rates, GroupRates) else None
-    if rows is None or rate not in ("tpr", "fpr", "recall"):
-        return rates.n, ""
-    good = task.favourable if isinstance(rates, ClassRates) else 0
-    if rate == "fpr":
-        return np.asarray(rows.sum(axis=1) - rows[:, good]), f" not labelled {task.favourable_label!r}"
-    label = task.favourable_label if k is None else task.classes[k]
-    return np.asarray(rows[:, good if k is None else k]), f" labelled {label!r}"
+def _without_few(shown: Counts, few: NDArray[np.bool_]) -> Counts:
+    """Return counts whose groups of a few people weigh nothing, so that they have no rates; rows stay."""
+    hidden = np.append(few[:-1], [False, False])[:, None, None]  # neither rows without a group nor all rows
+    return Counts(shown.rows, *(np.where(hidden, 0.0, each) for each in (shown.weight, shown.squared)))
 
 
-def decides_alike(record: Evaluation) -> NDArray[np.bool_]:
-    """Tell which models decide more than 99 % of the rows alike, (N,)."""
-    return np.zeros(record.n_models, dtype=bool) if record.alike is None else np.asarray(record.alike > ALIKE)
-
-
-def no_better(record: Evaluation, task: Task) -> NDArray[np.bool_]:
-    """Tell which models are no better than decisions that look at nobody, (N,).
-
-    What has to be beaten follows from what was asked for: at an approval rate, which the majority label would not meet,
-    as many approvals drawn by lot; at costs, the cost of deciding everyone alike; else giving everyone that label.
-    """
-    if record.labels is None:
-        return np.zeros(record.n_models, dtype=bool)
-    reached, approved, good = record["error"], record["approval_rate"], float(record.labels[task.favourable])
-    rival: Any = 1.0 - float(record.labels.max())
-    rule = None if record.operating is None else record.operating.rule
-    if rule is not None and rule.asked == "approval_rate":
-        rival = approved * (1.0 - good) + (1.0 - approved) * good
-    elif rule is not None and rule.costs is not None:
-        false_positive, false_negative = check_costs(rule.costs)
-        wrongly = 0.5 * (reached + approved - good)  # false positives less false negatives are approved less good
-        reached = false_positive * wrongly + false_negative * (reached - wrongly)
-        rival = min(false_positive * (1.0 - good), false_negative * good)
-    return np.asarray(reached >= rival - ROUNDING)
-
-
-def trivial(record: Evaluation, task: Task) -> NDArray[np.bool_]:
-    """Tell which models are marked and never suggested, (N,)."""
-    return np.asarray(decides_alike(record) | no_better(record, task))
-
-
-def rival_words(record: Evaluation) -> str:
-    asked = None if record.operating is None else record.operating.rule.asked
-    return RIVALS.get(asked, "error no smaller than that of giving everyone the majority label")
+def _means(exact: Means, pool: Pool, sums: Sums) -> PerGroup:
+    shown, few = publish_sizes(exact.rows)[:-1], exact.rows[:-1] < LIMIT
+    weight, total = exact.weight[:-1], exact.sums[:, :-1]
+    if any_small(exact.rows, exact.rows[:, None], exact.rows, 1):
+        mean = np.nan_to_num(ratio(total, weight[:, None]))
+        one = np.sqrt(mean[:, :, 2]) / np.where(shown > 0, shown, 1.0)
+        weight = publish_weights(weight, exact.rows[:-1], shown, sums.weight / sums.n)
+        unit = np.stack([one, one, one * np.sqrt(mean[:, :, 2])], axis=2)
+        total = in_units(mean, unit) * weight[:, None]
+    return means_of(shown, np.where(few, 0.0, weight), np.where(few[:, None], 0.0, total), pool.levels)

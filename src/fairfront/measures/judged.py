@@ -33,7 +33,7 @@ from ..validation import (
     shape_of,
 )
 from .operating_points import Operating, Side, check_side, decide
-from .score_counts import ScoredRows
+from .scores import ScoredRows
 
 Labels = tuple[list[Any], NDArray[np.intp], NDArray[np.intp] | None]
 

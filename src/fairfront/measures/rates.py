@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array
-from .counts import Counts, Means, ratio
+from .counts import Counts, Means, blocks, ratio, row_weight
 from .figures import PARTS
 
 DENOMINATORS = {"selection": "weight", "error": "weight", "accuracy": "weight", "tpr": "positives", "fpr": "negatives"}
@@ -45,6 +46,10 @@ class PerGroup:
             raise InputError(f"unknown rate {name!r}, expected one of {', '.join(self.names)}.")
         return np.asarray(getattr(self, name))
 
+    def people(self, name: str, good: int) -> Array:
+        """Return the rows that a rate is about in each group, (c,), of recall (c, K); ``good`` is favourable."""
+        return self.n
+
 
 @dataclass(frozen=True, eq=False)
 class GroupRates(PerGroup):
@@ -72,6 +77,13 @@ class GroupRates(PerGroup):
     @property
     def accuracy(self) -> Array:
         return np.asarray(1.0 - self.error)
+
+    def people(self, name: str, good: int) -> Array:
+        if self.labelled is None or name not in ("tpr", "fpr", "recall"):
+            return self.n
+        favourable = self.labelled[:, good if self.labelled.shape[1] > 2 else 0]
+        of = {"tpr": favourable, "fpr": self.labelled.sum(axis=1) - favourable, "recall": self.labelled}
+        return np.asarray(of[name])
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,3 +214,44 @@ def selection_ratio(rates: PerGroup) -> Array:
     selection = rates.rate("selection")
     found = ratio(np.fmin.reduce(selection, axis=1), np.fmax.reduce(selection, axis=1))
     return np.asarray(np.where((~np.isnan(selection)).sum(axis=1) > 1, found, np.nan))
+
+
+def auc(scores: ArrayLike, is_positive: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
+    """Return the area under the ROC curve of N models, (N,), from scores (N, n) or (n,).
+
+        P(score of a positive row > score of a negative row) + 1/2 P(the two are equal)
+
+    Equals `sklearn.metrics.roc_auc_score`, weights and ties included; NaN when one of the two labels has no weight.
+    """
+    positive = np.asarray(is_positive, dtype=bool)
+    ranked = np.atleast_2d(scores)
+    weight = row_weight(sample_weight, len(positive))
+    up, across = np.where(positive, weight, 0.0), np.where(positive, 0.0, weight)
+    whole = up.sum() * across.sum()
+    if whole == 0:
+        return np.full(len(ranked), np.nan)
+    area = [_area(ranked[part], up, across) for part in blocks(*ranked.shape)]
+    return np.asarray(np.clip(np.concatenate([np.empty(0), *area]) / whole, 0.0, 1.0))
+
+
+def _area(scores: NDArray[Any], up: Array, across: Array) -> Array:
+    """Add, for each model, up-weight times the across-weight below it, ties counting half.
+
+    Models are laid end to end, one entry per distinct score: the running sums at the last row of each tie.
+    """
+    order = np.argsort(scores, axis=1)
+    ranked = np.take_along_axis(scores, order, axis=1)
+    last = np.ones(ranked.shape, dtype=bool)
+    last[:, :-1] = ranked[:, 1:] != ranked[:, :-1]
+    model = np.repeat(np.arange(len(scores)), last.sum(axis=1))
+    starts = np.flatnonzero(np.diff(model, prepend=-1))
+
+    def before(running: Array) -> Array:
+        shifted = np.concatenate([[0.0], running[:-1]])
+        shifted[starts] = 0.0
+        return shifted
+
+    above = np.cumsum(up[order], axis=1)[last]
+    beside = np.cumsum(across[order], axis=1)[last]
+    area = np.bincount(model, (above - before(above)) * (beside + before(beside)), minlength=len(scores))
+    return np.asarray(0.5 * area)

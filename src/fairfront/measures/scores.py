@@ -7,8 +7,10 @@ to the exact figure, which leaves only their spread to the bins.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +20,6 @@ from .calibration import logistic_line
 from .counts import ratio
 from .disclosure import in_units
 from .lines import Lines
-from .score_counts import ScoredRows, Tally
 from .table_columns import Settings, Worst, drawn_columns, normal_columns, worst_means
 
 BINS = 100
@@ -28,6 +29,71 @@ DRAWN = ("auc", "gini", "ks", "brier", "in_the_large", "mean_score")
 OF_BOTH_LABELS = ("auc", "gini", "ks", "slope", "slope_error")
 """Figures that rest on the people of either label, however few they are."""
 LIMITS = {"auc": (0.0, 1.0), "gini": (-1.0, 1.0), "ks": (0.0, 1.0), "brier": (0.0, 1.0)}
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Distinct scores ``value`` (m,), ascending, and the weights of rows at each.
+
+    ``up`` (m,) are those of rows with the favourable label, ``down`` (m,) of the others; ``size`` is the effective
+    number of rows. ``probability`` tells whether scores lie in [0, 1], ``below`` whether low ones are favourable.
+    """
+
+    value: Array
+    up: Array
+    down: Array
+    size: float
+    probability: bool
+    below: bool
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredRows:
+    """Scores and labels of n rows: one score each, and whether the label is the favourable one."""
+
+    scores: Array
+    positive: NDArray[np.bool_]
+    weight: Array | None
+    probability: bool
+    below: bool
+    known: dict[Any, Any] = field(default_factory=dict)
+    """What was found of all rows together, by how it was drawn."""
+
+    def tally(self, rows: NDArray[np.intp] | None = None, share: Array | None = None) -> Tally:
+        """Count rows, all by default, each with its share of membership; those without weight are left out."""
+        at = slice(None) if rows is None else rows
+        if self._keys is not None and share is None:
+            ranked = np.sort(self._keys[at])
+            up = (ranked & np.uint64(1)).astype(np.float64)
+            ranked >>= np.uint64(2)
+            return self._by_score(ranked.view(np.float64), up, 1.0 - up, float(len(ranked)))
+        scores = self.scores[at]
+        weight = np.ones(len(scores)) if self.weight is None else self.weight[at]
+        weight = weight if share is None else share * weight
+        order = np.argsort(scores)
+        order = order if weight.all() else order[weight[order] > 0]
+        up, weight = np.where(self.positive[at], weight, 0.0)[order], weight[order]
+        size = weight.sum() ** 2 / (weight @ weight) if len(order) else 0.0
+        return self._by_score(scores[order], up, weight - up, float(size))
+
+    @cached_property
+    def _keys(self) -> NDArray[np.uint64] | None:
+        """Return score and label of every row as one number that sorts by score; None where that is not possible.
+
+        Floats from 0 to 1 leave their first two bits free. Sorting such numbers is several times faster than finding
+        the order of rows and gathering labels by it.
+        """
+        if self.weight is not None or not self.probability:
+            return None
+        bits = (self.scores + 0.0).view(np.uint64) << np.uint64(2)  # adding 0 turns -0 into 0
+        return np.asarray(bits | self.positive)
+
+    def _by_score(self, value: Array, up: Array, down: Array, size: float) -> Tally:
+        new = value[1:] != value[:-1]
+        if not new.all():
+            starts = np.concatenate([[0], np.flatnonzero(new) + 1])
+            value, up, down = value[starts], np.add.reduceat(up, starts), np.add.reduceat(down, starts)
+        return Tally(value, up, down, size, self.probability, self.below)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 from ..exceptions import InputError
 from ..frontier import Frontier
 from ..frontier.selection import plain_place
-from ..measures.evaluation import decides_alike, no_better, rival_words, trivial
+from ..measures.claims import decides_alike, no_better, rival_words, trivial
 from ..measures.figures import Column
 from ..objectives import rates_of
 from ..solvers.archive import spread

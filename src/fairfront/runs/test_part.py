@@ -17,7 +17,7 @@ from ..frontier import Frontier
 from ..frontier.judgement import resolve_attributes
 from ..frontier.models import encode_labels
 from ..frontier.selection import plain_place
-from ..measures.audits import audits
+from ..measures.audit_record import audits
 from ..measures.disclosure import LIMIT
 from ..measures.evaluation import decide
 from ..measures.judged import read_judged
