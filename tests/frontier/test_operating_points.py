@@ -15,7 +15,8 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import fairfront as ff
-from fairfront.measures.claims import decides_alike, trivial, usable
+from fairfront.frontier.selection import usable
+from fairfront.measures.claims import decides_alike, trivial
 from fairfront.measures.evaluation import published
 from tests.support.searches import trace
 from tests.support.trial import matrix, students
