@@ -4,100 +4,62 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what type checkers and editors see of the names below
-    from . import datasets, pareto, torch  # noqa: F401
-    from .estimators import (
-        FrontierClassifier,
-        FrontierRegressor,
-        ParetoFairClassifier,
-        ParetoFairRegressor,
-        scorer,
-    )
-    from .exceptions import (
-        FairfrontError,
-        FairfrontWarning,
-        GroupWarning,
-        InputError,
-        MissingExtraError,
-        ProxyWarning,
-        UnboundedError,
-    )
-    from .frontier import Frontier
-    from .measures import Audit, audit
-    from .objectives import GroupProbabilities, Groups
-    from .problems import linear_problem
-    from .runs import Run, TableModel, load, trace_table
-    from .solvers import PBPDO, PDO, Newton, PaperPBPDO, PaperPDO, Status, Weighting
-    from .tracing import MinimizeResult, minimize, solve, trace
+    from . import datasets as datasets
+    from . import pareto as pareto
+    from . import torch as torch
+    from .estimators import FrontierClassifier as FrontierClassifier
+    from .estimators import FrontierRegressor as FrontierRegressor
+    from .estimators import ParetoFairClassifier as ParetoFairClassifier
+    from .estimators import ParetoFairRegressor as ParetoFairRegressor
+    from .estimators import scorer as scorer
+    from .exceptions import FairfrontError as FairfrontError
+    from .exceptions import FairfrontWarning as FairfrontWarning
+    from .exceptions import GroupWarning as GroupWarning
+    from .exceptions import InputError as InputError
+    from .exceptions import MissingExtraError as MissingExtraError
+    from .exceptions import ProxyWarning as ProxyWarning
+    from .exceptions import UnboundedError as UnboundedError
+    from .frontier import Frontier as Frontier
+    from .measures import Audit as Audit
+    from .measures import audit as audit
+    from .objectives import GroupProbabilities as GroupProbabilities
+    from .objectives import Groups as Groups
+    from .problems import linear_problem as linear_problem
+    from .runs import Run as Run
+    from .runs import TableModel as TableModel
+    from .runs import load as load
+    from .runs import trace_table as trace_table
+    from .solvers import PBPDO as PBPDO
+    from .solvers import PDO as PDO
+    from .solvers import Newton as Newton
+    from .solvers import PaperPBPDO as PaperPBPDO
+    from .solvers import PaperPDO as PaperPDO
+    from .solvers import Status as Status
+    from .solvers import Weighting as Weighting
+    from .tracing import MinimizeResult as MinimizeResult
+    from .tracing import minimize as minimize
+    from .tracing import solve as solve
+    from .tracing import trace as trace
 
 __version__ = "0.2.0"
 
-__all__ = [
-    "PBPDO",
-    "PDO",
-    "Audit",
-    "FairfrontError",
-    "FairfrontWarning",
-    "Frontier",
-    "FrontierClassifier",
-    "FrontierRegressor",
-    "GroupProbabilities",
-    "GroupWarning",
-    "Groups",
-    "InputError",
-    "MinimizeResult",
-    "MissingExtraError",
-    "Newton",
-    "PaperPBPDO",
-    "PaperPDO",
-    "ParetoFairClassifier",
-    "ParetoFairRegressor",
-    "ProxyWarning",
-    "Run",
-    "Status",
-    "TableModel",
-    "UnboundedError",
-    "Weighting",
-    "audit",
-    "datasets",
-    "linear_problem",
-    "load",
-    "minimize",
-    "pareto",
-    "scorer",
-    "solve",
-    "trace",
-    "trace_table",
-]
-
 _ROOMS = {
-    "datasets": (),
-    "estimators": (
-        "FrontierClassifier",
-        "FrontierRegressor",
-        "ParetoFairClassifier",
-        "ParetoFairRegressor",
-        "scorer",
-    ),
-    "exceptions": (
-        "FairfrontError",
-        "FairfrontWarning",
-        "GroupWarning",
-        "InputError",
-        "MissingExtraError",
-        "ProxyWarning",
-        "UnboundedError",
-    ),
-    "frontier": ("Frontier",),
-    "measures": ("Audit", "audit"),
-    "objectives": ("GroupProbabilities", "Groups"),
-    "pareto": (),
-    "problems": ("linear_problem",),
-    "runs": ("Run", "TableModel", "load", "trace_table"),
-    "solvers": ("PBPDO", "PDO", "Newton", "PaperPBPDO", "PaperPDO", "Status", "Weighting"),
-    "torch": (),
-    "tracing": ("MinimizeResult", "minimize", "solve", "trace"),
+    "datasets": "",
+    "estimators": "FrontierClassifier FrontierRegressor ParetoFairClassifier ParetoFairRegressor scorer",
+    "exceptions": "FairfrontError InputError MissingExtraError UnboundedError "
+    "FairfrontWarning GroupWarning ProxyWarning",
+    "frontier": "Frontier",
+    "measures": "Audit audit",
+    "objectives": "GroupProbabilities Groups",
+    "pareto": "",
+    "problems": "linear_problem",
+    "runs": "Run TableModel load trace_table",
+    "solvers": "PBPDO PDO Newton PaperPBPDO PaperPDO Status Weighting",
+    "torch": "",
+    "tracing": "MinimizeResult minimize solve trace",
 }
-_HOME = {name: room for room, names in _ROOMS.items() for name in names}
+_HOME = {name: room for room, names in _ROOMS.items() for name in names.split()}
+__all__ = sorted({*_HOME, "datasets", "pareto"})
 
 
 def _import_name(name: str) -> Any:

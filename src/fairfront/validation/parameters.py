@@ -1,11 +1,11 @@
-"""Checks of options: one function per kind of argument, each with the sentence that refuses what is not of the kind."""
+"""Refusals in one sentence, and checks of options: one function per kind of argument."""
 
 from __future__ import annotations
 
 import difflib
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,6 +18,13 @@ T = TypeVar("T")
 SHOWN = 80
 FALSE_NUMBERS = (bool, np.bool_, np.timedelta64)
 """What Python or numpy count among numbers, and people do not."""
+REMEDIES = {
+    "c": ("complex numbers", "expected real ones; take .real or abs() of them"),
+    "M": ("dates", "expected no dates; turn them into numbers such as days since a date, or into bands"),
+    "m": ("spans of time", "expected no spans; turn them into numbers such as days"),
+    "S": ("bytes", "expected text or numbers; decode them first"),
+}
+"""What arrays of a kind hold that numpy would pass over in silence, as parts of numbers, and what to do about it."""
 BACKENDS = ("pandas", "polars", "pyarrow")
 MOST_POINTS = 10_000
 """Most points that a frontier is asked for: more than people, files and screens can take."""
@@ -65,6 +72,22 @@ class Registry(dict[str, T]):
 
     def names(self) -> tuple[str, ...]:
         return tuple(self)
+
+
+def refuse_masked(values: Any, what: str) -> None:
+    """Refuse an array with masked entries, which numpy and scikit-learn would read as if there were no mask."""
+    masked = int(np.ma.getmaskarray(values).sum()) if isinstance(values, np.ma.MaskedArray) else 0
+    if masked:
+        raise InputError(
+            f"{what} is a masked array with {masked} masked entries, expected none; fill them (values.filled(...)) or "
+            "drop those rows."
+        )
+
+
+def refuse_kind(dtype: np.dtype[Any], what: str) -> None:
+    if dtype.kind in REMEDIES:
+        found, remedy = REMEDIES[dtype.kind]
+        raise InputError(f"{what} has {found}, {remedy}.")
 
 
 def is_whole(value: Any) -> bool:
@@ -184,3 +207,39 @@ def check_path(value: Any, what: str = "path", expected: str = "the name of a fi
         found = f"{spelled(what)} is {shown(given)}, which cannot be used ({why})"
         raise InputError(f"{found}, expected {expected}.") from error
     return Path(given)
+
+
+def is_missing(value: Any) -> bool:
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas.NA compares to NA, which has no truth value
+        return True
+
+
+def is_dask(value: Any) -> bool:
+    """Look into mappings and lists too, without importing Dask."""
+    if isinstance(value, Mapping):
+        return any(is_dask(each) for each in value.values())
+    if isinstance(value, (list, tuple)):
+        return bool(value) and is_dask(value[0])
+    return any(kind.__module__.partition(".")[0] in ("dask", "dask_expr") for kind in type(value).__mro__)
+
+
+def pass_hint(what: str) -> str:
+    return (
+        f"pass them by keyword, fit(X, y, {what}=groups); through a Pipeline or a search, switch routing on with "
+        "sklearn.set_config(enable_metadata_routing=True) and pass the same keyword to its fit."
+    )
+
+
+def check_favourable(favourable: Any, classes: Sequence[Any]) -> int:
+    """Return the place of the favourable label among the classes, by default that of the second."""
+    if favourable is None:
+        return 1
+    known = isinstance(favourable, Hashable) and not getattr(favourable, "ndim", 0) and favourable in classes
+    if not known:
+        labels = ", ".join(map(repr, classes[:20])) + (", ..." if len(classes) > 20 else "")
+        raise refuse("favourable", favourable, f"one of the labels {labels}")
+    return list(classes).index(favourable)
