@@ -160,7 +160,8 @@ def test_private_names_stay_at_home() -> None:
     ("word", "home"), [('require("dask"', "problems/dask"), ('require("torch"', "torch"), ("import torch", "torch")]
 )
 def test_dask_and_torch_stay_in_their_rooms(word: str, home: str) -> None:
-    strangers = [str(path) for path in FILES if word in path.read_text() and home not in path.as_posix()]
+    texts = {path: path.read_text().replace("from . import torch", "") for path in FILES}  # our own room of that name
+    strangers = [str(path) for path, text in texts.items() if word in text and home not in path.as_posix()]
     assert not strangers
 
 
