@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from fairfront.datasets import Dataset, encode, load_adult, load_compas, paper_matrix
-from fairfront.datasets.adult import PAPER_COLUMNS
+from fairfront.datasets.uci import PAPER_COLUMNS
 
 from ..cases import Rows, Split, folder
 

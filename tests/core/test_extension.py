@@ -148,7 +148,7 @@ def registered() -> Iterator[None]:
             LOSSES.add(loss.name, loss)
         GAPS.add("power", PowerGap)
         SOLVERS.add("ends", Ends)
-        register(ORIGIN, load_letters)
+        register(ORIGIN)(load_letters)
         yield
 
 

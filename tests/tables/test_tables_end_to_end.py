@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from fairfront.datasets import load_adult, load_oulad
-from fairfront.datasets.adult import NAMES
 from fairfront.datasets.origin import ENVIRONMENT
+from fairfront.datasets.uci import ADULT_NAMES
 from fairfront.tables import (
     Table,
     TableEncoder,
@@ -38,7 +38,7 @@ def home(name: str) -> Path:
 @cache
 def adult(folder: Path) -> Path:
     path = folder / "adult.csv"
-    path.write_text(",".join(NAMES) + "\n" + (home("adult") / "adult.data").read_text())
+    path.write_text(",".join(ADULT_NAMES) + "\n" + (home("adult") / "adult.data").read_text())
     return path
 
 
@@ -63,7 +63,7 @@ def test_adult(tmp_path_factory: pytest.TempPathFactory) -> None:
     data = load_adult(DATA, paper_split=False).subset(np.arange(32_561))
     assert schema.n == 32_561
     assert (schema.column("workclass").n_missing, schema.column("native-country").n_missing) == (1836, 583)
-    for name in NAMES:
+    for name in ADULT_NAMES:
         kind = schema.column(name).kind
         if kind == "number":
             np.testing.assert_array_equal(table.columns[name].numbers, data.columns[name])

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from .adult import load_adult, paper_matrix
 from .base import DATASETS, Dataset, encode
 from .cache import Fetched, fetch
-from .communities_crime import load_communities_crime
 from .compas import load_compas
-from .german_credit import load_german_credit
 from .loans import load_loans
 from .origin import ORIGINS, Origin, Patience
 from .oulad import load_oulad
+from .uci import load_adult, load_communities_crime, load_german_credit, paper_matrix
 
 __all__ = [
     "DATASETS",

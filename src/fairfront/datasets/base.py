@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from importlib.resources import files
+from typing import Any, Literal, TypeVar
 
 import narwhals as nw
 import numpy as np
@@ -20,6 +21,7 @@ Column = NDArray[Any]
 Encoding = Literal["one_hot", "integer"]
 Task = Literal["binary", "multiclass", "regression"]
 Backend = Literal["pandas", "polars"]
+Loader = TypeVar("Loader", bound="Callable[..., Dataset]")
 ENCODINGS = ("one_hot", "integer")
 MISSING = "missing"
 """The category of rows without one."""
@@ -72,7 +74,7 @@ class Dataset:
 
     def __post_init__(self) -> None:
         named = (self.target, *self.sensitive, *self.features)
-        _require_known(named, tuple(self.columns), f"column named by the data set {self.name}")
+        _require_known(named, self.columns, f"column named by the data set {self.name}")
         if not self.sensitive:
             raise InputError(f"{self.name} has no sensitive column, expected at least 1: name who is compared.")
         barred = [name for name in self.features if name in self.sensitive or name == self.target]
@@ -97,7 +99,11 @@ class Dataset:
         origin : Origin
             Names the data set, its groups and by default its target.
         columns, target, **facts : as in the class
+            The card of a data set of this package is in ``cards``, by its name.
         """
+        if "card" not in facts:
+            text = files(__package__).joinpath("cards", f"{origin.name}.md").read_text(encoding="utf-8")
+            facts["card"] = " ".join(text.split())
         return cls(origin.name, columns, target or origin.target, sensitive=origin.groups, **facts)
 
     def __len__(self) -> int:
@@ -139,13 +145,10 @@ class Dataset:
 
         Parameters
         ----------
-        encoding : {"one_hot", "integer"}, default "one_hot"
-            See :func:`fairfront.datasets.encode`.
+        encoding, fit_on : as in :func:`fairfront.datasets.encode`
+            Give the training rows to ``fit_on``, so that nothing is learned from the rows kept for testing.
         include : sequence of str
             Columns to add after the features, such as sensitive ones.
-        fit_on : array of row indices or boolean mask, optional
-            Rows on which means, standard deviations and medians are computed; default: all rows. Give the
-            training rows, so that nothing is learned from the rows kept for testing.
 
         Returns
         -------
@@ -154,10 +157,9 @@ class Dataset:
             ``"age"`` for a number, ``"education=Masters"`` for the indicator of a category.
         """
         extra = check_names(include, "include")
-        choices = tuple(name for name in self.columns if name != self.target)
+        choices = [name for name in self.columns if name != self.target]
         _require_known(extra, choices, f"column of {self.name} to include")
-        names = dict.fromkeys((*self.features, *extra))
-        return encode(self.columns, tuple(names), encoding=encoding, fit_on=fit_on)
+        return encode(self.columns, tuple(dict.fromkeys((*self.features, *extra))), encoding=encoding, fit_on=fit_on)
 
     def subset(self, rows: ArrayLike) -> Dataset:
         """Return the data set of some rows; a fixed split is carried over.
@@ -168,11 +170,11 @@ class Dataset:
         """
         index = row_index(rows, len(self))
         columns = {name: values[index] for name, values in self.columns.items()}
-        ids = None if self.split_ids is None else self.split_ids[index]
-        if self.split is None:
-            return replace(self, columns=columns, split_ids=ids)
-        train, test = (np.flatnonzero(np.isin(index, part)) for part in self.split)
-        return replace(self, columns=columns, split=(train, test), split_ids=ids)
+        ids, split = (None if self.split_ids is None else self.split_ids[index]), None
+        if self.split is not None:
+            train, test = (np.flatnonzero(np.isin(index, part)) for part in self.split)
+            split = train, test
+        return replace(self, columns=columns, split=split, split_ids=ids)
 
     def as_csv(self) -> str:
         """Return features, sensitive columns and target as text, with what the origin adds; empty cells are missing.
@@ -195,12 +197,18 @@ class Dataset:
 DATASETS: Registry[Callable[..., Dataset]] = Registry("data set")
 
 
-def register(origin: Origin, loader: Callable[..., Dataset]) -> None:
-    DATASETS.add(origin.name, loader)
-    ORIGINS.add(origin.name, origin)
+def register(origin: Origin) -> Callable[[Loader], Loader]:
+    """Return a decorator that makes a loader that of the origin's name."""
+
+    def kept(loader: Loader) -> Loader:
+        ORIGINS.add(origin.name, origin)
+        DATASETS.add(origin.name, loader)
+        return loader
+
+    return kept
 
 
-def _require_known(names: Sequence[str], known: Sequence[str], what: str) -> None:
+def _require_known(names: Iterable[str], known: Collection[str], what: str) -> None:
     for name in names:
         if not isinstance(name, str) or name not in known:
             raise InputError(f"unknown {what} {shown(name)}, expected one of: {', '.join(known)}.")

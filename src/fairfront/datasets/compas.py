@@ -33,21 +33,9 @@ TARGETS = {
     "two_year_recid": ("two_year_recid", "no recidivism"),
     "charge_degree": ("c_charge_degree", "M"),
 }
-CARD = (
-    "COMPAS, Broward County, Florida, 2013-2014; gathered from public records and published by ProPublica "
-    "(github.com/propublica/compas-analysis) with the story 'Machine Bias'. The repository carries no "
-    "licence: research use with attribution, do not redistribute. Task: was a person charged again within "
-    "two years ('no recidivism' is favourable); on request the degree of the first charge (M misdemeanour, "
-    "F felony), which is what the label counts of the paper's table are. Groups: race (African-American "
-    "and Caucasian only) and sex. Known harms and limits: the rows are real people, so names, birth dates, "
-    "case numbers and dates are dropped on reading; a new charge shows policing and prosecution as well as "
-    "behaviour, and both differ by race, so the label itself is biased; the two-year cut-off was applied "
-    "to people without a new charge only, which inflates the rate of recidivism (Barenstein 2019); one "
-    "county, two years, two of six recorded races. Balancing rates on this label does not make risk scores "
-    "in court just, and no model trained here should be used on anybody."
-)
 
 
+@register(ORIGIN)
 def load_compas(
     folder: Folder = None, target: Literal["two_year_recid", "charge_degree"] = "two_year_recid"
 ) -> Dataset:
@@ -83,7 +71,7 @@ def load_compas(
     again = np.array([row["two_year_recid"] == "1" for row in kept])
     columns["two_year_recid"] = np.where(again, "recidivism", "no recidivism")
     features = tuple(name for name in FEATURES if name != label)
-    return Dataset.of(ORIGIN, columns, target=label, favourable=favourable, features=features, task="binary", card=CARD)
+    return Dataset.of(ORIGIN, columns, target=label, favourable=favourable, features=features, task="binary")
 
 
 def _passes(row: dict[str, str]) -> bool:
@@ -96,6 +84,3 @@ def _passes(row: dict[str, str]) -> bool:
         and row["score_text"] != "N/A"
         and row["race"] in RACES
     )
-
-
-register(ORIGIN, load_compas)

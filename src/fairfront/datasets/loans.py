@@ -11,16 +11,6 @@ from ..validation import check_count, check_share
 from .base import Dataset, register
 from .origin import Origin
 
-CARD = (
-    "Loans: synthetic loan applications, drawn by a documented random process; no row describes a person. "
-    "Licence: that of this library. Task: predict whether a loan is repaid. Groups: A and B (large), C "
-    "(about 3 % of rows) and about 2 % of rows without a group; sex F and M. Known harm, built in: the "
-    "records of group B overstate past defaults and understate income, while the chance to repay follows "
-    "the true values, so a model trained on the records refuses more people of group B who would have "
-    "repaid. Limits: the process is far simpler than lending; in real data the truth behind the records is "
-    "not known, labels exist only for loans that were granted, and a result here says nothing about any "
-    "real lender or group."
-)
 ORIGIN = Origin(
     name="loans",
     page="",
@@ -42,6 +32,7 @@ TRUE_DEFAULTS = (0.62, 0.25, 0.09, 0.03, 0.01)
 EXTRA_DEFAULTS = (0.62, 0.26, 0.12)
 
 
+@register(ORIGIN)
 def load_loans(n: int = 6000, seed: int = 0, bias: float = 1.0) -> Dataset:
     """Draw synthetic loan applications; the same arguments give the same bytes.
 
@@ -126,7 +117,7 @@ def load_loans(n: int = 6000, seed: int = 0, bias: float = 1.0) -> Dataset:
         "sex": sex,
         "outcome": np.where(repaid, "repaid", "defaulted"),
     }
-    return Dataset.of(ORIGIN, columns, favourable="repaid", features=FEATURES, task="binary", card=CARD)
+    return Dataset.of(ORIGIN, columns, favourable="repaid", features=FEATURES, task="binary")
 
 
 def _draw(rng: np.random.Generator, shares: tuple[float, ...], n: int) -> NDArray[np.int64]:
@@ -135,6 +126,3 @@ def _draw(rng: np.random.Generator, shares: tuple[float, ...], n: int) -> NDArra
 
 def _hundreds(values: NDArray[np.float64]) -> NDArray[np.int64]:
     return (np.round(values / 100) * 100).astype(np.int64)
-
-
-register(ORIGIN, load_loans)

@@ -34,20 +34,9 @@ FEATURES = (
     *NUMBERS,
 )
 PASSED, NOT_PASSED = "Pass or Distinction", "Fail or Withdrawn"
-CARD = (
-    "OULAD, table studentInfo of the Open University Learning Analytics Dataset (Kuzilek, Hlosta and "
-    "Zdrahal, Scientific Data 4:170171, 2017), CC BY 4.0, anonymised by the publisher. Task: the final "
-    "result of 32 593 course enrolments in 2013 and 2014 in four classes (Pass, Withdrawn, Fail, "
-    "Distinction), or passed against not. Groups: gender (M, F) and disability (N 29 429, Y 3 164, "
-    "declared by the student). Known harms and limits: in four classes 'Pass' is named favourable, though "
-    "Distinction is at least as good, so gaps on it mix two good results: use binary=True for a plain "
-    "reading; withdrawal has many reasons that are not in the table; region, deprivation band (1 111 "
-    "missing) and age band stand in for social origin and age, which are themselves protected in many "
-    "places; a student may appear several times, so split by split_ids. A forecast of failure can help to "
-    "offer support or can keep people out: the same figures serve both."
-)
 
 
+@register(ORIGIN)
 def load_oulad(folder: Folder = None, binary: bool = False) -> Dataset:
     """Load OULAD's student table: 32 593 enrolments of 28 785 students.
 
@@ -80,9 +69,5 @@ def load_oulad(folder: Folder = None, binary: bool = False) -> Dataset:
         favourable=PASSED if binary else "Pass",
         features=FEATURES,
         task="binary" if binary else "multiclass",
-        card=CARD,
         split_ids=codes.astype(np.int64),
     )
-
-
-register(ORIGIN, load_oulad)
