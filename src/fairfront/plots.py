@@ -40,12 +40,6 @@ def _tidy(ax: Any) -> Any:
     return ax
 
 
-def _evaluation_name(front: Frontier, on: str | None) -> str:
-    if not front.evaluations:
-        raise InputError("rates are not known yet, expected an evaluation; call front = front.evaluate(...) first.")
-    return front.record(on).name
-
-
 def label_of(front: Frontier, name: str, on: str | None) -> str:
     """The figure, its unit where it is a loss gap, and its rows."""
     where = front.facts.measured_on
@@ -55,9 +49,9 @@ def label_of(front: Frontier, name: str, on: str | None) -> str:
         return f"worst {front.facts.unit} ({where})"
     if name in front.facts.gap_columns:
         return f"{name.replace('_', ' ')} ({where})"
-    where = _evaluation_name(front, on)
-    weighted = ", groups by probability" if name.endswith("_gap") and front.evaluations[where].proxies else ""
-    return f"{name.replace('_', ' ')} ({where}{weighted})"
+    record = front.record(on)
+    weighted = ", groups by probability" if name.endswith("_gap") and record.proxies else ""
+    return f"{name.replace('_', ' ')} ({record.name}{weighted})"
 
 
 def plot_points(
@@ -131,7 +125,7 @@ def _band(
         return ends[:, 0], ends[:, 1]
     if name != "error":
         return None
-    record = front.evaluations[_evaluation_name(front, on)]
+    record = front.record(on)
     n = np.full(len(front), record.effective_n or record.n)
     return error_interval(record["error"], n, confidence)
 
@@ -165,8 +159,7 @@ def plot_groups(
     """
     check_choice(rate, "rate", WORDS)
     check_confidence(confidence)
-    name = _evaluation_name(front, on)
-    record = front.evaluations[name]
+    record = front.record(on)
     attribute = next(iter(record.groups)) if attribute is None else attribute
     rates = record.groups[check_choice(attribute, "attribute", record.groups)]
     if not isinstance(rates, GroupRates):
@@ -184,7 +177,7 @@ def plot_groups(
     # a frontier that was saved lacks the rows of small groups
     counts = [f"n = {n:.0f}" if np.isfinite(n) else "hidden" for n in sizes]
     axes.set_xticks(at, [f"{level}\n{count}" for level, count in zip(rates.levels, counts, strict=True)])
-    axes.set_ylabel(f"{WORDS[rate]} ({name})")
+    axes.set_ylabel(f"{WORDS[rate]} ({record.name})")
     return _tidy(axes)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +16,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from ..exceptions import InputError
-from ..frontier import Frontier
-from ..frontier.models import centred
 from ..objectives import LOSSES, Array, warn_of_proxies
-from ..problems import EstimatorProblem, LinearProblem, blas_threads, linear_problem
+from ..problems import blas_threads, linear_problem
 from ..problems.dask.problem import refuse_collections
 from ..problems.learners import scores_of_learner
 from ..solvers import Weighting, as_solver
+from ..solvers.search import refuse_linear
 from ..validation import (
     check_flag,
     check_mapping,
@@ -36,18 +35,8 @@ from ..validation import (
 )
 
 
-class Fitted(BaseEstimator):  # type: ignore[misc]
-    """What a fit leaves."""
-
-    coef_: Array
-    intercept_: Any
-    model_: Any
-    frontier_: Frontier
-    classes_: NDArray[Any]
-
-
 @dataclass(eq=False, repr=False)
-class FairModel(Fitted):
+class FairModel(BaseEstimator):  # type: ignore[misc]
     """Base of the estimators: sensitive features by keyword at fit, never at predict.
 
     Linear in the features, unless an ``estimator`` was given, whose weighted fit then is ``model_``. The fields are the
@@ -132,50 +121,40 @@ class FairModel(Fitted):
         ----------
         X : array, sparse matrix or data frame of shape (n, d)
         """
-        return self._linear(X)
+        return self._scores(X)
 
-    def _known(self, sensitive_features: Any, sample_weight: Any) -> dict[str, Any]:
+    def _problem(
+        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, *, search: Weighting | None = None
+    ) -> Any:
+        """Return the linear problem, or with a search the weighted fits of the estimator."""
         if sensitive_features is None:
             raise InputError(
                 f"{type(self).__name__} needs sensitive_features to fit, found None; {pass_hint('sensitive_features')}"
             )
-        warn_of_proxies(sensitive_features, stacklevel=6)
-        parameters = self.get_params(deep=False)
-        return {
-            "sensitive_features": sensitive_features,
-            "sample_weight": sample_weight,
-            "favourable": parameters.get("favourable"),
-            **{name: parameters[name] for name in ("notion", "loss", "gap", "groups")},
-        }
-
-    def _problem(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> LinearProblem:
-        task: Literal["classification", "regression"] = "classification" if self._classifies else "regression"
-        known = self._known(sensitive_features, sample_weight)
-        own = {name: getattr(self, name) for name in ("surrogate", "ridge", "fit_intercept")}
-        return linear_problem(X, y, task=task, **own, **known)
+        warn_of_proxies(sensitive_features, stacklevel=5)
+        given = self.get_params(deep=False)
+        known = {name: given.get(name) for name in ("favourable", "notion", "loss", "gap", "groups")}
+        known |= {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
+        if search is None:
+            own = {name: given[name] for name in ("surrogate", "ridge", "fit_intercept")}
+            return linear_problem(X, y, task="classification" if self._classifies else "regression", **own, **known)
+        refuse_linear(type(self), given)
+        problem = search.problem(X, y, estimator=self.estimator, random_state=self._seed(), **known)
+        self.task_, self.loss_ = problem.objectives.task, problem.objectives.loss.name
+        return problem
 
     def _seed(self) -> int | None:
         """A RandomState gives another one each time, as in scikit-learn."""
         given = self.random_state
         return int(given.randint(2**31 - 1)) if isinstance(given, np.random.RandomState) else given
 
-    def _weighted_fits(
-        self, search: Weighting, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
-    ) -> EstimatorProblem:
-        known = self._known(sensitive_features, sample_weight)
-        problem = search.problem(X, y, estimator=self.estimator, random_state=self._seed(), **known)
-        self.task_, self.loss_ = problem.objectives.task, problem.objectives.loss.name
-        return problem
+    def _set_weights(self, coef: Array, intercept: Array) -> None:
+        """Write coefficients (K, d) and intercepts (K,) in scikit-learn's shapes."""
+        self.coef_: Array = coef.copy() if self._classifies else coef[0].copy()
+        self.intercept_: Any = intercept.copy() if self._classifies else float(intercept[0])
 
-    def _set_weights(self, W: Array, fit_intercept: bool, regression: bool) -> None:
-        """Write weights (K, d) as coef_ and intercept_, in scikit-learn's shapes."""
-        coef = W[:, :-1].copy() if fit_intercept else W.copy()
-        intercept = centred(W[:, -1]) if fit_intercept else np.zeros(len(W))
-        self.coef_ = coef[0] if regression else coef
-        self.intercept_ = float(intercept[0]) if regression else intercept
-
-    def _linear(self, X: Any) -> Array:
-        """X coef^T + intercept, or the fitted estimator's scores: (n,) for one, (n, K) for several."""
+    def _checked(self, X: Any) -> Any:
+        """Return rows to predict as the model takes them."""
         check_is_fitted(self)
         if is_dask(X):
             raise InputError(
@@ -183,14 +162,20 @@ class FairModel(Fitted):
                 "X.map_partitions(model.predict, meta=...), which leaves rows where they are."
             )
         refuse_misread(X, "X")
+        if self.estimator is None:
+            return validate_data(self, X, accept_sparse="csr", reset=False)
+        if getattr(X, "ndim", 2) == 2:  # the learner itself says best what is wrong with others
+            validate_data(self, X, reset=False, skip_check_array=True)
+        return X
+
+    def _scores(self, X: Any) -> Array:
+        """X coef^T + intercept, or the fitted estimator's scores: (n,) for one, (n, K) for several."""
+        X = self._checked(X)
         if self.estimator is not None:
-            if getattr(X, "ndim", 2) == 2:  # the learner itself says best what is wrong with others
-                validate_data(self, X, reset=False, skip_check_array=True)
-            found = scores_of_learner(self.model_, X, self.task_, self.loss_)
-            return found[0] if len(found) == 1 else np.ascontiguousarray(found.T)
-        X = validate_data(self, X, accept_sparse="csr", reset=False)
-        with blas_threads(1):
-            scores = np.asarray(X @ np.atleast_2d(self.coef_).T + self.intercept_)
+            scores = np.ascontiguousarray(scores_of_learner(self.model_, X, self.task_, self.loss_).T)
+        else:
+            with blas_threads(1):
+                scores = np.asarray(X @ np.atleast_2d(self.coef_).T + self.intercept_)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
@@ -220,10 +205,10 @@ class FairClassifier(FairModel):
         ----------
         X : as in `predict`
         """
-        return self._linear(X)
+        return self._scores(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        scores = self._linear(X)
+        scores = self._scores(X)
         chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[chosen])
 
@@ -235,7 +220,7 @@ class FairClassifier(FairModel):
         ----------
         X : as in `predict`
         """
-        scores = self._linear(X)
+        scores = self._scores(X)
         if scores.ndim == 1:
             p = expit(scores)
             return np.column_stack([1.0 - p, p])
@@ -249,7 +234,7 @@ class FairClassifier(FairModel):
         ----------
         X : as in `predict`
         """
-        scores = self._linear(X)
+        scores = self._scores(X)
         if scores.ndim == 1:
             return np.column_stack([-np.logaddexp(0.0, scores), -np.logaddexp(0.0, -scores)])
         return np.asarray(scores - np.logaddexp.reduce(scores, axis=1)[:, None])

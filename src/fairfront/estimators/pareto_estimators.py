@@ -15,12 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from ..exceptions import FairfrontWarning, InputError
 from ..frontier import Frontier
 from ..frontier.estimator_frontier import fit_capped, status_of, trace_estimator
-from ..frontier.models import LinearModels, for_favourable
+from ..frontier.models import LinearModels, centred
 from ..measures.operating_points import Operating
 from ..objectives import GroupProbabilities, Groups, take_groups
-from ..problems.learners import probabilities_of
 from ..solvers import Status, Weighting
-from ..solvers.search import as_search, refuse_linear
+from ..solvers.search import as_search
 from ..tracing import solve, trace_problem
 from ..validation import check_weights, take_rows
 from .base import FairClassifier, FairModel
@@ -38,35 +37,36 @@ class _PointFit(FairModel):
     max_rate_gap: float | None = None
 
     def _fit(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> None:
+        rows = (X, y, sensitive_features, sample_weight)
         if self.estimator is not None:
-            self._fit_weighted(X, y, sensitive_features, sample_weight)
+            self._fit_weighted(*rows)
             return
         if self.max_rate_gap is not None:
             raise InputError("max_rate_gap needs an estimator, found None; use max_loss_gap, or surrogate='rate'.")
-        problem = self._problem(X, y, sensitive_features, sample_weight)
+        problem = self._problem(*rows)
         asked = {"preferences": self.preference, "max_gap": self.max_loss_gap, "random_state": self._seed()}
         outcome = solve(problem, self.solver, **asked)
-        L = problem.values(outcome.W)
-        self._set_weights(outcome.W[0], problem.fit_intercept, problem.task.kind == "regression")
+        W, L = outcome.W[0], problem.values(outcome.W)
+        self._set_weights(*((W[:, :-1], centred(W[:, -1])) if problem.fit_intercept else (W, np.zeros(len(W)))))
         self.objectives_, self.objective_names_ = problem.algebra.objectives(L)[0], problem.algebra.names
         self.loss_gaps_ = problem.algebra.gaps(L)[0]
         self.history_, self.status_ = outcome.history[0], Status(outcome.status[0])
         self.n_iter_ = max(1, int(outcome.n_iter[0]))
 
-    def _fit_weighted(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> None:
+    def _fit_weighted(self, *rows: Any) -> None:
         if self.max_loss_gap is not None and self.max_rate_gap is not None:
             raise InputError("max_loss_gap and max_rate_gap were given, expected at most one of them.")
-        refuse_linear(type(self), self.get_params(deep=False))
-        config = as_search(self.solver, Weighting(max_fits=USUAL_FITS))
-        if self.max_loss_gap is not None or self.max_rate_gap is not None:
-            config = replace(config, criterion="loss_gap" if self.max_rate_gap is None else "rate_gap")
-        cap = self.max_loss_gap if self.max_rate_gap is None else self.max_rate_gap
-        problem = self._weighted_fits(config, X, y, sensitive_features, sample_weight)
-        self.model_, found, self.n_iter_ = fit_capped(problem, config, 0.0 if cap is None else cap)
+        config, cap = as_search(self.solver, Weighting(max_fits=USUAL_FITS)), 0.0
+        if self.max_loss_gap is not None:
+            config, cap = replace(config, criterion="loss_gap"), self.max_loss_gap
+        if self.max_rate_gap is not None:
+            config, cap = replace(config, criterion="rate_gap"), self.max_rate_gap
+        problem = self._problem(*rows, search=config)
+        self.model_, found, self.n_iter_ = fit_capped(problem, config, cap)
         algebra = problem.criterion.algebra
         self.objectives_ = np.concatenate([[found.loss], algebra.gap.value(found.gaps)])
         self.objective_names_, self.status_ = algebra.names, status_of(problem)
-        setattr(self, "loss_gaps_" if config.criterion == "loss_gap" else "rate_gaps_", found.gaps)
+        setattr(self, f"{config.criterion}s_", found.gaps)
         self.history_ = self.objectives_[None]
 
 
@@ -177,15 +177,12 @@ class _FrontierFit(FairModel):
         Operating(**given).check()
         return {name: value for name, value in given.items() if value is not None}
 
-    def _traced(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Frontier:
+    def _traced(self, *rows: Any) -> Frontier:
         if self.estimator is not None:
-            refuse_linear(type(self), self.get_params(deep=False))
             search = as_search(self.solver, Weighting())
-            problem = self._weighted_fits(search, X, y, sensitive_features, sample_weight)
-            return trace_estimator(problem, search, progress=False)
-        linear = self._problem(X, y, sensitive_features, sample_weight)
+            return trace_estimator(self._problem(*rows, search=search), search, progress=False)
         asked = {"preferences": self.preferences, "n_points": self.n_points, "random_state": self._seed()}
-        return trace_problem(linear, self.solver, **asked, progress=False)
+        return trace_problem(self._problem(*rows), self.solver, **asked, progress=False)
 
     def _split(self, y: NDArray[Any], sensitive_features: Any) -> tuple[NDArray[np.intp], NDArray[np.intp] | None]:
         everything = np.arange(len(y))
@@ -214,12 +211,11 @@ class _FrontierFit(FairModel):
         ----------
         id : int
         """
-        place, points = self.frontier_.place(id), self.frontier_.models
-        if isinstance(points, LinearModels):
-            W = np.column_stack([points.coef[place], points.intercept[place]])
-            self._set_weights(W, True, self.frontier_.facts.task.kind == "regression")
+        place, models = self.frontier_.place(id), self.frontier_.models
+        if isinstance(models, LinearModels):
+            self._set_weights(models.coef[place], models.intercept[place])
         else:
-            self.model_ = points.build(place)
+            self.model_ = models.build(place)
         point = self.frontier_.operating()
         self.cutoff_ = None if point is None else float(point.cutoffs[place])
         self.chosen_id_ = int(id)
@@ -272,17 +268,9 @@ class FrontierClassifier(ClassifierMixin, FairClassifier, _FrontierFit):  # type
         point = self.frontier_.operating()
         if point is None:
             return super().predict(X)
-        place, task = self.frontier_.place(self.chosen_id_), self.frontier_.facts.task
-        probable = point.probability[[place]]
-        if not probable[0]:
-            second = self.decision_function(X)
-        elif self.estimator is None:
-            second = self.predict_proba(X)[:, 1]
-        else:
-            self._linear(X[:1])  # refuses rows of another shape
-            second = probabilities_of(self.model_, X, task)[:, 1]
-        favoured = point.take([place]).favoured(for_favourable(second[None], task, probable))[0]
-        return np.asarray(self.classes_[(favoured == (task.favourable == 1)).astype(np.intp)])
+        place = [self.frontier_.place(self.chosen_id_)]
+        _, second = self.frontier_.models.take(place).decisions(self._checked(X), point.take(place))
+        return np.asarray(self.classes_[second[0].astype(np.intp)])
 
 
 @dataclass(eq=False, repr=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -101,13 +101,10 @@ class GroupScore:
         return min(known) if SCORES[self.name].better > 0 else max(known)
 
     def _figure(self, table: GroupTable, task: Task) -> float:
-        asked = SCORES[self.name]
-        if asked.contrast:
-            found = {worst.figure: worst.value for worst in table.worst}
-        else:
-            found = {
-                name: float(values[-1]) for name, values in table.columns.items() if f"{name}_gap" in table.columns
-            }
+        asked, columns = SCORES[self.name], table.columns
+        found = {worst.figure: worst.value for worst in table.worst}
+        if not asked.contrast:
+            found = {name: float(values[-1]) for name, values in columns.items() if f"{name}_gap" in columns}
         if asked.figure not in found:
             raise InputError(f"score {self.name!r} has no meaning for {task.kind} labels.")
         return found[asked.figure]
@@ -120,31 +117,23 @@ class GroupScore:
                 warnings.warn(f"{said}: {', '.join(small)}.", GroupWarning, stacklevel=3)
 
     def _judged(self, truth: NDArray[Any], given: Any, weight: Array | None) -> Judged:
-        reads = SCORES[self.name].reads
-        if reads == "scores":
-            return self._of_scores(truth, as_numbers(given, "y_pred"), weight)
-        decided = check_labels(given, len(truth))
+        n, reads = len(truth), SCORES[self.name].reads
         if reads == "values":
-            values = as_numbers(decided, "y_pred")
-            return Judged(Task("regression"), as_numbers(truth, "y_true"), values, "", weight=weight)
-        codes, classes = factorize(np.concatenate([truth, decided]))
-        task = self._task(classes)
-        return Judged(task, codes[: len(truth)], codes[len(truth) :], "", weight=weight)
-
-    def _of_scores(self, truth: NDArray[Any], scores: Array, weight: Array | None) -> Judged:
-        codes, classes = factorize(truth)
-        task = self._task(classes)
-        if task.kind != "binary" or scores.shape != truth.shape:
-            raise InputError(f"score {self.name!r} is for scores of two classes, found {len(classes)} classes.")
-        probability = bool(scores.min() >= 0.0 and scores.max() <= 1.0)
-        side: Literal["above", "below"] = "above" if task.favourable else "below"
-        return Judged(task, codes, codes, "", scores, probability, side, weight=weight)
-
-    def _task(self, classes: list[Any]) -> Task:
+            predicted = as_numbers(check_labels(given, n), "y_pred")
+            return Judged(Task("regression"), as_numbers(truth, "y_true"), predicted, "", weight=weight)
+        scores = as_numbers(given, "y_pred") if reads == "scores" else None
+        codes, classes = factorize(truth if scores is not None else np.concatenate([truth, check_labels(given, n)]))
         if len(classes) < 2:
             raise InputError(f"score {self.name!r} needs two labels, found {classes[0]!r} alone in these rows.")
         good = check_favourable(self.favourable, classes)
-        return Task("binary" if len(classes) == 2 else "multiclass", tuple(classes), good)
+        task = Task("binary" if len(classes) == 2 else "multiclass", tuple(classes), good)
+        judged = Judged(task, codes[:n], codes[-n:], "", weight=weight)
+        if scores is None:
+            return judged
+        if task.kind != "binary" or scores.shape != truth.shape:
+            raise InputError(f"score {self.name!r} is for scores of two classes, found {len(classes)} classes.")
+        probability = bool(scores.min() >= 0.0 and scores.max() <= 1.0)
+        return replace(judged, scores=scores, probability=probability, side="above" if good else "below")
 
 
 def scorer(name: str, *, favourable: Any = None, groups: Groups | None = None) -> Any:

@@ -3,14 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ..measures import Calibration
-from ..objectives import warn_of_names
-from ..validation import check_instance
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from ..exceptions import InputError
+from ..measures.calibration import Calibration, calibration_table, fit_platt
+from ..measures.figures import larger_is_better
+from ..measures.moves import Flips, flips
+from ..objectives import Array, warn_of_names
+from ..pareto import nondominated
+from ..validation import check_instance, check_labels, check_text, check_weights
 from .estimator_models import at_cutoff
-from .explanation import Explanation, calibration_of, explain_pair, overlaid, recalibrated
 from .frontier_columns import FrontierColumns
+from .judgement import check_comparable, checked_features, held_rows
+from .models import LinearModels, encode_labels
+
+ROUNDING = 1e-9
+"""A coefficient that is smaller than this share of the other one has no sign of its own."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What changes from one point to another.
+
+    features          names, the most moved first
+    before, after     their coefficients in the two models (favourable decision for two classes)
+    changed_sign      whether the sign changed
+    group_auc         with data: how well each feature alone tells the smallest group from the reference (0.5: not)
+    flips             with data: who gains and who loses a favourable decision, per attribute
+    """
+
+    features: tuple[str, ...]
+    before: Array
+    after: Array
+    changed_sign: NDArray[np.bool_]
+    group_auc: Array | None
+    flips: dict[str, Flips]
+
+    def sentence(self, top: int = 3) -> str:
+        moved = ", ".join(
+            f"{name} {before:+.3g} to {after:+.3g}"
+            for name, before, after in zip(self.features[:top], self.before[:top], self.after[:top], strict=True)
+        )
+        return f"Moved most: {moved}; {int(self.changed_sign.sum())} coefficients changed sign."
 
 
 class Frontier(FrontierColumns):
@@ -61,7 +100,9 @@ class Frontier(FrontierColumns):
         return from_scores(scores, y, sensitive_features=sensitive_features, **options)
 
     def overlay(self, other: Frontier, *axes: str, on: str | None = None) -> dict[str, Any]:
-        """Return both frontiers' points in one table with who dominates whom.
+        """Return both frontiers' points in one table: whose (source 0 or 1), id, name, the axes, and who is dominated.
+
+        A point without a figure is dominated.
 
         Parameters
         ----------
@@ -70,7 +111,23 @@ class Frontier(FrontierColumns):
             Figures to compare on, by default ``error`` and ``tpr_gap``, and their evaluation, by default "validation".
         """
         check_instance(other, Frontier, "other", "a Frontier")
-        return overlaid(self, other, axes or ("error", "tpr_gap"), on)
+        on = "validation" if on is None else check_text(on, "on", "the name of an evaluation")
+        first, second = (f.evaluations.get(on) for f in (self, other))
+        if first is None or second is None:
+            raise InputError(f"both frontiers need the evaluation {on!r}; call evaluate on the same rows.")
+        check_comparable(first, second)
+        axes = axes or ("error", "tpr_gap")
+        columns = {axis: np.concatenate([self.column(axis, on), other.column(axis, on)]) for axis in axes}
+        signed = [-values if larger_is_better(axis) else values for axis, values in columns.items()]
+        costs = np.column_stack([np.where(np.isnan(values), np.inf, values) for values in signed])
+        names = [str(name) for each in (self, other) for name in (each.models.names or each.ids)]
+        return {
+            "source": np.repeat([0, 1], [len(self), len(other)]),
+            "id": np.concatenate([self.ids, other.ids]),
+            "name": np.array(names, dtype=object),
+            **columns,
+            "dominated": ~nondominated(costs),
+        }
 
     def select(self, **rule: Any) -> Any:
         """Return the chosen model as a stock scikit-learn estimator that needs no fairfront.
@@ -92,29 +149,6 @@ class Frontier(FrontierColumns):
         place = self.place(self.choose(**rule))
         return at_cutoff(self.models.build(place), self.operating(rule.get("on")), place, self.facts.task)
 
-    def refine(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sensitive_features: Any,
-        between: tuple[int, int],
-        n: int = 5,
-        sample_weight: Any = None,
-    ) -> Frontier:
-        """Return this frontier with more solved points; evaluations cover the old points only and go.
-
-        Parameters
-        ----------
-        X, y, sensitive_features, sample_weight
-            The data of training; others are refused.
-        between, n
-            Ids of two points, and how many to add between them, with caps at even distances.
-        """
-        from .linear_frontier import refine_between
-
-        return refine_between(self, (X, y, sensitive_features, sample_weight), between, n)
-
     def explain(
         self, before: int, after: int, X: Any = None, y: Any = None, *, sensitive_features: Any = None
     ) -> Explanation:
@@ -125,7 +159,29 @@ class Frontier(FrontierColumns):
         before, after : ids of two points
         X, y, sensitive_features : rows whose decisions are compared; all three or none
         """
-        return explain_pair(self, before, after, X, y, sensitive_features)
+        places, models, task = [self.place(before), self.place(after)], self.models, self.facts.task
+        weights = models.weights[places]
+        names = models.feature_names or tuple(f"x{j}" for j in range(models.n_features or 0))
+        of_favourable = weights[:, task.favourable if task.kind == "multiclass" else 0, : len(names)]
+        one, two = -of_favourable if task.kind == "binary" and task.favourable == 0 else of_favourable
+        small, large = np.minimum(np.abs(one), np.abs(two)), np.maximum(np.abs(one), np.abs(two))
+        crossed = (one * two < 0) & (small > ROUNDING * large)
+        order = np.argsort(-np.abs(two - one), kind="stable")
+        strength, moved = None, {}
+        if X is not None:
+            if y is None or sensitive_features is None:
+                raise InputError("explain with data needs X, y and sensitive_features, found one of them missing.")
+            held = held_rows(self, X, y, sensitive_features)
+            strength = held.group_auc(order)
+            if task.kind != "regression":
+                decided = models.decisions(held.X, self.operating())[1][places] == task.favourable
+                good = held.labels == task.favourable
+                moved = {
+                    a.name: flips(decided[0], decided[1], good, a.codes, a.levels)
+                    for a in held.attributes
+                    if a.codes is not None
+                }
+        return Explanation(tuple(names[i] for i in order), one[order], two[order], crossed[order], strength, moved)
 
     def calibration(
         self, id: int, X: Any, y: Any, *, sensitive_features: Any, sample_weight: Any = None
@@ -138,7 +194,17 @@ class Frontier(FrontierColumns):
         X, y, sensitive_features, sample_weight
             Rows that the point was not trained on.
         """
-        return calibration_of(self, id, X, y, sensitive_features, sample_weight)
+        models = self.models
+        if not isinstance(models, LinearModels) or not models.probable.all():
+            raise InputError("calibration is about probabilities, expected a frontier of binary logistic models.")
+        held = held_rows(self, X, y, sensitive_features, sample_weight)
+        probability = expit(models.scores(held.X)[self.place(id), 0])
+        return {
+            a.name: calibration_table(
+                probability, held.labels == 1, a.membership() if a.codes is None else a.codes, a.levels, held.weight
+            )
+            for a in held.attributes
+        }
 
     def recalibrate(self, X: Any, y: Any, *, sample_weight: Any = None) -> Frontier:
         """Return this frontier with probabilities fitted to held-out rows, the same map for every group.
@@ -150,7 +216,22 @@ class Frontier(FrontierColumns):
         ----------
         X, y, sample_weight : the held-out rows
         """
-        return recalibrated(self, X, y, sample_weight)
+        models = self.models
+        if not isinstance(models, LinearModels) or not models.probable.all():
+            raise InputError(
+                "recalibration maps log-odds, expected a frontier of linear models of two classes with the logistic "
+                f"loss, found {type(models).__name__} with loss {self.facts.loss!r}; put estimators into "
+                "CalibratedClassifierCV."
+            )
+        matrix = checked_features(models, X)
+        n = matrix.shape[0]
+        labels, weight = encode_labels(check_labels(y, n), self.facts.task), check_weights(sample_weight, n)
+        lines = [fit_platt(scores, labels == 1, weight) for scores in models.scores(matrix)[:, 0]]
+        slope, offset = np.array(lines).T
+        intercept = models.intercept * slope[:, None] + offset[:, None]
+        moved = replace(models, coef=models.coef * slope[:, None, None], intercept=intercept)
+        points = replace(self.points, certified=np.zeros(len(self), dtype=bool), kkt=np.full(len(self), np.nan))
+        return replace(self, models=moved, points=points, evaluations={})
 
     def postprocess(self, X: Any, y: Any, *, sensitive_features: Any, **options: Any) -> Frontier:
         """Return models with a threshold per group; they need the group at prediction, which has to be allowed.

@@ -221,6 +221,29 @@ class FrontierColumns(PointColumns):
         """
         return int(self.ids[Rule(**rule).place(self)])
 
+    def refine(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any,
+        between: tuple[int, int],
+        n: int = 5,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Return this frontier with more solved points; evaluations cover the old points only and go.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, sample_weight
+            The data of training; others are refused.
+        between, n
+            Ids of two points, and how many to add between them, with caps at even distances.
+        """
+        from .linear_frontier import refine_between
+
+        return refine_between(self, (X, y, sensitive_features, sample_weight), between, n)
+
     def stability(
         self,
         X: Any,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import GroupWarning, InputError
-from ..measures import Evaluation, evaluate_scores
+from ..measures import Evaluation, auc, evaluate_scores
 from ..measures.disclosure import LIMIT
 from ..measures.evaluation import published
 from ..measures.operating_points import NONE_GIVEN, Operating, OperatingPoint, Side
@@ -126,10 +126,36 @@ class HeldRows:
             asked = OperatingPoint(asked, placed, probability, name, side)
         return self.judge(task, name, scores, second_class(asked, responses, task), asked)
 
+    def group_auc(self, columns: NDArray[np.intp]) -> Array | None:
+        """Of each column, for belonging to the smallest group rather than the reference, folded above 0.5."""
+        attribute, X = self.attributes[0], self.X
+        if attribute.codes is None:
+            return None
+        dense = np.asarray(X.todense()) if hasattr(X, "todense") else X
+        smallest, reference = int(np.argmin(attribute.sizes()[:-1])), len(attribute.levels) - 1
+        rows = np.isin(attribute.codes, [smallest, reference])
+        scores = np.ascontiguousarray(dense[:, columns][rows].T, dtype=np.float64)
+        found = auc(scores, attribute.codes[rows] == smallest)
+        return np.maximum(found, 1.0 - found)
+
     def judge_models(self, models: Models, name: str, asked: Asked) -> Evaluation:
         if asked is None:
             return self.judge(models.task, name, *models.judged(self.X, self.attributes))
         return self.judge_at(models.task, name, *models.responses(self.X), asked, models.probable)
+
+
+def check_comparable(first: Evaluation, second: Evaluation) -> None:
+    """Refuse evaluations of two frontiers that rest on other rows or decide by other rules."""
+    if first.rule != second.rule:
+        raise InputError(
+            f"decisions are made by different rules ({first.rule}; {second.rule}), expected one for both; evaluate "
+            "both with the same cutoff=, approval_rate= or costs=."
+        )
+    same = first.groups.keys() == second.groups.keys() and first.n == second.n
+    if not same or any(not np.array_equal(first.groups[g].n, second.groups[g].n, equal_nan=True) for g in first.groups):
+        raise InputError(
+            f"the evaluations rest on different rows ({first.n} and {second.n}, or other groups), expected the same."
+        )
 
 
 def held_rows(
@@ -179,10 +205,10 @@ def resolve_attributes(
         new = [level for level in attribute.levels if level not in (*levels, *known)]
         if new:
             said = f"groups of {name!r} that training did not have are evaluated too: {', '.join(new)}."
-            warnings.warn(said, GroupWarning, stacklevel=5)
+            warnings.warn(said, GroupWarning, stacklevel=6)
         if levels[-1] not in attribute.levels:
             said = f"the reference group {levels[-1]!r} has no rows here; {attribute.reference!r} takes its place."
-            warnings.warn(said, GroupWarning, stacklevel=5)
+            warnings.warn(said, GroupWarning, stacklevel=6)
         kept = [i for i, level in enumerate(attribute.levels) if level not in known]
         if 2 <= len(kept) < len(attribute.levels) and attribute.codes is not None:
             place = np.full(len(attribute.levels) + 1, -1, dtype=np.intp)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,7 @@ USUAL = 100
 """Refits of every point that the defaults may make."""
 Rows = tuple[Any, Any, Any, Any]
 """The training data as they were given: X, y, sensitive features and weights."""
+Front = TypeVar("Front", bound=FrontierColumns)
 REFIT_TOL = 1e-7
 """Bands of refits are wider than what a tighter tolerance would change."""
 
@@ -149,7 +150,7 @@ def path_caps_of(front: FrontierColumns, problem: LinearProblem) -> Array:
 
 
 @blas_threads(1)
-def refine_between(front: Frontier, rows: Rows, between: tuple[int, int], n: int) -> Frontier:
+def refine_between(front: Front, rows: Rows, between: tuple[int, int], n: int) -> Front:
     """Solve n points with caps between those of two points; new points get new ids and their places by loss."""
     check_count(n, "n", most=MOST_POINTS)
     if not isinstance(between, (tuple, list)) or len(between) != 2:
