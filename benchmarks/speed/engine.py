@@ -39,11 +39,11 @@ def one_step(problem: Any, runs: int) -> Any:
 
 def bare(problem: Any, runs: int) -> Any:
     """Return a function with the step's two matrix products and its elementwise functions, nothing else."""
-    X = problem.design.X
+    X = problem.piece.design.X
     W = np.random.default_rng(0).normal(scale=0.1, size=(runs, X.shape[1]))
 
     def work() -> None:
-        _, slope = problem.loss.value_slope((W @ X.T)[:, None], problem.targets)
+        _, slope = problem.loss.value_slope((W @ X.T)[:, None], problem.piece.targets)
         slope[:, 0] @ X
 
     return work

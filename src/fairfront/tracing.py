@@ -13,7 +13,7 @@ from .frontier.estimator_frontier import trace_estimator
 from .objectives import Array, Gap, Groups, Loss, Notion, warn_of_proxies
 from .objectives.notions import Surrogate
 from .problems import FirstOrder, FunctionProblem, LinearProblem, blas_threads, linear_problem
-from .problems.base import check_finite, decomposable
+from .problems.point import check_finite, decomposable
 from .solvers import Outcome, Solver, Status, Weighting, as_solver
 from .solvers.base import Aim, Request
 from .solvers.fingerprints import linear_fingerprint, problem_fingerprint

@@ -40,8 +40,8 @@ def test_cells_and_hessians_are_those_in_memory(name: str) -> None:
     np.testing.assert_allclose(two.values(W), one.values(W), rtol=1e-12)
     np.testing.assert_allclose(two.hessian(W[0], omega), one.hessian(W[0], omega), rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(two.column_scale(), one.column_scale(), rtol=1e-12)
-    spread = one.target_variance() if "squared" in str(one.loss).lower() else 0.0
-    np.testing.assert_allclose(two.target_variance(), spread)
+    spread = one.rows.target_variance if "squared" in str(one.loss).lower() else 0.0
+    np.testing.assert_allclose(two.rows.target_variance, spread)
     V = np.random.default_rng(4).normal(size=(2, one.K * one.d))
     solved = [p.conjugate(W[0], np.abs(omega)).product(V) for p in (one, two)]
     np.testing.assert_allclose(*solved, rtol=1e-10, atol=1e-10)

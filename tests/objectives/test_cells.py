@@ -86,7 +86,7 @@ def test_chunks_and_sparsity_do_not_matter(kind, soft, layout, monkeypatch) -> N
     expected, expected_hessian = whole.cells(W), whole.hessian(W[0], omega)
     monkeypatch.setattr(design, "ROW_BYTES", 1)
     monkeypatch.setattr(design, "SCORE_BYTES", 1)
-    assert parts.design.rows_per_chunk(2) == 256
+    assert parts.piece.design.rows_per_chunk(2) == 256
     found = parts.cells(W)
     for name in ("L", "D", "Q"):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12, atol=1e-12)

@@ -10,8 +10,8 @@ from sklearn.svm import LinearSVC
 
 from fairfront.objectives import LOSSES
 from fairfront.objectives.losses import SmoothedHinge
-from fairfront.problems import FirstOrder, LinearProblem, SecondOrder, WeightedFit, hessian, linear
-from fairfront.problems.design import sorted_design
+from fairfront.problems import FirstOrder, LinearProblem, SecondOrder, WeightedFit, linear, point
+from fairfront.problems.pieces import sorted_design
 from tests.support.cases import Case, assemble, case_of, central, draw
 
 SMOOTH = [name for name in LOSSES if LOSSES[name].smooth]
@@ -124,7 +124,7 @@ def test_lbfgs_agrees_with_newton(loss: str, kind: str, monkeypatch: pytest.Monk
     omega = problem.algebra.p * np.append(rng.uniform(0.5, 1.5, problem.layout.k - 1), 1.0)
     exact = problem.fit(omega)
     monkeypatch.setattr(linear, "DENSE_LIMIT", 0)
-    monkeypatch.setattr(hessian, "newton", None)
+    monkeypatch.setattr(point, "newton", None)
     found = problem.fit(omega)
     assert abs(objective(problem, found, omega) - objective(problem, exact, omega)) < 1e-8
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fairfront as ff
-from fairfront.problems import LinearProblem, hessian, linear
+from fairfront.problems import LinearProblem, linear, point
 from fairfront.solvers import Knot, sqp
 from fairfront.solvers.newton import newton_path
 from tests.support.twins import Twin, drawn, flat, slsqp
@@ -149,7 +149,7 @@ def test_an_indefinite_hessian_is_augmented_on_the_active_gaps(monkeypatch: pyte
         X, y, sensitive_features=group.astype(str), loss="squared", notion="disparate_mistreatment"
     )
     used = []
-    monkeypatch.setattr(hessian.Augmented, "corrected", _counted(hessian.Augmented.corrected, used))
+    monkeypatch.setattr(point.Augmented, "corrected", _counted(point.Augmented.corrected, used))
     knots = newton_path(problem, ff.Newton(), n_points=6)
     assert used
     negative = 0

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 import fairfront as ff
 from fairfront.exceptions import FairfrontWarning
-from fairfront.problems.base import decomposable
+from fairfront.problems.point import decomposable
 from fairfront.solvers import Status
 from tests.support.extras import optional
 

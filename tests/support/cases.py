@@ -12,6 +12,7 @@ import numpy as np
 from fairfront.objectives import GAPS, LOSSES, NOTIONS, GroupProbabilities, Groups, Objectives, Question, Task
 from fairfront.objectives.cells import build
 from fairfront.problems import LinearProblem
+from fairfront.problems.pieces import Piece
 
 TASKS = {
     "binary": Task("binary", (0, 1), 1),
@@ -100,7 +101,8 @@ def assemble(
     attributes = (groups or Groups(min_size=1)).resolve(sensitive, len(y))
     layout, algebra = build(task, labels, attributes, chosen, gap, surrogate, ridge, weight)
     question = Question(chosen, surrogate, loss, gap, ridge, intercept)
-    return LinearProblem(X, Objectives(question, task, attributes, layout, algebra, task.targets(y)))
+    objectives = Objectives(question, task, attributes, layout, algebra, task.targets(y))
+    return LinearProblem(Piece.of(X, objectives), objectives)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from ..objectives import Array
 from ..objectives.groups import FEWEST
 from ..pareto import nondominated
 from ..problems import EstimatorProblem, PosteriorProblem, Reading, blas_threads
-from ..problems.linear import feature_names
+from ..problems.pieces import feature_names
 from ..problems.resources import LEAST, check_time
 from ..solvers import Status, Weighting
 from ..solvers.fingerprints import estimator_fingerprint

@@ -17,7 +17,7 @@ from ..measures.disclosure import LIMIT
 from ..measures.evaluation import published
 from ..measures.operating_points import NONE_GIVEN, Operating, OperatingPoint, Side
 from ..objectives import Array, Attribute, Groups, Task, is_likelihood, take_groups, warn_of_proxies
-from ..problems.linear import feature_names
+from ..problems.pieces import feature_names
 from ..validation import (
     check_labels,
     check_matrix,

@@ -16,7 +16,7 @@ from ..objectives import Array
 from ..objectives.losses import Squared
 from ..pareto import nondominated
 from ..problems import LinearProblem, blas_threads, problem_of
-from ..problems.base import check_finite
+from ..problems.point import check_finite
 from ..problems.resources import check_memory, check_points
 from ..problems.samples import Samples
 from ..solvers import Knot, Solver, Status, Target
@@ -84,8 +84,8 @@ def _stated(problem: LinearProblem, W: Array, L: Array, solved: Array) -> Mask:
     are, that is a warning; those of a stated point must not be off by what its loss would notice.
     """
     algebra, squared = problem.algebra, isinstance(problem.loss, Squared)
-    off = np.zeros(len(W)) if problem.frame is None else np.asarray(problem.frame.rounding(W).max(axis=1))
-    if (off > ROUGH * (np.sqrt(problem.target_variance()) if squared else 1.0)).any():
+    off = np.asarray(problem.frame.rounding(W).max(axis=1))
+    if (off > ROUGH * (np.sqrt(problem.rows.target_variance) if squared else 1.0)).any():
         warnings.warn(
             f"scores computed from the coefficients may be off by up to {off.max():.2g}, so that stated losses and "
             "gaps are not exactly those of the models: columns are nearly collinear next to large values; subtract "
@@ -96,7 +96,7 @@ def _stated(problem: LinearProblem, W: Array, L: Array, solved: Array) -> Mask:
     size = STATED * np.abs(algebra.loss(solved))
     lost = np.abs(algebra.loss(L) - algebra.loss(solved))
     wider = (algebra.violation(algebra.gaps(L)) - algebra.violation(algebra.gaps(solved))).max(axis=1, initial=0.0)
-    rough = 0.5 * problem.target_variance() if squared else 1.0
+    rough = 0.5 * problem.rows.target_variance if squared else 1.0
     loss = np.maximum(np.abs(algebra.loss(solved)), 1e-6 * rough)
     pull = np.sqrt(2.0 * loss) if squared else loss  # what a score may be off for that loss
     return np.asarray((lost <= size) & (wider <= size) & (off <= STATED * pull))
@@ -259,10 +259,11 @@ def _flips(front: FrontierColumns, problem: LinearProblem, W: Array, refits: Arr
     if operating is not None:
         operating = operating.take(np.tile(np.arange(N), S + 1))
     changed = np.zeros((S, N))
-    size = max(64, problem.design.rows_per_chunk(len(models)))
-    for start in range(0, problem.design.n, size):
-        stop = min(start + size, problem.design.n)
-        scores = problem.design.scores(start, stop, models).reshape((S + 1) * N, K, -1)
+    design = problem.piece.design
+    size = max(64, design.rows_per_chunk(len(models)))
+    for start in range(0, design.n, size):
+        stop = min(start + size, design.n)
+        scores = design.scores(start, stop, models).reshape((S + 1) * N, K, -1)
         if operating is None:
             decided = decide(scores, problem.task)
         else:
@@ -271,4 +272,4 @@ def _flips(front: FrontierColumns, problem: LinearProblem, W: Array, refits: Arr
             decided = operating.favoured(for_favourable(second, problem.task, operating.probability))
         decided = decided.reshape(S + 1, N, -1)
         changed += (decided[1:] != decided[0]).sum(axis=2)
-    return np.asarray(changed.mean(axis=0) / problem.design.n)
+    return np.asarray(changed.mean(axis=0) / design.n)

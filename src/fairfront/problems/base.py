@@ -19,46 +19,17 @@ first order (`cells`, `move`), weighted fit (`fit`), second order (`hessian`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import approx_fprime
 
 from ..exceptions import InputError
 from ..objectives import Algebra, Array
 from ..objectives.gaps import Identity
 from ..validation import as_numbers, refuse
-
-DENSE_LIMIT = 3000
-"""Largest K d for which second-order quantities are formed."""
-
-
-@dataclass(frozen=True)
-class Point:
-    """R runs at one place each: weights, cell values, inner products and directions of the cells."""
-
-    W: Array
-    L: Array
-    Q: Array
-    D: Array
-
-    @property
-    def runs(self) -> int:
-        return len(self.L)
-
-    def take(self, runs: NDArray[np.bool_] | NDArray[np.intp]) -> Point:
-        return Point(self.W[runs], self.L[runs], self.Q[runs], self.D[runs])
-
-    def where(self, mask: NDArray[np.bool_], other: Point) -> Point:
-        """Elsewhere it is the other's."""
-        if mask.all():
-            return self
-        pairs = ((self.W, other.W), (self.L, other.L), (self.Q, other.Q), (self.D, other.D))
-        return Point(*(np.where(mask.reshape(-1, *([1] * (mine.ndim - 1))), mine, its) for mine, its in pairs))
+from .point import Point, gram
 
 
 @runtime_checkable
@@ -92,32 +63,6 @@ class SecondOrder(Protocol):
     def hessian(self, W: Array, omega: Array) -> Array:
         """Return the (K d, K d) Hessian of omega.L at weights (K, d)."""
         ...
-
-
-def gram(G: Array, D: Array) -> Array:
-    """Q = G D^T, symmetrised against rounding."""
-    Q = G @ D.transpose(0, 2, 1)
-    return np.asarray(0.5 * (Q + Q.transpose(0, 2, 1)))
-
-
-WITHIN = (
-    "expected data and steps that stay within the range of floating-point numbers; give X and y in other units, a "
-    "larger ridge, or shorter steps."
-)
-
-
-def check_finite(*results: Array) -> None:
-    if not all(np.isfinite(each).all() for each in results):
-        raise InputError(f"the solved models have weights or objectives that are not finite numbers, {WITHIN}")
-
-
-@contextmanager
-def decomposable() -> Iterator[None]:
-    """Refuse in a sentence what cannot be decomposed: because it is not finite, or singular for rounding."""
-    try:
-        yield
-    except np.linalg.LinAlgError as error:
-        raise InputError(f"a matrix that is solved with cannot be decomposed ({error}), {WITHIN}") from error
 
 
 Function = Callable[..., Any]
@@ -182,7 +127,7 @@ class FunctionProblem:
         return Point(W, L, gram(G, G), G)
 
     def move(self, point: Point, beta: Array) -> Array:
-        return np.asarray(point.W - np.einsum("rk,rkd->rd", beta, point.D).reshape(point.W.shape))
+        return point.moved(beta)
 
 
 def _called(functions: Function | Sequence[Function], x: Array) -> Any:

@@ -9,18 +9,20 @@ import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-import narwhals.stable.v1 as nw
 import numpy as np
+from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 
-from ..objectives import Algebra, Array, Layout, Loss, Objectives, Task
+from ..exceptions import InputError
+from ..objectives import Algebra, Array, Gap, Groups, Layout, Loss, Objectives, Question, Task, take_groups
 from ..objectives.losses import Squared
-from ..validation import is_dask
-from .base import DENSE_LIMIT, Point, gram
-from .design import Design, sorted_design
-from .frame import Frame
-from .hessian import TINY, Conjugate, fit_cells
-from .pieces import Bound, Piece
+from ..objectives.notions import Surrogate
+from ..objectives.question import Notions, TaskName
+from ..validation import check_labels, check_matrix, check_weights, is_dask, weighted_rows
+from .design import Frame
+from .pieces import Bound, Names, Piece, feature_names, moments
+from .point import DENSE_LIMIT, TINY, Conjugate, Point, fit_cells, gram
+from .resources import check_memory
 
 if TYPE_CHECKING:
     from .dask.partition import DaskRows
@@ -32,37 +34,21 @@ METRIC_RIDGE = 1e-10
 class LinearProblem:
     """Cells of a linear model on its rows: first order, second order and weighted fits.
 
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n, d)
-    objectives : Objectives
-        What is asked of the rows of X.
-    frame : Frame, optional
-        What columns are centred and scaled by inside. Weights are in the users' units all the same, but for those of
-        the problem that `framed` returns; `from_user` and `to_user` turn one into the other.
-    feature_names : tuple of str, optional
-        Names of the columns of X.
+    Columns are centred and scaled by ``frame`` inside. Weights are in the users' units all the same, but for those of
+    the problem that `framed` returns; `from_user` and `to_user` turn one into the other.
     """
 
-    rows: Piece | DaskRows
-
     def __init__(
-        self, X: Any, objectives: Objectives, frame: Frame | None = None, feature_names: tuple[str, ...] | None = None
+        self, rows: Piece | DaskRows, objectives: Objectives, frame: Frame | None = None, feature_names: Names = None
     ) -> None:
-        cells, intercept = objectives.layout.cells, objectives.question.fit_intercept
-        design = sorted_design(X, cells.order, intercept, frame)
-        self._put_on(Piece(design, objectives.targets[cells.order], cells), objectives, frame, feature_names)
-
-    def _put_on(
-        self, rows: Piece | DaskRows, objectives: Objectives, frame: Frame | None, feature_names: tuple[str, ...] | None
-    ) -> None:
+        intercept = objectives.question.fit_intercept
         self.rows, self.objectives, self.feature_names = rows, objectives, feature_names
         self.K, self.d = objectives.n_scores, rows.d
         self.penalised = np.ones(self.d)
-        if self.fit_intercept:
-            self.penalised[-1] = 0.0
+        self.penalised[-1] = not intercept
         self.inverse_metric: Array | None = None
-        self.frame, self.inside = frame, frame is None or frame.trivial
+        self.frame = frame or Frame.plain(self.d - intercept, intercept)
+        self.inside = self.frame.trivial
 
     @property
     def algebra(self) -> Algebra:
@@ -90,18 +76,13 @@ class LinearProblem:
         return self.objectives.measures
 
     @property
-    def design(self) -> Design:
-        assert isinstance(self.rows, Piece)
-        return self.rows.design
-
-    @property
-    def targets(self) -> Array:
-        """In sorted order."""
-        assert isinstance(self.rows, Piece)
-        return self.rows.targets
-
-    def target_variance(self) -> float:
-        return float(np.var(self.targets))
+    def piece(self) -> Piece:
+        if isinstance(self.rows, Piece):
+            return self.rows
+        raise InputError(
+            "this needs all rows in memory, expected arrays or data frames, found Dask collections; "
+            "give it a sample of the rows, X.compute(), traced in memory."
+        )
 
     def _with(self, **changed: Any) -> Self:
         """The data are shared."""
@@ -110,7 +91,7 @@ class LinearProblem:
         return other
 
     def framed(self) -> Self:
-        if self.inside or self.frame is None:
+        if self.inside:
             return self
         return self._with(inside=True, penalised=self.frame.penalised, inverse_metric=None)
 
@@ -123,9 +104,9 @@ class LinearProblem:
 
     def with_row_weights(self, weight: Array) -> Self:
         """Of sorted rows, with the same total in every cell."""
-        cells = replace(self.layout.cells, row_weight=weight)
-        objectives = replace(self.objectives, layout=replace(self.layout, cells=cells))
-        return self._with(objectives=objectives, rows=Piece(self.design, self.targets, cells))
+        rows = replace(self.piece, cells=replace(self.layout.cells, row_weight=weight))
+        objectives = replace(self.objectives, layout=replace(self.layout, cells=rows.cells))
+        return self._with(objectives=objectives, rows=rows)
 
     def with_metric(self, M: Array) -> Self:
         """Directions in the metric M, (K d, K d), or (K d,) for its diagonal."""
@@ -139,18 +120,18 @@ class LinearProblem:
         return self._with(inverse_metric=None)
 
     def from_user(self, W: Array) -> Array:
-        return self.frame.inward(W) if self.frame is not None and self.inside else W
+        return self.frame.inward(W) if self.inside else W
 
     def to_user(self, W: Array) -> Array:
-        return self.frame.outward(W) if self.frame is not None and self.inside else W
+        return self.frame.outward(W) if self.inside else W
 
     def inner(self, W: Array) -> Array:
         """Weights (..., d) of the rows that are kept."""
-        return W if self.inside or self.frame is None else self.frame.inward(W)
+        return W if self.inside else self.frame.inward(W)
 
     def outer(self, G: Array) -> Array:
         """From gradients (..., d) of the rows that are kept."""
-        return G if self.inside or self.frame is None else self.frame.gradient(G)
+        return G if self.inside else self.frame.gradient(G)
 
     def cells(self, W: Array) -> Point:
         R, k = len(W), self.layout.k
@@ -171,16 +152,18 @@ class LinearProblem:
     def _means(self, W: Array, L: Array) -> Array:
         """Turn sums into weighted means; the last cell is the penalty."""
         L[:, :-1] /= self.objectives.weights[:-1]
-        L[:, -1] = 0.5 * (W * W * self.penalised).sum(axis=(1, 2))
+        L[:, -1] = self.penalty(W)
         return L
+
+    def penalty(self, W: Array) -> Array:
+        return np.asarray(0.5 * (W * W * self.penalised).sum(axis=(1, 2)))
 
     def reach(self, W: Array) -> Array:
         """Return the largest score of any row under R models, (R,), in size; what all classes share counts for none."""
         return self.rows.reach(self.inner(W))
 
     def move(self, point: Point, beta: Array) -> Array:
-        step = np.einsum("rk,rkd->rd", beta, point.D)
-        return np.asarray(point.W - step.reshape(point.W.shape))
+        return point.moved(beta)
 
     def hessian(self, W: Array, omega: Array, float32: bool = False) -> Array:
         """Return the Hessian of omega.L at weights (K, d): products X^T diag(v) X per pair of classes.
@@ -213,7 +196,7 @@ class LinearProblem:
             found = product(self.inner(V.reshape(shape)).reshape(V.shape))
             return np.asarray(self.outer(found.reshape(shape)).reshape(V.shape) + V * ridge)
 
-        if self.frame is not None and not self.inside:
+        if not self.inside:
             blocks = diagonal.reshape(self.K, self.d)
             diagonal = (blocks * self.frame.scale**2 + blocks[:, -1:] * self.frame.shift**2).reshape(-1)
         return Conjugate(bent, diagonal + ridge)
@@ -222,7 +205,7 @@ class LinearProblem:
         """Return each column's root mean square, (d,), of its shift at least; 1 for empty columns."""
         total = self.rows.squares()
         found = np.sqrt(np.where(total > 0, total / max(self.rows.n, 1), 1.0))
-        return found if self.inside or self.frame is None else np.hypot(found * self.frame.scale, self.frame.shift)
+        return found if self.inside else np.hypot(found * self.frame.scale, self.frame.shift)
 
     def fit(self, omega: Array, start: Array | None = None) -> Array:
         if not self.inside:
@@ -232,10 +215,9 @@ class LinearProblem:
         return fit_cells(self, omega, first, second_order=self.K * self.d <= DENSE_LIMIT)
 
     def metric(self, W: Array) -> Array:
-        """Return the Hessian of the loss at weights (K, d), or where the loss has kinks that of the squared loss.
+        """Return the Hessian of the loss at weights (K, d); where it has kinks, X^T X / n with the ridge per class.
 
-        The second is X^T X / n with the ridge, one block per class. Above the limit for second-order quantities it is
-        the diagonal of the identity, (K d,).
+        Above the limit for second-order quantities it is the diagonal of the identity, (K d,).
         """
         if self.K * self.d > DENSE_LIMIT:
             return np.ones(self.K * self.d)
@@ -245,7 +227,73 @@ class LinearProblem:
         return np.asarray(np.kron(np.eye(self.K), block), dtype=np.float64)
 
 
-def feature_names(X: Any) -> tuple[str, ...] | None:
-    native = X if is_dask(X) else nw.from_native(X, pass_through=True, eager_only=True)
-    columns = list(getattr(native, "columns", ())) if is_dask(X) or isinstance(native, nw.DataFrame) else []
-    return tuple(columns) if columns and all(isinstance(name, str) for name in columns) else None
+def linear_problem(
+    X: Any,
+    y: Any,
+    *,
+    sensitive_features: Any,
+    favourable: Any = None,
+    notion: Notions = "equal_opportunity",
+    surrogate: Surrogate = "loss",
+    loss: str | Loss = "logistic",
+    gap: str | Gap = "squared",
+    ridge: float | None = None,
+    fit_intercept: bool = True,
+    sample_weight: Any = None,
+    groups: Groups | None = None,
+    task: TaskName | None = None,
+) -> LinearProblem:
+    """Return the problem of a linear model on checked data.
+
+    Parameters
+    ----------
+    X, y, sensitive_features, sample_weight
+        The rows, as in `fairfront.trace`.
+    favourable, notion, surrogate, loss, gap, groups
+        What is asked of them, as in `fairfront.trace`.
+    ridge, fit_intercept
+        The model, as in `fairfront.trace`.
+    task : {"classification", "regression"}, optional
+        By default regression for the squared loss and classification for all others.
+
+    Returns
+    -------
+    LinearProblem
+        Its ``objectives`` hold the question with what the data made of it: classes, groups, ridge.
+    """
+    question = Question.of(
+        favourable=favourable,
+        notion=notion,
+        surrogate=surrogate,
+        loss=loss,
+        gap=gap,
+        ridge=ridge,
+        fit_intercept=fit_intercept,
+        groups=groups,
+        task=task,
+    )
+    return problem_of(question, X, y, sensitive_features, sample_weight)
+
+
+def problem_of(question: Question, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> LinearProblem:
+    """Ask a question of data where they are; small Dask collections are brought to memory."""
+    given, named = (X, y, sensitive_features, sample_weight), X
+    if any(is_dask(part) for part in given):
+        from .dask.problem import brought, dask_problem
+
+        if (far := dask_problem(question, *given)) is not None:
+            return far
+        X, y, sensitive_features, sample_weight = brought(*given)
+    matrix = check_matrix(X)
+    labels, weight = check_labels(y, matrix.shape[0]), check_weights(sample_weight, matrix.shape[0])
+    if weight is not None and (rows := weighted_rows(weight)) is not None:
+        sensitive_features = take_groups(sensitive_features, rows, len(labels))
+        matrix, labels, weight = matrix[rows], labels[rows], weight[rows]
+    objectives = Objectives.of(question, labels, sensitive_features, weight)
+    n, columns = matrix.shape
+    if not sparse.issparse(matrix):
+        check_memory(8.0 * n * (columns + 1), f"a sorted copy of {n} rows and {columns} columns")
+    frame = Frame.of(moments(matrix), question.fit_intercept)
+    if objectives.question.ridge == 0.0 and not sparse.issparse(matrix):
+        frame = frame.orthogonal(matrix)
+    return LinearProblem(Piece.of(matrix, objectives, frame), objectives, frame, feature_names(named))

@@ -3,9 +3,8 @@
 All data pass through here and nowhere else. A problem in memory is one piece; a problem on Dask is many, whose sums
 are added up. Sums are not yet divided by the cells' weights, and know nothing about penalties, contrasts or solvers.
 
-A piece takes its rows in segments, which threads share (see `threads`), and segments in chunks that fit into the cache.
-Both depend on sizes only, and segments are added in the order of the rows, so that sums are the same bytes on any
-number of threads.
+A piece takes its rows in segments, which threads share (see `resources`), and segments in chunks that fit into the
+cache. Both depend on sizes only, and segments are added in the order of the rows: the same bytes on any threads.
 """
 
 from __future__ import annotations
@@ -16,13 +15,19 @@ from functools import reduce
 from itertools import groupby
 from typing import Any
 
+import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from ..objectives import Array, Cells, Measure
-from .design import Design, aligned
+from ..objectives import Array, Cells, Measure, Objectives
+from ..validation import is_dask
+from .design import ROWS, DenseDesign, Frame, Moments, aligned
 from .resources import in_threads
+from .sparse_design import SparseDesign, sparse_moments
 
+Design = DenseDesign | SparseDesign
+Names = tuple[str, ...] | None
 Bound = Sequence[tuple[Measure, NDArray[np.intp]]]
 """Measures bound to a loss, each with the index in L of every cell (-1: not needed)."""
 Factors = Sequence[Array]
@@ -40,6 +45,22 @@ TAKEN = 1e5
 not shared, is as long as the products (nine classes of 20 columns: 6 % slower with two threads than with one)."""
 
 
+def feature_names(X: Any) -> Names:
+    native = X if is_dask(X) else nw.from_native(X, pass_through=True, eager_only=True)
+    columns = list(getattr(native, "columns", ())) if is_dask(X) or isinstance(native, nw.DataFrame) else []
+    return tuple(columns) if columns and all(isinstance(name, str) for name in columns) else None
+
+
+def moments(X: Any) -> Moments:
+    find = sparse_moments if sparse.issparse(X) else Moments.of
+    with np.errstate(over="ignore", invalid="ignore"):  # such columns are refused
+        return reduce(Moments.joined, (find(X[start : start + ROWS]) for start in range(0, X.shape[0], ROWS)))
+
+
+def sorted_design(X: Any, order: NDArray[np.intp], intercept: bool, frame: Frame | None = None) -> Design:
+    return (SparseDesign if sparse.issparse(X) else DenseDesign)(X, order, intercept, frame)
+
+
 @dataclass(frozen=True, eq=False)
 class Piece:
     """Rows in memory: their design, targets and cells, all in sorted order."""
@@ -47,6 +68,12 @@ class Piece:
     design: Design
     targets: Array
     cells: Cells
+
+    @classmethod
+    def of(cls, X: Any, objectives: Objectives, frame: Frame | None = None) -> Piece:
+        cells = objectives.layout.cells
+        design = sorted_design(X, cells.order, objectives.question.fit_intercept, frame)
+        return cls(design, objectives.targets[cells.order], cells)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         cells: Cells = state["cells"]
@@ -68,6 +95,10 @@ class Piece:
     def d(self) -> int:
         """The intercept included."""
         return self.design.d
+
+    @property
+    def target_variance(self) -> float:
+        return float(np.var(self.targets))
 
     def cell_sums(self, measures: Bound, k: int, W: Array, gradients: bool) -> tuple[Array, ...]:
         """Return the sums of the measures over their cells, (R, k), and of the gradients, (k, R K, d), if asked for."""
@@ -117,7 +148,7 @@ class Piece:
                 if H is not None and not bound.linear:
                     v = bound.curvature(scores[0], target)
                     v = v if cells.row_weight is None else v * cells.row_weight[start:stop]
-                    self._multiply(start, stop, v, False, H[where[cell]])
+                    self.multiply(start, stop, v, False, H[where[cell]])
 
     def curvatures(
         self, measures: Bound, factors: Factors, W: Array, chunks: Chunks | None = None
@@ -144,12 +175,12 @@ class Piece:
         def ask(chunks: Chunks) -> tuple[Array]:
             H = np.zeros((K, K, d, d))
             for start, stop, v in self.curvatures(measures, factors, W, chunks):
-                self._multiply(start, stop, v, float32, H)
+                self.multiply(start, stop, v, float32, H)
             return (H,)
 
         return self._total(ask, K * K, 1.0 + d * K * (K + 1) / 64, held=8 * (K * d) ** 2)[0]
 
-    def _multiply(self, start: int, stop: int, v: Array, float32: bool, H: Array) -> None:
+    def multiply(self, start: int, stop: int, v: Array, float32: bool, H: Array) -> None:
         for a in range(len(v)):
             for b in range(a, len(v)):
                 H[a, b] += self.design.weighted(start, stop, v[a, b], float32)
@@ -187,7 +218,7 @@ class Piece:
 
     def squares(self) -> Array:
         def ask(chunks: Chunks) -> tuple[Array]:
-            return (sum((self.design.squares(a, b, np.ones(b - a)) for a, b, _ in chunks), np.zeros(self.d)),)
+            return (self.diagonal(((start, stop, np.ones((1, 1, stop - start))) for start, stop, _ in chunks), 1),)
 
         return self._total(ask, 1, 1.0)[0]
 

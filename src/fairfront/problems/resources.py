@@ -30,7 +30,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from ..exceptions import InputError
-from .base import DENSE_LIMIT
+from .point import DENSE_LIMIT
 
 THREADS = "FAIRFRONT_THREADS"
 MOST_THREADS = 8

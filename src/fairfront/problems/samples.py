@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Array
-from .design import sorted_design
-from .hessian import TINY
 from .linear import LinearProblem
-from .pieces import Piece
+from .pieces import Piece, sorted_design
+from .point import TINY
 
 CHUNK_BYTES = 1 << 18
 """Scores of a chunk of rows for all runs; with several times as many, what is computed from them leaves the cache."""
@@ -41,7 +39,7 @@ class Samples:
             for start, stop in pairwise(cells.offsets):
                 size = int(stop - start)
                 sample[start:stop] = np.bincount(rng.integers(size, size=size), minlength=size)
-        return cls._of(problem, Piece(problem.design, problem.targets, cells), counts)
+        return cls._of(problem, problem.piece, counts)
 
     @classmethod
     def _of(cls, problem: LinearProblem, piece: Piece, counts: NDArray[np.uint16]) -> Samples:
@@ -64,7 +62,7 @@ class Samples:
         offsets = np.concatenate([[0], np.cumsum([len(each) for each in kept])]).astype(np.intp)
         weight = None if cells.row_weight is None else cells.row_weight[rows]
         thin = replace(cells, offsets=offsets, row_weight=weight)
-        design = sorted_design(cast(Any, self.piece.design).X, rows, False)
+        design = sorted_design(self.piece.design.X, rows, False)
         return Samples._of(self.problem, Piece(design, self.piece.targets[rows], thin), self.counts[:, rows])
 
     def single(self, sample: int) -> LinearProblem:
@@ -75,7 +73,7 @@ class Samples:
 
     def cells(self, W: Array, which: NDArray[np.intp]) -> tuple[Array, Array, Array]:
         """Evaluate R runs, each on its sample: cell values (R, k), gradients (R, k, K d), and values on all rows."""
-        problem, design, targets, cells = self.problem, self.piece.design, self.piece.targets, self.piece.cells
+        problem, design, cells = self.problem, self.piece.design, self.piece.cells
         (R, K, d), k = W.shape, problem.layout.k
         L, everyone, G = np.zeros((R, k)), np.zeros((R, k)), np.zeros((k, R * K, d))
         flat = np.ascontiguousarray(problem.inner(W).reshape(R * K, d))
@@ -88,37 +86,33 @@ class Samples:
             for bound, where in problem.measures:
                 if where[cell] < 0:
                     continue
-                value, slope = bound.value_slope(scores, targets[start:stop])
+                value, slope = bound.value_slope(scores, self.piece.targets[start:stop])
                 L[:, where[cell]] += np.einsum("rn,rn->r", value, drawn)
                 everyone[:, where[cell]] += value @ base
                 G[where[cell]] += design.pull(start, stop, (slope * drawn[:, None]).reshape(R * K, -1))
+        used = np.concatenate([np.flatnonzero(where >= 0) for _, where in problem.measures])  # the cells behind L
+        scale = self.scale[which][:, used] / cells.weight[used]
+        L[:, :-1] *= scale
+        everyone[:, :-1] /= cells.weight[used]
+        L[:, -1] = everyone[:, -1] = problem.penalty(W)
         gradients = problem.outer(G).reshape(k, R, K * d).transpose(1, 0, 2).copy()
-        for _, where in problem.measures:
-            used, weight = where[where >= 0], cells.weight[where >= 0]
-            scale = self.scale[which][:, where >= 0] / weight
-            L[:, used] *= scale
-            gradients[:, used] *= scale[:, :, None]
-            everyone[:, used] /= weight
+        gradients[:, :-1] *= scale[:, :, None]
         gradients[:, -1] = (W * problem.penalised).reshape(R, K * d)
-        L[:, -1] = everyone[:, -1] = 0.5 * (W * W * problem.penalised).sum(axis=(1, 2))
         return L, gradients, everyone
 
     def hessians(self, W: Array, sample: int) -> Array:
         """Of all cells at weights (K, d) on one sample, (k, K d, K d)."""
-        problem, design, targets, cells = self.problem, self.piece.design, self.piece.targets, self.piece.cells
+        problem, design, cells = self.problem, self.piece.design, self.piece.cells
         (K, d), k = W.shape, problem.layout.k
-        H = np.zeros((k, K, K, d, d))
+        H, inner = np.zeros((k, K, K, d, d)), problem.inner(W)
         for start, stop, cell in cells.chunks(design.rows_per_chunk(K * K)):
-            scores = design.scores(start, stop, problem.inner(W))
+            scores = design.scores(start, stop, inner)
             weight = self.counts[sample, start:stop] * self.scale[sample, cell]
             weight = weight if cells.row_weight is None else weight * cells.row_weight[start:stop]
             for bound, where in problem.measures:
-                if where[cell] < 0 or bound.linear:
-                    continue
-                v = bound.curvature(scores, targets[start:stop]) * weight
-                for a in range(K):
-                    for b in range(a, K):
-                        H[where[cell], a, b] += design.weighted(start, stop, v[a, b]) / cells.weight[cell]
-        found = problem.unfolded(H)
+                if where[cell] >= 0 and not bound.linear:
+                    v = bound.curvature(scores, self.piece.targets[start:stop]) * weight
+                    self.piece.multiply(start, stop, v, False, H[where[cell]])
+        found = problem.unfolded(H / problem.objectives.weights[:, None, None, None, None])
         found[-1] = np.diag(np.tile(problem.penalised, K))
         return found

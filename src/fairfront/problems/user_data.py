@@ -10,15 +10,12 @@ import numpy as np
 from scipy import sparse
 
 from ..exceptions import InputError
-from ..objectives import Array, Gap, Groups, Layout, Loss, Objectives, Question, take_groups
-from ..objectives.notions import Surrogate
-from ..objectives.question import Notions, TaskName
+from ..objectives import Array, Layout, Objectives, Question, take_groups
 from ..validation import (
     check_choice,
     check_flag,
     check_labels,
     check_mapping,
-    check_matrix,
     check_rows,
     check_seed,
     check_weights,
@@ -26,89 +23,11 @@ from ..validation import (
     is_whole,
     refuse,
     take_rows,
-    weighted_rows,
 )
 from .fit_rows import find_folds
-from .frame import Frame, moments
 from .learners import check_guesser, check_learner, loss_for, weight_keyword
 from .learners import shared_trees as sharing
-from .linear import LinearProblem, feature_names
-from .resources import check_memory
 from .weighted_fits import Criterion, EstimatorProblem, PosteriorProblem
-
-
-def linear_problem(
-    X: Any,
-    y: Any,
-    *,
-    sensitive_features: Any,
-    favourable: Any = None,
-    notion: Notions = "equal_opportunity",
-    surrogate: Surrogate = "loss",
-    loss: str | Loss = "logistic",
-    gap: str | Gap = "squared",
-    ridge: float | None = None,
-    fit_intercept: bool = True,
-    sample_weight: Any = None,
-    groups: Groups | None = None,
-    task: TaskName | None = None,
-) -> LinearProblem:
-    """Return the problem of a linear model on checked data.
-
-    Parameters
-    ----------
-    X, y, sensitive_features, sample_weight
-        The rows, as in `fairfront.trace`.
-    favourable, notion, surrogate, loss, gap, groups
-        What is asked of them, as in `fairfront.trace`.
-    ridge, fit_intercept
-        The model, as in `fairfront.trace`.
-    task : {"classification", "regression"}, optional
-        By default regression for the squared loss and classification for all others.
-
-    Returns
-    -------
-    LinearProblem
-        Its ``objectives`` hold the question with what the data made of it: classes, groups, ridge.
-    """
-    question = Question.of(
-        favourable=favourable,
-        notion=notion,
-        surrogate=surrogate,
-        loss=loss,
-        gap=gap,
-        ridge=ridge,
-        fit_intercept=fit_intercept,
-        groups=groups,
-        task=task,
-    )
-    return problem_of(question, X, y, sensitive_features, sample_weight)
-
-
-def problem_of(question: Question, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> LinearProblem:
-    """Ask a question of data where they are; small Dask collections are brought to memory."""
-    given, named = (X, y, sensitive_features, sample_weight), X
-    if any(is_dask(part) for part in given):
-        from .dask.problem import brought, dask_problem
-
-        far = dask_problem(question, *given)
-        if far is not None:
-            return far
-        X, y, sensitive_features, sample_weight = brought(*given)
-    matrix = check_matrix(X)
-    labels, weight = check_labels(y, matrix.shape[0]), check_weights(sample_weight, matrix.shape[0])
-    if weight is not None and (rows := weighted_rows(weight)) is not None:
-        sensitive_features = take_groups(sensitive_features, rows, len(labels))
-        matrix, labels, weight = matrix[rows], labels[rows], weight[rows]
-    objectives = Objectives.of(question, labels, sensitive_features, weight)
-    n, columns = matrix.shape
-    if not sparse.issparse(matrix):
-        check_memory(8.0 * n * (columns + 1), f"a sorted copy of {n} rows and {columns} columns")
-    frame = Frame.of(moments(matrix), question.fit_intercept)
-    if objectives.question.ridge == 0.0 and not sparse.issparse(matrix):
-        frame = frame.orthogonal(matrix)
-    return LinearProblem(matrix, objectives, frame, feature_names(named))
-
 
 MOST_JOBS = 1024
 """Most processes that joblib is asked for; more would be made, one by one."""

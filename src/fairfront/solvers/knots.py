@@ -11,7 +11,7 @@ import numpy as np
 from ..objectives import Array
 from ..objectives.losses import Squared
 from ..problems import LinearProblem
-from ..problems.base import DENSE_LIMIT
+from ..problems.point import DENSE_LIMIT
 from .base import Status, Target, tops
 from .quadratic import factor, least_distance
 from .sqp import PRECISE, Iterate, KnotSolver

@@ -86,7 +86,7 @@ class Newton(Solver):
         if self.no_group_worse is not None:
             rows = with_guards(problem, rows, plain, self.no_group_worse)
         loss = float(rows.p @ problem.values(plain[None])[0])
-        rough = 0.5 * problem.target_variance() if problem.task.kind == "regression" else 1.0
+        rough = 0.5 * problem.rows.target_variance if problem.task.kind == "regression" else 1.0
         size = max(loss, SMALLEST * rough, TINY)
         return KnotSolver(problem.without_metric(), rows, self.tol, self.max_iter, size, journal or Journal())
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..objectives import Array
 from ..problems import LinearProblem
-from ..problems.hessian import convexified
+from ..problems.point import convexified
 from ..problems.samples import Samples
 from .base import Status
 from .knots import Knot, approach, first_knot, follow

@@ -19,8 +19,7 @@ from scipy.linalg import LinAlgError
 from ..objectives import Algebra, Array
 from ..objectives.losses import Squared
 from ..problems import LinearProblem
-from ..problems.base import DENSE_LIMIT
-from ..problems.hessian import Augmented, Factor, convexified
+from ..problems.point import DENSE_LIMIT, Augmented, Factor, convexified
 from .base import Target
 from .journal import Journal
 from .quadratic import capped_step

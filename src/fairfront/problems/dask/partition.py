@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,9 +14,8 @@ from scipy import sparse
 from ...exceptions import InputError
 from ...objectives import Array, Cells
 from ...storage.folders import writing
-from ..design import DenseDesign, LooseDesign, SparseDesign
-from ..frame import Frame
-from ..pieces import Bound, Factors, Piece, Product, summed
+from ..design import ROWS, DenseDesign, Frame
+from ..pieces import Bound, Factors, Piece, Product, sorted_design, summed
 from ..resources import one_thread
 from .passes import Runner, require_dask
 from .scan import Key, digest, keys_of, read_sides
@@ -37,7 +34,6 @@ class Plan:
     weight: Array
     regression: bool
     weighted: bool
-    fit_intercept: bool
     frame: Frame
 
 
@@ -72,9 +68,33 @@ def side(y: Any, groups: Any, weight: Any, plan: Plan, known: str) -> Side:
         )
     small = np.min_scalar_type(len(plan.keys))
     codes = np.array([plan.keys.get(key, len(plan.keys)) for key in keys], dtype=small)[place]
-    busy = np.ones(len(codes), dtype=bool) if given is None else given > 0.0
-    codes[~busy] = len(plan.keys)
+    if given is not None:
+        codes[given <= 0.0] = len(plan.keys)
     return Side(codes, target, given if plan.weighted else None)
+
+
+class LooseDesign(DenseDesign):
+    """A dense matrix in the precision and order that it has: rows are taken when they are needed, a chunk at a time.
+
+    For rows that are not worth a copy, because they are read for one pass only or lie on disk. ``order`` None means
+    that the rows are sorted already.
+    """
+
+    def __init__(self, X: NDArray[Any], order: NDArray[np.intp] | None, frame: Frame) -> None:
+        self.n, self.columns, self.d = (X.shape[0] if order is None else len(order)), int(X.shape[1]), len(frame.scale)
+        self.X, self.order, self.far, self.frame = X, order, False, frame
+        self.last, self.kept = (0, 0), np.empty((0, self.d))
+
+    def taken(self, start: int, stop: int) -> Array:
+        """Framed; those of the last call are still there."""
+        if self.last != (start, stop):
+            if len(self.kept) != stop - start:
+                self.kept = np.ones((stop - start, self.d))
+            rows = self.kept[:, : self.columns]
+            rows[:] = self.X[start:stop] if self.order is None else self.X[self.order[start:stop]]
+            self.frame.put(rows)
+            self.last = (start, stop)
+        return self.kept
 
 
 def _sorted_rows(known: Side, plan: Plan) -> tuple[NDArray[np.intp], Array, Cells]:
@@ -93,13 +113,10 @@ def prepared(x: Any, known: Side, plan: Plan, loose: bool = False) -> Piece:
     A loose one is for one pass: its rows are sorted a chunk at a time.
     """
     order, targets, cells = _sorted_rows(known, plan)
-    matrix, dense = _matrix_of(x), LooseDesign if loose else DenseDesign
-    design = (SparseDesign if sparse.issparse(matrix) else dense)(matrix, order, plan.fit_intercept, plan.frame)
-    return Piece(design, targets, cells)
-
-
-CHUNK = 4096
-"""Rows that are sorted and written at a time."""
+    matrix = _matrix_of(x)
+    if loose and not sparse.issparse(matrix):
+        return Piece(LooseDesign(matrix, order, plan.frame), targets, cells)
+    return Piece(sorted_design(matrix, order, plan.frame.intercept, plan.frame), targets, cells)
 
 
 class SpoolError(InputError):
@@ -120,14 +137,14 @@ class Spooled:
         targets = np.load(f"{self.stem}-targets.npy")
         weight = np.load(f"{self.stem}-weights.npy") if self.plan.weighted else None
         cells = Cells(np.empty(0, dtype=np.intp), self.offsets, self.plan.weight, weight, None)
-        return Piece(LooseDesign(rows, None, self.plan.fit_intercept, self.plan.frame), targets, cells)
+        return Piece(LooseDesign(rows, None, self.plan.frame), targets, cells)
 
 
 def spooled(x: Any, known: Side, plan: Plan, stem: str) -> Spooled:
     """Write a partition's sorted rows, in the precision that they have, to files that begin with ``stem``."""
     order, targets, cells = _sorted_rows(known, plan)
     matrix = _matrix_of(x)
-    taken = (matrix[order[start : start + CHUNK]] for start in range(0, len(order), CHUNK))
+    taken = (matrix[order[start : start + ROWS]] for start in range(0, len(order), ROWS))
     _save(f"{stem}-rows.npy", matrix.dtype, (len(order), int(matrix.shape[1])), taken)
     _save(f"{stem}-targets.npy", targets.dtype, targets.shape, [targets])
     if cells.row_weight is not None:
@@ -145,19 +162,6 @@ def _save(path: str, dtype: Any, shape: tuple[int, ...], chunks: Iterable[NDArra
                 file.write(np.ascontiguousarray(chunk).data)
     except InputError as error:
         raise SpoolError(str(error)) from error
-
-
-def temporary_folder(config: Any) -> str:
-    """Return the folder that Dask is told to use for what is temporary, or the system's; refuse one that is not."""
-    folder = config.get("temporary_directory", None) or tempfile.gettempdir()
-    try:
-        with tempfile.TemporaryFile(dir=folder):
-            return str(folder)
-    except (OSError, TypeError) as error:
-        raise InputError(
-            f"Dask's temporary_directory is {folder!r}, expected a folder that can be written to ({error}); make "
-            "it, or set another."
-        ) from error
 
 
 Ask = Callable[[Piece], tuple[Array, ...] | Array]
@@ -184,90 +188,68 @@ MEMO_BYTES = 1 << 26
 """Size of what is remembered of single runs: solvers come back to where they were."""
 
 
-class Memo:
-    """Sums of single runs, the oldest forgotten first."""
-
-    def __init__(self) -> None:
-        self.found: OrderedDict[tuple[Any, ...], tuple[list[Any], tuple[Array, ...]]] = OrderedDict()
-        self.size = 0
-
-    def get(self, measures: Bound, W: Array) -> tuple[Array, ...] | None:
-        """In copies, for the same measures."""
-        bounds, arrays = self.found.get((W.shape, W.tobytes()), ([], ()))
-        return tuple(array.copy() for array in arrays) if arrays and bounds == [b for b, _ in measures] else None
-
-    def put(self, measures: Bound, W: Array, arrays: tuple[Array, ...]) -> None:
-        self._forget((W.shape, W.tobytes()))
-        self.found[W.shape, W.tobytes()] = [b for b, _ in measures], tuple(array.copy() for array in arrays)
-        self.size += sum(array.nbytes for array in arrays)
-        while self.size > MEMO_BYTES and len(self.found) > 1:
-            self._forget(next(iter(self.found)))
-
-    def _forget(self, key: tuple[Any, ...]) -> None:
-        _, arrays = self.found.pop(key, ([], ()))
-        self.size -= sum(array.nbytes for array in arrays)
-
-
 class DaskRows:
     """Rows in partitions. ``parts`` are what a pass opens: kept pieces, or features, side and plan to read anew.
 
-    Parameters
-    ----------
-    eager : bool
-        Bring the Hessians of all cells along with values and gradients, because reading rows is what costs.
+    Where they are read anew, they are ``eager`` to bring the Hessians of all cells along with values and gradients,
+    because reading rows is what costs. ``passes`` counts the passes over the data.
     """
 
     def __init__(self, runner: Runner, parts: list[tuple[Any, ...]], n: int, squares: Array, eager: bool) -> None:
-        self.runner, self.parts, self.n, self.d = runner, parts, n, len(squares)
-        self.eager, self.passes, self.memo = eager, 0, Memo()
-        self._squares = squares
+        self.runner, self.parts, self.n, self.d, self.eager = runner, parts, n, len(squares), eager
+        self._squares, self.target_variance, self.passes = squares, 0.0, 0
+        self.memo: dict[tuple[Any, ...], tuple[Array, ...]] = {}
 
-    def total(self, ask: Ask) -> tuple[Array, ...]:
+    def total(self, ask: Ask, combine: Callable[[list[Any]], Any] = summed) -> tuple[Array, ...]:
         """One pass."""
         self.passes += 1
-        return tuple(np.array(array) for array in self.runner.over(self.parts, partial(_added, ask), summed))
+        return tuple(np.array(array) for array in self.runner.over(self.parts, partial(_added, ask), combine))
+
+    def _remembered(self, ask: Ask, least: int, measures: Bound, W: Array) -> tuple[Array, ...]:
+        """Return the sums of one run at W (K, d), in copies, asked for anew where fewer than ``least`` are known."""
+        key = (tuple(bound for bound, _ in measures), W.shape, W.tobytes())
+        if len(self.memo.get(key, ())) < least:
+            self.memo.pop(key, None)
+            self.memo[key] = self.total(ask)
+            while (
+                sum(array.nbytes for each in self.memo.values() for array in each) > MEMO_BYTES and len(self.memo) > 1
+            ):
+                self.memo.pop(next(iter(self.memo)))
+        return tuple(array.copy() for array in self.memo[key])
 
     def cell_sums(self, measures: Bound, k: int, W: Array, gradients: bool) -> tuple[Array, ...]:
         ask = partial(Piece.cell_sums, measures=measures, k=k, W=W, gradients=gradients)
         if len(W) > 1:
             return self.total(ask)
-        known = self.memo.get(measures, W[0])
-        if known is None or len(known) < 1 + gradients:
-            if gradients and self._brings(k, W[0]):
-                ask = partial(Piece.evaluated, measures=measures, k=k, W=W[0])
-            known = self.total(ask)
-            self.memo.put(measures, W[0], known)
-        return known[: 1 + gradients]
+        if gradients and self._brings(k, W[0]):
+            ask = partial(Piece.evaluated, measures=measures, k=k, W=W[0])
+        return self._remembered(ask, 1 + gradients, measures, W[0])[: 1 + gradients]
 
     def _brings(self, k: int, W: Array) -> bool:
         """Tell whether gradients at W (K, d) bring the Hessians of k cells along."""
         return self.eager and 8 * k * W.size**2 <= EAGER_BYTES
 
     def products(self, measures: Bound, factors: Factors, W: Array, float32: bool) -> Array:
-        """Return X^T diag(v) X per pair of classes, from the cells' where passes bring them along."""
+        """Return X^T diag(v) X per pair of classes, from the cells' where passes bring them along.
+
+        They do so without the memo too, which a resumed run does not have.
+        """
         k = 2 + max(int(where.max()) for _, where in measures)  # the penalty comes after all cells
         if not self._brings(k, W):
             return self.total(partial(Piece.products, measures=measures, factors=factors, W=W, float32=float32))[0]
-        known = self.memo.get(measures, W)
-        if known is None or len(known) < 3:  # the same way without the memo, which a resumed run does not have
-            known = self.total(partial(Piece.evaluated, measures=measures, k=k, W=W))
-            self.memo.put(measures, W, known)
-        share = np.zeros(len(known[2]))
+        H = self._remembered(partial(Piece.evaluated, measures=measures, k=k, W=W), 3, measures, W)[2]
+        share = np.zeros(len(H))
         for (_, where), per_cell in zip(measures, factors, strict=True):
             share[where[where >= 0]] += per_cell[where >= 0]
-        return np.asarray(np.tensordot(share, known[2], axes=1))
+        return np.asarray(np.tensordot(share, H, axes=1))
 
     def bend(self, measures: Bound, factors: Factors, W: Array) -> tuple[Array, Product]:
         """Return the diagonal and the product of a Hessian that is never formed; each product is one pass."""
-        given: dict[str, Any] = {"measures": measures, "factors": factors, "W": W}
-        (diagonal,) = self.total(partial(_bent, **given))
-        return diagonal, lambda V: self.total(partial(_bent, V=V, **given))[0]
+        ask = partial(_bent, measures=measures, factors=factors, W=W)
+        return self.total(ask)[0], lambda V: self.total(partial(ask, V=V))[0]
 
     def reach(self, W: Array) -> Array:
-        """One pass."""
-        self.passes += 1
-        ask = partial(_added, partial(Piece.reach, W=W))
-        return np.asarray(self.runner.over(self.parts, ask, lambda parts: (np.max(parts, axis=0)[0],))[0])
+        return self.total(partial(Piece.reach, W=W), lambda parts: tuple(np.max(parts, axis=0)))[0]
 
     def squares(self) -> Array:
         """They were found when the data were first read."""
@@ -289,8 +271,4 @@ def lazy_matrix(
 def lazy_column(codes: NDArray[Any], values: NDArray[Any] | None, lengths: Sequence[int]) -> Any:
     """Return an array (n,) of what codes stand for, looked up partition by partition; of the codes where no values."""
     known = require_dask("dask.array").from_array(codes, chunks=(tuple(lengths),), name=False)
-    return known if values is None else known.map_blocks(_looked_up, values, dtype=values.dtype, meta=values[:0])
-
-
-def _looked_up(codes: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
-    return np.asarray(values[codes])
+    return known if values is None else known.map_blocks(values.take, dtype=values.dtype, meta=values[:0])

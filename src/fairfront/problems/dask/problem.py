@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -19,10 +19,11 @@ from ...exceptions import FairfrontWarning, InputError
 from ...objectives import Array, Cells, GroupProbabilities, Objectives, Question
 from ...objectives.question import check_targets
 from ...validation import as_columns, check_labels, is_dask
-from ..frame import Frame
-from ..linear import LinearProblem, feature_names
+from ..design import Frame
+from ..linear import LinearProblem
+from ..pieces import feature_names
 from ..resources import GIGABYTE
-from .partition import DaskRows, Plan, SpoolError, prepared, side, spooled, temporary_folder
+from .partition import DaskRows, Plan, SpoolError, prepared, side, spooled
 from .passes import DaskSettings, Runner, aligned_blocks
 from .scan import Scan, merged, scan
 
@@ -34,48 +35,14 @@ TRIES, PAUSE = 200, 0.01
 
 
 class DaskProblem(LinearProblem):
-    """Cells of a linear model on Dask collections; the same interface and numbers as in memory.
-
-    ``passes`` counts the passes over the data so far.
-    """
+    """Cells of a linear model on Dask collections; the same interface and numbers as in memory."""
 
     rows: DaskRows
 
-    def __init__(
-        self,
-        rows: DaskRows,
-        variance: float,
-        objectives: Objectives,
-        frame: Frame | None = None,
-        feature_names: tuple[str, ...] | None = None,
-    ) -> None:
-        self.variance = variance
-        self._put_on(rows, objectives, frame, feature_names)
-
     @property
     def passes(self) -> int:
+        """Return the number of passes over the data so far."""
         return self.rows.passes
-
-    def target_variance(self) -> float:
-        return self.variance
-
-    @property
-    def targets(self) -> NoReturn:
-        refuse_rows()
-
-    @property
-    def design(self) -> NoReturn:
-        refuse_rows()
-
-    def with_row_weights(self, weight: Array) -> NoReturn:
-        refuse_rows()
-
-
-def refuse_rows() -> NoReturn:
-    raise InputError(
-        "this needs all rows in memory, expected arrays or data frames, found Dask collections; "
-        "give it a sample of the rows, X.compute(), traced in memory."
-    )
 
 
 def refuse_collections(shell: Any, *given: Any) -> None:
@@ -110,7 +77,7 @@ def _laid_rows(runner: Runner, blocks: Sequence[tuple[Any, ...]], plan: Plan, se
 
 def _on_disk(runner: Runner, parts: Sequence[tuple[Any, ...]], n: int, squares: Array) -> DaskRows:
     """Write the rows to a folder that goes when they go, or with what keeps them from being written."""
-    folder = tempfile.mkdtemp(prefix="fairfront-", dir=temporary_folder(runner.dask.config))
+    folder = tempfile.mkdtemp(prefix="fairfront-", dir=_temporary_folder(runner.dask.config))
     call = runner.delayed(spooled)
     try:
         kept = runner.kept([call(*part, str(Path(folder) / str(i))) for i, part in enumerate(parts)])
@@ -120,6 +87,19 @@ def _on_disk(runner: Runner, parts: Sequence[tuple[Any, ...]], n: int, squares: 
     rows = DaskRows(runner, [(piece,) for piece in kept], n, squares, eager=False)
     weakref.finalize(rows, shutil.rmtree, folder, ignore_errors=True)
     return rows
+
+
+def _temporary_folder(config: Any) -> str:
+    """Return the folder that Dask is told to use for what is temporary, or the system's; refuse one that is not."""
+    folder = config.get("temporary_directory", None) or tempfile.gettempdir()
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return str(folder)
+    except (OSError, TypeError) as error:
+        raise InputError(
+            f"Dask's temporary_directory is {folder!r}, expected a folder that can be written to ({error}); make "
+            "it, or set another."
+        ) from error
 
 
 def _remove(folder: str) -> None:
@@ -151,7 +131,7 @@ def _no_files(runner: Runner, seen: Scan) -> str:
         return "files are for one machine, found a cluster; set fairfront.keep to 'auto', or close the client."
     if seen.sparse:
         return "files are for arrays, found sparse matrices; set fairfront.keep to 'auto', or make them arrays."
-    folder = temporary_folder(runner.dask.config)
+    folder = _temporary_folder(runner.dask.config)
     free = shutil.disk_usage(folder).free
     if seen.nbytes <= DISK_SHARE * free:
         return ""
@@ -182,11 +162,10 @@ def dask_problem(question: Question, X: Any, y: Any, sensitive_features: Any, sa
     seen: Scan = runner.over(((i, *block, regression) for i, block in enumerate(blocks)), scan, merged)
     if seen.fault:
         raise InputError(seen.fault)
-    if not seen.rows or seen.moments is None:
+    if seen.moments is None:
         raise InputError("X has 0 rows that count, expected at least one sample with a weight above 0.")
-    if regression:
-        spread = 4.0 * float(np.sqrt(seen.spread / seen.rows))
-        check_targets(abs(seen.mean) + spread, spread)
+    if seen.target is not None:
+        check_targets(float(seen.target.size[0]), float(seen.target.high[0] - seen.target.low[0]))
     size = 8.0 * seen.rows * seen.columns
     if size <= runner.settings.small_bytes:
         LOG.info("%d rows x %d columns (%.0f MB): brought to memory", seen.rows, seen.columns, size / 1e6)
@@ -208,12 +187,13 @@ def dask_problem(question: Question, X: Any, y: Any, sensitive_features: Any, sa
         weight=near.weight,
         regression=regression,
         weighted=not seen.unit,
-        fit_intercept=question.fit_intercept,
         frame=frame,
     )
     rows = _laid_rows(runner, blocks, plan, seen, frame.squares(seen.moments))
     elsewhere = replace(objectives, layout=replace(objectives.layout, cells=far), targets=np.empty(0))
-    return DaskProblem(rows, seen.spread / seen.rows, elsewhere, frame, feature_names(X))
+    if seen.target is not None:
+        rows.target_variance = float(seen.target.squared[0]) / seen.rows
+    return DaskProblem(rows, elsewhere, frame, feature_names(X))
 
 
 def brought(*collections: Any) -> tuple[Any, ...]:

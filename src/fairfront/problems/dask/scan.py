@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from hashlib import blake2b
 from typing import Any
@@ -15,7 +15,8 @@ from scipy import sparse
 from ...exceptions import InputError
 from ...objectives import Array
 from ...validation import as_columns, as_numbers, check_labels, check_matrix, check_weights, factorize
-from ..frame import Moments, moments
+from ..design import Moments
+from ..pieces import moments
 from .passes import check_sizes
 
 Key = tuple[Any, ...]
@@ -166,26 +167,31 @@ def digest(place: NDArray[np.intp], keys: Sequence[Key], *numbers: Array | None)
 class Scan:
     """What some partitions hold; ``fault`` is what is wrong with the first that cannot be used.
 
-    rows            rows that count (weight above 0), of ``columns`` features, ``nbytes`` as sorted doubles
+    moments         of the features of rows that count (weight above 0), None where there are none
+    target          of a regression's targets
+    nbytes          of the rows as sorted doubles
     tally           combinations of label and groups, with their rows and sums of weights
-    moments         of the features, None of no rows
     unit            whether every weight is 1
-    mean, spread    mean of a regression's targets, and the sum of squared deviations from it
     sparse          whether some partition is a sparse matrix
     digests         of the labels, groups and weights of every partition
     """
 
-    rows: int = 0
-    columns: int = 0
+    moments: Moments | None = None
+    target: Moments | None = None
     nbytes: int = 0
     tally: Tally = field(default_factory=Tally)
-    moments: Moments | None = None
     unit: bool = True
-    mean: float = 0.0
-    spread: float = 0.0
-    fault: str = ""
     sparse: bool = False
     digests: tuple[str, ...] = ()
+    fault: str = ""
+
+    @property
+    def rows(self) -> int:
+        return 0 if self.moments is None else self.moments.n
+
+    @property
+    def columns(self) -> int:
+        return 0 if self.moments is None else len(self.moments.mean)
 
 
 def scan(place: int, x: Any, y: Any, groups: Any, weight: Any, regression: bool) -> Scan:
@@ -199,24 +205,24 @@ def scan(place: int, x: Any, y: Any, groups: Any, weight: Any, regression: bool)
 def _scanned(x: Any, y: Any, groups: Any, weight: Any, regression: bool) -> Scan:
     if not x.shape[0]:
         check_sizes(x, y, groups, weight)
-        return Scan(columns=int(x.shape[1]), digests=("",))
+        return Scan(digests=("",))
     matrix = check_matrix(x)
     n, d = matrix.shape
     columns, names, target, given = read_sides(y, groups, weight, n, regression)
-    busy = np.arange(n) if given is None or given.all() else np.flatnonzero(given > 0.0)
     place, keys = keys_of(columns)
-    tally = tallied(columns, names, place, keys, given)
-    unit = given is None or bool((given == 1.0).all())
-    nbytes = int(12 * matrix.nnz + 16 * n if sparse.issparse(matrix) else 8 * n * (d + 2))  # as a sorted copy
-    found = Scan(
-        len(busy), d, nbytes, tally, moments(matrix, busy) if len(busy) else None, unit,
-        sparse=sparse.issparse(matrix), digests=(digest(place, keys, target, given),),
-    )  # fmt: skip
-    if target is None or not len(busy):
-        return found
-    values = target[busy]
-    with np.errstate(over="ignore", invalid="ignore"):  # such targets are refused
-        return replace(found, mean=float(values.mean()), spread=float(values.var()) * len(values))
+    known: dict[str, Any] = {
+        "tally": tallied(columns, names, place, keys, given),
+        "unit": given is None or bool((given == 1.0).all()),
+        "digests": (digest(place, keys, target, given),),
+    }
+    if given is not None and not given.all():
+        busy = np.flatnonzero(given)
+        matrix, target = matrix[busy], None if target is None else target[busy]
+    if not matrix.shape[0]:
+        return Scan(**known)
+    thin = sparse.issparse(matrix)
+    nbytes = int(12 * matrix.nnz + 16 * n if thin else 8 * n * (d + 2))  # as a sorted copy
+    return Scan(moments(matrix), None if target is None else moments(target[:, None]), nbytes, sparse=thin, **known)
 
 
 def merged(parts: Sequence[Scan]) -> Scan:
@@ -226,24 +232,18 @@ def merged(parts: Sequence[Scan]) -> Scan:
 def _joined(one: Scan, other: Scan) -> Scan:
     if one.fault or other.fault:
         return one if one.fault else other
-    tally, digests, unit = one.tally.joined(other.tally), one.digests + other.digests, one.unit and other.unit
-    if not other.rows or not one.rows:
-        kept = other if other.rows else one
-        return replace(kept, columns=one.columns or other.columns, tally=tally, unit=unit, digests=digests)
-    if one.columns != other.columns:
+    if one.rows and other.rows and one.columns != other.columns:
         return Scan(fault=f"partitions have {one.columns} and {other.columns} features, expected the same in all.")
-    rows, apart = one.rows + other.rows, other.mean - one.mean
-    assert one.moments is not None
-    assert other.moments is not None
     return Scan(
-        rows,
-        one.columns,
+        _both(one.moments, other.moments),
+        _both(one.target, other.target),
         one.nbytes + other.nbytes,
-        tally,
-        one.moments.joined(other.moments),
-        unit,
-        one.mean + apart * other.rows / rows,
-        one.spread + other.spread + apart * apart * one.rows * other.rows / rows,
-        sparse=one.sparse or other.sparse,
-        digests=digests,
+        one.tally.joined(other.tally),
+        one.unit and other.unit,
+        one.sparse or other.sparse,
+        one.digests + other.digests,
     )
+
+
+def _both(one: Moments | None, other: Moments | None) -> Moments | None:
+    return one.joined(other) if one and other else one or other

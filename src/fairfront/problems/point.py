@@ -1,8 +1,10 @@
-"""Hessians made solvable, whatever the scale of the columns, and weighted fits by Newton's method with them."""
+"""Points: what is known of a problem at some weights, Hessians made solvable, and weighted fits by Newton's method."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,18 +12,72 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.optimize import minimize as scipy_minimize
 
+from ..exceptions import InputError
 from ..objectives import Array
 
 if TYPE_CHECKING:
     from .linear import LinearProblem
 
-
+DENSE_LIMIT = 3000
+"""Largest K d for which second-order quantities are formed."""
 JITTERS = (1e-13, 1e-11, 1e-9)
 """What is added to a unit diagonal, rounding first; a Hessian that needs more is not singular but indefinite."""
 FLOOR, TINY = 1e-8, 1e-300
 """Smallest eigenvalue that is taken, as a share of the largest, and what stands for 0 where it would be divided by."""
 PUSHES = (1.0, 1e2, 1e4)
 """Multiples of the Hessian's size that are added across the active gaps, in turn: large ones cost digits."""
+WITHIN = (
+    "expected data and steps that stay within the range of floating-point numbers; give X and y in other units, a "
+    "larger ridge, or shorter steps."
+)
+
+
+@dataclass(frozen=True)
+class Point:
+    """R runs at one place each: weights, cell values, inner products and directions of the cells."""
+
+    W: Array
+    L: Array
+    Q: Array
+    D: Array
+
+    @property
+    def runs(self) -> int:
+        return len(self.L)
+
+    def take(self, runs: NDArray[np.bool_] | NDArray[np.intp]) -> Point:
+        return Point(self.W[runs], self.L[runs], self.Q[runs], self.D[runs])
+
+    def moved(self, beta: Array) -> Array:
+        """Return the weights w - D^T beta."""
+        return np.asarray(self.W - np.einsum("rk,rkd->rd", beta, self.D).reshape(self.W.shape))
+
+    def where(self, mask: NDArray[np.bool_], other: Point) -> Point:
+        """Elsewhere it is the other's."""
+        if mask.all():
+            return self
+        pairs = ((self.W, other.W), (self.L, other.L), (self.Q, other.Q), (self.D, other.D))
+        return Point(*(np.where(mask.reshape(-1, *([1] * (mine.ndim - 1))), mine, its) for mine, its in pairs))
+
+
+def gram(G: Array, D: Array) -> Array:
+    """Q = G D^T, symmetrised against rounding."""
+    Q = G @ D.transpose(0, 2, 1)
+    return np.asarray(0.5 * (Q + Q.transpose(0, 2, 1)))
+
+
+def check_finite(*results: Array) -> None:
+    if not all(np.isfinite(each).all() for each in results):
+        raise InputError(f"the solved models have weights or objectives that are not finite numbers, {WITHIN}")
+
+
+@contextmanager
+def decomposable() -> Iterator[None]:
+    """Refuse in a sentence what cannot be decomposed: because it is not finite, or singular for rounding."""
+    try:
+        yield
+    except np.linalg.LinAlgError as error:
+        raise InputError(f"a matrix that is solved with cannot be decomposed ({error}), {WITHIN}") from error
 
 
 class Factor:
