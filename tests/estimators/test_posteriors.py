@@ -27,7 +27,7 @@ from fairfront.problems import estimator_problem
 from fairfront.problems.fit_rows import label_weights
 from fairfront.problems.posteriors import PosteriorClassifier, Scaling, fit_scaling, weighed
 from fairfront.solvers import Status
-from fairfront.storage.packages import read_estimator, untrusted_types, write_estimator
+from fairfront.storage.foreign import read_estimator, untrusted_types, write_estimator
 from tests.support.searches import searching, trace
 
 

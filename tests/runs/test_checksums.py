@@ -17,7 +17,7 @@ import pytest
 
 import fairfront as ff
 from fairfront.runs.pipeline import write_choice
-from fairfront.storage.checksums import check_checksums, write_checksums
+from fairfront.storage.packages import check_checksums, write_checksums
 from fairfront.storage.places import CHECKSUMS
 from tests.support.cli import command as fairfront
 from tests.support.extras import ONNX

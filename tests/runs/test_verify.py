@@ -17,8 +17,8 @@ import pytest
 import fairfront as ff
 from fairfront.runs import verification
 from fairfront.runs.verification import Check, agrees, verify_model, verify_run
-from fairfront.storage.checksums import SIGNATURE
 from fairfront.storage.differences import Difference, differences
+from fairfront.storage.packages import SIGNATURE
 from fairfront.storage.places import CHECKSUMS
 from tests.support.cli import command as fairfront
 from tests.support.seals import edit_arrays, edit_json, reseal

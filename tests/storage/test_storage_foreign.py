@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import fairfront as ff
-from fairfront.storage.packages import check_trusted, read_estimator, untrusted_types, write_estimator
+from fairfront.storage.foreign import check_trusted, read_estimator, untrusted_types, write_estimator
 from tests.support.places import environment
 
 pytest.importorskip("skops", minversion="0.13")
@@ -149,7 +149,7 @@ def test_sets_and_bytes_have_one_spelling(tmp_path) -> None:
     """Sets of texts are in the order of their hashes, which differ from process to process; bytes have random names."""
     code = (
         "import sys; from sklearn.linear_model import LogisticRegression as L; "
-        "from fairfront.storage.packages import write_estimator; model = L(); "
+        "from fairfront.storage.foreign import write_estimator; model = L(); "
         "model.words = {'a', 'b', 'c', 'd', 'e'}; model.raw = [b'1', b'2']; model.again = model.raw; "
         "write_estimator(sys.argv[1], model)"
     )

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from fairfront.storage.checksums import checksum_of, digest_of, found_in, write_checksums
 from fairfront.storage.documents import pack
+from fairfront.storage.packages import checksum_of, digest_of, found_in, write_checksums
 
 
 def reseal(folder: Path) -> None:

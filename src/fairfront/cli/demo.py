@@ -43,9 +43,9 @@ def demo(
     from ..explorer.page import is_page
     from ..frontier import LinearModels
     from ..frontier.judgement import operating_words
-    from ..storage.checksums import Inventory
     from ..storage.folders import write_folder
     from ..storage.places import check_new_folder
+    from ..storage.seals import Inventory
     from ..tracing import trace
 
     console = screen()

@@ -78,8 +78,8 @@ def select(
     from ..runs.options import pair_sentences
     from ..runs.pipeline import with_exact_counts, write_choice
     from ..runs.run import RUN
-    from ..storage.checksums import private_key
     from ..storage.places import check_new_folder
+    from ..storage.seals import private_key
     from ..validation import check_confidence
 
     if keep not in ("all", "chosen"):

@@ -28,7 +28,7 @@ from ..runs.options import (
     suggested_id,
     tolerance_of,
 )
-from ..storage.packages import SUFFIX, untrusted_types
+from ..storage.foreign import SUFFIX, untrusted_types
 from ..validation import counted
 from .screen import say
 

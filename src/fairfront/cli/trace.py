@@ -105,8 +105,8 @@ def trace(
     from ..runs.pipeline import run_of
     from ..runs.run import RUN
     from ..storage.checkpoints import check_checkpoint
-    from ..storage.checksums import private_key
     from ..storage.places import check_new_folder
+    from ..storage.seals import private_key
     from ..tables import MISSING
     from .summary import options_json, print_compared, print_next, print_options
 

@@ -19,7 +19,7 @@ from ..objectives import Array, Task
 from ..problems.learners import log_odds, output_of, probabilities_of, scores_of_learner
 from ..problems.posteriors import Guess, PosteriorClassifier, Posteriors, Scaling, weighed
 from ..storage.folders import make_folder
-from ..storage.packages import SUFFIX, check_trusted, read_estimator, write_estimator
+from ..storage.foreign import SUFFIX, check_trusted, read_estimator, write_estimator
 from .models import FOLDER, Models, Places, Stored, read_known
 
 

@@ -23,10 +23,10 @@ from ..measures.operating_points import Operating, OperatingPoint
 from ..measures.rates import ClassRates, GroupMeans, GroupRates, PerGroup
 from ..objectives import GAPS, LOSSES, NOTIONS, Groups, Question
 from ..solvers import Newton, Status
-from ..storage.checksums import Inventory
 from ..storage.folders import make_folder, write_folder
 from ..storage.packages import inner_name, parts_of, read_package, write_package
 from ..storage.places import read_folder
+from ..storage.seals import Inventory
 from ..validation import Registry, counted
 from .candidates import CandidateModels
 from .estimator_models import EstimatorModels, PosteriorModels

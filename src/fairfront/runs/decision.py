@@ -21,19 +21,11 @@ from ..exceptions import ChangedError, InputError
 from ..frontier.selection import GAPS, subset
 from ..measures.disclosure import LIMIT
 from ..measures.figures import Column, larger_is_better
-from ..storage.checksums import (
-    SIGNATURE,
-    check_checksums,
-    checksum_of,
-    digest,
-    found_in,
-    is_signed,
-    write_checksums,
-    write_signature,
-)
 from ..storage.documents import read_json
 from ..storage.folders import make_folder, write_file, write_numbered
+from ..storage.packages import SIGNATURE, check_checksums, checksum_of, digest, found_in, is_signed, write_checksums
 from ..storage.places import MANIFEST
+from ..storage.seals import write_signature
 from .manifest import as_text
 from .options import mark_words, options_of
 

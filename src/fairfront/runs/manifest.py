@@ -18,9 +18,10 @@ import threadpoolctl
 from .. import __version__
 from ..exceptions import ChangedError, InputError
 from ..objectives.groups import FEWER, FEWEST
-from ..storage.checksums import SIGNATURE, Inventory, Known
 from ..storage.documents import parse_json, read_json
+from ..storage.packages import SIGNATURE
 from ..storage.places import CHECKSUMS, MANIFEST, anything
+from ..storage.seals import Inventory, Known
 from .prepared_rows import Prepared
 from .settings import Settings
 

@@ -20,11 +20,12 @@ from ..frontier.estimator_models import at_cutoff
 from ..frontier.models import LinearModels, for_favourable, task_content, task_of
 from ..measures.operating_points import Operating, OperatingPoint
 from ..objectives import Array, Task, is_likelihood
-from ..storage.checksums import check_checksums, private_key, write_checksums, write_signature
 from ..storage.documents import CsvWriter, column_names, read_bytes
 from ..storage.folders import write_file, write_folder, writing
-from ..storage.packages import parts_of, read_estimator, read_package, write_estimator, write_package
+from ..storage.foreign import read_estimator, write_estimator
+from ..storage.packages import check_checksums, parts_of, read_package, write_checksums, write_package
 from ..storage.places import MANIFEST, check_new_file
+from ..storage.seals import private_key, write_signature
 from ..tables import Table, coerce, open_source
 from ..tables.encoder import TableEncoder
 from ..validation import check_flag, check_number

@@ -17,11 +17,11 @@ from ..frontier.store import KIND as FRONTIER_KIND
 from ..frontier.store import load_frontier, write_frontier
 from ..measures.disclosure import LIMIT
 from ..measures.figures import in_shell, marked_in_shell, reference_words
-from ..storage.checksums import check_checksums, checksum_of, private_key, write_checksums, write_signature
 from ..storage.documents import read_json
 from ..storage.folders import write_file, write_folder
-from ..storage.packages import parts_of, read_package, write_package
+from ..storage.packages import check_checksums, checksum_of, parts_of, read_package, write_checksums, write_package
 from ..storage.places import MANIFEST, SEALED, check_new_folder, read_folder
+from ..storage.seals import private_key, write_signature
 from ..tables.encoder import TableEncoder
 from ..validation import check_choice, check_count, check_names, check_path, check_text, refuse
 from . import decision as records

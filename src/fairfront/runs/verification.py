@@ -15,10 +15,11 @@ from typing import Any
 
 from .. import __version__
 from ..exceptions import ChangedError, FairfrontError, InputError
-from ..storage.checksums import found_in, is_signature_of, is_signed, public_key, read_checksums
 from ..storage.differences import Difference, differences
-from ..storage.packages import SUFFIX, untrusted_types
+from ..storage.foreign import SUFFIX, untrusted_types
+from ..storage.packages import found_in, is_signed, read_checksums
 from ..storage.places import CHECKSUMS, MANIFEST
+from ..storage.seals import is_signature_of, public_key
 from .decision import Decision, candidates, decided, pruned, stages, with_earlier
 from .manifest import versions
 from .model import ONNX, TableModel

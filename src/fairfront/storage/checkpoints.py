@@ -106,13 +106,7 @@ def write_checkpoint(path: Any, fingerprint: Fingerprint, entries: Sequence[Entr
         shapes = {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}
         described.append({"kind": entry.kind, "arrays": shapes, "numbers": dict(entry.numbers)})
     packed, known = pack({"values": np.concatenate(parts)})
-    content = {
-        "settings": dict(fingerprint.settings),
-        "rows": fingerprint.rows,
-        "derived": dict(fingerprint.derived),
-        "entries": described,
-        "packed": known,
-    }
+    content = {**vars(fingerprint), "entries": described, "packed": known}
     body = json.dumps(encode(content), allow_nan=False).encode("ascii") + b"\n" + packed
     sealed = b"\n".join([KIND, hashlib.sha256(body).hexdigest().encode("ascii"), body])
     write_file(path, sealed, overwrite=True, own=lambda head: head.startswith(KINDS), private=True)

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .checksums import digest_of, found_in
 from .documents import read_json
+from .packages import digest_of, found_in
 
 SHOWN = 60
 NOTHING = "nothing"

@@ -27,7 +27,8 @@ import re
 import stat
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -64,7 +65,7 @@ class _UnusableError(Exception):
 def read_bytes(path: Any, size: int | None = None) -> bytes:
     """Refuse pipes, which would not end, and files of another size where that is known."""
     place = Path(path)
-    try:
+    with readable(place):
         known = place.stat()
         if not stat.S_ISREG(known.st_mode):
             raise InputError(f"{place} is not a file, expected one written by fairfront; check the path.")
@@ -73,6 +74,12 @@ def read_bytes(path: Any, size: int | None = None) -> bytes:
         if size is not None and known.st_size > size:
             raise ChangedError(f"{place} is damaged or was changed ({known.st_size} bytes, expected {size}); {AGAIN}")
         return place.read_bytes()
+
+
+@contextmanager
+def readable(place: Path) -> Iterator[None]:
+    try:
+        yield
     except FileNotFoundError:
         raise InputError(f"{place} is missing, expected a file written by fairfront; check the path.") from None
     except OSError as error:
@@ -87,11 +94,9 @@ def parse_json(text: str | bytes, name: str) -> Any:
     """Take strict JSON only, of bounded depth and numbers, every key once; ``name`` is whose it is."""
     deep = f"holds lists inside lists more than {DEPTH} deep"
     plain, wrong = "", None
-    try:
+    try:  # NaN and infinities are no JSON, and no whole numbers either
         plain = text.decode("utf-8") if isinstance(text, bytes) else text
-        found = json.loads(
-            plain, parse_constant=_constant, parse_float=_number, parse_int=_number, object_pairs_hook=_object
-        )
+        found = json.loads(plain, parse_constant=int, parse_float=_number, parse_int=_number, object_pairs_hook=_object)
         if not _is_too_deep(found):
             return found
         wrong = deep
@@ -103,10 +108,6 @@ def parse_json(text: str | bytes, name: str) -> Any:
         cut = plain.lstrip().startswith(("{", "[")) and not plain.rstrip().endswith(("}", "]"))
         wrong = "ends too early" if cut else "is not JSON"
     raise ChangedError(f"{name} {wrong}, expected a file written by fairfront; {AGAIN}")
-
-
-def _constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
 
 
 def _number(text: str) -> float:
@@ -137,10 +138,8 @@ def encode(value: Any, where: str = "content") -> Any:
         value = value.item()
     if value is None or isinstance(value, bool):
         return value
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, int):
-        return int(value)
+    if isinstance(value, (str, int)):
+        return str(value) if isinstance(value, str) else int(value)
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else {"$float": str(float(value))}
     if isinstance(value, (list, tuple)):
@@ -167,9 +166,7 @@ def decode(value: Any) -> Any:
         return [decode(each) for each in value]
     if not isinstance(value, dict):
         return value
-    if not _is_marked(value):
-        return {key: decode(each) for key, each in value.items()}
-    (key, inner), *_ = value.items()
+    key, inner = next(iter(value.items())) if _is_marked(value) else ("$dict", value)
     if key == "$dict" and isinstance(inner, dict):
         return {name: decode(each) for name, each in inner.items()}
     if key == "$float" and isinstance(inner, str) and inner in FLOATS:
@@ -216,12 +213,11 @@ def unpack(packed: bytes, described: Mapping[str, Any], file: str) -> dict[str, 
     try:
         with zipfile.ZipFile(io.BytesIO(packed)) as archive:
             inside = [entry.filename for entry in archive.infolist()]
-            expected = [f"{name}.npy" for name in described]
-            for name, member in zip(described, expected, strict=True):
-                if member not in inside:
-                    raise ChangedError(f"{file} lacks the array {name!r}; {AGAIN}")
+            missing = [name for name in described if f"{name}.npy" not in inside]
+            if missing:
+                raise ChangedError(f"{file} lacks the array {missing[0]!r}; {AGAIN}")
             if len(inside) > len(described):
-                strange = min(set(inside) - set(expected) or inside)
+                strange = min(set(inside) - {f"{name}.npy" for name in described} or inside)
                 raise ChangedError(f"{file} holds {strange!r}, which its JSON does not name; make it anew.")
             return {
                 name: _array(archive, f"{name}.npy", str(known["dtype"]), list(known["shape"]), f"{name!r} of {file}")

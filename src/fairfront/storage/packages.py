@@ -1,40 +1,40 @@
-"""Packages: the one format of all our files, a JSON file, its arrays, and estimators that a user brought.
+"""Packages: the one format of all our files, a JSON file and its arrays; and the checksums of a folder's files.
 
 ``NAME.json`` holds the kind of thing (``format``), the version of its layout (``schema``), the version of fairfront
 that wrote it, checksums, and the content (spelt as in `documents`); ``NAME.npz`` holds the numbers. Equal things give
 equal bytes. Reading executes nothing: JSON is parsed, arrays are numbers, and all is checked before it is used.
 
-Estimators of other packages go through skops, never pickle. It names the types in a file before it builds any: those
-that it trusts (most of scikit-learn, numpy, scipy) load as they are, any other has to be confirmed by name. Nearest
-neighbours and support vector machines carry rows that they were trained on, and so does their file.
+SHA256SUMS lists every other file of a folder with its sha256. The lines are those of ``sha256sum``, so that
+``sha256sum -c SHA256SUMS`` checks a folder without fairfront. Whoever can edit a file can write the list again: without
+a signature it shows damage and careless edits, no more. Names that start with a dot are files of writers at work, or of
+the system; nothing reads them and no list has them.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-import zipfile
+import os
+import re
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import ChangedError, InputError, require, spelled
+from ..exceptions import ChangedError, InputError
 from ..validation import shown
-from .documents import AGAIN, archive_of, decode, encode, is_stored, pack, read_bytes, read_json, unpack
+from .documents import AGAIN, decode, encode, pack, read_bytes, read_json, readable, unpack
 from .folders import write_file
+from .places import CHECKSUMS
 
 Arrays = dict[str, NDArray[Any]]
 KEYS = {"format", "schema", "fairfront", "arrays", "files", "content", "sha256"}
-SUFFIX = ".skops"
-OWN = {f"fairfront.problems.posteriors.{name}" for name in ("Guess", "PosteriorClassifier", "Posteriors", "Scaling")}
-"""Our own types around a user's estimators: they hold values and run nothing when they are built."""
-PURPOSE = "saving or loading an estimator of another package"
-SKOPS_SCHEMA = "schema.json"
+SIGNATURE = "SHA256SUMS.sig"
+LINE = re.compile(r"([0-9a-f]{64})  (.+)")
+RENEW = "copy the folder again or make it anew."
 
 
 def write_package(
@@ -75,16 +75,11 @@ def read_package(folder: Any, name: str, kind: str, schema: int = 1) -> tuple[An
     found, writer = document.get("schema"), document.get("fairfront")
     if not isinstance(found, int) or isinstance(found, bool) or found < 1:
         raise ChangedError(f"{path} has the schema {found!r}, expected a number from 1 to {schema}; {AGAIN}")
-    if found > schema:
-        raise InputError(
-            f"{path} was written by fairfront {writer} with schema {found}, and fairfront {_version()} reads up to "
-            f"{schema}; upgrade fairfront."
-        )
-    if found < schema:
-        raise InputError(
-            f"{path} was written by fairfront {writer} with schema {found}, which fairfront {_version()} reads no "
-            f"more (expected {schema}); read it with that version, or make it anew."
-        )
+    if found != schema:
+        newer = f"and fairfront {_version()} reads up to {schema}; upgrade fairfront"
+        older = f"which fairfront {_version()} reads no more (expected {schema}); use that version, or make it anew"
+        said = newer if found > schema else older
+        raise InputError(f"{path} was written by fairfront {writer} with schema {found}, {said}.")
     if set(document) != KEYS:
         raise ChangedError(
             f"{path} lacks or adds {shown(sorted(KEYS ^ set(document)))}, expected {', '.join(sorted(KEYS))}; {AGAIN}"
@@ -174,122 +169,92 @@ def _version() -> str:
     return __version__
 
 
-def write_estimator(path: Any, model: Any) -> None:
-    """Write equal bytes for equal estimators."""
-    skops = require("skops.io", "skops", PURPOSE)
-    try:
-        data = _respelt(skops.dumps(model))
-        for name in skops.get_untrusted_types(data=data):
-            if "<" in name:
-                raise TypeError(f"{name} can be found by nobody but this session")
-    except Exception as error:  # whatever a foreign object raises when it is taken apart
-        raise InputError(
-            f"{type(model).__name__} cannot be saved ({_first_line(error)}), expected a fitted estimator whose classes "
-            "and functions are defined in modules; move them into one."
-        ) from error
-    write_file(path, data)
+def write_checksums(folder: Path) -> None:
+    write_file(folder / CHECKSUMS, _as_lines(found_in(folder)), overwrite=True)
 
 
-def untrusted_types(path: Any) -> tuple[str, ...]:
-    """Find the types that skops does not trust by itself, in a file or a folder; nothing is built to find them."""
-    place = Path(path)
-    names: set[str] = set()
-    for file in place.rglob(f"*{SUFFIX}") if place.is_dir() else [place]:
-        with _loading(file) as (skops, data):
-            names.update(skops.get_untrusted_types(data=data))
-    return tuple(sorted(names - OWN))
+def check_checksums(folder: Path, growing: str | None = None) -> dict[str, str]:
+    """Let files of the subfolder ``growing`` be newer than the list: their reader checks them."""
+    listed = read_checksums(folder)  # before the folder is looked at: a record that is written meanwhile is new
+    found = found_in(folder)
+    for name in sorted({*listed, *found}):
+        if name not in found:
+            raise ChangedError(f"{folder / name} is missing, expected all files that {CHECKSUMS} lists; {RENEW}")
+        if name not in listed and not is_in(name, growing):
+            raise ChangedError(f"{folder / name} is not one of the files that {CHECKSUMS} lists; remove it.")
+        if listed.get(name, found[name]) != found[name]:
+            raise ChangedError(f"{folder / name} was changed after it was written (its checksum differs); {RENEW}")
+    return found
 
 
-def check_trusted(path: Any, trusted: Sequence[str]) -> None:
-    if isinstance(trusted, (str, bool)):
-        raise InputError(f"trusted is {shown(trusted)}, expected a list of type names.")
-    unknown = [name for name in untrusted_types(path) if name not in trusted]
-    if unknown:
-        words = " ".join(f"--trust {name}" for name in unknown)
-        both = f"trusted={unknown!r} ({words} on the command line)"
-        raise InputError(
-            f"{path} holds types that are not known to be harmless when loaded: {', '.join(unknown)}; if you trust "
-            f"where it is from, confirm them with {both if spelled('trusted') == 'trusted' else words}."
+def is_in(name: str, subfolder: str | None) -> bool:
+    return subfolder is not None and name.startswith(f"{subfolder}/")
+
+
+def read_checksums(folder: Path) -> dict[str, str]:
+    file = folder / CHECKSUMS
+    if not _is_regular(file):
+        raise ChangedError(
+            f"{folder} has no {CHECKSUMS}, expected the list of checksums that fairfront writes with every run and "
+            "model; make it anew."
         )
+    text = file.read_bytes().decode("utf-8", errors="replace")
+    lines = [LINE.fullmatch(line) for line in text.split("\n")[:-1]]
+    listed = {line[2]: line[1] for line in lines if line is not None}
+    if None in lines or _as_lines(listed) != text:
+        raise ChangedError(
+            f"{file} was changed after it was written (it is not a list as fairfront writes it); {RENEW}"
+        )
+    return listed
 
 
-def read_estimator(path: Any, trusted: Sequence[str] = ()) -> Any:
-    check_trusted(path, trusted)
-    with _loading(path) as (skops, data):
-        return skops.loads(data, trusted=[*trusted, *OWN])
+def found_in(folder: Path) -> dict[str, str]:
+    """Open regular files only."""
+    found = {}
+    for name, mode in sorted(entries_of(folder, hidden=False)):
+        if stat.S_ISDIR(mode) or name in (CHECKSUMS, SIGNATURE):
+            continue
+        if not stat.S_ISREG(mode):
+            raise ChangedError(f"{folder / name} is a link or a device, expected a regular file; {RENEW}")
+        found[name] = digest_of(folder / name)
+    return found
 
 
-@contextmanager
-def _loading(path: Any) -> Iterator[tuple[Any, bytes]]:
-    """Refuse compressed members, and say in one sentence whatever fails inside."""
-    skops = require("skops.io", "skops", PURPOSE)
-    data = read_bytes(path)
-    damaged = f"{path} is not a file of skops or is damaged; copy it again or save the estimator anew."
+def entries_of(folder: Path, before: str = "", hidden: bool = True) -> Iterator[tuple[str, int]]:
+    """Yield names from the folder on, links as links."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if hidden or not entry.name.startswith("."):
+                mode = entry.stat(follow_symlinks=False).st_mode
+                yield f"{before}{entry.name}", mode
+                if stat.S_ISDIR(mode):
+                    yield from entries_of(Path(entry.path), f"{before}{entry.name}/", hidden)
+
+
+def _is_regular(path: Path) -> bool:
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            packed = [entry.filename for entry in archive.infolist() if not is_stored(entry)]
-    except (zipfile.BadZipFile, ValueError, OSError) as error:
-        raise ChangedError(damaged) from error
-    if packed:
-        raise InputError(f"{path} holds {packed[0]!r} compressed, expected it as it is; save the estimator anew.")
-    try:
-        yield skops, data
-    except Exception as error:  # packages that are missing or too old, and damaged files, fail in ways of their own
-        said = f"{path} cannot be loaded ({_first_line(error)}); save the estimator anew with the versions used here."
-        if isinstance(error, ImportError):
-            said = f"{path} needs a package that is not here ({_first_line(error)}); install it and load again."
-        raise InputError(damaged if isinstance(error, zipfile.BadZipFile) else said) from error
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return False
 
 
-def _first_line(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]
+def digest_of(path: Path) -> str:
+    with readable(path), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _respelt(data: bytes) -> bytes:
-    """Return an archive of skops in one spelling, so that equal models give equal bytes.
-
-    As skops writes it, objects are numbered by their place in memory, files are named by these numbers or at random,
-    and members carry the time. Here both are counted in the order of the schema. Texts, numbers and booleans have the
-    number of the first that is equal: whether two of them are one object in memory is chance, and nothing can change
-    them. Everything else stays one object exactly where it was one.
-    """
-    numbers: dict[Any, int] = {}
-    files: dict[str, str] = {}
-
-    def respell(node: Any) -> Any:
-        if isinstance(node, list):
-            return [respell(each) for each in node]
-        if not isinstance(node, dict):
-            return node
-        if node.get("__loader__") == "SetNode" and isinstance(node.get("content"), list):
-            by_text = sorted(node["content"], key=lambda each: json.dumps({**each, "__id__": 0}, sort_keys=True))
-            node = {**node, "content": by_text}
-        new: dict[str, Any] = {}
-        for key, value in node.items():
-            if key == "__id__" and isinstance(value, int):
-                leaf = node.get("__loader__") == "JsonNode"
-                new[key] = numbers.setdefault(node["content"] if leaf else value, len(numbers) + 1)
-            elif key == "file" and isinstance(value, str) and value in names:
-                new[key] = files.setdefault(value, f"{len(files)}{PurePosixPath(value).suffix}")
-            else:
-                new[key] = respell(value)
-        return new
-
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        names = set(archive.namelist())
-        schema = respell(json.loads(archive.read(SKOPS_SCHEMA)))
-        members = {new: _without_gaps(archive.read(old), new) for old, new in files.items()}
-    return archive_of({**members, SKOPS_SCHEMA: json.dumps(schema, indent=1).encode("ascii")})
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-def _without_gaps(data: bytes, name: str) -> bytes:
-    """Put zeros between the fields of records, where whatever was in memory is stored else."""
-    array: NDArray[Any] | None = np.load(io.BytesIO(data), allow_pickle=False) if name.endswith(".npy") else None
-    if array is None or array.dtype.names is None:
-        return data
-    clean = np.zeros(array.shape, array.dtype)
-    for field in array.dtype.names:
-        clean[field] = array[field]
-    buffer = io.BytesIO()
-    np.save(buffer, clean, allow_pickle=False)
-    return buffer.getvalue()
+def _as_lines(sums: Mapping[str, str]) -> str:
+    return "".join(f"{sums[name]}  {name}\n" for name in sorted(sums))
+
+
+def checksum_of(sums: Mapping[str, str], growing: str) -> str:
+    """Leave out the files of a subfolder that grows."""
+    return digest(_as_lines({name: found for name, found in sums.items() if not is_in(name, growing)}))
+
+
+def is_signed(folder: Path) -> bool:
+    return _is_regular(folder / SIGNATURE)
