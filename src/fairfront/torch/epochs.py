@@ -17,7 +17,7 @@ from ..exceptions import InputError, Progress
 from ..objectives import Array
 from ..solvers.fingerprints import digest
 from ..storage.checkpoints import Fingerprint
-from ..storage.documents import decode, encode, read_bytes
+from ..storage.documents import read_bytes
 from ..storage.folders import write_file
 from ..storage.places import remove_leftovers
 from ..validation import check_count, check_path
@@ -28,7 +28,8 @@ from .step import FairStep, MovingAverage
 
 SMALLEST_BATCH, LARGEST_BATCH = 256, 4096
 """Between these, batches have a tenth of the rows: enough of every cell, and enough steps per epoch."""
-KIND = "fairfront torch checkpoint 2"
+KIND = "fairfront torch checkpoint 3"
+ARRAY, TENSOR = "$array", "$tensor"
 AVERAGES = ("values", "products", "gradients", "squared")
 REMEMBERED = ("scale", "missed", "beta")
 """What a step knows beside its averages."""
@@ -210,21 +211,30 @@ class _Checkpoint:
         return {name: value for name, value in state.items() if isinstance(value, kinds)}
 
     def save(self, state: TrainingState) -> None:
-        step, averages = self.step, {name: getattr(self.step, name) for name in AVERAGES}
+        step, tensors = self.step, dict[str, Tensor]()
         parts = {
             "settings": dict(self.owner.settings),
             "rows": self.owner.rows,
             "weights": _weights_of(step),
             "optimizer": step.optimizer.state_dict(),
             "scheduler": self._plan(),
-            "averages": {name: {"total": each.total, "count": each.count} for name, each in averages.items()},
+            "averages": {name: vars(getattr(step, name)) for name in AVERAGES},
             "step": {name: getattr(step, name) for name in REMEMBERED},
             "random": torch.get_rng_state(),
             "state": vars(state),
         }
-        tensors: dict[str, Tensor] = {}
-        content = json.dumps(encode(_without_tensors(parts, "", tensors)))
-        data = safetensors().save(tensors, {"format": KIND, "content": content})
+
+        def named(value: Any) -> dict[str, str]:
+            if not isinstance(value, (np.ndarray, torch.Tensor)):
+                raise InputError(
+                    f"the state to be saved has {value!r} of type {type(value).__name__}, expected tensors, numbers "
+                    "and text; use another scheduler or optimiser, or no checkpoint."
+                )
+            name = str(len(tensors))
+            tensors[name] = torch.as_tensor(value).detach().cpu().clone().contiguous()
+            return {ARRAY if isinstance(value, np.ndarray) else TENSOR: name}
+
+        data = safetensors().save(tensors, {"content": json.dumps(parts, default=named), "format": KIND})
         write_file(self.path, data, overwrite=True, own=lambda head: b'"__metadata__"' in head[:32], private=True)
 
     def resumed(self) -> TrainingState:
@@ -233,17 +243,18 @@ class _Checkpoint:
         step, parts = self.step, _read(self.path)
         self.owner.refuse_other(Fingerprint(parts["settings"], parts["rows"]), self.path)
         _restore(step, parts["weights"])
-        for group in parts["optimizer"]["param_groups"]:
+        known = parts["optimizer"]
+        for group in known["param_groups"]:  # JSON has lists for tuples, and text for the numbers of parameters
             group.update({name: tuple(value) for name, value in group.items() if name == "betas"})
-        step.optimizer.load_state_dict(parts["optimizer"])
+        step.optimizer.load_state_dict({**known, "state": {int(place): each for place, each in known["state"].items()}})
         if self.scheduler is not None:
             self.scheduler.load_state_dict({**self.scheduler.state_dict(), **parts["scheduler"]})
 
         def placed(value: Any) -> Any:
             return value.to(step.scorer.parameters[0].device) if isinstance(value, torch.Tensor) else value
 
-        for name, known in parts["averages"].items():
-            setattr(step, name, MovingAverage(step.memory, placed(known["total"]), known["count"]))
+        for name, average in parts["averages"].items():
+            setattr(step, name, MovingAverage(step.memory, placed(average["total"]), average["count"]))
         for name, value in parts["step"].items():
             setattr(step, name, placed(value))
         torch.set_rng_state(parts["random"])
@@ -257,41 +268,19 @@ def _rows(inputs: Any, objectives: TorchObjectives) -> Any:
 
 def _read(path: Any) -> dict[str, Any]:
     data = read_bytes(path)
+
+    def tensor_of(found: dict[str, Any]) -> Any:
+        if ARRAY in found:
+            return tensors[found[ARRAY]].numpy()
+        return tensors[found[TENSOR]] if TENSOR in found else found
+
     try:
         size = int.from_bytes(data[:8], "little")
         header = json.loads(data[8 : 8 + size]).get("__metadata__", {})
         tensors, kind = safetensors().load(data), header.get("format")
-        content = decode(json.loads(header["content"])) if kind == KIND else None
+        content = json.loads(header["content"], object_hook=tensor_of) if kind == KIND else {}
     except Exception as error:  # safetensors has errors of its own kinds
         raise InputError(f"{path} is not a checkpoint or is damaged ({error}); delete it to start again.") from error
     if kind != KIND:
         raise InputError(f"{path} holds {kind!r}, expected a {KIND}; choose another name.")
-    return dict(_with_tensors(content, tensors))
-
-
-def _without_tensors(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
-    """Put tensors and arrays into ``tensors``, and their names in their places."""
-    if isinstance(value, (np.ndarray, torch.Tensor)):
-        tensors[name] = torch.as_tensor(value).detach().cpu().clone().contiguous()
-        return {"array" if isinstance(value, np.ndarray) else "tensor": name}
-    if isinstance(value, dict):
-        return {"items": [[key, _without_tensors(each, f"{name}/{key}", tensors)] for key, each in value.items()]}
-    if isinstance(value, (list, tuple)):
-        return {"list": [_without_tensors(each, f"{name}/{i}", tensors) for i, each in enumerate(value)]}
-    if value is None or isinstance(value, (str, int, float)):
-        return {"value": value}
-    raise InputError(
-        f"the state to be saved has {name.strip('/')} of type {type(value).__name__}, expected tensors, numbers and "
-        "text; use another scheduler or optimiser, or no checkpoint."
-    )
-
-
-def _with_tensors(value: Any, tensors: dict[str, Tensor]) -> Any:
-    kind, inner = next(iter(value.items()))
-    if kind == "items":
-        return {key: _with_tensors(each, tensors) for key, each in inner}
-    if kind == "list":
-        return [_with_tensors(each, tensors) for each in inner]
-    if kind == "value":
-        return inner
-    return tensors[inner].numpy() if kind == "array" else tensors[inner]
+    return dict(content)

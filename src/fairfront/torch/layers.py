@@ -3,7 +3,7 @@
 The gradient of a linear layer's weight is delta^T a, with a what went in and delta the derivative by what came out.
 One backward pass gives delta of all rows; the rows of every cell are then multiplied by themselves, which together
 costs what the ordinary gradient does. It serves modules whose trainable parameters all belong to ``nn.Linear`` layers
-that see each row once (heard by a `Listener`), and stacks of chains.
+that see each row once (`heard`), and stacks of chains.
 
 A `Chain` is linear layers with element-wise functions between, the commonest network, for one run or a stack of R. Runs
 go through together: the first layer is one matrix product of all runs' weights with the rows they share, the others are
@@ -12,6 +12,8 @@ products by run. Weights stay out of the graph; only what leaves each layer is d
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,37 +52,19 @@ class Tape:
     passages: list[Passage]
 
 
-class Listener:
-    """Hears what goes into and comes out of layers while a module runs, each in ``calls`` by its place in the list."""
-
-    def __init__(self, layers: list[Module]) -> None:
-        self.layers = layers
-        self.calls: list[list[tuple[Tensor, Tensor, int]]] = [[] for _ in layers]
-
-    def __enter__(self) -> Listener:
-        self._hooks = [
-            layer.register_forward_hook(
-                lambda _, given, out, heard=heard: heard.append((given[0].detach(), out, out._version))
-            )
-            for layer, heard in zip(self.layers, self.calls, strict=True)
-        ]
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for hook in self._hooks:
+@contextmanager
+def heard(layers: list[Module]) -> Iterator[list[list[tuple[Tensor, Tensor, int]]]]:
+    """Yield what goes into and comes out of each layer, and its version, call by call, while a module runs."""
+    calls: list[list[tuple[Tensor, Tensor, int]]] = [[] for _ in layers]
+    hooks = [
+        layer.register_forward_hook(lambda _, given, out, own=own: own.append((given[0].detach(), out, out._version)))
+        for layer, own in zip(layers, calls, strict=True)
+    ]
+    try:
+        yield calls
+    finally:
+        for hook in hooks:
             hook.remove()
-
-    def passages(self, n: int, places: dict[int, int]) -> list[Passage] | None:
-        """Return None unless every layer saw all n rows once and its output was left as it was."""
-        found = []
-        for layer, calls in zip(self.layers, self.calls, strict=True):
-            if len(calls) != 1:
-                return None
-            a, z, version = calls[0]
-            if a.dim() != 2 or len(a) != n or not z.requires_grad or z._version != version:
-                return None
-            found.append(Passage(a, z, places.get(id(layer.weight)), places.get(id(layer.bias)), layer.out_features))
-        return found
 
 
 def _is_hooked(part: Module) -> bool:
@@ -179,38 +163,30 @@ def cell_gradients(tape: Tape, weights: Tensor, sizes: Ints, G: Tensor, keep: bo
     """
     through = [part.z for part in tape.passages]
     deltas = torch.autograd.grad(tape.scores, through, weights, retain_graph=keep, allow_unused=True)
-    counts, write = sizes.tolist(), _one_run if len(G) == 1 else _many_runs
+    counts, single = sizes.tolist(), len(G) == 1
     member = np.repeat(np.eye(len(counts), dtype=np.float32), sizes, axis=1)
     inside = torch.as_tensor(member, dtype=weights.dtype, device=weights.device)
-    for part, delta in zip(tape.passages, deltas, strict=True):
-        write(part, torch.zeros_like(part.z) if delta is None else delta, counts, inside, G)
-
-
-def _one_run(part: Passage, delta: Tensor, counts: list[int], inside: Tensor, G: Tensor) -> None:
-    a, d, o, rows = part.a.reshape(part.a.shape[-2:]), delta.reshape(-1, part.outputs), part.outputs, G[0]
-    if part.bias is not None:
-        torch.mm(inside, d, out=rows[:, part.bias : part.bias + o])
-    if part.weight is None:
-        return
-    spots = rows[:, part.weight : part.weight + o * a.shape[1]]
-    if o == 1:  # all cells are one product
-        torch.mm(inside * d.t(), a, out=spots)
-        return
-    for spot, mine, its in zip(spots.view(len(counts), o, -1).unbind(), d.split(counts), a.split(counts), strict=True):
-        torch.mm(mine.t(), its, out=spot)
-
-
-def _many_runs(part: Passage, delta: Tensor, counts: list[int], inside: Tensor, G: Tensor) -> None:
-    a, o, shared, along = part.a, part.outputs, part.a.dim() == 2, part.a.dim() - 2
-    if part.bias is not None:
-        sums = inside @ delta
-        G[:, :, part.bias : part.bias + o] = sums.view(len(counts), -1, o).transpose(0, 1) if shared else sums
-    if part.weight is None:
-        return
-    spots = G[:, :, part.weight : part.weight + o * a.shape[-1]].unbind(1)
-    for spot, mine, its in zip(spots, delta.split(counts, along), a.split(counts, along), strict=True):
-        found = mine.t() @ its if shared else torch.bmm(mine.transpose(1, 2), its)
-        spot.copy_(found.view(spot.shape))
+    for part, found in zip(tape.passages, deltas, strict=True):
+        delta = torch.zeros_like(part.z) if found is None else found
+        a, o, shared, along = part.a, part.outputs, part.a.dim() == 2, part.a.dim() - 2
+        if part.bias is not None:
+            into = G[:, :, part.bias : part.bias + o]
+            if single:
+                torch.mm(inside, delta, out=into[0])
+            else:
+                sums = inside @ delta
+                into.copy_(sums.view(len(counts), -1, o).transpose(0, 1) if shared else sums)
+        if part.weight is None:
+            continue
+        spots = G[:, :, part.weight : part.weight + o * a.shape[-1]]
+        if single and o == 1:  # all cells are one product
+            torch.mm(inside * delta.t(), a, out=spots[0])
+            continue
+        for spot, mine, its in zip(spots.unbind(1), delta.split(counts, along), a.split(counts, along), strict=True):
+            if single:
+                torch.mm(mine.t(), its, out=spot.view(o, -1))
+            else:
+                spot.copy_((mine.t() @ its if shared else torch.bmm(mine.transpose(1, 2), its)).view(spot.shape))
 
 
 class Scorer:
@@ -260,10 +236,18 @@ class Scorer:
             return tape
         if self.layers is None:
             return None
-        with Listener(self.layers) as heard:
+        with heard(self.layers) as calls:
             scores = self.scores(inputs)
-        passages = heard.passages(len(inputs[0]), self.places)
-        if passages is None or not scores.requires_grad:
+        passages = []
+        for layer, own in zip(self.layers, calls, strict=True):
+            if len(own) != 1:  # every layer has to see all rows once, and its output to be left as it was
+                return None
+            a, z, version = own[0]
+            if a.dim() != 2 or len(a) != len(inputs[0]) or not z.requires_grad or z._version != version:
+                return None
+            places = self.places.get(id(layer.weight)), self.places.get(id(layer.bias))
+            passages.append(Passage(a, z, *places, layer.out_features))
+        if not scores.requires_grad:
             return None
         if not self.checked and not _used_once(scores, self.parameters):
             self.layers = None

@@ -30,7 +30,7 @@ from ..validation import (
     check_text,
 )
 from .epochs import train
-from .layers import Listener, Scorer
+from .layers import Scorer, heard
 from .module_fit import Training, check_training, optimizer_maker, tried_inputs
 from .module_objectives import objectives
 from .module_points import TorchPoints, assemble_modules
@@ -270,8 +270,7 @@ def _features(module: Module, X: Any, name: str) -> Array:
     layer = work.get_submodule(name)
     if not len(inputs[0]):
         raise InputError("X has 0 rows, expected at least one sample.")
-    with torch.no_grad(), Listener([layer]) as heard:
-        (calls,) = heard.calls
+    with torch.no_grad(), heard([layer]) as (calls,):
         for part in chunks(inputs):
             scores, out = called(work, part), calls[-1][1] if calls else torch.empty(0)
             same = scores.numel() == out.numel() and torch.allclose(scores.reshape(-1), out.reshape(-1), equal_nan=True)
