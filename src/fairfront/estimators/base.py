@@ -192,39 +192,52 @@ def _is_likelihood(estimator: Any) -> bool:
     return True
 
 
-@dataclass(eq=False, repr=False)
-class FairClassifier(FairModel):
-    """Decisions from scores, and probabilities where the loss is a likelihood."""
+class Decides:
+    """Decisions and probabilities from scores: one per row for two classes, one per class otherwise."""
 
-    favourable: Any = None
+    classes_: NDArray[Any]
+    _scores: Any
 
     def decision_function(self, X: Any) -> Array:
-        """Return scores: one per row for two classes, one per class otherwise.
+        """Return scores: (n,) for two classes, (n, classes) otherwise.
 
         Parameters
         ----------
         X : as in `predict`
         """
-        return self._scores(X)
+        return np.asarray(self._scores(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        scores = self._scores(X)
+        """Return the decided label of every row; needs no sensitive feature.
+
+        Parameters
+        ----------
+        X : array of shape (n, d), or what else `fit` took
+        """
+        scores = self.decision_function(X)
         chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[chosen])
 
-    @available_if(_is_likelihood)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
-        """Return the probability of every class, columns in the order of ``classes_``.
+        """Return the probability of every class, in the order of ``classes_``; losses that are likelihoods give them.
 
         Parameters
         ----------
         X : as in `predict`
         """
-        scores = self._scores(X)
+        scores = self.decision_function(X)
         if scores.ndim == 1:
             p = expit(scores)
             return np.column_stack([1.0 - p, p])
         return np.asarray(row_softmax(scores, axis=1))
+
+
+@dataclass(eq=False, repr=False)
+class FairClassifier(Decides, FairModel):
+    """Probabilities only where the loss is a likelihood."""
+
+    favourable: Any = None
+    predict_proba = available_if(_is_likelihood)(Decides.predict_proba)
 
     @available_if(_is_likelihood)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Array:

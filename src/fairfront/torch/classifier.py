@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import expit
-from scipy.special import softmax as row_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..estimators.base import Decides
 from ..exceptions import InputError
 from ..objectives import Array
 from ..validation import check_callable, check_count, pass_hint, refuse_masked, refuse_misread
@@ -21,7 +19,7 @@ from .modules import copied, module_scores, torch
 
 
 @dataclass(eq=False, repr=False)
-class TorchFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TorchFairClassifier(Decides, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A network trained to one point of its frontier, behind scikit-learn's interface.
 
     Parameters
@@ -116,39 +114,9 @@ class TorchFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 return self.module(width, self.n_scores_)
             return torch.nn.Sequential(torch.nn.Linear(width, 32), torch.nn.ReLU(), torch.nn.Linear(32, self.n_scores_))
 
-    def decision_function(self, X: Any) -> Array:
-        """Return scores: (n,) for two classes, (n, classes) otherwise.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-        """
+    def _scores(self, X: Any) -> Array:
         check_is_fitted(self)
         refuse_misread(X, "X")
         X = validate_data(self, X, dtype=[np.float32, np.float64], reset=False)
         found = module_scores(self.module_, X, self.n_scores_)
         return found[0] if self.n_scores_ == 1 else np.ascontiguousarray(found.T)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the decided label of every row.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-        """
-        scores = self.decision_function(X)
-        chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
-
-    def predict_proba(self, X: Any) -> Array:
-        """Return the probability of every class, (n, classes), which means something for losses that are likelihoods.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-        """
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            p = expit(scores)
-            return np.column_stack([1.0 - p, p])
-        return np.asarray(row_softmax(scores, axis=1))
