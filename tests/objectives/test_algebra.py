@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from fairfront.exceptions import InputError
-from fairfront.objectives import GAPS, Groups
+from fairfront.objectives import GAPS, Groups, Question
 from fairfront.objectives.cells import build
-from fairfront.objectives.gaps import Identity, SquaredGap
+from fairfront.objectives.gaps import Identity
 from fairfront.objectives.notions import DisparateMistreatment, EqualOpportunity, GroupLoss
 from tests.support.cases import TASKS, Case, assemble, case_of, central, draw
 
@@ -179,9 +179,9 @@ def test_groups_without_rows_are_named_with_counts() -> None:
         r"leave small ones out with "
     )
     with pytest.raises(InputError, match=text):
-        build(TASKS["binary"], y, attributes, (EqualOpportunity(),), SquaredGap(), "loss", 0.1)
+        build(Question((EqualOpportunity(),), ridge=0.1), TASKS["binary"], y, attributes)
     weight = (group == "a").astype(float)
     with pytest.raises(
         InputError, match=r"'disparate_mistreatment' needs rows in every group of 'g', found none in 'b'"
     ):
-        build(TASKS["binary"], y, attributes, (DisparateMistreatment(),), SquaredGap(), "loss", 0.1, weight)
+        build(Question((DisparateMistreatment(),), ridge=0.1), TASKS["binary"], y, attributes, weight)

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import softmax
 
 from fairfront.exceptions import InputError
 from fairfront.objectives import LOSSES, Measure, Quantity
-from fairfront.objectives.losses import Hinge, Logistic, Loss, SmoothedHinge, Softmax, softmax
+from fairfront.objectives.losses import Hinge, Logistic, Loss, SmoothedHinge, Softmax
 from fairfront.objectives.question import measure
 from fairfront.objectives.surrogates import BinaryRate, ClassRate
 from tests.support.cases import TASKS
@@ -156,7 +157,7 @@ def test_class_rates_are_shares_and_two_of_them_are_the_binary_rate() -> None:
 
 def test_smooth_error_is_one_minus_the_own_rate() -> None:
     score, target = sample("multiclass")
-    own = np.take_along_axis(softmax(score), target.astype(int)[None, None], axis=1)[:, 0]
+    own = np.take_along_axis(softmax(score, axis=-2), target.astype(int)[None, None], axis=1)[:, 0]
     np.testing.assert_allclose(ClassRate().value_slope(score, target)[0], 1.0 - own, atol=1e-13)
     score, target = sample("binary")
     expected = 1.0 / (1.0 + np.exp(target * score[:, 0]))

@@ -99,8 +99,8 @@ def assemble(
     chosen = tuple(NOTIONS[notion]() if isinstance(notion, str) else notion for notion in notions)
     labels = np.zeros(len(y), dtype=np.intp) if kind == "regression" else y.astype(np.intp)
     attributes = (groups or Groups(min_size=1)).resolve(sensitive, len(y))
-    layout, algebra = build(task, labels, attributes, chosen, gap, surrogate, ridge, weight)
     question = Question(chosen, surrogate, loss, gap, ridge, intercept)
+    layout, algebra = build(question, task, labels, attributes, weight)
     objectives = Objectives(question, task, attributes, layout, algebra, task.targets(y))
     return LinearProblem(Piece.of(X, objectives), objectives)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,11 @@ from ..exceptions import InputError, spelled
 from .gaps import Algebra, Gap
 from .groups import MISSING, Attribute, counts_in_words
 from .losses import Array, Task
-from .notions import Comparison, Notion, Surrogate
+from .notions import Comparison, Notion
 from .surrogates import Quantity
+
+if TYPE_CHECKING:
+    from .question import Question
 
 Ints = NDArray[np.intp]
 
@@ -208,15 +211,10 @@ class Layout:
 
 
 def build(
-    task: Task,
-    labels: Ints,
-    attributes: tuple[Attribute, ...],
-    notions: tuple[Notion, ...],
-    gap: Gap,
-    surrogate: Surrogate,
-    ridge: float,
-    sample_weight: Array | None = None,
+    question: Question, task: Task, labels: Ints, attributes: tuple[Attribute, ...], sample_weight: Array | None = None
 ) -> tuple[Layout, Algebra]:
+    """Lay out what a question asks, whose ridge is known, of rows with these labels and groups."""
+    notions, gap, surrogate = question.notions, question.gap, question.surrogate
     for notion in notions:
         notion.check(task, surrogate)
         if not gap.even and not notion.two_sided:
@@ -251,7 +249,7 @@ def build(
     placed = tuple(replace(average, cells=np.unique(into[mask])) for average, mask in zip(averages, masks, strict=True))
     quantities, k = _place(cells.count, placed)
     layout = Layout(cells, quantities, k, placed, tuple(contrasts), tuple(notion.name for notion in notions))
-    return layout, layout.algebra(gap, ridge)
+    return layout, layout.algebra(gap, question.ridge or 0.0)
 
 
 def _check_weights(weights: list[float], attribute: Attribute, comparison: Comparison, notion: Notion) -> None:

@@ -62,7 +62,7 @@ class Gap(ABC):
 class SquaredGap(Gap):
     """z^2 / 2."""
 
-    name: ClassVar[str] = "squared"
+    name = "squared"
 
     def value(self, z: Array) -> Array:
         return 0.5 * z**2
@@ -78,7 +78,7 @@ class SquaredGap(Gap):
 class AbsoluteGap(Gap):
     """|z|; at 0 its slope is taken as 0."""
 
-    name: ClassVar[str] = "absolute"
+    name = "absolute"
 
     def value(self, z: Array) -> Array:
         return np.abs(z)
@@ -97,7 +97,7 @@ class ExponentialGap(Gap):
     Differs from the paper: it names exp(-z), which rewards a gap of one sign (`PaperExponential`).
     """
 
-    name: ClassVar[str] = "exponential"
+    name = "exponential"
 
     def value(self, z: Array) -> Array:
         """cosh(z) - 1 = 2 sinh(z / 2)^2, which keeps its digits near 0."""
@@ -117,8 +117,8 @@ class PaperExponential(Gap):
     With both orders any two points with different gaps are mutually non-dominated.
     """
 
-    name: ClassVar[str] = "paper_exponential"
-    even: ClassVar[bool] = False
+    name = "paper_exponential"
+    even = False
 
     def value(self, z: Array) -> Array:
         return np.asarray(np.exp(-z))
@@ -134,8 +134,8 @@ class PaperExponential(Gap):
 class Identity(AbsoluteGap):
     """z itself: for objectives that need no gap function, as in `minimize`."""
 
-    name: ClassVar[str] = "identity"
-    even: ClassVar[bool] = False
+    name = "identity"
+    even = False
 
     def value(self, z: Array) -> Array:
         return z.copy()
@@ -144,9 +144,7 @@ class Identity(AbsoluteGap):
         return np.ones_like(z)
 
 
-GAPS: Registry[type[Gap]] = Registry("gap")
-for _gap in (SquaredGap, AbsoluteGap, ExponentialGap, PaperExponential):
-    GAPS.add(_gap.name, _gap)
+GAPS: Registry[type[Gap]] = Registry("gap", SquaredGap, AbsoluteGap, ExponentialGap, PaperExponential)
 
 
 @dataclass(frozen=True)

@@ -7,27 +7,26 @@ Values have the shape (..., n), slopes (..., K, n), curvatures (..., K, K, n).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from ..validation import Registry, check_positive
-from .stock import Stock, linear_svc, logistic_regression, ridge
 
 Array = NDArray[np.float64]
 Kind = Literal["binary", "multiclass", "regression"]
+Stock = Callable[["Task", float, bool], Any]
+"""From task, strength (ridge times the sum of weights: alpha, or 1 / C) and intercept to a model of scikit-learn."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """The kind of prediction and its classes.
-
-    ``favourable`` is the index in ``classes`` of the label that is good for the person; it is 0 and
-    without meaning for regression, whose ``classes`` are empty.
-    """
+    """The kind of prediction, its classes (none for regression), and the index of the one that is good for a person."""
 
     kind: Kind
     classes: tuple[Any, ...] = ()
@@ -46,6 +45,31 @@ class Task:
         """Return what losses read of class indices: -1 and +1 for two classes, the index for more; or of values."""
         values = np.asarray(y, dtype=np.float64)
         return np.asarray(2.0 * values - 1.0 if self.kind == "binary" else values)
+
+
+def _logistic_regression(task: Task, strength: float, fit_intercept: bool) -> Any:
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression(C=1.0 / strength if strength > 0 else np.inf, fit_intercept=fit_intercept)
+    model.n_iter_ = np.zeros(1, dtype=np.int32)
+    return model
+
+
+def _linear_svc(loss: str, task: Task, strength: float, fit_intercept: bool) -> Any:
+    from sklearn.svm import LinearSVC
+
+    return LinearSVC(C=1.0 / strength if strength > 0 else np.inf, loss=loss, fit_intercept=fit_intercept)
+
+
+def _ridge(task: Task, strength: float, fit_intercept: bool) -> Any:
+    from sklearn.linear_model import Ridge, RidgeClassifier
+    from sklearn.preprocessing import LabelBinarizer
+
+    if task.kind == "regression":
+        return Ridge(alpha=strength, fit_intercept=fit_intercept)
+    model = RidgeClassifier(alpha=strength, fit_intercept=fit_intercept)
+    model._label_binarizer = LabelBinarizer(pos_label=1, neg_label=-1).fit(np.asarray(task.classes))
+    return model
 
 
 class Measure(ABC):
@@ -75,9 +99,8 @@ class Loss(Measure):
 
     ``kinds`` are the labels that it is for, the first of them what labels are taken to be. ``smooth`` losses have no
     kink. Of a ``likelihood`` the scores are log-odds, so that they give probabilities. ``stock`` makes the linear model
-    of scikit-learn, not yet fitted, whose plain fit minimises this loss, from task, strength (ridge times the sum of
-    weights: alpha, or 1 / C) and whether there is an intercept. It is not inherited, because a loss that is made of
-    another one is another loss; models of a loss without it are coefficients alone.
+    of scikit-learn, not yet fitted, whose plain fit minimises this loss. It is not inherited, because a loss that is
+    made of another one is another loss; models of a loss without it are coefficients alone.
     """
 
     name: ClassVar[str]
@@ -110,7 +133,7 @@ class Loss(Measure):
 class MarginLoss(Loss):
     """A loss of the margin ``u = target * score`` with targets -1 and +1."""
 
-    kinds: ClassVar[tuple[Kind, ...]] = ("binary",)
+    kinds = ("binary",)
 
     def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
         value, slope = self.margin(score[..., 0, :] * target)
@@ -133,9 +156,9 @@ class MarginLoss(Loss):
 class Logistic(MarginLoss):
     """log(1 + exp(-u)), the negative log-likelihood of a logistic model."""
 
-    name: ClassVar[str] = "logistic"
-    likelihood: ClassVar[bool] = True
-    stock: ClassVar[Stock | None] = logistic_regression
+    name = "logistic"
+    likelihood = True
+    stock: ClassVar[Stock | None] = _logistic_regression
 
     def margin(self, u: Array) -> tuple[Array, Array]:
         """Without overflow for any u."""
@@ -159,9 +182,9 @@ class Logistic(MarginLoss):
 class Hinge(MarginLoss):
     """max(0, 1 - u), the support vector machine's loss; its slope at the kink is taken as 0."""
 
-    name: ClassVar[str] = "hinge"
-    smooth: ClassVar[bool] = False
-    stock: ClassVar[Stock | None] = partial(linear_svc, "hinge")
+    name = "hinge"
+    smooth = False
+    stock: ClassVar[Stock | None] = partial(_linear_svc, "hinge")
 
     def margin(self, u: Array) -> tuple[Array, Array]:
         return np.maximum(0.0, 1.0 - u), np.where(u < 1.0, -1.0, 0.0)
@@ -180,8 +203,8 @@ class SmoothedHinge(MarginLoss):
     Its value is below the hinge by at most width / 2.
     """
 
-    name: ClassVar[str] = "smoothed_hinge"
-    stock: ClassVar[Stock | None] = partial(linear_svc, "hinge")
+    name = "smoothed_hinge"
+    stock: ClassVar[Stock | None] = partial(_linear_svc, "hinge")
     width: float = 0.5
 
     def __post_init__(self) -> None:
@@ -204,8 +227,8 @@ class SmoothedHinge(MarginLoss):
 class SquaredHinge(MarginLoss):
     """max(0, 1 - u)^2, the default loss of scikit-learn's LinearSVC."""
 
-    name: ClassVar[str] = "squared_hinge"
-    stock: ClassVar[Stock | None] = partial(linear_svc, "squared_hinge")
+    name = "squared_hinge"
+    stock: ClassVar[Stock | None] = partial(_linear_svc, "squared_hinge")
 
     def margin(self, u: Array) -> tuple[Array, Array]:
         short = np.maximum(0.0, 1.0 - u)
@@ -219,9 +242,9 @@ class SquaredHinge(MarginLoss):
 class Squared(Loss):
     """(score - target)^2 / 2."""
 
-    name: ClassVar[str] = "squared"
-    kinds: ClassVar[tuple[Kind, ...]] = ("regression", "binary")
-    stock: ClassVar[Stock | None] = ridge
+    name = "squared"
+    kinds = ("regression", "binary")
+    stock: ClassVar[Stock | None] = _ridge
 
     def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
         residual = score - target
@@ -235,10 +258,10 @@ class Squared(Loss):
 class Softmax(Loss):
     """Negative log-likelihood of a multinomial model; the target is the class index."""
 
-    name: ClassVar[str] = "softmax"
-    kinds: ClassVar[tuple[Kind, ...]] = ("multiclass",)
-    likelihood: ClassVar[bool] = True
-    stock: ClassVar[Stock | None] = logistic_regression
+    name = "softmax"
+    kinds = ("multiclass",)
+    likelihood = True
+    stock: ClassVar[Stock | None] = _logistic_regression
 
     def n_scores(self, task: Task) -> int:
         return len(task.classes)
@@ -255,19 +278,12 @@ class Softmax(Loss):
         return value, exped
 
     def curvature(self, score: Array, target: Array) -> Array:
-        """Return diag(s) - s s^T with s = softmax(score)."""
-        s = softmax(score)
+        """Return diag(s) - s s^T with s = softmax(score, axis=-2)."""
+        s: Array = softmax(score, axis=-2)
         block = -s[..., :, None, :] * s[..., None, :, :]
         index = np.arange(s.shape[-2])
         block[..., index, index, :] += s
         return block
-
-
-def softmax(score: Array) -> Array:
-    """The class axis is the last but one."""
-    exped = np.exp(score - score.max(axis=-2, keepdims=True))
-    exped /= exped.sum(axis=-2, keepdims=True)
-    return np.asarray(exped)
 
 
 def one_hot(target: Any, width: int) -> Array:
@@ -275,11 +291,9 @@ def one_hot(target: Any, width: int) -> Array:
     return np.asarray(np.arange(width)[:, None] == target, dtype=np.float64)
 
 
-LOSSES: Registry[type[Loss]] = Registry("loss")
-for _loss in (Logistic, Hinge, SmoothedHinge, SquaredHinge, Softmax, Squared):
-    LOSSES.add(_loss.name, _loss)
+LOSSES: Registry[type[Loss]] = Registry("loss", Logistic, Hinge, SmoothedHinge, SquaredHinge, Softmax, Squared)
 
 
 def is_likelihood(name: str) -> bool:
-    """Tell whether models that were trained with the loss of this name have log-odds as scores."""
+    """Tell whether models of the loss with this name have log-odds as scores."""
     return name in LOSSES and LOSSES[name].likelihood

@@ -118,13 +118,13 @@ class EqualOpportunity(Notion):
     Equation (4) of the paper. With more than two classes every class is compared.
     """
 
-    name: ClassVar[str] = "equal_opportunity"
-    rates: ClassVar[tuple[str, ...]] = ("tpr",)
+    name = "equal_opportunity"
+    rates = ("tpr",)
     words: ClassVar[Mapping[str, str]] = {
         "binary": "Among people whose label is {good!r}, the share decided as {good!r}.",
         "multiclass": EACH_LABEL,
     }
-    caveat: ClassVar[str] = "It does not compare people whose label is another, nor how many of a group receive {good}."
+    caveat = "It does not compare people whose label is another, nor how many of a group receive {good}."
 
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
         labels = (task.favourable,) if task.kind == "binary" else task.label_codes
@@ -136,12 +136,10 @@ class EqualOpportunity(Notion):
 class PredictiveEquality(Notion):
     """P(decided favourable | group, another label) is the same in every group: equal false positive rates."""
 
-    name: ClassVar[str] = "predictive_equality"
-    rates: ClassVar[tuple[str, ...]] = ("fpr",)
-    words: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        CLASSES, "Among people whose label is not {good!r}, the share decided as {good!r}."
-    )
-    caveat: ClassVar[str] = "It does not compare people whose label is {good}, nor how many of a group receive {good}."
+    name = "predictive_equality"
+    rates = ("fpr",)
+    words = dict.fromkeys(CLASSES, "Among people whose label is not {good!r}, the share decided as {good!r}.")
+    caveat = "It does not compare people whose label is {good}, nor how many of a group receive {good}."
 
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
         others = tuple(c for c in task.label_codes if c != task.favourable)
@@ -157,15 +155,13 @@ class EqualizedOdds(Notion):
     With more than two classes every class's own rows are compared, as for equal opportunity.
     """
 
-    name: ClassVar[str] = "equalized_odds"
-    rates: ClassVar[tuple[str, ...]] = ("tpr", "fpr")
+    name = "equalized_odds"
+    rates = ("tpr", "fpr")
     words: ClassVar[Mapping[str, str]] = {
         "binary": "Among people of either label, the share decided as {good!r}.",
         "multiclass": EACH_LABEL,
     }
-    caveat: ClassVar[str] = (
-        "It does not compare how many of a group receive {good}: groups with other labels may differ."
-    )
+    caveat = "It does not compare how many of a group receive {good}: groups with other labels may differ."
 
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
         first = EqualOpportunity().comparisons(task, surrogate)
@@ -176,13 +172,13 @@ class EqualizedOdds(Notion):
 class DisparateMistreatment(Notion):
     """P(decided wrongly | group) is the same in every group (Zafar et al. 2017; paper, appendix B)."""
 
-    name: ClassVar[str] = "disparate_mistreatment"
+    name = "disparate_mistreatment"
     words: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(CLASSES, "Among all people of a group, the share decided wrongly."),
         "regression": "Among all people of a group, the mean loss of the prediction.",
     }
-    caveat: ClassVar[str] = "It does not tell mistakes in a person's favour from mistakes against them."
-    kinds: ClassVar[tuple[Kind, ...]] = ALL
+    caveat = "It does not tell mistakes in a person's favour from mistakes against them."
+    kinds = ALL
 
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
         return (Comparison(Quantity("loss" if surrogate == "loss" else "rate"), None),)
@@ -196,16 +192,16 @@ class DemographicParity(Notion):
     class is compared; for regression the mean prediction.
     """
 
-    name: ClassVar[str] = "demographic_parity"
-    rates: ClassVar[tuple[str, ...]] = ("selection",)
-    means: ClassVar[tuple[str, ...]] = ("prediction",)
+    name = "demographic_parity"
+    rates = ("selection",)
+    means = ("prediction",)
     words: ClassVar[Mapping[str, str]] = {
         "binary": "Among all people of a group, the share decided as {good!r}.",
         "multiclass": "Among all people of a group, the share decided as each label in turn.",
         "regression": "Among all people of a group, the mean prediction.",
     }
-    caveat: ClassVar[str] = "It does not look at the labels: nothing is said of mistakes in any group."
-    kinds: ClassVar[tuple[Kind, ...]] = ALL
+    caveat = "It does not look at the labels: nothing is said of mistakes in any group."
+    kinds = ALL
 
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
         if task.kind == "regression":
@@ -222,15 +218,15 @@ class GroupLoss(Notion):
     from every group's loss.
     """
 
-    name: ClassVar[str] = "group_loss"
-    words: ClassVar[Mapping[str, str]] = dict.fromkeys(ALL, "The mean loss of the group that fares worst.")
-    caveat: ClassVar[str] = "It does not compare rates of decisions: a bounded loss may go with very different rates."
-    no_rates: ClassVar[str] = (
+    name = "group_loss"
+    words = dict.fromkeys(ALL, "The mean loss of the group that fares worst.")
+    caveat = "It does not compare rates of decisions: a bounded loss may go with very different rates."
+    no_rates = (
         "bounds a loss, found surrogate='rate'; use surrogate='loss', or notion='disparate_mistreatment' for error "
         "rates."
     )
-    kinds: ClassVar[tuple[Kind, ...]] = ALL
-    two_sided: ClassVar[bool] = False
+    kinds = ALL
+    two_sided = False
     floor: float = 0.0
 
     def __post_init__(self) -> None:
@@ -249,22 +245,22 @@ class ScoreCovariance(Notion):
     demographic parity: a mean of scores is no share of decisions.
     """
 
-    name: ClassVar[str] = "score_covariance"
-    rates: ClassVar[tuple[str, ...]] = ("selection",)
+    name = "score_covariance"
+    rates = ("selection",)
     words: ClassVar[Mapping[str, str]] = {"binary": "Among all people of a group, the mean score for {good!r}."}
-    caveat: ClassVar[str] = "It does not compare decisions: equal mean scores may go with very different rates."
-    no_rates: ClassVar[str] = (
+    caveat = "It does not compare decisions: equal mean scores may go with very different rates."
+    no_rates = (
         "compares mean scores, found surrogate='rate'; use surrogate='loss', or notion='demographic_parity' for shares "
         "of decisions."
     )
-    kinds: ClassVar[tuple[Kind, ...]] = ("binary",)
+    kinds = ("binary",)
 
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
         return (Comparison(Quantity("score"), None, "score"),)
 
 
-NOTIONS: Registry[type[Notion]] = Registry("notion")
-for _notion in (
+NOTIONS: Registry[type[Notion]] = Registry(
+    "notion",
     EqualOpportunity,
     EqualizedOdds,
     PredictiveEquality,
@@ -272,8 +268,7 @@ for _notion in (
     DemographicParity,
     GroupLoss,
     ScoreCovariance,
-):
-    NOTIONS.add(_notion.name, _notion)
+)
 
 
 def rates_of(names: Sequence[str], task: Task) -> tuple[str, ...]:

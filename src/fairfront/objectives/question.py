@@ -19,7 +19,6 @@ from ..validation import (
     check_flag,
     check_positive,
     find_classes,
-    refuse,
 )
 from .cells import Layout, build
 from .gaps import GAPS, Algebra, Gap, SquaredGap
@@ -40,25 +39,13 @@ TARGET_SPREAD = 1e-8
 class Question:
     """What is asked of a model: frozen settings that can be asked of any rows.
 
-    Parameters
-    ----------
-    notions : tuple of Notion
-        What is compared between groups.
-    surrogate : {"loss", "rate"}
-        Whether a notion compares losses or smooth rates of decisions.
-    loss : Loss
-        The training loss.
-    gap : Gap
-        How a signed gap becomes an objective.
-    ridge : float, optional
-        Penalty on the squared weights; None: 1 / (sum of weights), scikit-learn's C = 1.
-    fit_intercept : bool
-        Whether linear models have an intercept, which is not penalised.
-    favourable : label, optional
-        The label that is good for the person; None: the second of the classes.
-    groups : Groups
-        How sensitive columns become groups.
-    task : {"classification", "regression"}
+    notions         what is compared between groups
+    surrogate       whether a notion compares losses or smooth rates of decisions
+    gap             how a signed gap becomes an objective
+    ridge           penalty on the squared weights; None: 1 / (sum of weights), scikit-learn's C = 1
+    fit_intercept   whether linear models have an intercept, which is not penalised
+    favourable      the label that is good for the person; None: the second of the classes
+    groups          how sensitive columns become groups
     """
 
     notions: tuple[Notion, ...]
@@ -75,49 +62,37 @@ class Question:
     def of(
         cls,
         *,
-        favourable: Any = None,
         notion: Notions = "equal_opportunity",
-        surrogate: Surrogate = "loss",
         loss: str | Loss = "logistic",
         gap: str | Gap = "squared",
         ridge: float | None = None,
-        fit_intercept: bool = True,
         groups: Groups | None = None,
         task: TaskName | None = None,
+        **settings: Any,
     ) -> Question:
         """Return the question of names and settings as people give them, checked.
 
         ``task`` is regression for the squared loss and classification for all others, unless given.
         """
-        for value, kind, what in ((loss, Loss, "loss"), (gap, Gap, "gap")):
-            if not isinstance(value, (str, kind)):
-                raise refuse(what, value, f"a name or a {kind.__name__}")
-        check_flag(fit_intercept, "fit_intercept")
-        if task is not None:
-            check_choice(task, "task", get_args(TaskName))
-        chosen = LOSSES[loss]() if isinstance(loss, str) else loss
+        given = notion if isinstance(notion, (tuple, list)) else (notion,)
+        if not given:
+            raise InputError("notion is empty, expected at least one notion.")
+        chosen = LOSSES.made(loss, Loss)
+        usual: TaskName = "regression" if chosen.kinds[0] == "regression" else "classification"
         return cls(
-            notions=_notions(notion, surrogate),
-            surrogate=surrogate,
+            notions=tuple(NOTIONS.made(each, Notion) for each in given),
             loss=chosen,
-            gap=GAPS[gap]() if isinstance(gap, str) else gap,
+            gap=GAPS.made(gap, Gap),
             ridge=None if ridge is None else check_positive(ridge, "ridge", zero=True),
-            fit_intercept=fit_intercept,
-            favourable=favourable,
             groups=check_groups(groups) or Groups(),
-            task=task or ("regression" if chosen.kinds[0] == "regression" else "classification"),
+            task=usual if task is None else task,
+            **settings,
         )
 
-
-def _notions(notion: Any, surrogate: Surrogate) -> tuple[Notion, ...]:
-    check_choice(surrogate, "surrogate", get_args(Surrogate))
-    given = notion if isinstance(notion, (tuple, list)) else (notion,)
-    if not given:
-        raise InputError("notion is empty, expected at least one notion.")
-    for item in given:
-        if not isinstance(item, (str, Notion)):
-            raise refuse("notion", item, "a name or a Notion")
-    return tuple(NOTIONS[item]() if isinstance(item, str) else item for item in given)
+    def __post_init__(self) -> None:
+        check_choice(self.surrogate, "surrogate", get_args(Surrogate))
+        check_flag(self.fit_intercept, "fit_intercept")
+        check_choice(self.task, "task", get_args(TaskName))
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,17 +138,10 @@ class Objectives:
         if ridge is None:
             rows = float(len(codes) if counts is None else counts.sum())
             ridge, notes = default_ridge(rows if weight is None else float(weight.sum()), rows)
-        asked = replace(
-            question,
-            loss=loss,
-            ridge=ridge,
-            favourable=task.favourable_label,
-            groups=replace(question.groups, reference={each.name: each.reference for each in attributes}),
-        )
+        groups = replace(question.groups, reference={each.name: each.reference for each in attributes})
+        asked = replace(question, loss=loss, ridge=ridge, favourable=task.favourable_label, groups=groups)
         cell_labels = np.zeros(len(codes), dtype=np.intp) if regression else codes.astype(np.intp)
-        layout, algebra = build(
-            task, cell_labels, attributes, question.notions, question.gap, question.surrogate, ridge, weight
-        )
+        layout, algebra = build(asked, task, cell_labels, attributes, weight)
         described = tuple(attribute.take(np.arange(0)) for attribute in attributes)
         given = question.favourable is not None
         return cls(asked, task, described, layout, algebra, task.targets(codes), given, notes)

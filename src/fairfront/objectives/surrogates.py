@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, softmax
 
-from .losses import Array, Loss, Measure, one_hot, softmax
+from .losses import Array, Loss, Measure, one_hot
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class BinaryRate(Measure):
     """Smooth share decided as ``label`` (-1 or +1): sigmoid(label * score); None: smooth error."""
 
     label: float | None = None
-    convex: ClassVar[bool] = False
+    convex = False
 
     def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
         sign = -target if self.label is None else self.label
@@ -60,7 +60,7 @@ class ClassRate(Measure):
     """Smooth share decided as class ``label``: its softmax probability; None: one minus the own class's."""
 
     label: int | None = None
-    convex: ClassVar[bool] = False
+    convex = False
 
     def _pick(self, s: Array, target: Array) -> tuple[Array, Array]:
         """Return the probability in question, (..., n), and its indicator over classes."""
@@ -69,14 +69,14 @@ class ClassRate(Measure):
 
     def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
         """Return s_l (or 1 - s_l) and its derivative s_l (e_l - s)."""
-        s = softmax(score)
+        s = softmax(score, axis=-2)
         picked, hot = self._pick(s, target)
         slope = picked[..., None, :] * (hot - s)
         return (1.0 - picked, -slope) if self.label is None else (picked, slope)
 
     def curvature(self, score: Array, target: Array) -> Array:
         """Return s_l ((e_l - s)(e_l - s)^T - diag(s) + s s^T)."""
-        s = softmax(score)
+        s = softmax(score, axis=-2)
         picked, hot = self._pick(s, target)
         away = hot - s
         block = away[..., :, None, :] * away[..., None, :, :] + s[..., :, None, :] * s[..., None, :, :]
@@ -90,7 +90,7 @@ class ClassRate(Measure):
 class Score(Measure):
     """The prediction itself: equal means are demographic parity of a regression."""
 
-    linear: ClassVar[bool] = True
+    linear = True
 
     def value_slope(self, score: Array, target: Array) -> tuple[Array, Array]:
         return score[..., 0, :].copy(), np.ones_like(score)

@@ -2,7 +2,7 @@
 
 from ..exceptions import InputError
 from ..objectives import Algebra
-from ..validation import Registry, refuse
+from ..validation import Registry
 from .base import Outcome, Solver, Status, Target
 from .knots import Knot
 from .loop import run
@@ -12,9 +12,7 @@ from .pb_pdo import PBPDO
 from .pdo import PDO
 from .search import Posteriors, Weighting
 
-SOLVERS: Registry[type[Solver]] = Registry("solver")
-for _solver in (Newton, PBPDO, PDO, PaperPDO, PaperPBPDO):
-    SOLVERS.add(_solver.name, _solver)
+SOLVERS: Registry[type[Solver]] = Registry("solver", Newton, PBPDO, PDO, PaperPDO, PaperPBPDO)
 
 __all__ = [
     "PBPDO",
@@ -37,9 +35,7 @@ __all__ = [
 
 def as_solver(solver: str | Solver, algebra: Algebra | None = None) -> Solver:
     """Return the solver by name or as given, for gaps of one sign (of ``algebra``) only one that accepts them."""
-    if not isinstance(solver, (str, Solver)):
-        raise refuse("solver", solver, "a name or an instance such as ff.Newton()")
-    chosen: Solver = SOLVERS[solver]() if isinstance(solver, str) else solver
+    chosen: Solver = SOLVERS.made(solver, Solver, "a name or an instance such as ff.Newton()")
     if "estimators" in chosen.accepts:
         raise InputError("a Weighting searches the weights of an estimator, found none; give estimator=.")
     if algebra is not None and not algebra.gap.even and "uneven gaps" not in chosen.accepts:

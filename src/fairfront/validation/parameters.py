@@ -55,8 +55,9 @@ def refuse(what: str, value: Any, expected: str) -> InputError:
 class Registry(dict[str, T]):
     """Items of one kind by name, in the order in which they were added."""
 
-    def __init__(self, kind: str) -> None:
-        super().__init__()
+    def __init__(self, kind: str, *items: Any) -> None:
+        """Begin with items that know their ``name``."""
+        super().__init__((item.name, item) for item in items)
         self.kind = kind
 
     def add(self, name: str, item: T) -> T:
@@ -69,6 +70,13 @@ class Registry(dict[str, T]):
         near = difflib.get_close_matches(str(name), self, n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]!r}?" if near else "."
         raise InputError(f"unknown {self.kind} {shown(name)}, expected one of {', '.join(self)}{hint}")
+
+    def made(self, given: Any, kind: type, expected: str = "") -> Any:
+        """Return an instance of the kind as it is, and a new one of the class with a name."""
+        if not isinstance(given, (str, kind)):
+            raise refuse(self.kind, given, expected or f"a name or a {kind.__name__}")
+        named: Any = self[given] if isinstance(given, str) else None
+        return given if named is None else named()
 
     def names(self) -> tuple[str, ...]:
         return tuple(self)
