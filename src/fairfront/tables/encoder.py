@@ -12,14 +12,14 @@ from scipy import sparse as sp
 
 from ..exceptions import InputError
 from .statistics import TrainingRows
-from .table import MISSING, Array, Chunk, CodeBook, Column, Kind, Table, listed, nearest
+from .table import MISSING, Array, Chunk, CodeBook, Column, Kind, Rows, Table, listed, nearest
 
 OTHER, NONE = "(other)", "(missing)"
 WIDE = 256
 FULL = 0.1
 STATISTICS = ("median", "mean", "factor")
-Entry = tuple[NDArray[np.int64] | None, Array]
-"""Each row's column in a block (-1: nowhere; None: all in the first), and its value."""
+Entry = tuple[NDArray[Any], Array]
+"""Each row's column in a block (-1: nowhere), and its value."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class NumberBlock:
         return (self.name, f"{self.name} (missing)") if self.indicator else (self.name,)
 
     def entries(self, column: Column) -> Iterator[Entry]:
-        """Yield each row's column in the block, and its value."""
         absent = column.absent
-        yield None, (np.where(absent, self.median, column.values) - self.mean) * self.factor
+        known = np.where(absent, self.median, column.values)
+        yield np.zeros(len(absent), dtype=np.intp), (known - self.mean) * self.factor
         if self.indicator:
             yield np.where(absent, 1, -1), np.ones(len(absent))
 
@@ -69,11 +69,9 @@ class CategoryBlock:
         return tuple(f"{self.name}={level}" for level in (*self.levels, *tail))
 
     def entries(self, column: Column) -> Iterator[Entry]:
-        place = {level: position for position, level in enumerate(self.levels)}
         rest = len(self.levels) if self.other else -1
         absent = len(self.levels) + self.other if self.missing else -1
-        lookup = np.array([*(place.get(level, rest) for level in column.levels), absent], dtype=np.int64)
-        yield lookup[column.values], np.ones(len(column.values))
+        yield column.codes_in(self.levels, rest, absent), np.ones(len(column.values))
 
 
 Block = NumberBlock | CategoryBlock
@@ -81,24 +79,15 @@ Block = NumberBlock | CategoryBlock
 
 @dataclass(frozen=True)
 class TableEncoder:
-    """How columns become a matrix.
+    """How columns become a matrix: one block per column, and the texts that were read as missing in training.
 
     Numbers: missing ones are replaced by the training median and marked by an indicator column, then centred and
     scaled by the training mean and standard deviation, in which the median stands for values that fewer than
     ``min_count`` training rows have where there are few different ones. Categories: one indicator per level; levels
     with few training rows are pooled in "(other)" and their names forgotten; missing is a level of its own; a level
     never seen counts as other. Columns for missing or pooled rows exist where at least ``min_count`` training rows
-    need them; rows without a column of their own are zero in the block.
-
-    Attributes
-    ----------
-    blocks : tuple of NumberBlock and CategoryBlock
-        One per column.
-    sparse : bool
-        Whether `transform` gives a CSR array: decided when fitted, for 256 columns or more of which at most a tenth
-        is filled.
-    missing : tuple of str
-        Texts that were read as missing values in the training table, so that prediction reads them alike.
+    need them; rows without a column of their own are zero in the block. Matrices are ``sparse`` where training needed
+    256 columns or more of which at most a tenth is filled.
     """
 
     blocks: tuple[Block, ...]
@@ -175,28 +164,27 @@ class TableEncoder:
     def transform(self, table: Table) -> Any:
         """Return the matrix (n, d) of a table: a float64 array, or a CSR array where ``sparse``."""
         self.check(tuple(table.columns))
-        n, width, start = table.n, len(self.feature_names), 0
-        X, rows = np.zeros((0 if self.sparse else n, width)), np.arange(n)
-        found: list[tuple[Array, Array]] = []
+        shape = table.n, len(self.feature_names)
+        if self.sparse:
+            rows, columns, values = (np.concatenate(each) for each in zip(*self._cells(table), strict=True))
+            there = values != 0.0
+            return sp.csr_array((values[there], (rows[there], columns[there])), shape=shape)
+        X = np.zeros(shape)
+        for rows, columns, values in self._cells(table):
+            X[rows, columns] = values
+        return X
+
+    def _cells(self, table: Table) -> Iterator[tuple[Rows, NDArray[Any], Array]]:
+        """Yield rows, columns and values of the matrix, block by block; columns ascend in every row."""
+        start = 0
         for block in self.blocks:
             column = table.columns[block.name]
             if block.kind != column.kind:
                 raise _other_kind(block)
-            for positions, values in block.entries(column):
-                if self.sparse:
-                    places = np.full(n, start) if positions is None else np.where(positions < 0, -1, start + positions)
-                    found.append((np.where(values == 0.0, -1, places), values))
-                elif positions is None:
-                    X[:, start] = values
-                else:
-                    there = positions >= 0
-                    X[rows[there], start + positions[there]] = values[there]
+            for places, values in block.entries(column):
+                rows = np.flatnonzero(places >= 0)
+                yield rows, start + places[rows], values[rows]
             start += len(block.feature_names)
-        if not self.sparse:
-            return X
-        columns, cells = (np.column_stack(each) for each in zip(*found, strict=True))  # columns ascend in every row
-        ends = np.concatenate([[0], np.cumsum((columns >= 0).sum(axis=1))])
-        return sp.csr_array((cells[columns >= 0], columns[columns >= 0], ends), shape=(n, width))
 
     def to_content(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return plain JSON values and arrays of numbers; they hold no rare value and no extreme of any row."""

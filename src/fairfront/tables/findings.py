@@ -10,8 +10,9 @@ one random half of the rows and are judged on the other, both ways.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -152,11 +153,13 @@ def _tells_class(column: Column, codes: Ints, halves: NDArray[np.bool_]) -> tupl
     if n_classes < 2:
         return 0.0, "AUC"
     if n_classes > 2:
-        guess = (_majorities if column.numbers is None else _cuts)(column, codes, halves)
-        wrong = len(codes) - int(np.bincount(codes).max())
+        learnt = partial(_majority, _binned(column), codes)
+        if column.numbers is not None:
+            learnt = partial(_interval, column.distinct()[0], codes)
+        guess, wrong = _crossed(halves, learnt), len(codes) - int(np.bincount(codes).max())
         return 1.0 - int((guess != codes).sum()) / wrong, "share of errors removed"
     positive = codes == 1
-    strengths = [_area(_crossed_means(_binned(column), positive.astype(np.float64), halves), positive)]
+    strengths = [_area(_crossed(halves, partial(_mean, _binned(column), positive.astype(np.float64))), positive)]
     present = ~column.absent
     if column.numbers is not None and 2 * present.sum() >= len(present):
         strengths.append(_area(column.numbers[present], positive[present]))
@@ -170,7 +173,8 @@ def _tells_number(column: Column, target: Array, halves: NDArray[np.bool_]) -> t
         known &= ~column.absent
         one, two = column.numbers[known], target[known]
     else:
-        one, two = _crossed_means(_binned(column), np.where(known, target, 0.0), halves)[known], target[known]
+        means = _crossed(halves, partial(_mean, _binned(column), np.where(known, target, 0.0)))
+        one, two = means[known], target[known]
     if len(one) < 3 * LEAST or (one == one[0]).all() or (two == two[0]).all():
         return 0.0, "correlation"
     sizes = np.abs(one).max(), np.abs(two).max()  # divided out, so that squares of huge numbers stay finite
@@ -196,38 +200,35 @@ def _binned(column: Column) -> Ints:
     return np.where(column.absent, len(edges) + 1, bins).astype(np.intp)
 
 
-def _crossed_means(levels: Ints, target: Array, halves: NDArray[np.bool_]) -> Array:
-    """Return the mean of the target in each row's level, learnt on the other half; drawn to the overall mean."""
-    n_levels = int(levels.max(initial=0)) + 1
-    found = np.empty(len(levels))
+def _crossed(halves: NDArray[np.bool_], learnt: Callable[[NDArray[np.bool_], NDArray[np.bool_]], Any]) -> Array:
+    """Return what is learnt for the rows of each half from those of the other."""
+    found = np.zeros(len(halves))
     for half in (halves, ~halves):
-        base = float(target[~half].mean()) if (~half).any() else 0.0
-        counts = np.bincount(levels[~half], minlength=n_levels)
-        sums = np.bincount(levels[~half], weights=target[~half], minlength=n_levels)
-        found[half] = ((sums + PRIOR * base) / (counts + PRIOR))[levels[half]]
+        if half.any() and not half.all():
+            found[half] = learnt(~half, half)
     return found
 
 
-def _majorities(column: Column, codes: Ints, halves: NDArray[np.bool_]) -> Ints:
-    """Return the majority class of each row's level in the other half."""
-    levels, guess = _binned(column), np.zeros(len(codes), dtype=np.intp)
-    n_levels, n_classes = int(levels.max(initial=0)) + 1, int(codes.max()) + 1
-    for half in (halves, ~halves):
-        cells = np.bincount(levels[~half] * n_classes + codes[~half], minlength=n_levels * n_classes)
-        table = cells.reshape(n_levels, n_classes)
-        most = table.sum(axis=0).argmax()
-        guess[half] = np.where(table.any(axis=1), table.argmax(axis=1), most)[levels[half]]
-    return guess
+def _mean(levels: Ints, target: Array, known: NDArray[np.bool_], asked: NDArray[np.bool_]) -> Array:
+    """Return the mean of the target in each row's level; drawn to the overall mean."""
+    n_levels = int(levels.max(initial=0)) + 1
+    counts = np.bincount(levels[known], minlength=n_levels)
+    sums = np.bincount(levels[known], weights=target[known], minlength=n_levels)
+    found: Array = ((sums + PRIOR * target[known].mean()) / (counts + PRIOR))[levels[asked]]
+    return found
 
 
-def _cuts(column: Column, codes: Ints, halves: NDArray[np.bool_]) -> Ints:
-    """Return the class of each row's interval, with cuts learnt on the other half."""
+def _majority(levels: Ints, codes: Ints, known: NDArray[np.bool_], asked: NDArray[np.bool_]) -> Ints:
+    """Return the majority class of each row's level."""
+    shape = int(levels.max(initial=0)) + 1, int(codes.max()) + 1
+    table = np.bincount(levels[known] * shape[1] + codes[known], minlength=shape[0] * shape[1]).reshape(shape)
+    found: Ints = np.where(table.any(axis=1), table.argmax(axis=1), table.sum(axis=0).argmax())[levels[asked]]
+    return found
+
+
+def _interval(ranks: Ints, codes: Ints, known: NDArray[np.bool_], asked: NDArray[np.bool_]) -> Any:
+    """Return the class of each row's interval; trees read single precision, which ranks fit in and values may not."""
     from sklearn.tree import DecisionTreeClassifier
 
-    guess = np.zeros(len(codes), dtype=np.intp)
-    ranks = column.distinct()[0][:, None]  # trees read single precision, which ranks fit in and values may not
-    for half in (halves, ~halves):
-        if half.any() and (~half).any():
-            tree = DecisionTreeClassifier(max_leaf_nodes=BINS, random_state=0)
-            guess[half] = tree.fit(ranks[~half], codes[~half]).predict(ranks[half])
-    return guess
+    tree = DecisionTreeClassifier(max_leaf_nodes=BINS, random_state=0)
+    return tree.fit(ranks[known, None], codes[known]).predict(ranks[asked, None])

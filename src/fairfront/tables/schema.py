@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -96,23 +96,28 @@ def infer(
     category that only looks like a number, and only a person knows which.
     """
     asked = source.chosen(columns)
-    forced: dict[str, Kind] = {}
     for what, named in (("text", text), ("numbers", numbers)):
         for name in named:
             source.check_column(name, what)
-            if what == "numbers" and name in text and name in asked:
-                raise InputError(f"column {name!r} is named in text and in numbers, expected one of them.")
-            forced[name] = "category" if what == "text" else "number"
-    tallies = [_CellTally(source, name, forced.get(name)) for name in asked]
+    for name in asked:
+        if name in text and name in numbers:
+            raise InputError(f"column {name!r} is named in text and in numbers, expected one of them.")
+    kinds: dict[str, Kind] = {**dict.fromkeys(text, "category"), **dict.fromkeys(numbers, "number")}
+    tallies = [_CellTally(source, name, kinds.get(name)) for name in asked]
     n = 0
-    for chunk in source.chunks(asked, PASS_ROWS):
+    for chunk in _passed(source, asked, on_progress):
         for tally in tallies:
             tally.add_cells(chunk)
         n += chunk.n
-        if on_progress is not None:
-            on_progress(chunk.done)
     _refuse_mixed([tally for tally in tallies if tally.mixed])
     return Schema(n, tuple(tally.result() for tally in tallies), tuple(source.missing))
+
+
+def _passed(source: Source, columns: Iterable[str], on_progress: Callable[[int], None] | None) -> Iterator[Chunk]:
+    for chunk in source.chunks(columns, PASS_ROWS):
+        yield chunk
+        if on_progress is not None:
+            on_progress(chunk.done)
 
 
 class _CellTally(Tally):
@@ -141,12 +146,10 @@ class _CellTally(Tally):
             if not self.places:
                 self.example = str(cells[words[0]]).strip()
                 self.places = chunk.places(words[:EXAMPLES])
-        texts = to_texts(cells)
-        distinct = set(texts)
-        absent = {text for text in distinct if text is None or text.strip() in self.missing}
-        n_missing = sum(map(absent.__contains__, texts)) if absent else 0
-        self.n_missing += n_missing
-        self.add_levels(hash_texts({str(text).strip() for text in distinct - absent}), len(texts) - n_missing)
+        book = CodeBook(self.missing)
+        present = int((book.codes(cells) >= 0).sum())
+        self.n_missing += len(cells) - present
+        self.add_levels(hash_texts(book.levels), present)
 
     @property
     def n_words(self) -> int:
@@ -201,13 +204,11 @@ def load(
     asked = source.chosen(schema.names if columns is None else columns)
     fills = [_Fill(schema, name, name in times) for name in asked]
     start = 0
-    for chunk in source.chunks(asked, PASS_ROWS):
+    for chunk in _passed(source, asked, on_progress):
         if start + chunk.n <= schema.n:
             for fill in fills:
                 fill.put(slice(start, start + chunk.n), chunk)
         start += chunk.n
-        if on_progress is not None:
-            on_progress(chunk.done)
     if start != schema.n:
         raise InputError(
             f"{source.title} has {start} rows, expected {schema.n} as a moment ago; it is being written to."

@@ -123,13 +123,8 @@ class ColumnTally(Tally):
             return self.parts[0]
         if self.kind == "number":
             return Column(numbers=np.concatenate([part.values for part in self.parts]))
-        levels = sorted({part.levels[code] for part in self.parts for code in np.unique(part.values) if code >= 0})
-        place = {level: code for code, level in enumerate(levels)}
-        codes = [
-            np.array([*(place.get(level, -1) for level in part.levels), -1], dtype=np.int32)[part.values]
-            for part in self.parts
-        ]
-        return Column.of_codes(np.concatenate(codes), tuple(levels))
+        levels = sorted({part.levels[code] for part in self.parts for code in part.distinct()[1].tolist()})
+        return Column.of_codes(np.concatenate([part.codes_in(levels) for part in self.parts]), tuple(levels))
 
 
 class MedianSearch:
@@ -251,10 +246,8 @@ class TrainingRows:
 
         Takes at least two more passes over these columns.
         """
-        searches = {
-            name: MedianSearch(self.columns[name].sample().values, self.columns[name].present) for name in names
-        }
-        left = list(names)
+        tallies, left = {name: self.columns[name] for name in names}, list(names)
+        searches = {name: MedianSearch(tally.sample().values, tally.present) for name, tally in tallies.items()}
         while left:
             for name, column in self._columns(left):
                 searches[name].add(column.values[~column.absent])
