@@ -6,10 +6,9 @@ Rows are split at random within atoms, by time, or by person.
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,16 @@ MAX_GROUPS = 50
 PARTS = ("train", "validation", "test")
 SHARES = (60.0, 20.0, 20.0)
 STRETCH = 1_000_000
+RULES = {
+    "random": "Random split, stratified by {atoms}: {shares}.",
+    "by": "Random split, all rows with the same {0!r} in one part: {shares}.",
+    "time": "Split by {0!r}: train before {1}, validation from {1}, test from {2}.",
+}
+REMEDIES = {
+    "random": "use more rows, or other shares",
+    "by": "{0!r} needs at least 3 different values, and more to keep the shares",
+    "time": "choose other limits than {1} and {2}",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,28 +147,33 @@ def _group(table: Table, name: str) -> Codes:
     return Codes.of(codes, np.array([*texts, None], dtype=object))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Split(ABC):
-    """A rule that sends every row to one of three parts, by a column or none; the same seed gives the same parts.
+@dataclass(frozen=True)
+class Split:
+    """A rule that sends every row to one of three parts; the same seed gives the same parts.
 
-    ``times`` are those of the columns that hold times, to be loaded as such.
+    ``kind`` "random": rows at random, every atom in the same proportions. "by": all rows with one value of ``column``
+    in one part. "time": rows before the first of ``limits`` train, rows from the second on test, rows between validate.
     """
 
-    _rule: ClassVar[str]
-    _remedy: ClassVar[str]
+    kind: Literal["random", "by", "time"]
     column: str = ""
-    times: tuple[str, ...] = ()
     shares: tuple[float, float, float] = SHARES
+    limits: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
         return (self.column,) if self.column else ()
 
+    @property
+    def times(self) -> tuple[str, ...]:
+        """Return the columns that hold times, to be loaded as such: those with limits that are not numbers."""
+        return tuple(self.column for limit in self.limits[:1] if np.isinf(number_of(limit)))
+
     def describe(self, *, grouped: bool = True) -> str:
         """``grouped`` says that atoms are classes of label and groups, not of labels."""
         shares = ", ".join(f"{share:g} % {name}" for share, name in zip(self.shares, PARTS, strict=True))
         atoms = "label and group" if grouped else "label"
-        return self._rule.format(**{**vars(self), "atoms": atoms, "shares": shares})
+        return RULES[self.kind].format(self.column, *self.limits, atoms=atoms, shares=shares)
 
     def codes(self, table: Table, atoms: NDArray[Any], seed: int = 0) -> NDArray[np.int8]:
         """Return the part of every row: 0 for train, 1 for validation, 2 for test, none of which is empty.
@@ -168,63 +182,49 @@ class Split(ABC):
         """
         if table.n != len(atoms):
             raise InputError(f"atoms have {len(atoms)} rows, expected {table.n}, as many as the table.")
-        part = self._assign(table, dense(atoms), np.random.default_rng(seed))
+        if self.kind == "time":
+            part = self._by_time(table.complete(self.column))
+        elif self.kind == "by":
+            part = self._by_owner(table.complete(self.column), dense(atoms), np.random.default_rng(seed))
+        else:
+            part = self._drawn(dense(atoms), None, np.random.default_rng(seed))
         for name, size in zip(PARTS, np.bincount(part, minlength=len(PARTS)), strict=True):
             if not size:
                 raise InputError(
                     f"the {name} part of the split has no rows ({len(atoms)} in all), expected some in each part; "
-                    f"{self._remedy.format(**vars(self))}."
+                    f"{REMEDIES[self.kind].format(self.column, *self.limits)}."
                 )
         return part
 
-    @abstractmethod
-    def _assign(self, table: Table, atoms: Rows, rng: np.random.Generator) -> NDArray[np.int8]: ...
+    def _drawn(self, atoms: Rows, sizes: Rows | None, rng: np.random.Generator) -> NDArray[np.int8]:
+        """Give seats to atoms in random order, and to the rows or people of each in random order, large ones first."""
+        turn = rng.permutation(int(atoms.max(initial=0)) + 1)
+        luck, taken = rng.random(len(atoms)), seats(len(atoms), self.shares)
+        part, start = np.empty(len(atoms), dtype=np.int8), 0
+        for atom in np.argsort(turn):  # one atom at a time, because an order of all rows takes much memory
+            rows = np.flatnonzero(atoms == atom)
+            order = np.lexsort((luck[rows],) if sizes is None else (luck[rows], -sizes[rows]))
+            part[rows[order]] = taken[start : start + len(rows)]
+            start += len(rows)
+        return part
 
-
-class RandomSplit(Split):
-    """Rows at random, every atom in the same proportions."""
-
-    _rule = "Random split, stratified by {atoms}: {shares}."
-    _remedy = "use more rows, or other shares"
-
-    def _assign(self, table: Table, atoms: Rows, rng: np.random.Generator) -> NDArray[np.int8]:
-        return _drawn(atoms, None, self.shares, rng)
-
-
-class PersonSplit(Split):
-    """All rows of one identifier in one part, which counts for its most frequent atom, the first of equals."""
-
-    _rule = "Random split, all rows with the same {column!r} in one part: {shares}."
-    _remedy = "{column!r} needs at least 3 different values, and more to keep the shares"
-
-    def _assign(self, table: Table, atoms: Rows, rng: np.random.Generator) -> NDArray[np.int8]:
-        owner, found = table.complete(self.column).distinct()
+    def _by_owner(self, column: Column, atoms: Rows, rng: np.random.Generator) -> NDArray[np.int8]:
+        """An owner counts for its most frequent atom, the first of equals."""
+        owner, found = column.distinct()
         n_atoms = int(atoms.max(initial=0)) + 1
         pairs, counts = np.unique(owner * n_atoms + atoms, return_counts=True)
         order = np.lexsort((-counts, pairs // n_atoms))
         first = np.unique((pairs // n_atoms)[order], return_index=True)[1]
         main = (pairs % n_atoms)[order][first]
-        return _drawn(main, np.bincount(owner, minlength=len(found)), self.shares, rng)[owner]
+        return self._drawn(main, np.bincount(owner, minlength=len(found)), rng)[owner]
 
-
-@dataclass(frozen=True, kw_only=True)
-class TimeSplit(Split):
-    """Rows before a first time train, rows from a second time on test, rows between validate."""
-
-    _rule = "Split by {column!r}: train before {first}, validation from {first}, test from {second}."
-    _remedy = "choose other limits than {first} and {second}"
-    first: str
-    second: str
-
-    def _assign(self, table: Table, atoms: Rows, rng: np.random.Generator) -> NDArray[np.int8]:
+    def _by_time(self, column: Column) -> NDArray[np.int8]:
         """A column of dates has to be loaded as times."""
-        column = table.complete(self.column)
         dates = column.time or column.numbers is None
         if dates != bool(self.times):
             found, wanted = ("dates", "such as 2024-01-31") if dates else ("numbers", "that are numbers")
-            raise InputError(f"column {self.column!r} holds {found}, expected limits {wanted}, found {self.first}.")
-        read = seconds_of if self.times else number_of
-        limits = np.array([read(self.first), read(self.second)])
+            raise InputError(f"column {self.column!r} holds {found}, expected limits {wanted}, found {self.limits[0]}.")
+        limits = np.array([(seconds_of if self.times else number_of)(limit) for limit in self.limits])
         return np.searchsorted(limits, column.values, side="right").astype(np.int8)
 
 
@@ -232,23 +232,23 @@ def parse_split(text: str) -> Split:
     """Read ``60/20/20``, ``time:COLUMN:D1,D2``, ``by:COLUMN`` or ``by:COLUMN:60/20/20``."""
     kind, colon, rest = check_text(text, "split", "a text such as '60/20/20'").strip().partition(":")
     if not colon:
-        return RandomSplit(shares=_shares(kind))
+        return Split("random", shares=_shares(kind))
     if kind == "by" and rest:
         name, _, tail = rest.rpartition(":")
         is_share = bool(name) and re.fullmatch(r"[\d.]+(/[\d.]+)*", tail) is not None
-        return PersonSplit(column=name, shares=_shares(tail)) if is_share else PersonSplit(column=rest)
-    column, _, limits = rest.partition(":")
-    if kind != "time" or not column or limits.count(",") != 1:
+        return Split("by", name, _shares(tail)) if is_share else Split("by", rest)
+    column, _, given = rest.partition(":")
+    if kind != "time" or not column or given.count(",") != 1:
         raise InputError(f"{spelled('split')} is {text!r}, expected 60/20/20, time:COLUMN:D1,D2 or by:COLUMN.")
-    first, second = (limit.strip() for limit in limits.split(","))
-    numbers = np.isfinite([number_of(first), number_of(second)]).any()
-    one, two = map(number_of if numbers else seconds_of, (first, second))
-    found = f"{spelled('split')} has the times {first!r} and {second!r}"
+    limits = tuple(limit.strip() for limit in given.split(","))
+    numbers = np.isfinite([number_of(limit) for limit in limits]).any()
+    one, two = map(number_of if numbers else seconds_of, limits)
+    found = f"{spelled('split')} has the times {limits[0]!r} and {limits[1]!r}"
     if np.isinf([one, two]).any():
         raise InputError(f"{found}, expected two ISO dates, or two numbers.")
     if one >= two:
         raise InputError(f"{found}, expected the earlier one first.")
-    return TimeSplit(column=column, times=() if numbers else (column,), first=first, second=second)
+    return Split("time", column, limits=limits)
 
 
 def _shares(text: str) -> tuple[float, float, float]:
@@ -261,19 +261,6 @@ def _shares(text: str) -> tuple[float, float, float]:
         )
     scale = 100.0 / total
     return found[0] * scale, found[1] * scale, found[2] * scale
-
-
-def _drawn(atoms: Rows, sizes: Rows | None, shares: tuple[float, ...], rng: np.random.Generator) -> NDArray[np.int8]:
-    """Give seats to atoms in random order, and to the rows or people of each in random order, large ones first."""
-    turn = rng.permutation(int(atoms.max(initial=0)) + 1)
-    luck, taken = rng.random(len(atoms)), seats(len(atoms), shares)
-    part, start = np.empty(len(atoms), dtype=np.int8), 0
-    for atom in np.argsort(turn):  # one atom at a time, because an order of all rows takes much memory
-        rows = np.flatnonzero(atoms == atom)
-        order = np.lexsort((luck[rows],) if sizes is None else (luck[rows], -sizes[rows]))
-        part[rows[order]] = taken[start : start + len(rows)]
-        start += len(rows)
-    return part
 
 
 def seats(n: int, shares: tuple[float, ...]) -> NDArray[np.int8]:
