@@ -201,10 +201,10 @@ def tables(draw: Any) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
 def column_of(values: np.ndarray) -> Column:
     """Make a column of training cells, without the reader of files."""
     if values.dtype.kind == "f":
-        return Column(numbers=values)
+        return Column(values)
     levels = sorted({cell for cell in values.tolist() if cell is not None and cell not in MISSING})
     codes = np.array([levels.index(cell) if cell in levels else -1 for cell in values.tolist()], dtype=np.int32)
-    return Column(codes=codes, levels=tuple(levels), n_levels=len(levels))
+    return Column.of_codes(codes, levels)
 
 
 @settings(max_examples=60, deadline=None)

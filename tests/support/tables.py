@@ -19,7 +19,7 @@ def table_of(columns: Mapping[str, Any], n: int | None = None) -> Table:
 def column_of(values: np.ndarray) -> Column:
     """Make a column of numbers or of sorted levels."""
     if values.dtype.kind in "iuf":
-        return Column(numbers=values.astype(np.float64))
+        return Column(values.astype(np.float64))
     known = ~np.array([value is None for value in values.tolist()])
     levels, places = np.unique(values[known].astype(str), return_inverse=True)
     codes = np.full(len(values), -1, dtype=np.int32)

@@ -210,9 +210,9 @@ def test_tables_in_a_stream_give_the_block_of_all_rows(seed: int, n: int, chunks
     rng = np.random.default_rng(seed)
     values = rng.integers(-3, 4, n) ** 3.0 if ties else rng.normal(size=n) * 10.0 ** rng.integers(-8, 9)
     values = np.concatenate([values, np.full(7, np.nan)])
-    tables = [Table(len(part), {"x": Column(numbers=part)}) for part in np.array_split(values, chunks)]
+    tables = [Table(len(part), {"x": Column(part)}) for part in np.array_split(values, chunks)]
     streamed = TrainingRows(lambda _: tables, {"x": "number"}, (), len(values))
-    whole = TrainingRows.of(Table(len(values), {"x": Column(numbers=values)}), ["x"])
+    whole = TrainingRows.of(Table(len(values), {"x": Column(values)}), ["x"])
     median, mean, spread = plain(values)
     for rows in (streamed, whole):
         (block,) = TableEncoder.fit(rows, ["x"]).blocks
@@ -226,7 +226,7 @@ def test_tables_in_a_stream_give_the_block_of_all_rows(seed: int, n: int, chunks
 def test_a_number_that_few_rows_have_leaves_no_spread(chunks: int) -> None:
     values = np.zeros(1000)
     values[::200] = 1.0  # 5 rows: without them the column is constant
-    tables = [Table(len(part), {"x": Column(numbers=part)}) for part in np.array_split(values, chunks)]
+    tables = [Table(len(part), {"x": Column(part)}) for part in np.array_split(values, chunks)]
     block = TableEncoder.fit(TrainingRows(lambda _: tables, {"x": "number"}, (), 1000), ["x"]).blocks[0]
     assert block == NumberBlock("x", 0.0, 0.0, 0.0, False)
 

@@ -175,7 +175,7 @@ def test_memory_per_cell_is_that_of_arrays(tmp_path: Path) -> None:
     source = open_source(written([["x", "c"], *([str(i), f"v{i % 9}"] for i in range(500))], tmp_path / "t.csv"))
     table = load(source, infer(source))
     assert table.columns["x"].numbers.nbytes == 8 * 500
-    assert table.columns["c"].codes.nbytes == 4 * 500
+    assert table.columns["c"].values.nbytes == 4 * 500
     assert len(table.columns["c"].levels) == 9
 
 
@@ -185,7 +185,7 @@ def test_very_many_texts_keep_their_codes_only(tmp_path: Path, monkeypatch: pyte
     rows = [[cell, str(row)] for row, cell in enumerate(["b", " a", "?", "a ", "b", ""])]
     source = open_source(written([["id", "x"], *rows], tmp_path / "t.csv"))
     column = load(source, infer(source)).columns["id"]
-    assert column.codes.tolist() == [0, 1, -1, 1, 0, -1]
+    assert column.values.tolist() == [0, 1, -1, 1, 0, -1]
     assert (column.levels, column.n_levels, column.named) == ((), 2, False)
 
 

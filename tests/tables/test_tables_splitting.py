@@ -83,7 +83,7 @@ DATES = np.array(
 def times_of(dates: np.ndarray) -> Table:
     """Return a table as it is where dates were loaded as times."""
     seconds = dates.astype("datetime64[s]").astype(np.float64)
-    return Table(len(dates), {"day": Column(numbers=seconds, time=True)})
+    return Table(len(dates), {"day": Column(seconds, time=True)})
 
 
 def test_time_splits_dates_and_numbers() -> None:
@@ -166,5 +166,5 @@ def test_splits_are_described() -> None:
 
 
 def test_many_texts_without_names_are_people() -> None:
-    nameless = Table(60, {"d": Column(codes=np.arange(60, dtype=np.int32), n_levels=60)})
+    nameless = Table(60, {"d": Column(np.arange(60, dtype=np.int32), "category", n_levels=60)})
     assert is_partition(parts_of(parse_split("by:d"), nameless, np.zeros(60)), 60)

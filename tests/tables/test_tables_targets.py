@@ -77,7 +77,7 @@ def test_groups_that_cannot_be_used() -> None:
         read_groups(table_of({"g": np.array([None, None], dtype=object)}), ["g"])
     with pytest.raises(InputError, match="did you mean 'sex'"):
         read_groups(table_of({"sex": numbers}), ["Sex"])
-    nameless = Column(codes=np.arange(60, dtype=np.int32), n_levels=60)
+    nameless = Column(np.arange(60, dtype=np.int32), "category", n_levels=60)
     with pytest.raises(InputError, match="60 values"):
         read_groups(Table(60, {"id": nameless}), ["id"])
     with pytest.raises(InputError, match="looks like an identifier"):

@@ -262,11 +262,11 @@ class ParquetBlocks:
         book = CodeBook(absent)
         if arrow.types.is_dictionary(cells.type) and cells.type.value_type in (arrow.string(), arrow.large_string()):
             codes = [_codes(part, book) for part in cells.chunks]
-            return Column.of_codes(np.concatenate([np.empty(0, dtype=np.int32), *codes]), tuple(book.levels))
+            return Column.of_codes(np.concatenate([np.empty(0, dtype=np.int32), *codes]), book.levels)
         typed = _typed_cells(_as_frame(arrow.table({name: cells}))[:, 0], name)
         if self.schema.kinds[name] == "number":
-            return Column(numbers=Chunk({name: typed}, first).numbers(name, absent))
-        return Column.of_codes(book.codes(typed), tuple(book.levels))
+            return Column(Chunk({name: typed}, first).numbers(name, absent))
+        return Column.of_codes(book.codes(typed), book.levels)
 
 
 def _codes(part: Any, book: CodeBook) -> NDArray[np.int32]:

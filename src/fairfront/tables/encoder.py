@@ -258,5 +258,5 @@ def coerce(chunk: Mapping[str, NDArray[Any]], encoder: TableEncoder, missing: tu
             codes = CodeBook(absent, block.levels, other=len(block.levels)).codes(chunk[block.name])
             columns[block.name] = Column.of_codes(codes, (*block.levels, OTHER))
         else:
-            columns[block.name] = Column(numbers=chunk.numbers(block.name, absent))
+            columns[block.name] = Column(chunk.numbers(block.name, absent))
     return Table(chunk.n, columns, encoder.missing)

@@ -242,10 +242,10 @@ class _Fill:
 
     def column(self) -> Column:
         if self.number:
-            return Column(numbers=self.values, time=self.time)
+            return Column(self.values, time=self.time)
         if self.many:
             known = self.values >= 0
             _, first, inverse = np.unique(self.hashes[known], return_index=True, return_inverse=True)
             self.values[known] = np.argsort(np.argsort(first))[inverse]
-            return Column(codes=self.values, n_levels=len(first))
-        return Column.of_codes(self.values, tuple(self.book.levels)).sorted()
+            return Column(self.values, "category", n_levels=len(first))
+        return Column.of_codes(self.values, self.book.levels).sorted()

@@ -122,9 +122,9 @@ class ColumnTally(Tally):
         if len(self.parts) == 1:
             return self.parts[0]
         if self.kind == "number":
-            return Column(numbers=np.concatenate([part.values for part in self.parts]))
+            return Column(np.concatenate([part.values for part in self.parts]))
         levels = sorted({part.levels[code] for part in self.parts for code in part.distinct()[1].tolist()})
-        return Column.of_codes(np.concatenate([part.codes_in(levels) for part in self.parts]), tuple(levels))
+        return Column.of_codes(np.concatenate([part.codes_in(levels) for part in self.parts]), levels)
 
 
 class MedianSearch:

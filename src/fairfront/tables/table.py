@@ -196,39 +196,33 @@ class Column:
     texts: ``levels`` is then empty while ``n_levels`` counts them. ``time`` marks numbers that are seconds since 1970.
     """
 
-    numbers: Array | None = None
-    codes: NDArray[np.int32] | None = None
+    values: NDArray[Any]
+    kind: Kind = "number"
     levels: tuple[str, ...] = ()
     n_levels: int = 0
     time: bool = False
 
     @classmethod
-    def of_codes(cls, codes: NDArray[np.int32], levels: tuple[str, ...]) -> Column:
-        return cls(codes=codes, levels=levels, n_levels=len(levels))
+    def of_codes(cls, codes: NDArray[np.int32], levels: Iterable[str]) -> Column:
+        texts = tuple(levels)
+        return cls(codes, "category", texts, len(texts))
 
     @property
-    def kind(self) -> Kind:
-        return "category" if self.numbers is None else "number"
+    def numbers(self) -> Array | None:
+        return self.values if self.kind == "number" else None
 
     @property
     def named(self) -> bool:
         """Tell whether the texts of the levels were kept."""
-        return self.numbers is not None or len(self.levels) == self.n_levels
-
-    @property
-    def values(self) -> NDArray[Any]:
-        found = self.codes if self.numbers is None else self.numbers
-        assert found is not None
-        return found
+        return len(self.levels) == self.n_levels
 
     @property
     def absent(self) -> NDArray[np.bool_]:
-        missing: NDArray[np.bool_] = self.values < 0 if self.numbers is None else np.isnan(self.numbers)
+        missing: NDArray[np.bool_] = np.isnan(self.values) if self.kind == "number" else self.values < 0
         return missing
 
     def take(self, rows: Any) -> Column:
-        part = self.values[rows]
-        return replace(self, codes=part) if self.numbers is None else replace(self, numbers=part)
+        return replace(self, values=self.values[rows])
 
     def codes_in(self, levels: Sequence[str], other: int = -1, absent: int = -1) -> NDArray[np.int32]:
         """Return codes into other levels; ``other`` is that of a level which is not among them."""
@@ -238,24 +232,22 @@ class Column:
         return found
 
     def sorted(self) -> Column:
-        levels = tuple(sorted(self.levels))
+        levels = sorted(self.levels)
         return Column.of_codes(self.codes_in(levels), levels)
 
     def distinct(self) -> tuple[Rows, NDArray[Any]]:
         """Return codes of the values that occur (-1 for missing), and these values (or the codes of levels)."""
-        if self.codes is not None:
-            seen = np.append(np.bincount(self.codes[self.codes >= 0], minlength=self.n_levels) > 0, False)
-            return np.where(seen, np.cumsum(seen) - 1, -1)[self.codes], np.flatnonzero(seen)
-        codes = np.full(len(self.values), -1, dtype=np.intp)
         known = ~self.absent
+        if self.kind == "category":
+            seen = np.append(np.bincount(self.values[known], minlength=self.n_levels) > 0, False)
+            return np.where(seen, np.cumsum(seen) - 1, -1)[self.values], np.flatnonzero(seen)
+        codes = np.full(len(self.values), -1, dtype=np.intp)
         found, codes[known] = np.unique(self.values[known], return_inverse=True)
         return codes, found
 
     def texts(self, found: NDArray[Any]) -> list[str | None]:
         """Return values that `distinct` found as texts; numbers are written as people do."""
-        if self.numbers is not None:
-            return to_texts(found)
-        return [self.levels[code] for code in found.tolist()]
+        return to_texts(found) if self.kind == "number" else [self.levels[code] for code in found.tolist()]
 
 
 @dataclass(frozen=True, eq=False)
