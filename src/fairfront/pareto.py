@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import Bounds, minimize
 
 from .exceptions import InputError, MissingExtraError, require
-from .validation import Array, as_numbers, check_flag, check_positive, refuse, shape_of
+from .validation import check_flag, check_positive, refuse
+from .validation.data import Array, as_numbers, shape_of
 
 __all__ = ["Efficiency", "hypervolume", "is_efficient", "nondominated"]
 

@@ -20,16 +20,8 @@ from .solvers.fingerprints import linear_fingerprint, problem_fingerprint
 from .solvers.journal import open_journal
 from .solvers.search import as_search, refuse_linear
 from .storage.checkpoints import check_checkpoint
-from .validation import (
-    MOST_POINTS,
-    as_numbers,
-    check_callable,
-    check_count,
-    check_flag,
-    check_progress,
-    check_seed,
-    refuse,
-)
+from .validation import MOST_POINTS, check_callable, check_count, check_flag, check_progress, check_seed, refuse
+from .validation.data import as_numbers
 
 
 def trace(

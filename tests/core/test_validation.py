@@ -9,20 +9,16 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from fairfront.exceptions import FairfrontError, InputError
-from fairfront.validation import (
+from fairfront.validation import check_favourable, check_path, check_positive, counted, is_missing
+from fairfront.validation.data import (
     as_columns,
     as_numbers,
-    check_favourable,
     check_labels,
     check_matrix,
-    check_path,
-    check_positive,
     check_preferences,
     check_weights,
-    counted,
     factorize,
     find_classes,
-    is_missing,
 )
 from tests.support.extras import need, optional
 

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InputError, require
-from ..validation import Registry, check_choice, check_mapping, check_names, refuse, shape_of, shown
+from ..validation import Registry, check_choice, check_mapping, check_names, refuse, shown
+from ..validation.data import shape_of
 from .origin import ORIGINS, Origin
 
 Column = NDArray[Any]

@@ -31,8 +31,8 @@ from ..validation import (
     is_dask,
     pass_hint,
     refuse_masked,
-    refuse_misread,
 )
+from ..validation.data import refuse_misread
 
 
 @dataclass(eq=False, repr=False)

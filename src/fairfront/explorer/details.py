@@ -22,7 +22,8 @@ from ..measures.evaluation import judgement_of
 from ..objectives import LOSSES, Array, rates_of
 from ..solvers import Status
 from ..storage.documents import parse_json
-from ..validation import check_confidence, check_count, check_rows, check_text, shown
+from ..validation import check_confidence, check_count, check_text, shown
+from ..validation.data import check_rows
 from .comparison import Rows, describe
 
 MOST_DETAILED = 150

@@ -27,20 +27,8 @@ from ..objectives import (
     warn_of_proxies,
 )
 from ..objectives.question import TaskName
-from ..validation import (
-    as_native,
-    as_numbers,
-    check_choice,
-    check_favourable,
-    check_labels,
-    check_names,
-    check_rows,
-    check_text,
-    counted,
-    find_classes,
-    refuse,
-    shape_of,
-)
+from ..validation import check_choice, check_favourable, check_names, check_text, counted, refuse
+from ..validation.data import as_native, as_numbers, check_labels, check_rows, find_classes, shape_of
 from .estimator_models import read_estimators, write_estimators
 from .frontier import Frontier
 from .judgement import HeldRows, asked_of

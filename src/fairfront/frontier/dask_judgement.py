@@ -21,7 +21,8 @@ from ..measures.score_bins import SURE, count_scores, score_edges
 from ..objectives import Array, Attribute, GroupProbabilities, Task
 from ..problems.dask.passes import reduced
 from ..problems.dask.scan import Key, Tally, group_tally, keys_of
-from ..validation import as_columns, as_weights, check_labels, is_dask, take_rows
+from ..validation import is_dask
+from ..validation.data import as_columns, as_weights, check_labels, take_rows
 from .judgement import Asked, checked_features, resolve_attributes
 from .models import Models, encode_labels, for_favourable
 

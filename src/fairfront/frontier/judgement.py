@@ -18,16 +18,8 @@ from ..measures.evaluation import published
 from ..measures.operating_points import NONE_GIVEN, Operating, OperatingPoint, Side
 from ..objectives import Array, Attribute, Groups, Task, is_likelihood, take_groups, warn_of_proxies
 from ..problems.pieces import feature_names
-from ..validation import (
-    check_labels,
-    check_matrix,
-    check_text,
-    check_weights,
-    counted,
-    is_dask,
-    take_rows,
-    weighted_rows,
-)
+from ..validation import check_text, counted, is_dask
+from ..validation.data import check_labels, check_matrix, check_weights, take_rows, weighted_rows
 from .models import Models, encode_labels, second_class
 from .points import Facts, Points
 

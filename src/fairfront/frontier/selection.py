@@ -15,16 +15,8 @@ from ..measures.claims import trivial, worst_pair
 from ..measures.figures import Column, larger_is_better
 from ..measures.intervals import Sizes, error_interval, selection_ratio_lower, worst_gap_floor, worst_gap_upper
 from ..objectives import Array
-from ..validation import (
-    check_confidence,
-    check_flag,
-    check_mapping,
-    check_number,
-    check_positive,
-    check_preferences,
-    check_text,
-    refuse,
-)
+from ..validation import check_confidence, check_flag, check_mapping, check_number, check_positive, check_text, refuse
+from ..validation.data import check_preferences
 
 if TYPE_CHECKING:
     from .frontier import Frontier

@@ -7,13 +7,8 @@ from typing import Any, Literal
 
 from ..exceptions import InputError, spelling
 from ..objectives import Groups, check_groups, take_groups, warn_of_proxies
-from ..validation import (
-    check_confidence,
-    check_count,
-    check_flag,
-    check_seed,
-    weighted_rows,
-)
+from ..validation import check_confidence, check_count, check_flag, check_seed
+from ..validation.data import weighted_rows
 from .audit_record import Audit, audited
 from .figures import idle_sentence
 from .judged import gathered, read_judged

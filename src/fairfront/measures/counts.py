@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..objectives import Array, Attribute, Task
-from ..validation import check_weights
+from ..validation.data import check_weights
 
 if TYPE_CHECKING:
     from .score_bins import ScoreBins

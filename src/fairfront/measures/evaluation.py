@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..exceptions import InputError
 from ..objectives import Array, Attribute, Task
 from ..problems.resources import blas_threads
-from ..validation import check_weights
+from ..validation.data import check_weights
 from .counts import Counts, Means, Sums, ratio, sums_of
 from .disclosure import LIMIT, Pool, any_small, in_units, pool_of, publish_counts, publish_sizes, publish_weights
 from .operating_points import NONE_GIVEN, OperatingPoint

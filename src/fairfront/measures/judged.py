@@ -20,18 +20,8 @@ from ..exceptions import InputError, spelled
 from ..objectives import Array, Task
 from ..problems.dask.passes import reduced
 from ..problems.resources import GIGABYTE, memory
-from ..validation import (
-    as_columns,
-    as_numbers,
-    check_choice,
-    check_favourable,
-    check_labels,
-    check_weights,
-    counted,
-    factorize,
-    is_dask,
-    shape_of,
-)
+from ..validation import check_choice, check_favourable, counted, is_dask
+from ..validation.data import as_columns, as_numbers, check_labels, check_weights, factorize, shape_of
 from .operating_points import Operating, Side, check_side, decide
 from .scores import ScoredRows
 

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from ..exceptions import InputError, spelled
 from ..objectives import Array, GroupProbabilities, Groups, count_in_words
 from ..objectives.groups import counts_in_words
-from ..validation import as_columns, counted, factorize
+from ..validation import counted
+from ..validation.data import as_columns, factorize
 from .counts import Counts, count
 from .disclosure import LIMIT, POOLED
 

@@ -15,14 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InputError, spelled
 from ..objectives import Array
-from ..validation import (
-    as_numbers,
-    check_choice,
-    check_number,
-    check_positive,
-    check_share,
-    refuse,
-)
+from ..validation import check_choice, check_number, check_positive, check_share, refuse
+from ..validation.data import as_numbers
 from .counts import blocks, row_weight
 
 Side = Literal["above", "below"]

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import GroupWarning, InputError, ProxyWarning, spelled
-from ..validation import as_columns, check_count, check_flag, check_instance, counted, factorize, refuse, shown
+from ..validation import check_count, check_flag, check_instance, counted, refuse, shown
+from ..validation.data import as_columns, factorize
 from .losses import Array
 from .proxies import GroupProbabilities
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..validation import as_columns, as_numbers, check_names, check_text, counted, refuse, shape_of
+from ..validation import check_names, check_text, counted, refuse
+from ..validation.data import as_columns, as_numbers, shape_of
 from .losses import Array
 
 TOLERANCE = 0.01

@@ -11,15 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import FairfrontWarning, InputError
-from ..validation import (
-    LARGEST,
-    SMALLEST,
-    check_choice,
-    check_favourable,
-    check_flag,
-    check_positive,
-    find_classes,
-)
+from ..validation import check_choice, check_favourable, check_flag, check_positive
+from ..validation.data import LARGEST, SMALLEST, find_classes
 from .cells import Layout, build
 from .gaps import GAPS, Algebra, Gap, SquaredGap
 from .groups import Attribute, Groups, check_groups, proxy_sentences

@@ -28,7 +28,8 @@ from scipy.optimize import approx_fprime
 from ..exceptions import InputError
 from ..objectives import Algebra, Array
 from ..objectives.gaps import Identity
-from ..validation import as_numbers, refuse
+from ..validation import refuse
+from ..validation.data import as_numbers
 from .point import Point, gram
 
 

@@ -16,7 +16,7 @@ from scipy.linalg import qr, solve_triangular
 
 from ..exceptions import InputError
 from ..objectives import Array
-from ..validation import LARGEST, SMALLEST
+from ..validation.data import LARGEST, SMALLEST
 
 ROWS = 4096
 """Rows that are looked at, framed or copied together, so that they are still in the cache."""

@@ -19,7 +19,7 @@ from sklearn.pipeline import Pipeline
 from ..exceptions import InputError
 from ..objectives import Array
 from ..objectives.groups import FEWEST
-from ..validation import take_rows
+from ..validation.data import take_rows
 from .fit_rows import Ints
 from .learners import SURE, fit_learner
 

@@ -11,19 +11,8 @@ from scipy import sparse
 
 from ..exceptions import InputError
 from ..objectives import Array, Layout, Objectives, Question, take_groups
-from ..validation import (
-    check_choice,
-    check_flag,
-    check_labels,
-    check_mapping,
-    check_rows,
-    check_seed,
-    check_weights,
-    is_dask,
-    is_whole,
-    refuse,
-    take_rows,
-)
+from ..validation import check_choice, check_flag, check_mapping, check_seed, is_dask, is_whole, refuse
+from ..validation.data import check_labels, check_rows, check_weights, take_rows
 from .fit_rows import find_folds
 from .learners import check_guesser, check_learner, loss_for, weight_keyword
 from .learners import shared_trees as sharing

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..exceptions import InputError, spelled
 from ..objectives import Algebra, Array, Objectives, Quantity
 from ..objectives.groups import FEWEST
-from ..validation import take_rows
+from ..validation.data import take_rows
 from .fit_rows import (
     Folds,
     Ints,

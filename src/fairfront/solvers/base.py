@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..objectives import Algebra, Array
 from ..problems import FirstOrder, LinearProblem, Point
-from ..validation import check_positive, check_preferences
+from ..validation import check_positive
+from ..validation.data import check_preferences
 from .journal import Journal
 
 Mask = NDArray[np.bool_]

@@ -12,7 +12,8 @@ from ..exceptions import FairfrontWarning, InputError
 from ..objectives import Algebra, Array
 from ..problems import FirstOrder, LinearProblem, SecondOrder, WeightedFit
 from ..problems.resources import check_points
-from ..validation import MOST_POINTS, check_choice, check_count, check_flag, check_positive, check_preferences
+from ..validation import MOST_POINTS, check_choice, check_count, check_flag, check_positive
+from ..validation.data import check_preferences
 from .base import TARGETS, TINY, Accepted, Aim, OnPoint, Outcome, Path, Request, Solved, Solver, Status, Target, tops
 from .journal import Journal
 from .knots import Knot, OnKnot, first_knot, one_cap, solve_knot

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from ..objectives import Algebra, Array
 from ..problems import LinearProblem, Point
-from ..validation import as_numbers, check_choice, check_count, check_flag, check_positive, refuse
+from ..validation import check_choice, check_count, check_flag, check_positive, refuse
+from ..validation.data import as_numbers
 from .base import TINY, Accepted, Path, Request, State, Status, Target
 from .journal import Journal
 from .loop import Descent, Plan

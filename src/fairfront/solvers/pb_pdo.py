@@ -14,7 +14,8 @@ import numpy as np
 
 from ..objectives import Algebra, Array
 from ..problems import LinearProblem, Point, SecondOrder, WeightedFit
-from ..validation import check_choice, check_count, check_flag, check_positive, check_preferences
+from ..validation import check_choice, check_count, check_flag, check_positive
+from ..validation.data import check_preferences
 from .base import TARGETS, TINY, Accepted, Mask, Outcome, Path, Request, State, Status, Target, tops
 from .journal import Journal
 from .loop import ENOUGH, Descent, Plan, check_runs, run

@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..estimators.base import Decides
 from ..exceptions import InputError
 from ..objectives import Array
-from ..validation import check_callable, check_count, pass_hint, refuse_masked, refuse_misread
+from ..validation import check_callable, check_count, pass_hint, refuse_masked
+from ..validation.data import refuse_misread
 from .module_fit import Training, fit
 from .modules import copied, module_scores, torch
 

@@ -16,16 +16,8 @@ from scipy.linalg import block_diag
 from ..exceptions import InputError
 from ..objectives import Algebra, Array, Gap, Groups, Loss, Measure, Notion, Objectives, Question, warn_of_proxies
 from ..objectives.notions import Surrogate
-from ..validation import (
-    as_numbers,
-    check_instance,
-    check_labels,
-    check_positive,
-    check_weights,
-    refuse,
-    refuse_masked,
-    shape_of,
-)
+from ..validation import check_instance, check_positive, refuse, refuse_masked
+from ..validation.data import as_numbers, check_labels, check_weights, shape_of
 
 Ints = NDArray[np.intp]
 LABEL = "label {}: "

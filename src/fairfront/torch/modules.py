@@ -10,7 +10,8 @@ import numpy as np
 
 from ..exceptions import InputError, require
 from ..objectives import Array
-from ..validation import refuse, refuse_misread, shape_of
+from ..validation import refuse
+from ..validation.data import refuse_misread, shape_of
 
 Tensor: TypeAlias = Any
 Module: TypeAlias = Any

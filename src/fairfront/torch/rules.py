@@ -16,7 +16,8 @@ from ..exceptions import InputError, require
 from ..objectives import Algebra, Array
 from ..solvers.base import Target
 from ..solvers.quadratic import capped_step, common_direction, factor, min_norm
-from ..validation import as_numbers, check_callable, check_positive, check_preferences, refuse
+from ..validation import check_callable, check_positive, refuse
+from ..validation.data import as_numbers, check_preferences
 from .modules import Tensor, torch
 
 TINY = 1e-300

@@ -1,48 +1,253 @@
-"""Checks at the public edge: each input is looked at once, here, and refused with one sentence."""
+"""Checks at the public edge: refusals in one sentence, and one function per kind of option; data are in `data`."""
 
-from .data import LARGEST as LARGEST
-from .data import SMALLEST as SMALLEST
-from .data import Array as Array
-from .data import as_array as as_array
-from .data import as_columns as as_columns
-from .data import as_native as as_native
-from .data import as_numbers as as_numbers
-from .data import as_weights as as_weights
-from .data import check_labels as check_labels
-from .data import check_matrix as check_matrix
-from .data import check_preferences as check_preferences
-from .data import check_rows as check_rows
-from .data import check_weights as check_weights
-from .data import factorize as factorize
-from .data import find_classes as find_classes
-from .data import refuse_misread as refuse_misread
-from .data import shape_of as shape_of
-from .data import take_rows as take_rows
-from .data import weighted_rows as weighted_rows
-from .parameters import BACKENDS as BACKENDS
-from .parameters import MOST_POINTS as MOST_POINTS
-from .parameters import Registry as Registry
-from .parameters import check_callable as check_callable
-from .parameters import check_choice as check_choice
-from .parameters import check_confidence as check_confidence
-from .parameters import check_count as check_count
-from .parameters import check_favourable as check_favourable
-from .parameters import check_flag as check_flag
-from .parameters import check_instance as check_instance
-from .parameters import check_mapping as check_mapping
-from .parameters import check_names as check_names
-from .parameters import check_number as check_number
-from .parameters import check_path as check_path
-from .parameters import check_positive as check_positive
-from .parameters import check_progress as check_progress
-from .parameters import check_seed as check_seed
-from .parameters import check_share as check_share
-from .parameters import check_text as check_text
-from .parameters import counted as counted
-from .parameters import is_dask as is_dask
-from .parameters import is_missing as is_missing
-from .parameters import is_whole as is_whole
-from .parameters import pass_hint as pass_hint
-from .parameters import refuse as refuse
-from .parameters import refuse_masked as refuse_masked
-from .parameters import shown as shown
+from __future__ import annotations
+
+import difflib
+import math
+import os
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..exceptions import InputError, spelled
+
+T = TypeVar("T")
+SHOWN = 80
+FALSE_NUMBERS = (bool, np.bool_, np.timedelta64)
+"""What Python or numpy count among numbers, and people do not."""
+REMEDIES = {
+    "c": ("complex numbers", "expected real ones; take .real or abs() of them"),
+    "M": ("dates", "expected no dates; turn them into numbers such as days since a date, or into bands"),
+    "m": ("spans of time", "expected no spans; turn them into numbers such as days"),
+    "S": ("bytes", "expected text or numbers; decode them first"),
+}
+"""What arrays of a kind hold that numpy would pass over in silence, as parts of numbers, and what to do about it."""
+BACKENDS = ("pandas", "polars", "pyarrow")
+MOST_POINTS = 10_000
+"""Most points that a frontier is asked for: more than people, files and screens can take."""
+
+
+def as_plain(value: Any) -> Any:
+    """Return a value of numpy as Python's own, also in lists: 'a' and 1 for np.str_('a') and np.int64(1)."""
+    if type(value) in (list, tuple):
+        return type(value)(map(as_plain, value))
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def shown(value: Any) -> str:
+    """Return a value as it is found in a sentence: on one line, and not longer than people read."""
+    text = " ".join(repr(as_plain(value)).split())
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 4]} ..."
+
+
+def counted(n: float, noun: str) -> str:
+    return f"{n:.0f} {noun}" if n == 1 else f"{n:.0f} {noun}s"
+
+
+def refuse(what: str, value: Any, expected: str) -> InputError:
+    """Return the error, for the caller to raise."""
+    return InputError(f"{spelled(what)} is {shown(value)}, expected {expected}.")
+
+
+class Registry(dict[str, T]):
+    """Items of one kind by name, in the order in which they were added."""
+
+    def __init__(self, kind: str, *items: Any) -> None:
+        """Begin with items that know their ``name``."""
+        super().__init__((item.name, item) for item in items)
+        self.kind = kind
+
+    def add(self, name: str, item: T) -> T:
+        if name in self:
+            raise ValueError(f"{self.kind} {name!r} is registered already")
+        self[name] = item
+        return item
+
+    def __missing__(self, name: str) -> T:
+        near = difflib.get_close_matches(str(name), self, n=1, cutoff=0.5)
+        hint = f"; did you mean {near[0]!r}?" if near else "."
+        raise InputError(f"unknown {self.kind} {shown(name)}, expected one of {', '.join(self)}{hint}")
+
+    def made(self, given: Any, kind: type, expected: str = "") -> Any:
+        """Return an instance of the kind as it is, and a new one of the class with a name."""
+        if not isinstance(given, (str, kind)):
+            raise refuse(self.kind, given, expected or f"a name or a {kind.__name__}")
+        named: Any = self[given] if isinstance(given, str) else None
+        return given if named is None else named()
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(self)
+
+
+def refuse_masked(values: Any, what: str) -> None:
+    """Refuse an array with masked entries, which numpy and scikit-learn would read as if there were no mask."""
+    masked = int(np.ma.getmaskarray(values).sum()) if isinstance(values, np.ma.MaskedArray) else 0
+    if masked:
+        raise InputError(
+            f"{what} is a masked array with {masked} masked entries, expected none; fill them (values.filled(...)) or "
+            "drop those rows."
+        )
+
+
+def refuse_kind(dtype: np.dtype[Any], what: str) -> None:
+    if dtype.kind in REMEDIES:
+        found, remedy = REMEDIES[dtype.kind]
+        raise InputError(f"{what} has {found}, {remedy}.")
+
+
+def is_whole(value: Any) -> bool:
+    """Take neither True for a whole number nor numpy's span of time."""
+    return isinstance(value, Integral) and not isinstance(value, FALSE_NUMBERS)
+
+
+def check_count(value: Any, what: str, *, least: int = 1, most: int | None = None) -> int:
+    if not is_whole(value) or value < least or (most is not None and value > most):
+        bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise refuse(what, value, f"a whole number {bounds}")
+    return int(value)
+
+
+def check_number(
+    value: Any, what: str, expected: str = "a finite number", holds: Callable[[float], bool] = math.isfinite
+) -> float:
+    """Refuse True, and texts that read like numbers, too."""
+    real = isinstance(value, Real) and not isinstance(value, FALSE_NUMBERS) and math.isfinite(value)
+    if not real or not holds(float(value)):
+        raise refuse(what, value, expected)
+    return float(value)
+
+
+def check_positive(value: Any, what: str, *, zero: bool = False) -> float:
+    expected = f"a finite number {'of at least 0' if zero else 'above 0'}"
+    return check_number(value, what, expected, lambda number: number > 0 or (zero and number == 0))
+
+
+def check_share(value: Any, what: str, *, of: str = "", zero: bool = False, one: bool = False) -> float:
+    ends = {(True, False): ", or 0", (False, True): ", or 1"}
+    expected = f"a share{of} between 0 and 1{ends.get((zero, one), '')}"
+    known = {0.0: zero, 1.0: one}
+    return check_number(value, what, expected, lambda number: known.get(number, 0 < number < 1))
+
+
+def check_confidence(value: Any, what: str = "confidence") -> float:
+    return check_number(value, what, "a number between 0 and 1, such as 0.95", lambda number: 0 < number < 1)
+
+
+def check_flag(value: Any, what: str) -> bool:
+    """Refuse what merely counts as True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise refuse(what, value, "True or False")
+    return bool(value)
+
+
+def check_seed(value: Any, what: str = "random_state") -> int | None:
+    if value is None:
+        return None
+    if not is_whole(value) or value < 0:
+        raise refuse(what, value, "a whole number of at least 0, or None")
+    return int(value)
+
+
+def check_progress(value: Any) -> Any:
+    if isinstance(value, (bool, np.bool_)) or (isinstance(value, str) and value == "auto"):
+        return value
+    raise refuse("progress", value, "True, False or 'auto'")
+
+
+def check_text(value: Any, what: str, expected: str = "a text") -> str:
+    """Refuse half of a pair of surrogates too: it is no character, and files cannot hold it."""
+    if not isinstance(value, str) or any("\ud800" <= each <= "\udfff" for each in value):
+        raise refuse(what, value, expected)
+    return value
+
+
+def check_choice(value: T, what: str, known: Iterable[str]) -> T:
+    names = tuple(known)
+    if not isinstance(value, str) or value not in names:
+        listed = " or ".join(map(repr, names)) if len(names) == 2 else f"one of {', '.join(names)}"
+        raise refuse(what, value, listed)
+    return value
+
+
+def check_instance(value: Any, kind: type[T], what: str, expected: str) -> T:
+    if not isinstance(value, kind):
+        raise refuse(what, value, expected)
+    return value
+
+
+def check_mapping(value: Any, what: str, example: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise refuse(what, value, f"a mapping such as {example}")
+    return value
+
+
+def check_callable(value: T, what: str, expected: str) -> T:
+    if not callable(value):
+        raise refuse(what, value, expected)
+    return value
+
+
+def check_names(value: Any, what: str, expected: str = "a name or a list of names") -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, (bytes, Mapping)) or not isinstance(value, Iterable):
+        raise refuse(what, value, expected)
+    names = tuple(value)
+    if not all(isinstance(name, str) for name in names):
+        raise refuse(what, value, expected)
+    return names
+
+
+def check_path(value: Any, what: str = "path", expected: str = "the name of a file or folder") -> Path:
+    """Return the name of a file or folder, which may exist or not; the system tells when asked what no name can be."""
+    given = os.fspath(value) if isinstance(value, os.PathLike) else value
+    if not isinstance(given, str) or not given:
+        raise refuse(what, value, expected)
+    try:
+        os.lstat(given)
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        found = f"{spelled(what)} is {shown(given)}, which cannot be used ({why})"
+        raise InputError(f"{found}, expected {expected}.") from error
+    return Path(given)
+
+
+def is_missing(value: Any) -> bool:
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas.NA compares to NA, which has no truth value
+        return True
+
+
+def is_dask(value: Any) -> bool:
+    """Look into mappings and lists too, without importing Dask."""
+    if isinstance(value, Mapping):
+        return any(is_dask(each) for each in value.values())
+    if isinstance(value, (list, tuple)):
+        return bool(value) and is_dask(value[0])
+    return any(kind.__module__.partition(".")[0] in ("dask", "dask_expr") for kind in type(value).__mro__)
+
+
+def pass_hint(what: str) -> str:
+    return (
+        f"pass them by keyword, fit(X, y, {what}=groups); through a Pipeline or a search, switch routing on with "
+        "sklearn.set_config(enable_metadata_routing=True) and pass the same keyword to its fit."
+    )
+
+
+def check_favourable(favourable: Any, classes: Sequence[Any]) -> int:
+    """Return the place of the favourable label among the classes, by default that of the second."""
+    if favourable is None:
+        return 1
+    known = isinstance(favourable, Hashable) and not getattr(favourable, "ndim", 0) and favourable in classes
+    if not known:
+        labels = ", ".join(map(repr, classes[:20])) + (", ..." if len(classes) > 20 else "")
+        raise refuse("favourable", favourable, f"one of the labels {labels}")
+    return list(classes).index(favourable)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..exceptions import InputError, spelled
-from .parameters import as_plain, check_positive, counted, is_missing, pass_hint, refuse_kind, refuse_masked, shown
+from . import as_plain, check_positive, counted, is_missing, pass_hint, refuse_kind, refuse_masked, shown
 
 Array = NDArray[np.float64]
 CONVERTIBLE = (str, bytes, complex, date, timedelta, np.datetime64, np.timedelta64)

@@ -18,7 +18,8 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 
 from ...exceptions import FairfrontError, InputError, require
-from ...validation import as_columns, is_dask
+from ...validation import is_dask
+from ...validation.data import as_columns
 from ..resources import memory, threads_setting
 
 NAMES = ("X", "y", "sensitive_features", "sample_weight")

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from ...exceptions import InputError
 from ...objectives import Array
-from ...validation import as_columns, as_numbers, check_labels, check_matrix, check_weights, factorize
+from ...validation.data import as_columns, as_numbers, check_labels, check_matrix, check_weights, factorize
 from ..design import Moments
 from ..pieces import moments
 from .passes import check_sizes
