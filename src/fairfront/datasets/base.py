@@ -24,8 +24,7 @@ Task = Literal["binary", "multiclass", "regression"]
 Backend = Literal["pandas", "polars"]
 Loader = TypeVar("Loader", bound="Callable[..., Dataset]")
 ENCODINGS = ("one_hot", "integer")
-MISSING = "missing"
-"""The category of rows without one."""
+MISSING = "missing"  # the category of rows without one
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,8 +26,7 @@ OnIterate = Callable[[int, NDArray[np.intp], Point], None]
 """Is told the step, the runs that took it, and where they are."""
 TARGETS = 12
 """Targets that are placed between plain training and the smallest gap when nothing is asked for."""
-TINY = 1e-300
-"""Smallest number that is divided by, where a quotient of zeros is to be zero."""
+TINY = 1e-300  # the smallest number that is divided by, where a quotient of zeros is to be zero
 CLOSED = 1e-12
 """Smallest cap whose slope is taken: that of a gap function is 0 at 0."""
 SMOOTHING = 0.2

@@ -14,14 +14,12 @@ import numpy as np
 
 from ..exceptions import InputError, require
 from ..objectives import Algebra, Array
-from ..solvers.base import Target
+from ..solvers.base import TINY, Target
 from ..solvers.quadratic import capped_step, common_direction, factor, min_norm
 from ..validation import check_callable, check_positive, refuse
 from ..validation.data import as_numbers, check_preferences
 from .modules import Tensor, torch
 
-TINY = 1e-300
-"""Keeps divisions by lengths that may be 0 finite."""
 NO_LENGTH = 1e-14
 """A gradient this much shorter than the longest one is rounding, and has no direction."""
 
