@@ -21,7 +21,7 @@ from fairfront.explorer import Details, describe_points, frontier_fragment, writ
 from fairfront.explorer.page import SCRIPTS, asset, safe_json
 from fairfront.frontier.selection import figures
 from fairfront.measures.disclosure import POOLED
-from fairfront.measures.evaluation import published
+from fairfront.measures.published import published
 from tests.support.pages import HOSTILE, loans, record_of, unpacked
 
 

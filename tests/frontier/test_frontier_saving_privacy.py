@@ -14,7 +14,7 @@ import fairfront as ff
 from fairfront.frontier import Frontier
 from fairfront.frontier.store import load_frontier
 from fairfront.measures.disclosure import POOLED
-from fairfront.measures.evaluation import published
+from fairfront.measures.published import published
 from fairfront.objectives import Groups
 
 PLANTED = "Zq7-planted-people"

@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 import fairfront as ff
 from fairfront.frontier.selection import usable
 from fairfront.measures.claims import decides_alike, trivial
-from fairfront.measures.evaluation import published
+from fairfront.measures.published import published
 from tests.support.searches import trace
 from tests.support.trial import matrix, students
 

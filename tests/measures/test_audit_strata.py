@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import fairfront as ff
+from fairfront.measures.audits import levels_of
 from fairfront.measures.intervals import mantel_haenszel_gap, mantel_haenszel_ratio
-from fairfront.measures.lines import levels_of
 
 
 def test_worked_example_of_two_age_bands() -> None:

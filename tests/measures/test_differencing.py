@@ -19,8 +19,8 @@ import numpy as np
 import pytest
 
 import fairfront as ff
-from fairfront.measures.disclosure import publish_table
-from fairfront.measures.rates import margins
+from fairfront.measures.published import published_totals
+from fairfront.measures.rates import Margins
 from fairfront.runs import Run
 from fairfront.runs.pipeline import with_exact_counts
 from tests.support.adversary import LIMIT, Guess, audited, beside, evaluated, recalls_of, small
@@ -211,12 +211,10 @@ def test_several_classes_leave_no_small_count(outputs_of: Any) -> None:
         for counts in recalls_of(shown, name):
             assert not small(counts).size
         assert any(small(counts).size for counts in recalls_of(exact, name))
-    cells = publish_table(exact.sums.everyone.rows, good)[:, -1]
-    totals, hits = margins(cells, good), np.diagonal(cells, axis1=1, axis2=2)
-    assert not small(cells).size
-    assert not small(cells.sum(axis=2) - hits).size
-    np.testing.assert_allclose(shown["error"] * shown.n, totals["wrong"])
-    np.testing.assert_allclose(shown["approval_rate"] * shown.n, totals["chosen"])
+    totals = published_totals(Margins.of(exact.sums.everyone.rows, good))
+    assert not small([totals.hits, totals.labels - totals.hits]).size
+    np.testing.assert_allclose(shown["error"] * shown.n, totals.wrong[:, 0])
+    np.testing.assert_allclose(shown["approval_rate"] * shown.n, totals.chosen[:, 0])
 
 
 def test_rows_that_were_left_out_are_not_counted(outputs_of: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import fairfront as ff
 from fairfront.measures.disclosure import LIMIT, publish_levels
-from fairfront.measures.evaluation import published
+from fairfront.measures.published import published
 from tests.support.adversary import small
 from tests.support.cli import fairfront
 from tests.support.trial import strays, write_csv

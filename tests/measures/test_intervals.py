@@ -22,7 +22,7 @@ from fairfront.measures.intervals import (
     worst_gap_floor,
     worst_gap_upper,
 )
-from fairfront.measures.rates import effective_sizes, worst_gap
+from fairfront.measures.rates import Margins, effective_sizes, worst_gap
 from tests.support.rates import class_rates, group_rates
 
 NAMES = ("selection", "error", "accuracy", "tpr", "fpr")
@@ -190,7 +190,7 @@ def test_recall_of_classes_has_intervals() -> None:
 def sizes_of(data: dict[str, Any], weight: np.ndarray | None = None, c: int = 3) -> dict[str, np.ndarray]:
     label = data["favourable"].astype(np.intp)
     counts = count(label[None], label, 2, data["codes"], c, weight)
-    return effective_sizes(counts, c, 1)
+    return effective_sizes(*(Margins.of(each[:, :-1], 1) for each in (counts.weight, counts.squared)))
 
 
 def test_effective_sizes() -> None:

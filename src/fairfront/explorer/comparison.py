@@ -20,13 +20,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..measures import Evaluation, PerGroup
 from ..measures.calibration import reliability_bins
+from ..measures.claims import Sides, changed_sides, moves_by_rate
 from ..measures.counts import ratio, weighted_sums
-from ..measures.disclosure import pool_of, publish_table
-from ..measures.evaluation import published
+from ..measures.disclosure import pool_of
 from ..measures.figures import PARTS
 from ..measures.intervals import normal_quantile
-from ..measures.moves import Sides, changed_sides, moves_by_rate
-from ..measures.rates import margins
+from ..measures.published import published, published_people, published_totals
+from ..measures.rates import Margins
 from ..objectives import Array, Attribute, Task
 
 SHARES = ("selection", "tpr", "fpr", "error")
@@ -171,17 +171,17 @@ def describe(rows: Rows) -> dict[str, Any]:
     described: list[dict[str, Any]] = []
     everyone: Sides | None = None
     for place, attribute in enumerate(rows.attributes):
-        rates, (member, table) = record.groups[attribute.name], _pooled(rows, place)
+        rates, (member, exact) = record.groups[attribute.name], _pooled(rows, place)
+        people = None if exact is None else published_people(exact)
         moved: dict[str, Sides] = {}
         if not rows.regression:
-            people = None if table is None else margins(table[:, :-1], rows.task.favourable)
             moved = moves_by_rate(rows.decided, rows.wrong, rows.plain, rows.good, member, people)
             everyone = everyone or (moved["error"][0][:, -1:], moved["error"][1][:, -1:])
         changes = {}
         for rate in MEANS if rows.regression else SHARES:
             c, values, sides = member.shape[1], rates.rate(rate), moved.get(rate)
             columns = rows.columns(member, rate)
-            change = _change(rows, rate, columns, sides, _people(rows, rates, rate, columns, table))
+            change = _change(rows, rate, columns, sides, _people(rows, rates, rate, columns, exact))
             change = change.moved_to(np.column_stack([values - values[rows.plain], change.value[:, c:]]))
             gap = change.columns(slice(0, c - 1)).less(change.columns(slice(c - 1, c)))
             counts = {} if sides is None else {"gained": rounded(sides[0], 0), "lost": rounded(sides[1], 0)}
@@ -217,8 +217,8 @@ def _differing(rows: Rows) -> NDArray[np.bool_]:
     return found
 
 
-def _pooled(rows: Rows, place: int) -> tuple[Array, Array | None]:
-    """Members (n, c) of an attribute's groups, and `publish_table` of these, of no group and of everyone.
+def _pooled(rows: Rows, place: int) -> tuple[Array, Margins | None]:
+    """Members (n, c) of an attribute's groups, and the rows of these and of no group that are to be published.
 
     Groups of a few people are together, as in `published`, unless counts are exact.
     """
@@ -231,18 +231,21 @@ def _pooled(rows: Rows, place: int) -> tuple[Array, Array | None]:
     if rows.regression or sums is None:
         return joined, None
     counts: Any = sums.groups[place].pooled((*pool.members, (len(attribute.levels),)))
-    return joined, publish_table(counts.rows, rows.task.favourable)
+    return joined, Margins.of(counts.rows, rows.task.favourable)
 
 
-def _people(rows: Rows, rates: PerGroup, rate: str, columns: Array, table: Array | None) -> Array:
+def _people(rows: Rows, rates: PerGroup, rate: str, columns: Array, exact: Margins | None) -> Array:
     """Published over exact rows behind a rate, of every group and of everyone, (c + 1,)."""
     if not rows.small:
         return np.ones(columns.shape[1])
     behind = (columns / rows.weight[:, None]).sum(axis=0)
-    if table is None:
-        return np.nan_to_num(ratio(np.append(rates.n, behind[-1]), behind))
-    shown = margins(table[0], rows.task.favourable)[PARTS[rate][1]]
-    return np.nan_to_num(ratio(np.delete(shown, -2), behind))
+    shown, everyone = rates.n, behind[-1]
+    if exact is not None:
+        groups, all_rows = (
+            getattr(each, PARTS[rate][1]) for each in (published_people(exact), published_totals(exact))
+        )
+        shown, everyone = groups[:-1], all_rows[0]
+    return np.nan_to_num(ratio(np.append(shown, everyone), behind))
 
 
 def _change(rows: Rows, rate: str, columns: Array, sides: Sides | None, people: Array) -> Change:

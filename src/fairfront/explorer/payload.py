@@ -15,9 +15,9 @@ from ..frontier.models import Models, Places
 from ..frontier.selection import GAPS, figures, plain_place
 from ..measures import ClassRates, Evaluation, GroupRates, PerGroup
 from ..measures.claims import decides_alike, no_better, rival_words
-from ..measures.evaluation import published
 from ..measures.figures import Column, larger_is_better
 from ..measures.intervals import bonferroni, normal_quantile, rows_behind
+from ..measures.published import published
 from ..measures.rates import DENOMINATORS
 from ..objectives import NOTIONS, Array, Task, rates_of
 from .comparison import base64_of, rounded

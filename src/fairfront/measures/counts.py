@@ -125,6 +125,17 @@ class Means:
 
 
 @dataclass(frozen=True, eq=False)
+class Overall:
+    """Weights of all rows, of wrong ones (N,) (squared errors for regression), by label (K,), by decision (N, K)."""
+
+    n: int
+    weight: float
+    wrong: Array
+    labels: Array
+    decided: Array
+
+
+@dataclass(frozen=True, eq=False)
 class Sums:
     """What a set of rows adds to an evaluation.
 
@@ -149,6 +160,14 @@ class Sums:
     def effective_n(self) -> float | None:
         """Return Kish's effective number of rows; None where all weigh 1."""
         return float(self.total[1] ** 2 / self.total[2]) if self.total[3] else None
+
+    @property
+    def overall(self) -> Overall:
+        if isinstance(self.everyone, Means):
+            return Overall(self.n, self.weight, self.everyone.sums[:, 0, 2], np.empty(0), np.empty((0, 0)))
+        cells = self.everyone.weight[:, 0]
+        wrong = cells.sum(axis=(1, 2)) - np.trace(cells, axis1=1, axis2=2)
+        return Overall(self.n, self.weight, wrong, cells[:1].sum(axis=(0, 2)), cells.sum(axis=1))
 
     def __add__(self, other: Sums) -> Sums:
         groups: Any = tuple(one + two for one, two in zip(self.groups, other.groups, strict=True))  # type: ignore[operator]

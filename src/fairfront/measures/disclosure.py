@@ -96,11 +96,11 @@ def publish_table(cells: Array, good: int) -> Array:
     """Return counts of N models by group, label and decision, (N, c + 1, K, K), that may be published.
 
     ``cells`` are (N, c, K, K), rows without a group last; the last group of the result are all rows, whose counts do
-    not depend on how they are divided into groups. The favourable class comes first, so that favourable decisions stay
-    as they are where they are many, and others make up for what is rounded.
+    not depend on how they are divided into groups. Of two classes the favourable one comes first, so that favourable
+    decisions stay as they are where they are many, and the others make up for what is rounded.
     """
     K = cells.shape[2]
-    order = [good, *(k for k in range(K) if k != good)]
+    order = [good, 1 - good] if K == 2 else list(range(K))
     cells = cells[:, :, order][:, :, :, order]
     labels = cells[0].sum(axis=2)
     rows = publish_labels(labels, publish_sizes(labels.sum(axis=1), K, K), K)

@@ -18,19 +18,9 @@ from ..exceptions import InputError
 from ..objectives import Array, Attribute, Task
 from ..problems.resources import blas_threads
 from ..validation.data import check_weights
-from .counts import Counts, Means, Sums, ratio, sums_of
-from .disclosure import LIMIT, Pool, any_small, in_units, pool_of, publish_counts, publish_sizes, publish_weights
+from .counts import Counts, Overall, Sums, blocks, row_weight, sums_of
 from .operating_points import NONE_GIVEN, OperatingPoint
-from .rates import (
-    PerGroup,
-    auc,
-    effective_sizes,
-    gaps,
-    means_of,
-    rates_of,
-    selection_ratio,
-    worst_gap,
-)
+from .rates import Margins, PerGroup, effective_sizes, gaps, rates_of, selection_ratio, worst_gap
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,12 +149,12 @@ def judgement_of(sums: Sums, task: Task, attributes: Sequence[Attribute], name: 
     """``area`` (N,) is the AUC."""
     good, pairs = task.favourable, list(zip(attributes, sums.groups, strict=True))
     groups = {each.name: rates_of(counts, each.levels, good) for each, counts in pairs}
-    record = evaluation_of(name, task, sums.n, sums.everyone, groups, area)
+    record = evaluation_of(name, task, sums.overall, groups, area)
     record = replace(record, sums=sums, proxies=tuple(each.name for each in attributes if each.is_proxy))
     if sums.effective_n is None:
         return record
     sizes = {
-        each.name: effective_sizes(counts, len(each.levels), good)
+        each.name: effective_sizes(*(Margins.of(cells[:, :-1], good) for cells in (counts.weight, counts.squared)))
         for each, counts in pairs
         if isinstance(counts, Counts)
     }
@@ -172,17 +162,13 @@ def judgement_of(sums: Sums, task: Task, attributes: Sequence[Attribute], name: 
 
 
 def evaluation_of(
-    name: str, task: Task, n: int, everyone: Counts | Means, groups: dict[str, PerGroup], area: Array | None
+    name: str, task: Task, overall: Overall, groups: dict[str, PerGroup], area: Array | None
 ) -> Evaluation:
-    columns, signed, known = dict[str, Array](), dict[str, Array](), dict[str, Array]()
-    if isinstance(everyone, Means):
-        columns["mse"] = np.asarray(everyone.sums[:, 0, 2] / everyone.weight[0])
-    else:
-        cells, total = everyone.weight[:, 0], everyone.weight.sum(axis=(1, 2, 3))
-        decided = cells.sum(axis=1) / total[:, None]
-        columns["error"] = np.clip((total - np.trace(cells, axis1=1, axis2=2)) / total, 0.0, 1.0)
-        columns["approval_rate"] = np.clip(decided[:, task.favourable], 0.0, 1.0)
-        known = {"labels": cells[0].sum(axis=1) / total[0], "alike": np.minimum(decided.max(axis=1), 1.0)}
+    mean, shares = np.asarray(overall.wrong / overall.weight), overall.decided / overall.weight
+    columns, signed, known = {"mse": mean}, dict[str, Array](), dict[str, Array]()
+    if task.kind != "regression":
+        columns = {"error": np.clip(mean, 0.0, 1.0), "approval_rate": np.clip(shares[:, task.favourable], 0.0, 1.0)}
+        known = {"labels": overall.labels / overall.weight, "alike": np.minimum(shares.max(axis=1), 1.0)}
     columns |= {} if area is None else {"auc": area}
     for attribute, rates in groups.items():
         prefix = f"{attribute}." if len(groups) > 1 else ""
@@ -195,48 +181,45 @@ def evaluation_of(
                 signed[f"{prefix}{rate}_gap"] = gap
         if "selection" in rates.names:
             columns[f"{prefix}selection_ratio"] = selection_ratio(rates)
-    return Evaluation(name, n, columns, signed, groups, **known)  # type: ignore[arg-type]
+    return Evaluation(name, overall.n, columns, signed, groups, **known)  # type: ignore[arg-type]
 
 
-def published(record: Evaluation, task: Task) -> Evaluation:
-    """Return an evaluation in which no count below `LIMIT` is exact; one that was published already stays as it is."""
-    if record.small:
-        return record
-    if record.sums is None:
-        raise InputError(f"evaluation {record.name!r} has no counts to publish, expected one made by evaluate.")
-    good, groups, sizes = task.favourable, dict[str, PerGroup](), dict[str, dict[str, Array]]()
-    for (name, rates), counts in zip(record.groups.items(), record.sums.groups, strict=True):
-        pool = pool_of(rates.levels, counts.sizes[:-1])
-        pooled = counts.pooled((*pool.members, (len(rates.levels),)))
-        if isinstance(pooled, Means):
-            groups[name] = _means(pooled, pool, record.sums)
-            continue
-        shown = _without_few(publish_counts(pooled.with_everyone(), good), pooled.sizes < LIMIT)
-        groups[name], sizes[name] = rates_of(shown, pool.levels, good), effective_sizes(shown, len(pool.levels), good)
-    area, everyone = record.columns.get("auc"), record.sums.everyone
-    if isinstance(everyone, Counts):
-        if area is not None and everyone.rows[:1].sum(axis=(0, 1, 3)).min() < LIMIT:
-            area = np.full_like(area, np.nan)  # it rests on a few people of one label
-        everyone = publish_counts(everyone.with_everyone(), good).changed(lambda cells: cells[:, -1:])
-    found = evaluation_of(record.name, task, record.n, everyone, groups, area)
-    figures = {name: getattr(found, name) for name in ("columns", "signed", "groups", "labels", "alike")}
-    known = {name: sizes[name] for name in record.sizes}
-    return replace(record, **figures, sizes=known, small=LIMIT, sums=None)
+def auc(scores: ArrayLike, is_positive: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
+    """Return the area under the ROC curve of N models, (N,), from scores (N, n) or (n,).
+
+        P(score of a positive row > score of a negative row) + 1/2 P(the two are equal)
+
+    Equals `sklearn.metrics.roc_auc_score`, weights and ties included; NaN when one of the two labels has no weight.
+    """
+    positive = np.asarray(is_positive, dtype=bool)
+    ranked = np.atleast_2d(scores)
+    weight = row_weight(sample_weight, len(positive))
+    up, across = np.where(positive, weight, 0.0), np.where(positive, 0.0, weight)
+    whole = up.sum() * across.sum()
+    if whole == 0:
+        return np.full(len(ranked), np.nan)
+    area = [_area(ranked[part], up, across) for part in blocks(*ranked.shape)]
+    return np.asarray(np.clip(np.concatenate([np.empty(0), *area]) / whole, 0.0, 1.0))
 
 
-def _without_few(shown: Counts, few: NDArray[np.bool_]) -> Counts:
-    """Return counts whose groups of a few people weigh nothing, so that they have no rates; rows stay."""
-    hidden = np.append(few[:-1], [False, False])[:, None, None]  # neither rows without a group nor all rows
-    return Counts(shown.rows, *(np.where(hidden, 0.0, each) for each in (shown.weight, shown.squared)))
+def _area(scores: NDArray[Any], up: Array, across: Array) -> Array:
+    """Add, for each model, up-weight times the across-weight below it, ties counting half.
 
+    Models are laid end to end, one entry per distinct score: the running sums at the last row of each tie.
+    """
+    order = np.argsort(scores, axis=1)
+    ranked = np.take_along_axis(scores, order, axis=1)
+    last = np.ones(ranked.shape, dtype=bool)
+    last[:, :-1] = ranked[:, 1:] != ranked[:, :-1]
+    model = np.repeat(np.arange(len(scores)), last.sum(axis=1))
+    starts = np.flatnonzero(np.diff(model, prepend=-1))
 
-def _means(exact: Means, pool: Pool, sums: Sums) -> PerGroup:
-    shown, few = publish_sizes(exact.rows)[:-1], exact.rows[:-1] < LIMIT
-    weight, total = exact.weight[:-1], exact.sums[:, :-1]
-    if any_small(exact.rows, exact.rows[:, None], exact.rows, 1):
-        mean = np.nan_to_num(ratio(total, weight[:, None]))
-        one = np.sqrt(mean[:, :, 2]) / np.where(shown > 0, shown, 1.0)
-        weight = publish_weights(weight, exact.rows[:-1], shown, sums.weight / sums.n)
-        unit = np.stack([one, one, one * np.sqrt(mean[:, :, 2])], axis=2)
-        total = in_units(mean, unit) * weight[:, None]
-    return means_of(shown, np.where(few, 0.0, weight), np.where(few[:, None], 0.0, total), pool.levels)
+    def before(running: Array) -> Array:
+        shifted = np.concatenate([[0.0], running[:-1]])
+        shifted[starts] = 0.0
+        return shifted
+
+    above = np.cumsum(up[order], axis=1)[last]
+    beside = np.cumsum(across[order], axis=1)[last]
+    area = np.bincount(model, (above - before(above)) * (beside + before(beside)), minlength=len(scores))
+    return np.asarray(0.5 * area)

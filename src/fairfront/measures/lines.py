@@ -17,7 +17,6 @@ from ..exceptions import InputError, spelled
 from ..objectives import Array, GroupProbabilities, Groups, count_in_words
 from ..objectives.groups import counts_in_words
 from ..validation import counted
-from ..validation.data import as_columns, factorize
 from .counts import Counts, count
 from .disclosure import LIMIT, POOLED
 
@@ -163,21 +162,3 @@ def published_lines(lines: Lines, n: Array) -> Lines:
             place[some] = new
         codes = place[lines.codes]
     return replace(lines, names=names, status=tuple(status), c=c, codes=codes)
-
-
-def levels_of(control_features: Any, n: int) -> dict[str, NDArray[np.intp]]:
-    """Return the rows of each level; several columns are crossed, and missing values are a level of their own."""
-    what = spelled("control_features")
-    columns = as_columns(control_features, what, n=n)
-    codes, names = np.zeros(n, dtype=np.intp), [""]
-    for values in columns.values():
-        found, levels = factorize(values)
-        labels = [*map(str, levels), "(missing)"]
-        crossed = codes * len(labels) + np.where(found < 0, len(levels), found)
-        present, codes = np.unique(crossed, return_inverse=True)
-        if len(present) > max(50, 0.05 * n):
-            raise InputError(f"{what} has {len(present)} levels in {n} rows, expected fewer; use bands.")
-        pairs = [(names[k // len(labels)], labels[k % len(labels)]) for k in present]
-        names = [f"{name} & {label}" if name else label for name, label in pairs]
-    order = np.argsort(codes, kind="stable")
-    return dict(zip(names, np.split(order, np.cumsum(np.bincount(codes))[:-1]), strict=True))

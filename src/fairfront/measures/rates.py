@@ -2,21 +2,20 @@
 
 A rate is a weighted share of rows, between 0 and 1. It is not the loss that a model was trained on, and a loss gap of 0
 is not a rate gap of 0. Rates describe the sample given; small groups make them unsure. A smaller gap can come from
-favourable decisions given or taken away: rates do not tell the two apart, `moves.flips` does.
+favourable decisions given or taken away: rates do not tell the two apart, `claims.flips` does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array
-from .counts import Counts, Means, blocks, ratio, row_weight
+from .counts import Counts, Means, ratio
 from .figures import PARTS
 
 DENOMINATORS = {"selection": "weight", "error": "weight", "accuracy": "weight", "tpr": "positives", "fpr": "negatives"}
@@ -125,60 +124,107 @@ class Share:
     people: Array
 
 
-def margins(cells: Array, k: int) -> dict[str, Array]:
-    """Return the sums of rows or weights by label and decision, (..., c, K, K), that shares of class k are made of."""
-    labels, decided, everyone = cells.sum(axis=-1), cells[..., k], cells.sum(axis=(-2, -1))
-    return {
-        "everyone": everyone,
-        "wrong": everyone - np.trace(cells, axis1=-2, axis2=-1),
-        "positive": labels[..., k],
-        "negative": np.delete(labels, k, axis=-1).sum(axis=-1),
-        "chosen": decided.sum(axis=-1),
-        "hit": decided[..., k],
-        "alarm": np.delete(decided, k, axis=-1).sum(axis=-1),
-    }
+@dataclass(frozen=True, eq=False)
+class Margins:
+    """The sums of rows or weights that shares of one class ``k`` against the rest are made of, of N models or of one.
 
+    ``labels`` (c, K) have each label, ``hits`` (N, c, K) are decided as labelled, and ``alarm`` (N, c) are decided as k
+    but labelled otherwise.
+    """
 
-def shares_of(counts: Counts, k: int) -> dict[str, Share]:
-    """Return every share of `PARTS`, of class k against the rest."""
-    weight, squared, rows = (margins(cells, k) for cells in (counts.weight, counts.squared, counts.rows))
-    found = {}
-    for name, (part, whole) in PARTS.items():
-        value, size = _share(weight[part], weight[whole]), np.nan_to_num(ratio(weight[whole] ** 2, squared[whole]))
-        found[name] = Share(1.0 - value if name == "fnr" else value, size, rows[whole])
-    return found
+    labels: Array
+    hits: Array
+    alarm: Array
+    k: int
+
+    @classmethod
+    def of(cls, cells: Array, k: int) -> Margins:
+        """Take them from sums by label and decision, (N, c, K, K) or (c, K, K); all models have the same labels."""
+        labels = cells[:1].sum(axis=(0, 3)) if cells.ndim == 4 else cells.sum(axis=2)
+        alarm = np.delete(cells[..., k], k, axis=-1).sum(axis=-1)
+        return cls(labels, np.diagonal(cells, axis1=-2, axis2=-1), alarm, k)
+
+    @property
+    def positive(self) -> Array:
+        return np.asarray(self.labels[:, self.k])
+
+    @property
+    def negative(self) -> Array:
+        return np.asarray(np.delete(self.labels, self.k, axis=1).sum(axis=1))
+
+    @property
+    def everyone(self) -> Array:
+        return np.asarray(self.positive + self.negative)
+
+    @property
+    def hit(self) -> Array:
+        return np.asarray(self.hits[..., self.k])
+
+    @property
+    def chosen(self) -> Array:
+        return np.asarray(self.hit + self.alarm)
+
+    @property
+    def wrong(self) -> Array:
+        return np.asarray(self.everyone - self.hits.sum(axis=-1))
+
+    @property
+    def labelled(self) -> Array:
+        """Return the rows of groups by label: of two labels the favourable one first, of several by class."""
+        return self.labels if self.labels.shape[1] > 2 else np.column_stack([self.positive, self.negative])
+
+    def changed(self, change: Callable[[Array, int], Array]) -> Margins:
+        """Change all sums; the second argument of ``change`` is the axis of groups."""
+        return Margins(change(self.labels, 0), change(self.hits, 1), change(self.alarm, 1), self.k)
+
+    def without_last(self) -> Margins:
+        """Leave out the last group, the rows without one."""
+        return self.changed(lambda sums, axis: np.delete(sums, -1, axis=axis))
+
+    def rates(self, rows: Margins, levels: Sequence[str]) -> GroupRates:
+        """Return the rates of N models from weights; ``rows`` are those of the groups."""
+        value = {name: _share(getattr(self, part), getattr(self, whole)) for name, (part, whole) in PARTS.items()}
+        found: dict[str, Any] = {name: value[name] for name in ("selection", "tpr", "fpr", "error")}
+        found |= {"levels": tuple(levels), "n": rows.everyone, "labelled": rows.labelled, "weight": self.everyone}
+        found |= {"positives": self.positive, "negatives": self.negative}
+        if self.labels.shape[1] > 2:
+            return ClassRates(**found, class_weight=self.labels, recall=_share(self.hits, self.labels))
+        return GroupRates(**found)
 
 
 def _share(part: Array, whole: Array) -> Array:
     return np.clip(ratio(part, whole), 0.0, 1.0)  # sums in different order may leave [0, 1] by a rounding
 
 
-def rates_of(counts: Counts | Means, levels: Sequence[str], good: int) -> PerGroup:
-    """Return the rates (or means) of groups with these names; counts may have other rows after them."""
-    c = len(levels)
-    if isinstance(counts, Means):
-        return means_of(counts.rows[:c], counts.weight[:c], counts.sums[:, :c], levels)
-    groups = counts.changed(lambda cells: cells[:, :c])
-    people, weight = (cells[:1].sum(axis=0) for cells in (groups.rows, groups.weight))
-    behind, rows, shares = margins(weight, good), margins(people, good), shares_of(groups, good)
-    found: dict[str, Any] = {name: shares[name].value for name in ("selection", "tpr", "fpr", "error")}
-    found |= {"levels": tuple(levels), "n": rows["everyone"], "weight": behind["everyone"]}
-    found |= {"positives": behind["positive"], "negatives": behind["negative"]}
-    if weight.shape[1] == 2:
-        return GroupRates(**found, labelled=np.column_stack([rows["positive"], rows["negative"]]))
-    recall = _share(np.diagonal(groups.weight, axis1=2, axis2=3), groups.weight.sum(axis=3))
-    return ClassRates(**found, class_weight=weight.sum(axis=2), recall=recall, labelled=people.sum(axis=2))
+def kish(weight: Array, squared: Array) -> Array:
+    """Return effective numbers of rows, (sum w)^2 / sum w^2; 0 where nothing weighs."""
+    return np.nan_to_num(ratio(weight**2, squared))
 
 
-def effective_sizes(counts: Counts, c: int, good: int) -> dict[str, Array]:
-    """Return Kish's effective number of rows, (sum w)^2 / sum w^2, per rate and group (c,), or (c, classes)."""
-    first = counts.changed(lambda cells: cells[:1, :c].sum(axis=0))  # all models have the same rows
-    shares = shares_of(first, good)
-    found = {name: shares["error" if name == "accuracy" else name].size for name in DENOMINATORS}
-    if first.weight.shape[1] > 2:
-        weight, squared = (cells.sum(axis=2) for cells in (first.weight, first.squared))
-        found["recall"] = np.nan_to_num(ratio(weight**2, squared))
+def shares_of(counts: Counts, k: int) -> dict[str, Share]:
+    """Return every share of `PARTS` of one model, class k against the rest."""
+    weight, squared, rows = (Margins.of(cells, k) for cells in (counts.weight, counts.squared, counts.rows))
+    found = {}
+    for name, (part, whole) in PARTS.items():
+        value = _share(getattr(weight, part), getattr(weight, whole))
+        size = kish(getattr(weight, whole), getattr(squared, whole))
+        found[name] = Share(1.0 - value if name == "fnr" else value, size, getattr(rows, whole))
     return found
+
+
+def rates_of(counts: Counts | Means, levels: Sequence[str], good: int) -> PerGroup:
+    """Return the rates (or means) of groups with these names; rows without a group, the last, are left out."""
+    if isinstance(counts, Means):
+        return means_of(counts.rows[:-1], counts.weight[:-1], counts.sums[:, :-1], levels)
+    weight, rows = (Margins.of(cells[:, :-1], good) for cells in (counts.weight, counts.rows))
+    return weight.rates(rows, levels)
+
+
+def effective_sizes(weight: Margins, squared: Margins) -> dict[str, Array]:
+    """Return Kish's effective number of rows per rate and group, (c,) or (c, classes)."""
+    whole = {name: PARTS["error" if name == "accuracy" else name][1] for name in DENOMINATORS}
+    whole |= {"recall": "labels"} if weight.labels.shape[1] > 2 else {}
+    return {name: kish(getattr(weight, of), getattr(squared, of)) for name, of in whole.items()}
 
 
 def means_of(n: Array, weight: Array, sums: Array, levels: Sequence[str]) -> GroupMeans:
@@ -214,44 +260,3 @@ def selection_ratio(rates: PerGroup) -> Array:
     selection = rates.rate("selection")
     found = ratio(np.fmin.reduce(selection, axis=1), np.fmax.reduce(selection, axis=1))
     return np.asarray(np.where((~np.isnan(selection)).sum(axis=1) > 1, found, np.nan))
-
-
-def auc(scores: ArrayLike, is_positive: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
-    """Return the area under the ROC curve of N models, (N,), from scores (N, n) or (n,).
-
-        P(score of a positive row > score of a negative row) + 1/2 P(the two are equal)
-
-    Equals `sklearn.metrics.roc_auc_score`, weights and ties included; NaN when one of the two labels has no weight.
-    """
-    positive = np.asarray(is_positive, dtype=bool)
-    ranked = np.atleast_2d(scores)
-    weight = row_weight(sample_weight, len(positive))
-    up, across = np.where(positive, weight, 0.0), np.where(positive, 0.0, weight)
-    whole = up.sum() * across.sum()
-    if whole == 0:
-        return np.full(len(ranked), np.nan)
-    area = [_area(ranked[part], up, across) for part in blocks(*ranked.shape)]
-    return np.asarray(np.clip(np.concatenate([np.empty(0), *area]) / whole, 0.0, 1.0))
-
-
-def _area(scores: NDArray[Any], up: Array, across: Array) -> Array:
-    """Add, for each model, up-weight times the across-weight below it, ties counting half.
-
-    Models are laid end to end, one entry per distinct score: the running sums at the last row of each tie.
-    """
-    order = np.argsort(scores, axis=1)
-    ranked = np.take_along_axis(scores, order, axis=1)
-    last = np.ones(ranked.shape, dtype=bool)
-    last[:, :-1] = ranked[:, 1:] != ranked[:, :-1]
-    model = np.repeat(np.arange(len(scores)), last.sum(axis=1))
-    starts = np.flatnonzero(np.diff(model, prepend=-1))
-
-    def before(running: Array) -> Array:
-        shifted = np.concatenate([[0.0], running[:-1]])
-        shifted[starts] = 0.0
-        return shifted
-
-    above = np.cumsum(up[order], axis=1)[last]
-    beside = np.cumsum(across[order], axis=1)[last]
-    area = np.bincount(model, (above - before(above)) * (beside + before(beside)), minlength=len(scores))
-    return np.asarray(0.5 * area)

@@ -18,10 +18,10 @@ from ..frontier.judgement import resolve_attributes
 from ..frontier.models import encode_labels
 from ..frontier.selection import plain_place
 from ..measures.audit_record import audits
+from ..measures.claims import moves_by_group
 from ..measures.disclosure import LIMIT
 from ..measures.evaluation import decide
 from ..measures.judged import read_judged
-from ..measures.moves import moves_by_group
 from ..measures.operating_points import Operating, Side
 from ..objectives import Array, Attribute, Groups, is_likelihood
 from .prepared_rows import Part
