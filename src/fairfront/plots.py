@@ -72,18 +72,12 @@ def plot_points(
     ----------
     front : Frontier
     ax : matplotlib axes, optional
-    x, y : str
-        ``loss`` and the training gap (default across) or figures of an evaluation such as ``error`` and ``tpr_gap``.
-    on : str, optional
-        The evaluation to take rates from.
-    chosen : int, optional
-        The id of a point to mark.
-    bands : bool
-        Whether to draw the interval of the error, and from each gap to its upper end for the marked points.
-    confidence : float
-        Of those intervals; a gap's upper end holds for all pairs of groups at once.
-    stability : Stability, optional
-        What `Frontier.stability` returned: its band of the training loss or gap is drawn.
+    x, y : ``loss`` and the training gap (default across) or figures of an evaluation such as ``error`` and ``tpr_gap``
+    on : the evaluation to take rates from
+    chosen : the id of a point to mark
+    bands : whether to draw the interval of the error, and from each gap to its upper end for the marked points
+    confidence : of those intervals; a gap's upper end holds for all pairs of groups at once
+    stability : what `Frontier.stability` returned: its band of the training loss or gap is drawn
     """
     check_flag(bands, "bands")
     check_confidence(confidence)
@@ -145,17 +139,12 @@ def plot_groups(
     Parameters
     ----------
     front : Frontier
-    chosen : int
-        The id of the point to compare with the plain model.
-    rate : str
-        ``tpr``, ``fpr``, ``selection`` or ``error``.
+    chosen : the id of the point to compare with the plain model
+    rate : ``tpr``, ``fpr``, ``selection`` or ``error``
     ax : matplotlib axes, optional
-    on : str, optional
-        The evaluation to take rates from.
-    attribute : str, optional
-        The sensitive attribute; by default the first.
-    confidence : float
-        Of each interval on its own.
+    on : the evaluation to take rates from
+    attribute : the sensitive attribute; by default the first
+    confidence : of each interval on its own
     """
     check_choice(rate, "rate", WORDS)
     check_confidence(confidence)

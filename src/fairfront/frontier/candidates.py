@@ -26,9 +26,9 @@ from ..objectives import (
     check_groups,
     warn_of_proxies,
 )
-from ..objectives.question import TaskName
-from ..validation import check_choice, check_favourable, check_names, check_text, counted, refuse
-from ..validation.data import as_native, as_numbers, check_labels, check_rows, find_classes, shape_of
+from ..objectives.question import TaskName, read_classes
+from ..validation import check_choice, check_names, check_text, counted, refuse
+from ..validation.data import as_native, as_numbers, check_labels, check_rows, shape_of
 from .estimator_models import read_estimators, write_estimators
 from .frontier import Frontier
 from .judgement import HeldRows, asked_of
@@ -190,9 +190,7 @@ class Options:
         labels = check_labels(y, n)
         if self.task == "regression":
             return Task("regression"), as_numbers(labels, "y")
-        classes, codes = find_classes(labels)
-        place = check_favourable(self.favourable, classes)
-        return Task("binary" if len(classes) == 2 else "multiclass", tuple(classes), place), codes
+        return read_classes(labels, self.favourable)
 
     def held(self, X: Any, labels: NDArray[Any], sensitive_features: Any) -> HeldRows:
         warn_of_proxies(sensitive_features, stacklevel=5)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -133,29 +134,23 @@ def _read_all(
     return search(problem, config, read, cap)
 
 
-@dataclass(frozen=True)
-class _Refit:
-    """Fits a point on all rows; keeps the training rows as long as it lives."""
+def _refit(problem: EstimatorProblem, multipliers: Array, place: int) -> Any:
+    return problem.refit(multipliers[place])
 
-    problem: EstimatorProblem
-    multipliers: Array
 
-    def __call__(self, place: int) -> Any:
-        return self.problem.refit(self.multipliers[place])
-
-    def attempt(self, place: int) -> tuple[Any, Exception | None]:
-        """The model, or why there is none."""
-        try:
-            return self(place), None
-        except Exception as error:  # any learner, any error: what is known so far is worth keeping
-            return None, error
+def _attempt(refit: Callable[[int], Any], place: int) -> tuple[Any, Exception | None]:
+    """The model, or why there is none."""
+    try:
+        return refit(place), None
+    except Exception as error:  # any learner, any error: what is known so far is worth keeping
+        return None, error
 
 
 def _assemble(problem: EstimatorProblem, fits: list[Reading], config: Weighting, on_fit: OnFit) -> Frontier:
     """Make a frontier of weighted fits, sorted from plain training to the smallest gap.
 
     With one gap all fits stay, also those past zero; with several, those that another one dominates go. A fit on all
-    rows that fails leaves its point out, with a warning.
+    rows that fails leaves its point out, with a warning. Lazy models keep the training rows as long as they live.
     """
     chosen = [fits[i] for i in _kept(problem, fits)]
     X = problem.X
@@ -164,12 +159,15 @@ def _assemble(problem: EstimatorProblem, fits: list[Reading], config: Weighting,
     if isinstance(problem, PosteriorProblem):
         weights = np.stack([problem.weights(fit.multipliers) for fit in chosen])
         return _frontier(problem, chosen, PosteriorModels(problem.learn(on_fit)[0], weights, *common), config)
+    refit = partial(_refit, problem, np.stack([fit.multipliers for fit in chosen]))
     models = {place: fit.model for place, fit in enumerate(chosen) if fit.model is not None}
-    refit = _Refit(problem, np.stack([fit.multipliers for fit in chosen]))
-    lacking = [] if config.lazy else [place for place in range(len(chosen)) if place not in models]
-    lost: dict[int, Exception] = {}
-    jobs = (delayed(refit.attempt)(place) for place in lacking)
+    if config.lazy:
+        later = EstimatorModels(models, len(chosen), *common, refit=refit, n_jobs=problem.n_jobs)
+        return _frontier(problem, chosen, later, config)
+    lacking = [place for place in range(len(chosen)) if place not in models]
+    jobs = (delayed(_attempt)(refit, place) for place in lacking)
     made = Parallel(n_jobs=problem.n_jobs, return_as="generator")(jobs) if lacking else ()
+    lost: dict[int, Exception] = {}
     for place, (model, error) in zip(lacking, made, strict=True):
         on_fit()
         if error is None:
@@ -184,12 +182,9 @@ def _assemble(problem: EstimatorProblem, fits: list[Reading], config: Weighting,
             FairfrontWarning,
             stacklevel=4,
         )
-    if not config.lazy:
-        chosen = [fit for place, fit in enumerate(chosen) if place not in lost]
-        models = dict(enumerate(models[place] for place in sorted(models)))
-    later = refit if config.lazy else None
-    kept = EstimatorModels(models, len(chosen), *common, refit=later, n_jobs=problem.n_jobs)
-    return _frontier(problem, chosen, kept, config)
+    there = dict(enumerate(models[place] for place in sorted(models)))
+    found = EstimatorModels(there, len(there), *common, n_jobs=problem.n_jobs)
+    return _frontier(problem, [chosen[place] for place in sorted(models)], found, config)
 
 
 def _kept(problem: EstimatorProblem, fits: list[Reading]) -> NDArray[np.intp]:
@@ -220,11 +215,8 @@ def _frontier(problem: EstimatorProblem, fits: list[Reading], models: Models, so
         (status_of(problem),) * len(fits),
         **multipliers_of(problem.algebra, np.stack([fit.multipliers for fit in fits])),
     )
-    base, parts, heuristic = (
-        Facts.of(problem.criterion, solver),
-        len(problem.folds.pairs),
-        any(f.heuristic for f in fits),
-    )
+    base, parts = Facts.of(problem.criterion, solver), len(problem.folds.pairs)
+    heuristic = any(fit.heuristic for fit in fits)
     held = "one held-out part of the rows" if parts == 1 else f"cross-fitted predictions, {parts} folds"
     measured = "training rows" if problem.folds.same else held
     words = f"{problem.made} of {type(problem.estimator).__name__}; losses and gaps are those of {measured}."

@@ -75,8 +75,7 @@ class Frontier(FrontierColumns):
 
         Parameters
         ----------
-        models : mapping of str to model
-            Fitted estimators, or functions of X that return labels, probabilities or predictions.
+        models : fitted estimators, or functions of X that return labels, probabilities or predictions
         X, y, sensitive_features : the rows to judge on
         **options
             ``notion`` (of the second axis), ``name`` (of the evaluation), ``favourable``, ``groups``,
@@ -192,8 +191,7 @@ class Frontier(FrontierColumns):
         Parameters
         ----------
         id : int
-        X, y, sensitive_features, sample_weight
-            Rows that the point was not trained on.
+        X, y, sensitive_features, sample_weight : rows that the point was not trained on
         """
         models = self.models
         if not isinstance(models, LinearModels) or not models.probable.all():
@@ -269,8 +267,7 @@ class Frontier(FrontierColumns):
 
         Parameters
         ----------
-        path, **options
-            The file to write, and options of `fairfront.explorer.write_explorer`.
+        path, **options : the file to write, and options of `fairfront.explorer.write_explorer`
         """
         from ..explorer import write_explorer
 
@@ -286,8 +283,7 @@ class Frontier(FrontierColumns):
 
         Parameters
         ----------
-        path : path
-            A folder that does not exist yet; the one above it does.
+        path : a folder that does not exist yet; the one above it does
         overwrite : whether to replace a frontier that was saved there before; anything else stays
         """
         from .store import save_frontier

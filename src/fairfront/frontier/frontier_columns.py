@@ -98,10 +98,8 @@ class FrontierColumns(PointColumns):
 
         Parameters
         ----------
-        name : str
-            The training gap is ``loss_gap``, or ``smooth_rate_gap`` for the rate surrogate.
-        on : str, optional
-            The evaluation, as in `record`.
+        name : the training gap is ``loss_gap``, or ``smooth_rate_gap`` for the rate surrogate
+        on : the evaluation, as in `record`
         confidence : float, optional
             With it a gap or an error is the upper end of its interval and the selection ratio the lower: what these
             rows support.
@@ -197,15 +195,12 @@ class FrontierColumns(PointColumns):
 
         Parameters
         ----------
-        X, y, sensitive_features, sample_weight
-            Rows to judge on, in memory or as Dask collections.
-        name : str
-            What the rows are for; rows called test never place a cut-off.
+        X, y, sensitive_features, sample_weight : rows to judge on, in memory or as Dask collections
+        name : what the rows are for; rows called test never place a cut-off
         cutoff, approval_rate, costs : optional
             One at most: a cut-off on the probability of the favourable label (on its score where models give no
             probabilities), a share of favourable decisions, or costs of a ``false_positive`` and a ``false_negative``.
-        like : str, optional
-            The evaluation whose cut-offs are meant, by default "validation".
+        like : the evaluation whose cut-offs are meant, by default "validation"
         """
         check_text(name, "name", "the name of the evaluation")
         asked = asked_of(Operating(cutoff, approval_rate, costs), self.evaluations, name, like, self.models)
@@ -235,10 +230,8 @@ class FrontierColumns(PointColumns):
 
         Parameters
         ----------
-        X, y, sensitive_features, sample_weight
-            The data of training; others are refused.
-        between, n
-            Ids of two points, and how many to add between them, with caps at even distances.
+        X, y, sensitive_features, sample_weight : the data of training; others are refused
+        between, n : ids of two points, and how many to add between them, with caps at even distances
         """
         from .linear_frontier import refine_between
 

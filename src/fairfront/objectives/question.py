@@ -122,7 +122,7 @@ class Objectives:
         groups that occur.
         """
         regression = question.task == "regression"
-        task, codes = _values(labels) if regression else _classes(labels, question.favourable, counts)
+        task, codes = _values(labels) if regression else read_classes(labels, question.favourable, counts)
         loss = _loss_for(question.loss, task)
         among = compared_rows(question.notions, task, question.surrogate, codes)
         attributes = question.groups.resolve(sensitive_features, len(codes), counts, among)
@@ -210,7 +210,7 @@ def check_targets(size: float, spread: float) -> None:
         )
 
 
-def _classes(labels: NDArray[Any], favourable: Any, counts: Array | None) -> tuple[Task, NDArray[np.intp]]:
+def read_classes(labels: NDArray[Any], favourable: Any, counts: Array | None = None) -> tuple[Task, NDArray[np.intp]]:
     # a table of combinations may have as many classes as entries, which would look like a regression's values
     classes, codes = find_classes(labels if counts is None else np.tile(labels, 3))
     good = check_favourable(favourable, classes)
