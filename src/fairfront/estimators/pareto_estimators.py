@@ -146,7 +146,8 @@ class _FrontierFit(FairModel):
     n_points: int | None = None
 
     def _fit(self, X: Any, y: NDArray[Any], sensitive_features: Any, sample_weight: Any) -> None:
-        operating, n = self._operating(), len(y)
+        cut = {name: getattr(self, name, None) for name in ("cutoff", "approval_rate", "costs")}
+        asked, n = Operating(**cut).check().asked, len(y)
         weight = check_weights(sample_weight, n)
         train, held = self._split(y, sensitive_features)
 
@@ -157,8 +158,8 @@ class _FrontierFit(FairModel):
         known_rows = part(train)
         front = self._traced(*known_rows)
         rows, labels, groups, weights = known_rows if held is None else part(held)
-        known: dict[str, Any] = {"sensitive_features": groups, "sample_weight": weights, **operating}
-        if held is not None or operating:
+        known: dict[str, Any] = {"sensitive_features": groups, "sample_weight": weights, **cut}
+        if held is not None or asked is not None:
             front = front.evaluate(rows, labels, name="training" if held is None else "validation", **known)
         self.frontier_ = front
         if self.choose is not None:
@@ -169,13 +170,6 @@ class _FrontierFit(FairModel):
                 warnings.simplefilter("ignore", FairfrontWarning)
                 front = front.evaluate(rows, labels, name="training", **known)
         self.use(front.choose(knee=True))
-
-    def _operating(self) -> dict[str, Any]:
-        """As `Frontier.evaluate` takes it."""
-        names = ("cutoff", "approval_rate", "costs")
-        given = {name: getattr(self, name, None) for name in names}
-        Operating(**given).check()
-        return {name: value for name, value in given.items() if value is not None}
 
     def _traced(self, *rows: Any) -> Frontier:
         if self.estimator is not None:

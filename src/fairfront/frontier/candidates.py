@@ -31,8 +31,8 @@ from ..validation import check_choice, check_names, check_text, counted, refuse
 from ..validation.data import as_native, as_numbers, check_labels, check_rows, shape_of
 from .estimator_models import read_estimators, write_estimators
 from .frontier import Frontier
-from .judgement import HeldRows, asked_of
-from .models import Models, Places, Stored, encode_labels, for_favourable, task_content, task_of
+from .judgement import HeldRows, asked_of, encode_labels
+from .models import Models, Places, Stored, for_favourable, task_content, task_of
 from .points import Facts, Points
 
 

@@ -10,7 +10,6 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import expit
 
 from ..exceptions import FairfrontWarning, InputError
 from ..measures import Evaluation
@@ -18,13 +17,13 @@ from ..measures.counts import Sums, sums_of
 from ..measures.evaluation import check_scores, judgement_of
 from ..measures.operating_points import Operating, OperatingPoint, one_number
 from ..measures.score_bins import SURE, count_scores, score_edges
-from ..objectives import Array, Attribute, GroupProbabilities, Task
+from ..objectives import Array, Attribute, GroupProbabilities
 from ..problems.dask.passes import reduced
 from ..problems.dask.scan import Key, Tally, group_tally, keys_of
 from ..validation import is_dask
 from ..validation.data import as_columns, as_weights, check_labels, take_rows
-from .judgement import Asked, checked_features, resolve_attributes
-from .models import Models, encode_labels, for_favourable
+from .judgement import Asked, checked_features, encode_labels, resolve_attributes
+from .models import Models, responses_of
 
 if TYPE_CHECKING:
     from .points import Facts
@@ -52,15 +51,14 @@ def evaluate_parts(
             "one with dask.array.from_array, or compute() the others."
         )
     book = GroupBook.of(facts, rows[2])
-    part, known = Part(models, task, book, _edges(models, X) if task.kind == "binary" else None), models.probable
+    part, known = Part(models, book, _edges(models, X) if task.kind == "binary" else None), models.probable
     if isinstance(asked, Operating) and asked.cutoff is not None:
         asked = OperatingPoint(asked, np.full(len(models), one_number(asked.cutoff)), known, name)
     elif isinstance(asked, Operating):
         bins = part.counted(rows).bins
         assert bins is not None
-        at = bins.place(asked, task.favourable)
-        second = np.where(known, expit(at), at)
-        asked = OperatingPoint(asked, for_favourable(second[:, None], task, known)[:, 0], known, name)
+        at = bins.place(asked, task.favourable)[:, None]
+        asked = OperatingPoint(asked, responses_of(at, task, known)[:, 0], known, name)
     sums, area = replace(part, operating=asked).counted(rows), None
     if sums.bins is not None:
         area, off = sums.bins.auc()
@@ -70,7 +68,7 @@ def evaluate_parts(
                 f"auc is left out for {int(unsure.sum())} models, because scores differ too much between partitions "
                 f"for it to be known within {SURE}; shuffle the rows, or evaluate a sample in memory.",
                 FairfrontWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
         area = np.where(unsure, np.nan, area)
     return replace(judgement_of(sums, task, book.attributes, name, area), operating=asked)
@@ -114,7 +112,6 @@ class Part:
     """What a partition needs to know to count its rows: models, cut-offs, labels, groups, edges of the AUC's bins."""
 
     models: Models
-    task: Task
     book: GroupBook
     edges: Array | None
     operating: OperatingPoint | None = None
@@ -127,10 +124,10 @@ class Part:
 
     def count(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Sums | None:
         """None where the partition has no rows that count."""
-        n = X.shape[0]
+        n, task = X.shape[0], self.models.task
         if not n:
             return None
-        matrix, labels = checked_features(self.models, X), encode_labels(check_labels(y, n), self.task)
+        matrix, labels = checked_features(self.models, X), encode_labels(check_labels(y, n), task)
         attributes = self.book.read(sensitive_features, n)
         weight = None if sample_weight is None else as_weights(sample_weight, n)
         busy = np.arange(n) if weight is None else np.flatnonzero(weight)
@@ -139,8 +136,8 @@ class Part:
             rows = busy[start : start + ROWS]
             some, w = tuple(a.take(rows) for a in attributes), None if weight is None else weight[rows]
             scores, decided = self.models.decisions(take_rows(matrix, rows), self.operating, some)
-            scores = check_scores(scores, self.task)
-            sums = sums_of(decided, labels[rows], self.task, some, w)
+            scores = check_scores(scores, task)
+            sums = sums_of(decided, labels[rows], task, some, w)
             if self.edges is not None:
                 sums = replace(sums, bins=count_scores(scores[:, 0], labels[rows] == 1, w, self.edges))
             found.append(sums)

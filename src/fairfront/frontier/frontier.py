@@ -20,8 +20,8 @@ from ..validation import check_instance, check_text
 from ..validation.data import check_labels, check_weights
 from .estimator_models import at_cutoff
 from .frontier_columns import FrontierColumns
-from .judgement import check_comparable, checked_features, held_rows
-from .models import LinearModels, encode_labels
+from .judgement import check_comparable, checked_features, encode_labels, held_rows
+from .models import LinearModels
 
 ROUNDING = 1e-9
 """A coefficient that is smaller than this share of the other one has no sign of its own."""

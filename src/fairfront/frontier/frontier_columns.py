@@ -17,8 +17,8 @@ from ..measures.claims import Pair, worst_pair
 from ..measures.operating_points import Operating, OperatingPoint
 from ..objectives import Array, proxy_sentences
 from ..solvers import Status
-from ..validation import BACKENDS, check_choice, check_confidence, check_count, check_text, counted, shown
-from .judgement import asked_of, evaluate_points
+from ..validation import BACKENDS, check_choice, check_confidence, check_count, check_text, counted, is_dask, shown
+from .judgement import asked_of, held_rows
 from .models import Models
 from .points import Facts, Points
 from .selection import Rule, figures
@@ -204,7 +204,13 @@ class FrontierColumns(PointColumns):
         """
         check_text(name, "name", "the name of the evaluation")
         asked = asked_of(Operating(cutoff, approval_rate, costs), self.evaluations, name, like, self.models)
-        record = evaluate_points(self, (X, y, sensitive_features, sample_weight), name, asked)
+        rows = (X, y, sensitive_features, sample_weight)
+        if any(is_dask(each) for each in rows):
+            from .dask_judgement import evaluate_parts
+
+            record = evaluate_parts(self.models, self.facts, rows, name, asked)
+        else:
+            record = held_rows(self, *rows).judge_models(self.models, name, asked)
         return replace(self, evaluations={**self.evaluations, name: record})
 
     def choose(self, **rule: Any) -> int:

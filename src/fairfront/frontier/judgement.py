@@ -18,9 +18,9 @@ from ..measures.operating_points import NONE_GIVEN, Operating, OperatingPoint, S
 from ..measures.published import published
 from ..objectives import Array, Attribute, Groups, Task, is_likelihood, take_groups, warn_of_proxies
 from ..problems.pieces import feature_names
-from ..validation import check_text, counted, is_dask
+from ..validation import check_text, counted
 from ..validation.data import check_labels, check_matrix, check_weights, take_rows, weighted_rows
-from .models import Models, encode_labels, second_class
+from .models import Models, second_class
 from .points import Facts, Points
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def is_test(name: str) -> bool:
 
 def asked_of(
     rule: Operating, evaluations: Mapping[str, Evaluation], name: str, like: str | None, models: Models
-) -> Operating | OperatingPoint | None:
+) -> Asked:
     """Return the rule to place cut-offs by, the ones placed before that hold here too, or None for 0.5.
 
     Rows for testing never place a cut-off: that would look at their labels, or at how many of them are approved.
@@ -155,10 +155,23 @@ def held_rows(
 ) -> HeldRows:
     """Check rows, and match features, labels and groups with training; X may stay ``as_given`` for a stock model."""
     matrix = check_matrix(X) if as_given else checked_features(front.models, X)
-    warn_of_proxies(groups, stacklevel=5)
+    warn_of_proxies(groups, stacklevel=4)
     labels = encode_labels(check_labels(y, matrix.shape[0]), front.facts.task)
     resolve = partial(resolve_attributes, front.facts)
     return HeldRows.of(X if as_given else matrix, labels, groups, sample_weight, resolve)
+
+
+def encode_labels(labels: NDArray[Any], task: Task, what: str = "y") -> NDArray[Any]:
+    if task.kind == "regression":
+        return labels.astype(np.float64)
+    place = {label: i for i, label in enumerate(task.classes)}
+    codes = np.array([place.get(label, -1) for label in labels.tolist()], dtype=np.intp)
+    if (codes < 0).any():
+        strange = labels[codes < 0][:1].tolist()[0]
+        raise InputError(
+            f"{what} has the label {strange!r}, expected those of training: {', '.join(map(repr, task.classes))}."
+        )
+    return codes
 
 
 def checked_features(models: Models, X: Any) -> Any:
@@ -197,10 +210,10 @@ def resolve_attributes(
         new = [level for level in attribute.levels if level not in (*levels, *known)]
         if new:
             said = f"groups of {name!r} that training did not have are evaluated too: {', '.join(new)}."
-            warnings.warn(said, GroupWarning, stacklevel=6)
+            warnings.warn(said, GroupWarning, stacklevel=5)
         if levels[-1] not in attribute.levels:
             said = f"the reference group {levels[-1]!r} has no rows here; {attribute.reference!r} takes its place."
-            warnings.warn(said, GroupWarning, stacklevel=6)
+            warnings.warn(said, GroupWarning, stacklevel=5)
         kept = [i for i, level in enumerate(attribute.levels) if level not in known]
         if 2 <= len(kept) < len(attribute.levels) and attribute.codes is not None:
             place = np.full(len(attribute.levels) + 1, -1, dtype=np.intp)
@@ -209,15 +222,6 @@ def resolve_attributes(
             attribute = replace(attribute, levels=some, codes=place[attribute.codes])
         found.append(attribute)
     return tuple(found)
-
-
-def evaluate_points(front: FrontierColumns, rows: tuple[Any, Any, Any, Any], name: str, asked: Asked) -> Evaluation:
-    """Score all models on rows (X, y, sensitive features, weights) and count their decisions per group."""
-    if any(is_dask(each) for each in rows):
-        from .dask_judgement import evaluate_parts
-
-        return evaluate_parts(front.models, front.facts, rows, name, asked)
-    return held_rows(front, *rows).judge_models(front.models, name, asked)
 
 
 def operating_words(record: Evaluation | None, facts: Facts) -> str:

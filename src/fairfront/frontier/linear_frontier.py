@@ -8,7 +8,6 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from ..exceptions import FairfrontWarning, InputError, progress_bar
 from ..measures.evaluation import decide
@@ -28,7 +27,7 @@ from ..solvers.refits import refit
 from ..validation import MOST_POINTS, check_confidence, check_count, check_progress, check_seed, refuse
 from .frontier import Frontier
 from .frontier_columns import FrontierColumns
-from .models import LinearModels, for_favourable
+from .models import LinearModels, responses_of
 from .points import Facts, Points, multipliers_of
 
 ROUGH = 1e-4
@@ -267,9 +266,7 @@ def _flips(front: FrontierColumns, problem: LinearProblem, W: Array, refits: Arr
         if operating is None:
             decided = decide(scores, problem.task)
         else:
-            known = operating.probability[:, None]
-            second = np.where(known, expit(scores[:, 0]), scores[:, 0])
-            decided = operating.favoured(for_favourable(second, problem.task, operating.probability))
+            decided = operating.favoured(responses_of(scores[:, 0], problem.task, operating.probability))
         decided = decided.reshape(S + 1, N, -1)
         changed += (decided[1:] != decided[0]).sum(axis=2)
     return np.asarray(changed.mean(axis=0) / design.n)

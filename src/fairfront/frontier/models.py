@@ -103,8 +103,7 @@ class Models(ABC):
         X : as in `scores`
         """
         scores = self.scores(X)
-        second = np.where(self.probable[:, None], expit(scores[:, 0]), scores[:, 0])
-        return scores, for_favourable(second, self.task, self.probable)
+        return scores, responses_of(scores[:, 0], self.task, self.probable)
 
     def judged(self, X: Any, attributes: Sequence[Attribute] = ()) -> tuple[Array, NDArray[Any]]:
         """Return scores that rank rows, (N, K, n), and what the models decide without a cut-off of ours, (N, n)."""
@@ -263,6 +262,12 @@ def for_favourable(second: Array, task: Task, probability: NDArray[np.bool_]) ->
     return np.where(probability[:, None], 1.0 - second, -second)
 
 
+def responses_of(scores: Array, task: Task, probability: NDArray[np.bool_]) -> Array:
+    """What cut-offs are on, (N, n), of scores (N, n) that are log-odds where ``probability`` says so."""
+    second = np.where(probability[:, None], expit(scores), scores)
+    return for_favourable(second, task, probability)
+
+
 def second_class(operating: OperatingPoint, responses: Array, task: Task) -> NDArray[np.bool_]:
     return np.asarray(operating.favoured(responses) == (task.favourable == 1))
 
@@ -280,19 +285,6 @@ def task_of(content: Mapping[str, Any]) -> Task:
     if type(favourable) is not int or favourable not in range(max(1, len(classes))):
         raise InputError(f"the favourable class is {favourable!r}, expected its place among {len(classes)} classes.")
     return Task(kind, tuple(classes), favourable)
-
-
-def encode_labels(labels: NDArray[Any], task: Task, what: str = "y") -> NDArray[Any]:
-    if task.kind == "regression":
-        return labels.astype(np.float64)
-    place = {label: i for i, label in enumerate(task.classes)}
-    codes = np.array([place.get(label, -1) for label in labels.tolist()], dtype=np.intp)
-    if (codes < 0).any():
-        strange = labels[codes < 0][:1].tolist()[0]
-        raise InputError(
-            f"{what} has the label {strange!r}, expected those of training: {', '.join(map(repr, task.classes))}."
-        )
-    return codes
 
 
 def read_known(content: Mapping[str, Any]) -> dict[str, Any]:

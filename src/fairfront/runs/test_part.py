@@ -14,8 +14,7 @@ from scipy.special import expit, softmax
 
 from ..exceptions import progress_bar
 from ..frontier import Frontier
-from ..frontier.judgement import resolve_attributes
-from ..frontier.models import encode_labels
+from ..frontier.judgement import encode_labels, resolve_attributes
 from ..frontier.selection import plain_place
 from ..measures.audit_record import audits
 from ..measures.claims import moves_by_group
