@@ -19,10 +19,8 @@ from .validation.data import Array, as_numbers, shape_of
 __all__ = ["Efficiency", "hypervolume", "is_efficient", "nondominated"]
 
 Mask = NDArray[np.bool_]
-HUGE = 1e8
-"""Stands for a change that is not a number, which the search must not like."""
-PAIRS = 1 << 22
-"""Pairs of points that are compared at once."""
+HUGE = 1e8  # stands for a change that is not a number, which the search must not like
+PAIRS = 1 << 22  # pairs of points that are compared at once
 
 
 def nondominated(points: ArrayLike, /, *, keep_equal: bool = False) -> Mask:
@@ -43,11 +41,7 @@ def nondominated(points: ArrayLike, /, *, keep_equal: bool = False) -> Mask:
     check_flag(keep_equal, "keep_equal")
     distinct, first, copy_of = _distinct(values)
     best = _best(distinct)
-    if keep_equal:
-        return best[copy_of]
-    mask = np.zeros(len(values), dtype=bool)
-    mask[first[best]] = True
-    return mask
+    return best[copy_of] if keep_equal else np.isin(np.arange(len(values)), first[best])
 
 
 def hypervolume(points: ArrayLike, /, reference: ArrayLike) -> float:
@@ -127,6 +121,21 @@ def _best(distinct: Array) -> Mask:
     return np.concatenate(best)
 
 
+def spread(axes: Array, size: int) -> NDArray[np.intp]:
+    """Choose at most ``size`` points that cover the others: the ends first, then always the farthest one."""
+    if len(axes) <= size:
+        return np.arange(len(axes))
+    low, high = axes.min(axis=0), axes.max(axis=0)
+    scaled = (axes - low) / np.where(high > low, high - low, 1.0)
+    chosen = list(dict.fromkeys(int(i) for i in scaled.argmin(axis=0)))[:size]
+    distance = np.min([np.abs(scaled - scaled[i]).max(axis=1) for i in chosen], axis=0)
+    while len(chosen) < size:
+        farthest = int(np.argmax(distance))
+        chosen.append(farthest)
+        distance = np.minimum(distance, np.abs(scaled - scaled[farthest]).max(axis=1))
+    return np.sort(np.array(chosen, dtype=np.intp))
+
+
 @dataclass(frozen=True, eq=False)
 class Efficiency:
     """What `is_efficient` found; true when no better point was found.
@@ -194,7 +203,7 @@ def is_efficient(
 
 def _as_bounds(bounds: Any, x: Array) -> Bounds:
     if bounds is None:
-        return Bounds(np.full(len(x), -np.inf), np.full(len(x), np.inf))
+        bounds = Bounds()  # none at all
     if not isinstance(bounds, Bounds):
         shape = shape_of(bounds, "bounds")
         if len(shape) != 2 or shape[1] != 2:
@@ -221,8 +230,7 @@ class _Search:
         self.base = self._values(x)
         if not np.isfinite(self.base).all():
             raise InputError(f"functions give {self.base} at x, expected finite values.")
-        self.scale = np.ones(len(self.base))
-        self.improvement, self.better = 0.0, x
+        self.scale, self.improvement, self.better = np.ones(len(self.base)), 0.0, x
 
     def run(self, tol: float) -> None:
         """Solve from x, then from points around it at three distances, until the decrease found exceeds tol."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -15,12 +16,13 @@ from .objectives.notions import Surrogate
 from .problems import FirstOrder, FunctionProblem, LinearProblem, blas_threads, linear_problem
 from .problems.point import check_finite, decomposable
 from .solvers import Outcome, Solver, Status, Weighting, as_solver
-from .solvers.base import Aim, Request
-from .solvers.fingerprints import linear_fingerprint, problem_fingerprint
+from .solvers.base import Journal, Request, check_needs
+from .solvers.fingerprints import problem_fingerprint
 from .solvers.journal import open_journal
+from .solvers.loop import Aim
 from .solvers.search import as_search, refuse_linear
-from .storage.checkpoints import check_checkpoint
-from .validation import MOST_POINTS, check_callable, check_count, check_flag, check_progress, check_seed, refuse
+from .storage.checkpoints import Fingerprint, check_checkpoint
+from .validation import check_callable, check_flag, check_progress, check_seed, refuse
 from .validation.data import as_numbers
 
 
@@ -132,14 +134,17 @@ def trace_problem(
 ) -> Frontier:
     """Trace the frontier of a linear problem; parameters as in `trace`."""
     check_seed(random_state)
-    count = None if n_points is None else check_count(n_points, "n_points", least=2, most=MOST_POINTS)
+    request = Request(preferences, n_points, random_state)
     chosen = as_solver(solver, problem.algebra)
-    request = Request(preferences, count, random_state)
     stated = chosen.stated(problem)
-    journal = open_journal(checkpoint, resume, lambda: linear_fingerprint(problem, **vars(request), solver=chosen))
+    journal = _journal(checkpoint, resume, lambda: problem_fingerprint(problem, **vars(request), solver=chosen))
     with journal, progress_bar(progress, "tracing") as bar:
         points = chosen.trace(stated, request, journal, bar.update)
         return assemble(stated, chosen, points)
+
+
+def _journal(checkpoint: Any, resume: bool, owner: Callable[[], Fingerprint]) -> Journal:
+    return Journal() if checkpoint is None and resume is False else open_journal(checkpoint, resume, owner)
 
 
 @blas_threads(1)
@@ -184,19 +189,17 @@ def solve(
     given = None if start is None else _start(start, problem)
     asked = {"preferences": preferences, "max_gap": max_gap, "random_state": random_state}
     stated: Any = problem
-    work = stated
-    aim = Aim(start=given, on_iterate=on_iterate, random_state=random_state)
+    work, first, exact = stated, given, None
     if isinstance(problem, LinearProblem):
         as_solver(chosen, problem.algebra)
         stated = chosen.stated(problem)
-        work = chosen.working(stated)
+        work, exact = chosen.working(stated), stated.framed()
         first = None if given is None else work.from_user(given)
-        aim = replace(aim, start=first, exact=stated.framed())
-        if on_iterate is not None:  # is told weights in the users' units
-            aim = replace(aim, on_iterate=lambda t, ids, at: on_iterate(t, ids, replace(at, W=work.to_user(at.W))))
-    aim = replace(aim, target=chosen.target(work.algebra, preferences, max_gap))
+    aim = Aim(chosen.target(work.algebra, preferences, max_gap), first, exact, on_iterate, random_state)
+    if exact is not None and on_iterate is not None:  # is told weights in the users' units
+        aim = replace(aim, on_iterate=lambda t, ids, at: on_iterate(t, ids, replace(at, W=work.to_user(at.W))))
     asked |= {"loss": getattr(work, "loss", None), "solver": chosen}
-    with open_journal(checkpoint, resume, lambda: problem_fingerprint(stated, given, **asked)) as journal:
+    with _journal(checkpoint, resume, lambda: problem_fingerprint(stated, given, **asked)) as journal:
         outcome = chosen.solve(work, aim, journal)
     check_finite(outcome.W, outcome.L, outcome.objectives)
     return replace(outcome, W=work.to_user(outcome.W)) if isinstance(problem, LinearProblem) else outcome
@@ -272,7 +275,7 @@ def minimize(
     problem = FunctionProblem(functions, x, jac)
     chosen = as_solver(solver if solver is not None else "pdo" if preference is None else "pb_pdo")
     check_seed(random_state)
-    chosen.check_needs(problem)
+    check_needs(chosen, problem)
     if preference is None and "preferences" in chosen.accepts:
         raise InputError(f"solver {chosen.name!r} needs a preference, found None; give one, or use solver='pdo'.")
     if preference is not None and as_numbers(preference, "preference").ndim != 1:
@@ -281,7 +284,7 @@ def minimize(
         )
     aim = Aim(chosen.target(problem.algebra, preference), x.reshape(1, 1, -1), random_state=random_state)
     settings = {"solver": chosen, "preference": preference, "random_state": random_state}
-    with open_journal(checkpoint, resume, lambda: problem_fingerprint(problem, aim.start, **settings)) as journal:
+    with _journal(checkpoint, resume, lambda: problem_fingerprint(problem, aim.start, **settings)) as journal:
         outcome = chosen.solve(problem, aim, journal)
     end, fun, status, history = outcome.W[0].reshape(-1), outcome.objectives[0], outcome.status[0], outcome.history[0]
     return MinimizeResult(

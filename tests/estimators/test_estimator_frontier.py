@@ -10,8 +10,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 import fairfront as ff
 from fairfront.problems import estimator_problem, linear_problem
 from fairfront.solvers import Weighting
-from fairfront.solvers.knots import first_knot, follow
-from fairfront.solvers.newton import Newton
+from fairfront.solvers.knots import first_knot, knot_solver
+from fairfront.solvers.newton import Newton, follow
 from fairfront.solvers.search import monotone, next_even, place, search
 from tests.support.searches import searching, trace
 
@@ -74,10 +74,10 @@ def test_multipliers_are_newtons() -> None:
     problem = linear_problem(X, y, sensitive_features=group)
 
     plain = problem.fit(problem.algebra.p)
-    solver = Newton().solver(problem, plain)
+    solver = knot_solver(Newton(), problem, plain)
     _, gap = on_training_rows(X, y, group, front.models.build(1))
     knot = follow(solver, first_knot(solver, plain), np.array([[gap]]))[-1]
-    assert knot.at.multipliers[0] == pytest.approx(front.multipliers[1, 0], rel=1e-4)
+    assert knot.multipliers[0] == pytest.approx(front.multipliers[1, 0], rel=1e-4)
 
 
 @pytest.mark.parametrize(("groups", "fits"), [(2, 6), (3, 12)])

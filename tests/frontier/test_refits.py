@@ -15,7 +15,8 @@ from fairfront.frontier.linear_frontier import path_caps_of, same_problem
 from fairfront.problems import LinearProblem
 from fairfront.problems.samples import Samples
 from fairfront.solvers import Newton, Status
-from fairfront.solvers.knots import first_knot, follow
+from fairfront.solvers.knots import first_knot, knot_solver
+from fairfront.solvers.newton import follow
 from fairfront.solvers.refits import TOL, refit
 from tests.support.trial import census, matrix, students
 
@@ -80,13 +81,13 @@ def refitted_alone(sample: LinearProblem, newton: Newton, W: np.ndarray, caps: n
     """Follow the path on one sample by the tracer itself."""
     newton = replace(newton, tol=1e-9)
     weights = sample.fit(sample.algebra.p, W[plain])
-    solver = newton.solver(sample, weights)
+    solver = knot_solver(newton, sample, weights)
     first = first_knot(solver, weights)
     knot, found = replace(first, caps=np.maximum(first.caps, caps.max(axis=0))), []
     for place, row in enumerate(caps):
         if place != plain and (knot.status is not Status.FLOOR or (row >= knot.caps).all()):
             knot = follow(solver, knot, row[None])[-1]
-        found.append(weights if place == plain else knot.at.W)
+        found.append(weights if place == plain else knot.W)
     return np.stack(found)
 
 

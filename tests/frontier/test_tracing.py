@@ -7,7 +7,8 @@ import pytest
 from scipy import sparse
 
 import fairfront as ff
-from fairfront.solvers.archive import Archive, spread
+from fairfront.pareto import spread
+from fairfront.solvers.journal import Archive
 from tests.support.extras import optional
 
 pd = optional("pandas")

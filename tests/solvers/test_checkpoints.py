@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 import fairfront as ff
 from fairfront.solvers import journal
 from fairfront.solvers.loop import EVERY
-from fairfront.storage.checkpoints import read_checkpoint
+from fairfront.storage.checkpoints import Fingerprint, read_checkpoint
 from tests.support.killed_runs import collect_states, digest_of, rows
 from tests.support.searches import trace
 
@@ -80,9 +80,9 @@ def test_resuming_without_a_file_begins(tmp_path: Path) -> None:
 def test_an_error_leaves_what_was_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As when all workers of a cluster are lost: the error passes, and the next run goes on after it."""
     path, count = tmp_path / "run.checkpoint", [0]
-    solved = journal.Journal.note
+    solved = journal.FileJournal.note
 
-    def fails(self: journal.Journal, *args: Any, **numbers: Any) -> None:
+    def fails(self: journal.FileJournal, *args: Any, **numbers: Any) -> None:
         solved(self, *args, **numbers)
         count[0] += 1
         if count[0] == 4:
@@ -90,7 +90,7 @@ def test_an_error_leaves_what_was_found(tmp_path: Path, monkeypatch: pytest.Monk
 
     with monkeypatch.context() as patch:
         patch.setattr(journal, "SHARE", 1e9)
-        patch.setattr(journal.Journal, "note", fails)
+        patch.setattr(journal.FileJournal, "note", fails)
         with pytest.raises(ConnectionError):
             traced(n_points=6, checkpoint=path)
     assert len(read_checkpoint(path)[1]) == 4
@@ -209,7 +209,7 @@ def test_gaps_of_few_people_are_not_kept(tmp_path: Path, every_state: list[bytes
 
 
 def test_every_matter_is_told_once() -> None:
-    kept = journal.Journal(Path("run.checkpoint"))
+    kept = journal.FileJournal(Path("run.checkpoint"), Fingerprint({}, ""))
     with pytest.warns(ff.FairfrontWarning, match="about the disk"):
         kept._warn("disk", "about the disk")
     with pytest.warns(ff.FairfrontWarning, match="about points"):

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 
 import fairfront as ff
 from fairfront.solvers.base import Target
-from fairfront.solvers.knots import solve_knot
+from fairfront.solvers.knots import knot_solver, solve_knot
 from fairfront.solvers.newton import newton_path
 from fairfront.tracing import trace_problem
 from tests.support.twins import cohort, drawn, flat
@@ -75,13 +75,13 @@ def test_points_are_those_of_slsqp_and_multipliers_their_slopes(seed: int, group
     twin = drawn(seed, groups, notion)
     problem = twin.problem()
     knots = newton_path(problem, ff.Newton(), n_points=6)
-    solver = ff.Newton().solver(problem, knots[0].at.W)
+    solver = knot_solver(ff.Newton(), problem, knots[0].W)
     losses = np.array([twin.loss(flat(knot))[0] for knot in knots])
     span = losses[-1] - losses[0]
     assert (np.diff(losses) >= -1e-12).all()
     for knot, loss in zip(knots[1:], losses[1:], strict=True):
         assert knot.status.solved
-        assert twin.residual(flat(knot), knot.caps, knot.at.multipliers) <= 1e-8
+        assert twin.residual(flat(knot), knot.caps, knot.multipliers) <= 1e-8
         best = twin.loss(twin.best(knot.caps, flat(knots[0]), flat(knot)))[0]
         if loss > best + 1e-6 * span:  # zero gaps in few dimensions fall into pieces: then no point claims to be global
             assert knot is knots[-1]
@@ -92,7 +92,7 @@ def test_points_are_those_of_slsqp_and_multipliers_their_slopes(seed: int, group
         h = 1e-4 * (knot.caps[0] - knots[-1].caps[0])
         ends = [solve_knot(solver, knot, Target.from_caps(knot.caps[None] + step)) for step in (h, -h)]
         slope = (twin.loss(flat(ends[0]))[0] - twin.loss(flat(ends[1]))[0]) / (2.0 * h)
-        assert np.abs(knot.at.multipliers).sum() == pytest.approx(-slope, rel=1e-3, abs=1e-6)
+        assert np.abs(knot.multipliers).sum() == pytest.approx(-slope, rel=1e-3, abs=1e-6)
 
 
 @pytest.mark.slow
@@ -105,14 +105,14 @@ def test_certified_points_beat_feasible_perturbations_and_restarts(notion: str) 
     rng = np.random.default_rng(0)
     knot = knots[-1]
     far = 10.0 ** rng.uniform(-5, -1, size=40_000)
-    W = knot.at.W + far[:, None, None] * rng.normal(size=(len(far), *knot.at.W.shape))
+    W = knot.W + far[:, None, None] * rng.normal(size=(len(far), *knot.W.shape))
     L = problem.values(W)
     z = problem.algebra.gaps(L)
     within = (np.where(problem.algebra.two_sided, np.abs(z), z) <= knot.caps).all(axis=1)
     assert within.sum() >= 1000
     best = twin.loss(flat(knot))[0]
     assert problem.algebra.loss(L[within]).min() >= best - 1e-12
-    starts = rng.normal(size=(5, *knot.at.W.shape))
+    starts = rng.normal(size=(5, *knot.W.shape))
     others = [twin.loss(twin.best(knot.caps, w.reshape(-1), np.zeros(5)))[0] for w in starts]
     assert min(others) >= best - 1e-9
 

@@ -134,7 +134,7 @@ def assert_locally_best(problem: LinearProblem, knot: Knot) -> None:
         return np.concatenate([knot.caps - z, knot.caps + z]), np.vstack([-J, J])
 
     starts = [flat(knot), problem.fit(a.p).reshape(-1)]
-    assert float(a.p @ knot.at.L) == pytest.approx(loss(slsqp(loss, room, starts))[0], rel=1e-6)
+    assert float(a.p @ knot.L) == pytest.approx(loss(slsqp(loss, room, starts))[0], rel=1e-6)
 
 
 def test_an_indefinite_hessian_is_augmented_on_the_active_gaps(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,14 +155,14 @@ def test_an_indefinite_hessian_is_augmented_on_the_active_gaps(monkeypatch: pyte
     negative = 0
     for knot in knots[1:]:
         assert knot.status.solved
-        assert knot.at.kkt <= 1e-8
-        omega = problem.algebra.p + knot.at.multipliers @ problem.algebra.B
-        values = np.linalg.eigvalsh(problem.hessian(knot.at.W, omega))
+        assert knot.kkt <= 1e-8
+        omega = problem.algebra.p + knot.multipliers @ problem.algebra.B
+        values = np.linalg.eigvalsh(problem.hessian(knot.W, omega))
         if values[0] < -1e-3 * values[-1]:
             negative += 1
-            active = problem.algebra.B[knot.at.multipliers != 0] @ knot.at.G
+            active = problem.algebra.B[knot.multipliers != 0] @ knot.G
             null = np.linalg.svd(active)[2][np.linalg.matrix_rank(active) :]
-            assert np.linalg.eigvalsh(null @ problem.hessian(knot.at.W, omega) @ null.T)[0] > 0
+            assert np.linalg.eigvalsh(null @ problem.hessian(knot.W, omega) @ null.T)[0] > 0
             assert (omega / np.maximum(problem.algebra.p, 1e-300))[:8].min() < -1.0
             assert not knot.certified
             assert_locally_best(problem, knot)
@@ -205,11 +205,11 @@ def test_no_group_gets_worse_than_allowed(surrogate: str, worse: float, allowed:
     problem = drawn(1, 3, "equal_opportunity").problem(surrogate=surrogate)
     a = problem.algebra
     free, held = (newton_path(problem, ff.Newton(no_group_worse=most)) for most in (None, allowed))
-    paid = [(worse * (np.array([k.at.L for k in ks]) - ks[0].at.L) @ a.means.T).max() for ks in (free, held)]
+    paid = [(worse * (np.array([k.L for k in ks]) - ks[0].L) @ a.means.T).max() for ks in (free, held)]
     assert paid[0] > 0.05
     assert paid[1] <= allowed + 1e-8
-    assert max(held[-1].caps.max(), held[-1].at.kkt) <= 1e-8
-    assert a.p @ held[-1].at.L > a.p @ free[-1].at.L
+    assert max(held[-1].caps.max(), held[-1].kkt) <= 1e-8
+    assert a.p @ held[-1].L > a.p @ free[-1].L
 
 
 def test_one_sided_gaps_count_above_the_reference_only() -> None:
@@ -234,6 +234,6 @@ def test_overshoot_ends_at_the_stated_share_of_the_other_sign() -> None:
 def test_restarts_never_make_a_rate_surrogate_worse() -> None:
     problem = drawn(3, 3, "equalized_odds").problem(surrogate="rate")
     one, two = (newton_path(problem, ff.Newton(restarts=count), n_points=6) for count in (0, 4))
-    losses = np.array([[problem.algebra.p @ knot.at.L for knot in knots] for knots in (one, two)])
+    losses = np.array([[problem.algebra.p @ knot.L for knot in knots] for knots in (one, two)])
     assert (losses[1] <= losses[0] + 1e-9).all()
-    assert all(knot.status.solved and knot.at.kkt <= 1e-8 for knot in two)
+    assert all(knot.status.solved and knot.kkt <= 1e-8 for knot in two)

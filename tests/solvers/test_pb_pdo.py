@@ -7,7 +7,7 @@ import pytest
 
 import fairfront as ff
 from fairfront.solvers import Outcome, Target, run
-from fairfront.solvers.base import State
+from fairfront.solvers.loop import State
 from tests.support.twins import Twin, assert_kkt, assert_on_line, cohort
 
 Status = ff.Status

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fairfront.objectives import GAPS
 from fairfront.solvers import Target
-from fairfront.solvers.paper import imbalance
+from fairfront.solvers.quadratic import imbalance
 from tests.support.cases import central
 from tests.support.twins import assert_on_line, cohort
 

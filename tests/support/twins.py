@@ -164,7 +164,7 @@ drawn = partial(cohort, apart=0.4)
 
 def flat(knot: Knot) -> np.ndarray:
     """Return the weights of a point of a path as one vector."""
-    return knot.at.W.reshape(-1)
+    return knot.W.reshape(-1)
 
 
 def fair_rows(rng: np.random.Generator, groups: int, d: int) -> np.ndarray:

@@ -20,8 +20,9 @@ from ..problems import EstimatorProblem, PosteriorProblem, Reading, blas_threads
 from ..problems.pieces import feature_names
 from ..problems.resources import LEAST, check_time
 from ..solvers import Status, Weighting
+from ..solvers.base import Journal
 from ..solvers.fingerprints import estimator_fingerprint
-from ..solvers.journal import Journal, open_journal
+from ..solvers.journal import open_journal
 from ..solvers.search import StopSearch, met, search
 from ..validation import check_positive
 from .estimator_models import EstimatorModels, PosteriorModels

@@ -18,11 +18,10 @@ from ..problems import LinearProblem, blas_threads, problem_of
 from ..problems.point import check_finite
 from ..problems.resources import check_memory, check_points
 from ..problems.samples import Samples
-from ..solvers import Knot, Solver, Status, Target
+from ..solvers import Solver, Status
 from ..solvers.base import Mask, Solved, tops
-from ..solvers.knots import solve_knot
+from ..solvers.knots import MOST, knot_solver, solve_caps
 from ..solvers.newton import solved_points
-from ..solvers.path import MOST
 from ..solvers.refits import refit
 from ..validation import MOST_POINTS, check_confidence, check_count, check_progress, check_seed, refuse
 from .frontier import Frontier
@@ -51,7 +50,8 @@ def assemble(problem: LinearProblem, solver: Solver, solved: list[Solved]) -> Fr
     L = problem.values(W)
     past, ended = np.array([(each is Status.PAST, each is not Status.VISITED) for each in status]).T
     axes = np.column_stack([algebra.loss(L), algebra.worst(L), past])
-    kept = _distinct(axes, nondominated(axes) | ended, ended, ~np.isnan(pi[:, 0]))
+    best = ended if ended.all() else nondominated(axes) | ended
+    kept = _distinct(axes, best, ended, ~np.isnan(pi[:, 0]))
     kept = kept[np.lexsort((kept, axes[kept, 0], past[kept]))]
     known: dict[str, Any] = {"preferences": pi[kept]}
     exact = [(point.L, point.multipliers) for point in solved if point.L is not None and point.multipliers is not None]
@@ -163,14 +163,14 @@ def refine_between(front: Front, rows: Rows, between: tuple[int, int], n: int) -
     check_points(problem, n, MOST)
     caps = path_caps_of(front, problem)
     W = problem.from_user(front.models.weights)
-    solver = newton.solver(problem, W[int(np.argmin(front.loss))])
+    solver = knot_solver(newton, problem, W[int(np.argmin(front.loss))])
     none = np.zeros(len(solver.rows.b))
-    last, end = (Knot(solver.evaluate(W[i], none), caps[i], Status.RUNNING, False) for i in (first, second))
+    last, end = (solver.evaluate(W[i], none) for i in (first, second))
     knots = []
     for share in np.linspace(0.0, 1.0, n + 2)[1:-1]:
-        target = Target.from_caps(((1.0 - share) * caps[first] + share * caps[second])[None])
-        knot = solve_knot(solver, last, target)
-        knot = knot if knot.status.solved else solve_knot(solver, end, target)
+        between_them = (1.0 - share) * caps[first] + share * caps[second]
+        knot = solve_caps(solver, last, between_them)
+        knot = knot if knot.status.solved else solve_caps(solver, end, between_them)
         if knot.status.solved:
             last = knot
             knots.append(knot)

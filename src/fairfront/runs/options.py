@@ -13,7 +13,7 @@ from ..frontier.selection import plain_place
 from ..measures.claims import decides_alike, no_better, rival_words, trivial
 from ..measures.figures import Column
 from ..objectives import rates_of
-from ..solvers.archive import spread
+from ..pareto import spread
 
 ALIKE, NO_BETTER = "alike", "no better"
 TOLERANCE = 0.005

@@ -1,29 +1,31 @@
-"""What all solvers share: why runs stop, where they should end, what they remember, and what may be asked of them."""
+"""What all solvers share: why runs stop, where they should end, what may be asked of them, and how they are chosen."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import Algebra, Array
-from ..problems import FirstOrder, LinearProblem, Point
-from ..validation import check_positive
+from ..problems import FirstOrder, LinearProblem
+from ..validation import MOST_POINTS, Registry, check_count, check_positive
 from ..validation.data import check_preferences
-from .journal import Journal
+
+if TYPE_CHECKING:
+    from ..storage.checkpoints import Entry
+    from .loop import Aim, Outcome
 
 Mask = NDArray[np.bool_]
+Arrays = Mapping[str, NDArray[Any]]
 Path = Literal["worst_gap", "proportional"]
 Accepted = Literal["preferences", "caps", "uneven gaps", "estimators"]
 OnPoint = Callable[[int, str, int], None]
 """Is told how many points are done, a note, and how many there are to be."""
-OnIterate = Callable[[int, NDArray[np.intp], Point], None]
-"""Is told the step, the runs that took it, and where they are."""
 TARGETS = 12
 """Targets that are placed between plain training and the smallest gap when nothing is asked for."""
 TINY = 1e-300  # the smallest number that is divided by, where a quotient of zeros is to be zero
@@ -31,6 +33,7 @@ CLOSED = 1e-12
 """Smallest cap whose slope is taken: that of a gap function is 0 at 0."""
 SMOOTHING = 0.2
 """Width over which default solvers round a loss with a kink; the values reported are those of the loss itself."""
+NOTHING = np.zeros(0)
 
 
 class Status(StrEnum):
@@ -69,30 +72,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True)
-class State:
-    """What a solver remembers per run; every field is an array with the runs first, or a record of such arrays."""
-
-    def take(self, runs: Mask) -> Self:
-        taken = {name: part.take(runs) if isinstance(part, State) else part[runs] for name, part in vars(self).items()}
-        return replace(self, **taken)
-
-    def stored(self, prefix: str = "state") -> dict[str, NDArray[Any]]:
-        found: dict[str, NDArray[Any]] = {}
-        for name, part in vars(self).items():
-            full = f"{prefix}.{name}"
-            found |= part.stored(full) if isinstance(part, State) else {full: part}
-        return found
-
-    def restored(self, arrays: Mapping[str, NDArray[Any]], prefix: str = "state") -> Self:
-        found: dict[str, Any] = {}
-        for name, part in vars(self).items():
-            full = f"{prefix}.{name}"
-            found[name] = part.restored(arrays, full) if isinstance(part, State) else arrays[full]
-        return replace(self, **found)
-
-
-@dataclass(frozen=True)
-class Target(State):
+class Target:
     """Where each run should end: on its preference line, or at fixed caps on the gaps.
 
     pi (R, m)    preferences; rows of NaN for runs with fixed caps
@@ -113,6 +93,9 @@ class Target(State):
     @property
     def by_preference(self) -> Mask:
         return ~np.isnan(self.pi[:, 0])
+
+    def take(self, runs: Mask) -> Target:
+        return Target(self.pi[runs], self.caps[runs])
 
     def caps_at(self, algebra: Algebra, level: Array) -> Array:
         """Return the caps phi^-1(level / pi_j) of the preference runs, the fixed caps of the others."""
@@ -136,25 +119,6 @@ def tops(algebra: Algebra, z: Array, path: Path) -> Array:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """Where R runs ended: weights, cells, objectives (R, m), status, steps.
-
-    ``history`` holds the objectives of every accepted iterate of each run, ``passes`` counts passes over the data,
-    ``certificate`` (R,) is the largest certificate of any direction taken (NaN where directions have none). Where a gap
-    is one of fewer than `FEWEST` rows, a checkpoint keeps no history: in a resumed run, steps before it are NaN.
-    """
-
-    W: Array
-    L: Array
-    objectives: Array
-    status: tuple[Status, ...]
-    n_iter: NDArray[np.intp]
-    history: tuple[Array, ...]
-    passes: int
-    certificate: Array | None = None
-
-
-@dataclass(frozen=True)
 class Request:
     """What a frontier is asked for.
 
@@ -167,21 +131,41 @@ class Request:
     n_points: int | None = None
     random_state: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.n_points is not None:
+            check_count(self.n_points, "n_points", least=2, most=MOST_POINTS)
 
-@dataclass(frozen=True)
-class Aim:
-    """What single runs are asked for.
+    def targets(self, names: tuple[str, ...], least: int = 1) -> tuple[int | None, Array | None]:
+        """Return how many targets are asked for, None where that is open, and the preference vectors, if any."""
+        if self.preferences is None:
+            return None, None
+        if isinstance(self.preferences, (int, np.integer)):
+            return check_count(self.preferences, "preferences", least=least, most=MOST_POINTS), None
+        pi = check_preferences(self.preferences, names)
+        return len(pi), pi
 
-    target       where each run should end; None for solvers that go anywhere
-    start        weights (K, d) or (R, K, d) to begin at
-    exact        the problem with the loss itself, where the one to iterate on has a rounded kink
-    """
 
-    target: Target | None = None
-    start: Array | None = None
-    exact: LinearProblem | None = None
-    on_iterate: OnIterate | None = None
-    random_state: int | None = None
+class Journal:
+    """Answers of a run in the order they were asked for; this one keeps nothing, `journal.FileJournal` a checkpoint."""
+
+    keeps: ClassVar[bool] = False
+
+    def recall(self, kind: str, asked: NDArray[Any] = NOTHING) -> Entry | None:
+        """The answer that comes next, if it is known and one to this question."""
+
+    def note(self, kind: str, asked: NDArray[Any], arrays: Arrays, again: bool = False, **numbers: Any) -> None:
+        """Keep an answer; ``again`` replaces the last one by what it has become."""
+
+    def weights(self, found: Callable[[], Array]) -> Array:
+        return found()
+
+    def seed(self, given: int | None) -> int | None:
+        return given
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -285,16 +269,28 @@ class Solver:
         cap = 0.0 if max_gap is None else check_positive(max_gap, "the largest gap", zero=True)
         return Target.from_caps(np.full((1, len(algebra.b)), cap))
 
-    def check_needs(self, problem: object) -> None:
-        """Refuse a problem that lacks what the solver needs, naming it.
 
-        Parameters
-        ----------
-        problem : object
-        """
-        missing = [need.__name__ for need in self.needs if not isinstance(problem, need)]
-        if missing:
-            raise InputError(
-                f"{type(self).__name__} needs {', '.join(n.__name__ for n in self.needs)}, "
-                f"{type(problem).__name__} lacks {', '.join(missing)}; use another solver."
-            )
+SOLVERS: Registry[type[Solver]] = Registry("solver")
+
+
+def as_solver(solver: str | Solver, algebra: Algebra | None = None) -> Solver:
+    """Return the solver by name or as given, for gaps of one sign (of ``algebra``) only one that accepts them."""
+    chosen: Solver = SOLVERS.made(solver, Solver, "a name or an instance such as ff.Newton()")
+    if "estimators" in chosen.accepts:
+        raise InputError("a Weighting searches the weights of an estimator, found none; give estimator=.")
+    if algebra is not None and not algebra.gap.even and "uneven gaps" not in chosen.accepts:
+        raise InputError(
+            f"gap {algebra.gap.name!r} rewards gaps of one sign and exists in paper mode only, found solver "
+            f"{chosen.name!r}; use gap='exponential', or solver='paper_pdo' or 'paper_pb_pdo'."
+        )
+    return chosen
+
+
+def check_needs(solver: Solver, problem: object) -> None:
+    """Refuse a problem that lacks what the solver needs, naming it."""
+    missing = [need.__name__ for need in solver.needs if not isinstance(problem, need)]
+    if missing:
+        raise InputError(
+            f"{type(solver).__name__} needs {', '.join(n.__name__ for n in solver.needs)}, "
+            f"{type(problem).__name__} lacks {', '.join(missing)}; use another solver."
+        )

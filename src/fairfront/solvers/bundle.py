@@ -160,17 +160,14 @@ def _curvature(u: Array, y: Array, weight: Array, size: float) -> Array:
     root = np.sqrt(weight)[:, None]
     du, dy = root * (u - weight @ u), root * (weight @ y - y)
     scale = max(float(np.sqrt((du**2).sum(axis=1)).max()), TINY)
-    pairs = [(i, j) for i in range(r) for j in range(i, r)]
-    rows = np.zeros((len(du), r, len(pairs)))
-    for place, (i, j) in enumerate(pairs):
-        rows[:, i, place], rows[:, j, place] = du[:, j], du[:, i]
-    prior = PRIOR * np.eye(len(pairs))
-    first = np.array([size if i == j else 0.0 for i, j in pairs])
-    A = np.vstack([rows.reshape(-1, len(pairs)) / scale, prior])
-    b = np.concatenate([dy.reshape(-1) / scale, prior @ first])
-    found = np.linalg.lstsq(A, b, rcond=None)[0]
+    i, j = np.triu_indices(r)
+    each = np.arange(len(i))
+    rows = np.zeros((len(du), r, len(each)))
+    rows[:, i, each], rows[:, j, each] = du[:, j], du[:, i]
+    prior = PRIOR * np.eye(len(each))
+    A = np.vstack([rows.reshape(-1, len(each)) / scale, prior])
+    b = np.concatenate([dy.reshape(-1) / scale, prior @ np.where(i == j, size, 0.0)])
     C = np.zeros((r, r))
-    for value, (i, j) in zip(found, pairs, strict=True):
-        C[i, j] = C[j, i] = value
+    C[i, j] = C[j, i] = np.linalg.lstsq(A, b, rcond=None)[0]
     values, vectors = np.linalg.eigh(C)
     return np.asarray((vectors * np.clip(values, FLATTEST * size, STEEPEST * size)) @ vectors.T)

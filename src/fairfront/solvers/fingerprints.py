@@ -9,7 +9,7 @@ import re
 import sys
 import types
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -27,21 +27,20 @@ DEEPEST = 40
 """Objects inside each other beyond this are known by what they show."""
 
 
-def problem_fingerprint(problem: Any, start: Array | None, **settings: Any) -> Fingerprint:
+def problem_fingerprint(problem: Any, start: Array | None = None, **settings: Any) -> Fingerprint:
+    """Of linear models, functions, or any other problem with an algebra and cells."""
     algebra = problem.algebra
-    known = {**_plain(settings), "fairfront": _version(), "start": start, "gap": algebra.gap}
-    if hasattr(problem, "functions"):
-        known["functions"] = (_code_of(problem.functions), _code_of(problem.jac))
-    numbers = np.concatenate([algebra.p, algebra.B.reshape(-1), algebra.b])
-    derived = {"objectives": (algebra.names, _rounded(numbers))}
+    known: dict[str, Any] = {**_plain(settings), "start": start, "fairfront": _version(), "gap": algebra.gap}
+    if isinstance(problem, LinearProblem):
+        known |= {**_question_of(problem.objectives), "fit_intercept": problem.fit_intercept}
+        ridge = _rounded(np.array(problem.objectives.question.ridge))
+        derived = {"groups": algebra.names, "ridge": ridge, "favourable": problem.task}
+    else:
+        if hasattr(problem, "functions"):
+            known["functions"] = (_code_of(problem.functions), _code_of(problem.jac))
+        numbers = np.concatenate([algebra.p, algebra.B.reshape(-1), algebra.b])
+        derived = {"objectives": (algebra.names, _rounded(numbers))}
     return Fingerprint(_digests(known), _cells_digest(problem, start), _digests(derived))
-
-
-def linear_fingerprint(problem: LinearProblem, **settings: Any) -> Fingerprint:
-    known = {**_plain(settings), **_question_of(problem.objectives), "fit_intercept": problem.fit_intercept}
-    ridge = _rounded(np.array(problem.objectives.question.ridge))
-    derived = {"groups": problem.algebra.names, "ridge": ridge, "favourable": problem.task}
-    return Fingerprint(_digests(known), _cells_digest(problem), _digests(derived))
 
 
 def estimator_fingerprint(problem: EstimatorProblem, **settings: Any) -> Fingerprint:
@@ -49,25 +48,20 @@ def estimator_fingerprint(problem: EstimatorProblem, **settings: Any) -> Fingerp
     parameters = sorted(learner.get_params(deep=True).items(), key=lambda item: item[0])
     learners = [learner, *(value for _, value in parameters if hasattr(value, "get_params"))]
     packages = sorted({type(each).__module__.partition(".")[0] for each in learners})
+    versions = {name: str(getattr(sys.modules.get(name), "__version__", None)) for name in packages}
     known = {
         **settings,
         **_question_of(problem.criterion),
         "kind of fits": type(problem),
         "estimator": (type(learner), parameters),
-        "version of the estimator": {
-            name: str(getattr(sys.modules.get(name), "__version__", None)) for name in packages
-        },
+        "version of the estimator": versions,
         "random_state": problem.seed,
         "fit_params": dict(problem.fit_params),
         "shared_trees": None if problem.shared is None else problem.shared.first,
     }
     rows = (problem.X, problem.codes, cells.order, cells.offsets, cells.row_weight, cells.shares)
-    derived = {
-        "groups": problem.criterion.algebra.names,
-        "favourable": problem.objectives.task,
-        "cv": problem.folds.pairs,
-    }
-    return Fingerprint(_digests(known), digest(rows), _digests(derived))
+    derived = {"groups": problem.criterion.algebra.names, "favourable": problem.objectives.task}
+    return Fingerprint(_digests(known), digest(rows), _digests({**derived, "cv": problem.folds.pairs}))
 
 
 def _question_of(objectives: Objectives) -> dict[str, Any]:
@@ -154,26 +148,10 @@ def _take_in(found: Any, value: Any, around: tuple[int, ...]) -> None:
     ``around`` are the values that this one is inside of: one of them is not entered again.
     """
     value = _opened(value.item() if isinstance(value, np.generic) else value)
-    found.update(f"{type(value).__name__}(".encode())
-    within = (*around, id(value))
-    inside: Any = ()
-    if id(value) in around:
-        pass
-    elif isinstance(value, np.ndarray) and value.dtype.kind != "O":
-        _take_in(found, (value.dtype.str, value.shape), within)
-        found.update(np.ascontiguousarray(value).tobytes())
-    elif isinstance(value, (set, frozenset)):
-        found.update("".join(sorted(digest(each) for each in value)).encode())
-    elif isinstance(value, Mapping):
-        inside = value.items()
-    elif isinstance(value, (list, tuple)):
-        inside = value
-    elif (parts := _parts_of(value, len(within))) is not None:
-        inside = (parts,)
-    else:
-        found.update(ADDRESS.sub("", repr(value)).encode())
+    shown, inside = (b"", ()) if id(value) in around else _parts_of(value, len(around))
+    found.update(f"{type(value).__name__}(".encode() + shown)
     for each in inside:
-        _take_in(found, each, within)
+        _take_in(found, each, (*around, id(value)))
     found.update(b")")
 
 
@@ -190,25 +168,35 @@ def _opened(value: Any) -> Any:
     return value.get_state(legacy=False) if isinstance(value, np.random.RandomState) else value
 
 
-def _parts_of(value: Any, depth: int) -> tuple[Any, ...] | None:
-    """Return what functions do and the values around them, and the inside of objects that do not show what they are."""
+def _parts_of(value: Any, depth: int) -> tuple[bytes, Iterable[Any]]:
+    """Return what a value shows, and what is inside it: of functions their code and the values around them."""
     if isinstance(value, np.ndarray):
-        return (value.shape, value.ravel().tolist())
+        known = (value.dtype.str, value.shape)
+        objects = value.dtype.kind == "O"
+        return (b"", (*known, value.ravel().tolist())) if objects else (np.ascontiguousarray(value).tobytes(), known)
+    if isinstance(value, (set, frozenset)):
+        return b"", sorted(digest(each) for each in value)
+    if isinstance(value, Mapping):
+        return b"", value.items()
+    if isinstance(value, (list, tuple)):
+        return b"", value
     if isinstance(value, types.CodeType):
-        return (value.co_code, value.co_consts, value.co_names)
+        return b"", (value.co_code, value.co_consts, value.co_names)
     if isinstance(value, types.FunctionType):
         closure = [_content(cell) for cell in value.__closure__ or ()]
         named = (value.__module__, value.__qualname__, value.__code__)
-        return (*named, closure, value.__defaults__, value.__kwdefaults__)
+        return b"", (*named, closure, value.__defaults__, value.__kwdefaults__)
     if isinstance(value, types.MethodType):
-        return (value.__func__, value.__self__)
+        return b"", (value.__func__, value.__self__)
     if isinstance(value, functools.partial):
-        return (value.func, value.args, value.keywords)
+        return b"", (value.func, value.args, value.keywords)
     if isinstance(value, type):
-        return (value.__module__, value.__qualname__)
-    if hasattr(value, "__dict__") and depth < DEEPEST and ADDRESS.search(shown := repr(value)):
-        return (type(value), ADDRESS.sub("", shown), vars(value))
-    return None
+        return b"", (value.__module__, value.__qualname__)
+    shown = repr(value)
+    plain = ADDRESS.sub("", shown)
+    if hasattr(value, "__dict__") and depth < DEEPEST and plain != shown:  # it does not show what it is
+        return b"", (type(value), plain, vars(value))
+    return plain.encode(), ()
 
 
 def _content(cell: Any) -> Any:

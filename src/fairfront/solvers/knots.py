@@ -1,38 +1,32 @@
-"""Knots: single solved points, one from another, down to the smallest caps that can be met."""
+"""Knots: points of the path solved one from another, known to be optimal or not, and more of them where it bends."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..objectives import Array
+from ..exceptions import InputError
+from ..objectives import Algebra, Array
 from ..objectives.losses import Squared
 from ..problems import LinearProblem
 from ..problems.point import DENSE_LIMIT
-from .base import Status, Target, tops
-from .quadratic import factor, least_distance
-from .sqp import PRECISE, Iterate, KnotSolver
+from .base import TINY, Journal, Mask, Status, Target
+from .sqp import PRECISE, Knot, KnotSolver
 
-NOTHING = 1e-5
-"""Difference of two gaps that is nothing, in units of the plain loss."""
-SMALLER = (1.0, 0.5, 0.1, 0.0)
-"""Factors on the weights from which hard caps are tried: local solutions may end on the way where others go on."""
+if TYPE_CHECKING:
+    from .newton import Newton
+
+SMALLEST = 1e-6
+"""Share of a model without weights' loss below which a plain loss is no unit: labels are separated, all but for it."""
+MET = 1e-6
+"""How far a gap may be above its cap where that is met, as a share of the largest gap (itself at least that share of
+the loss)."""
 ON_LINE = 0.995
 """Share to which all pi_i h_i of a point on its preference line agree."""
-WALK = 8
-"""Steps from plain training to caps where a jump may have ended in a worse local optimum."""
-SQUEEZES, DEARER, GAIN = 4, 10.0, 2e-3
-"""Times that the least caps are looked for, how much dearer a violation gets each time, and the share of the way that
-another time has to gain."""
-ABOVE = 1e-3
-"""How far above the least caps the last point is solved, as a share of the way: at the floor nothing can be solved."""
-CHEAPER = 1e-7
-"""Share of the merit that an elastic step has to gain for another one: the floor itself is solved for afterwards."""
-BISECTIONS = 14
-"""Halvings of the bracket of an elastic cap: to a ten-thousandth of its width."""
 CONVEX = 1e-9
 """How far below 0 the weight of a cell in a certified Lagrangian may be, as a share of the terms that it is the sum of:
 multipliers are not known better. The ridge has no part in it, because a penalty makes no cell convex."""
@@ -43,20 +37,56 @@ STILL = 1e-3
 moves scores by about 1; at an optimum they stay."""
 FLAT, UNMOVED = 1e-11, 1e-13
 """Curvature (of columns at unit scale) that is not known for rounding, and the score of a row that is nothing."""
-
-
-@dataclass(frozen=True)
-class Knot:
-    """A solved point of the path and the caps it was solved for."""
-
-    at: Iterate
-    caps: Array
-    status: Status
-    certified: bool
-    pi: Array | None = None
-
+MOST, ROUNDS = 64, 16
+"""Most points of a path that is refined where it bends, and most times that its steps are halved."""
+BEND = 1e-3
+"""How far interpolation may leave the front, as a share of the range of losses."""
+STEEP = 3.0
+"""A curve that is steeper at its end than on the whole by this factor needs another point, as before a floor."""
+BRANCH = 1e-7
+"""Share of the loss by which a point has to be better to belong to another branch of local optima."""
+ACTIVE = 1e-9
+"""Size of a multiplier that is not rounding."""
+LEAST = 1e-12
+"""Differences of caps, and of losses as a share of the plain one, that are nothing but would be divided by."""
 
 OnKnot = Callable[[Knot], None]
+
+
+def unheard(knot: Knot) -> None:
+    """Stand for a listener where there is none."""
+
+
+def knot_solver(newton: Newton, problem: LinearProblem, plain: Array, journal: Journal | None = None) -> KnotSolver:
+    """Return the solver of points after plain training (K, d), with the constraints that the options ask for."""
+    rows = problem.algebra
+    if newton.no_group_worse is not None:
+        rows = with_guards(problem, rows, plain, newton.no_group_worse)
+    loss = float(rows.p @ problem.values(plain[None])[0])
+    rough = 0.5 * problem.rows.target_variance if problem.task.kind == "regression" else 1.0
+    size = max(loss, SMALLEST * rough, TINY)
+    return KnotSolver(problem.without_metric(), rows, newton.tol, newton.max_iter, size, journal or Journal())
+
+
+def with_guards(problem: LinearProblem, rows: Algebra, plain: Array, allowed: float) -> Algebra:
+    """Add one row per compared average: it may not get worse than under plain training by more than ``allowed``.
+
+    Better is a smaller loss, a smaller smooth error, or a larger share decided as the label in question; where all rows
+    are compared on every class, only the favourable class has a better side.
+    """
+    averages = problem.layout.averages
+    if any(average.quantity.kind == "score" for average in averages):
+        raise InputError(
+            "no_group_worse has no meaning for mean predictions, which have no better side; "
+            "use notion='disparate_mistreatment'."
+        )
+    assert rows.means is not None
+    high = np.array([a.quantity.kind == "rate" and a.quantity.label is not None for a in averages])
+    stated = np.array([a.labels is not None or a.quantity.label in (None, problem.task.favourable) for a in averages])
+    signed = (np.where(high, -1.0, 1.0)[:, None] * rows.means)[stated]
+    b = np.concatenate([rows.b, signed @ problem.values(plain[None])[0] + allowed])
+    two_sided = np.concatenate([rows.two_sided, np.zeros(len(signed), dtype=bool)])
+    return replace(rows, B=np.vstack([rows.B, signed]), b=b, two_sided=two_sided)
 
 
 def first_knot(solver: KnotSolver, plain: Array) -> Knot:
@@ -64,27 +94,30 @@ def first_knot(solver: KnotSolver, plain: Array) -> Knot:
     at = solver.evaluate(plain, np.zeros(len(solver.rows.b)))
     caps = np.maximum(solver.sizes(at.L), 0.0)[: len(solver.algebra.b)]
     top = Target.from_caps(2.0 * caps[None] + solver.size)  # nothing binds, so that multipliers are 0
-    solved = solver.solve(at, top)
-    return Knot(solved, caps, _status(solver, solved, top), _is_optimum(solver, solved))
+    return replace(_judged(solver, solver.solve(at, top), top), caps=caps)
 
 
 def solve_knot(solver: KnotSolver, start: Knot, target: Target) -> Knot:
-    at = solver.solve(start.at, target)
-    if not solver.is_solved(at) and start.at.factor is not None:
-        again = solver.solve(replace(start.at, factor=None, single=at.single), target)
+    at = solver.solve(start, target)
+    if not solver.is_solved(at) and start.factor is not None:
+        again = solver.solve(replace(start, factor=None, single=at.single), target)
         at = again if again.kkt < at.kkt else at
-    caps = target.caps_at(solver.algebra, np.array([at.level]))[0]
-    pi = target.pi[0] if target.by_preference[0] else None
-    return Knot(at, caps, _status(solver, at, target), _is_optimum(solver, at), pi)
+    return _judged(solver, at, target)
 
 
 def solve_caps(solver: KnotSolver, start: Knot, caps: Array) -> Knot:
     return solve_knot(solver, start, Target.from_caps(caps[None]))
 
 
-def _status(solver: KnotSolver, at: Iterate, target: Target) -> Status:
-    scale = max(float(np.abs(solver.gaps(at.L)).max()), 1e-6 * solver.size)
-    if at.violation > max(1e-6 * scale, 10 * solver.tol * float(solver.row_unit.max())):
+def _judged(solver: KnotSolver, at: Knot, target: Target) -> Knot:
+    caps = target.caps_at(solver.algebra, np.array([at.level]))[0]
+    status, certified = _status(solver, at, target), _is_optimum(solver, at)
+    return replace(at, caps=caps, status=status, certified=certified, pi=target.pi[0])
+
+
+def _status(solver: KnotSolver, at: Knot, target: Target) -> Status:
+    scale = max(float(np.abs(solver.gaps(at.L)).max()), MET * solver.size)
+    if at.violation > max(MET * scale, 10 * solver.tol * float(solver.row_unit.max())):
         return Status.OUT_OF_REACH
     if not solver.is_solved(at):
         return Status.STALLED if at.n_iter < solver.max_iter else Status.LIMIT
@@ -96,138 +129,7 @@ def _status(solver: KnotSolver, at: Iterate, target: Target) -> Status:
     return Status.LINE if levels.min() >= ON_LINE * levels.max() else Status.CHEBYSHEV
 
 
-def follow(solver: KnotSolver, start: Knot, caps: Array, on_knot: OnKnot | None = None) -> list[Knot]:
-    """Solve for every row of ``caps`` (N, q) in turn; end where they can be met no more."""
-    knots = [start]
-    for row in caps:
-        knot = solve_caps(solver, knots[-1], row)
-        if not knot.status.solved:
-            knot = approach(solver, replace(knots[-1], at=replace(knots[-1].at, single=knot.at.single)), row)
-        if knot.status is Status.FLOOR:
-            return [*knots[1:], knot]
-        knots[-1] = replace(knots[-1], at=replace(knots[-1].at, factor=None))  # which only the next knot needs
-        knots.append(knot)
-        if on_knot is not None:
-            on_knot(knot)
-    return knots[1:]
-
-
-def approach(solver: KnotSolver, inside: Knot, row: Array) -> Knot:
-    """Go from caps that are met towards caps that are hard to meet, as far as can be; short of them it is the floor.
-
-    Local solutions may end on the way where others go on, so uncertified ends are tried again from smaller weights, and
-    from none. Where a model without weights has smaller gaps than what was solved, that is not the floor.
-    """
-    room, none = np.maximum(inside.caps - row, 0.0), 0.0 * inside.at.multipliers
-    best, least = inside, 1.0
-    for scale in SMALLER:
-        at = inside.at if scale == 1.0 else solver.evaluate(scale * inside.at.W, none, inside.at.single)
-        if scale == 0.0 and not _excess(solver, at.L, row, room) < least:
-            break
-        knot, share = _squeezed(solver, replace(inside, at=at), row, room)
-        if share < least:
-            best, least = knot, share
-        if least == 0.0:
-            return best
-        if best.certified and best.status.solved and best is not inside:
-            break
-    wide = float((room / solver.row_unit[: len(room)]).max())
-    W = best.at.W
-    constants = [
-        np.where(solver.problem.penalised > 0.0, 0.0, W),
-        0.0 * W,
-    ]  # with the intercept there is, and with none
-    flat = min(_excess(solver, solver.evaluate(each, none).L, row, room) for each in constants)
-    if flat == 0.0 and least * wide <= NOTHING:  # the caps are met but for nothing, and smaller ones can be
-        return best
-    return replace(best, status=Status.STALLED if (least - flat) * wide > NOTHING else Status.FLOOR)
-
-
-def _squeezed(solver: KnotSolver, start: Knot, row: Array, room: Array) -> tuple[Knot, float]:
-    """Return the point with the smallest caps row + share * room that can be met, and that share."""
-    paid = float(np.abs(start.at.multipliers[: len(row)]) @ room)
-    price = DEARER * max(paid, 0.1 * abs(solver.loss(start.at)), 1e-12 * solver.size)
-    at, found, least = start.at, start, 1.0
-    for _ in range(SQUEEZES):
-        asked = np.concatenate([row, room, [price]])
-        at = solver.journaled("squeeze", asked, partial(_elastic, solver, at, row, room, price))
-        share = min(_excess(solver, at.L, row, room), 1.0)
-        share = 0.0 if share < 1e-9 else share + ABOVE * min(share, 1.0 - share)
-        knot = solve_caps(solver, replace(start, at=at), row + share * room)
-        if not knot.status.solved:
-            break
-        gain, found, least = least - share, knot, share
-        if share == 0.0 or gain < GAIN * (1.0 - share):
-            break
-        price *= DEARER
-    return found, least
-
-
-def _excess(solver: KnotSolver, L: Array, row: Array, room: Array) -> float:
-    """Return the smallest s >= 0 with which the gaps of cells are within row + s * room."""
-    over = solver.sizes(L)[: len(row)] - row
-    return float(np.max(np.divide(over, room, out=np.zeros_like(over), where=room > 0), initial=0.0))
-
-
-def _elastic(solver: KnotSolver, at: Iterate, row: Array, room: Array, price: float) -> Iterate:
-    """Minimise loss + price * s subject to caps row + s * room, s >= 0: exact Newton steps with an elastic cap."""
-    rows, guards = solver.rows, np.zeros(len(solver.rows.b) - len(row))
-    low, wide = np.concatenate([row, guards]), np.concatenate([room, guards])
-    fixed = wide == 0.0
-
-    def merit(L: Array) -> float:
-        beyond = np.maximum(solver.sizes(L) - low, 0.0)[fixed] / solver.row_unit[fixed]
-        return float(rows.p @ L + price * (_excess(solver, L, row, room) + beyond.sum()))
-
-    for _ in range(solver.max_iter):
-        at = replace(solver.curved(at), kkt=0.0)
-        D, Q = solver.metric(at)
-        C, r = rows.B @ factor(Q[None])[0], solver.gaps(at.L) - rows.B @ Q @ rows.p
-
-        def affordable(s: float, C: Array = C, r: Array = r) -> bool:
-            x = least_distance(C, r, low + s * wide, rows.two_sided)
-            return x is not None and float(np.abs(x) @ wide) <= price
-
-        caps = low + _least(affordable, max(_excess(solver, at.L, row, room), 1e-9)) * wide
-        before = merit(at.L)
-        new = solver.shortened(at, caps, *solver.direction(at, D, Q, caps), merit)
-        if new is at or merit(new.L) >= before - CHEAPER * abs(before):
-            return new
-        at = new
-    return at
-
-
-def _least(affordable: Callable[[float], bool], high: float) -> float:
-    if affordable(0.0):
-        return 0.0
-    low = 0.0
-    while not affordable(high) and high < 1e6:
-        low, high = high, 2.0 * high
-    for _ in range(BISECTIONS):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if affordable(middle) else (middle, high)
-    return high
-
-
-def one_cap(solver: KnotSolver, first: Knot, caps: Array) -> Knot:
-    """Solve for one row of caps, or end at the smallest gaps that can be reached.
-
-    A certified point is the answer. Otherwise a jump may have ended in a worse local optimum than the path from plain
-    training leads to, so the path is followed as well and the smaller loss kept.
-    """
-    if (first.caps <= caps).all():
-        return first
-    begun = replace(first, caps=np.maximum(tops(solver.algebra, first.caps, "worst_gap"), caps))
-    found = follow(solver, begun, caps[None])[-1]
-    if not found.certified and found.status is not Status.FLOOR:
-        shares = np.linspace(0.0, 1.0, WALK + 1)[1:, None]
-        other = follow(solver, begun, (1.0 - shares) * begun.caps + shares * caps)[-1]
-        better = other.status.solved and solver.loss(other.at) < solver.loss(found.at)
-        found = other if better and other.status is not Status.FLOOR else found
-    return replace(found, status=Status.OUT_OF_REACH) if found.status is Status.FLOOR else found
-
-
-def _is_optimum(solver: KnotSolver, at: Iterate) -> bool:
+def _is_optimum(solver: KnotSolver, at: Knot) -> bool:
     """Tell whether the point is a global optimum: precise, and the minimum of a convex Lagrangian."""
     if not at.kkt <= PRECISE:
         return False
@@ -282,3 +184,89 @@ def _is_minimum(problem: LinearProblem, omega: Array, W: Array, G: Array, size: 
     moves = np.vstack([step, vectors[:, ~known].T]) * unit
     reach = problem.reach(moves.reshape(-1, *W.shape))
     return bool(reach[0] <= STILL and (reach[1:] <= UNMOVED).all())
+
+
+def alike(knots: list[Knot]) -> list[Knot]:
+    """Return points whose Hessians are taken in the precision that was enough for all of them."""
+    return knots if all(knot.single for knot in knots) else [replace(knot, single=False) for knot in knots]
+
+
+def settled(solver: KnotSolver, knots: list[Knot], tried: Sequence[Knot] = ()) -> list[Knot]:
+    """Solve uncertified points again where better ones are known, from the last to the first.
+
+    That is the next point when it lies below the tangent of this one (it came from another branch of local optima),
+    and the model with zero weights when its loss is smaller. Plain training is tried in any case, but for points that
+    were ``tried`` from it before.
+    """
+    if all(knot.certified for knot in knots):
+        return knots
+    found = alike(knots)
+    first, q = found[0], len(found[0].caps)
+    plain, zero = solver.curved(first), solver.evaluate(0.0 * first.W, 0.0 * first.multipliers, first.single)
+    for i in reversed(range(1, len(knots))):
+        knot = found[i]
+        loss, near = solver.loss(knot), BRANCH * abs(solver.loss(knot))
+        met = (solver.sizes(zero.L)[:q] <= knot.caps + LEAST).all()
+        starts = [zero] if met and solver.loss(zero) < loss - near else []
+        if i + 1 < len(knots):
+            tangent = loss + float(np.abs(knot.multipliers[:q]) @ (knot.caps - found[i + 1].caps))
+            starts += [found[i + 1]] if solver.loss(found[i + 1]) < tangent - near else []
+        starts = [replace(at, factor=None) for at in starts]
+        if not any(knot is other for other in tried):
+            starts.append(plain)
+        for at in [] if knot.certified else starts:
+            other = solve_caps(solver, at, knot.caps)
+            if other.status.solved and solver.loss(other) < solver.loss(found[i]) - near:
+                found[i] = replace(other, status=knot.status)
+    return found
+
+
+def refine(solver: KnotSolver, knots: list[Knot], top: Array, on_knot: OnKnot) -> list[Knot]:
+    """Add points where interpolated weights would leave the front, and where another gap becomes active."""
+    for _ in range(ROUNDS):
+        knots = alike(knots)
+        halves = _bends(solver, knots, top)
+        halves = np.where(np.isnan(halves) & _switches(knots), 0.5, halves)
+        added: dict[int, Knot] = {}
+        for i in np.flatnonzero(~np.isnan(halves))[: max(MOST - len(knots), 0)]:
+            caps = (1.0 - halves[i]) * knots[i].caps + halves[i] * knots[i + 1].caps
+            knot = solve_caps(solver, knots[i], caps)
+            if not knot.status.solved:
+                knot = solve_caps(solver, knots[i + 1], caps)
+            if knot.status.solved:
+                added[int(i)] = knot
+            on_knot(knot)
+        if not added:
+            break
+        knots = [k for i, knot in enumerate(knots) for k in ([knot, added[i]] if i in added else [knot])]
+    return knots
+
+
+def _bends(solver: KnotSolver, knots: list[Knot], top: Array) -> Array:
+    """Return how far between neighbours to solve another point, NaN where none is needed.
+
+    One is needed where the half-way weights lie above the curve through both ends and their slopes, or where the curve
+    is far steeper at its end than on the whole, as before a floor; it is put where the half-way weights are.
+    """
+    algebra, q = solver.algebra, len(top)
+    scale = np.where(top > 0, top, 1.0)
+    share = np.array([(knot.caps / scale).max() for knot in knots])
+    loss = np.array([float(algebra.p @ knot.L) for knot in knots])
+    slope = np.array([-float((np.abs(knot.multipliers[:q]) * top).sum()) for knot in knots])
+    L = solver.problem.values(np.stack([0.5 * (a.W + b.W) for a, b in pairwise(knots)]))
+    where = (algebra.violation(algebra.gaps(L)) / scale).max(axis=1)
+    width = np.minimum(share[1:] - share[:-1], -LEAST)
+    t = np.clip((where - share[:-1]) / width, 0.0, 1.0)
+    s, begins, ends = 1.0 - t, slope[:-1] * width, slope[1:] * width
+    curve = loss[:-1] * (1 + 2 * t) * s**2 + begins * t * s**2 + loss[1:] * t**2 * (3 - 2 * t) - ends * t**2 * s
+    most = BEND * max(float(loss.max() - loss.min()), LEAST * solver.size)
+    steep = (np.diff(loss) > most) & (ends > STEEP * np.diff(loss))
+    return np.where((L @ algebra.p - curve > most) | steep, np.clip(t, 0.1, 0.9), np.nan)
+
+
+def _switches(knots: list[Knot]) -> Mask:
+    """Tell between which neighbours the set of active gaps changes, while they are still far apart."""
+    near = np.abs(knots[0].caps - knots[-1].caps).max() / MOST
+    active = np.abs([knot.multipliers for knot in knots]) > ACTIVE
+    far = np.abs(np.diff([knot.caps for knot in knots], axis=0)).max(axis=1) > near
+    return np.asarray((active[1:] != active[:-1]).any(axis=1) & far & (np.arange(len(far)) > 0))

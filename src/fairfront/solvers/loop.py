@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError, UnboundedError
+from ..exceptions import UnboundedError
 from ..objectives import Algebra, Array
 from ..problems import LinearProblem, Point
 from ..problems.resources import check_steps
-from ..storage.checkpoints import Entry
-from ..validation import MOST_POINTS, check_count, shown
-from .archive import Archive
-from .base import TARGETS, Aim, Mask, OnIterate, OnPoint, Outcome, Request, Solved, Solver, State, Status, Target
-from .journal import Journal, of_few
+from ..validation import refuse
+from .base import TARGETS, Journal, Mask, OnPoint, Request, Solved, Solver, Status, Target, check_needs
+from .journal import Archive, Ids, RunLog, of_few
 
 KEPT = 100
 """Points on the way that are kept where nothing else is asked for."""
@@ -28,7 +26,57 @@ ENOUGH = 1e-4
 EVERY = 25
 """Steps after which a checkpoint takes note of all runs."""
 
-Ids = NDArray[np.intp]
+OnIterate = Callable[[int, Ids, Point], None]
+"""Is told the step, the runs that took it, and where they are."""
+
+
+@dataclass(frozen=True)
+class State:
+    """What a solver remembers per run; every field is an array with the runs first."""
+
+    def take(self, runs: Mask) -> Self:
+        return replace(self, **{name: part[runs] for name, part in vars(self).items()})
+
+    def stored(self) -> dict[str, NDArray[Any]]:
+        return {f"state.{name}": part for name, part in vars(self).items()}
+
+    def restored(self, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        return replace(self, **{name: arrays[f"state.{name}"] for name in vars(self)})
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What single runs are asked for.
+
+    target       where each run should end; None for solvers that go anywhere
+    start        weights (K, d) or (R, K, d) to begin at
+    exact        the problem with the loss itself, where the one to iterate on has a rounded kink
+    """
+
+    target: Target | None = None
+    start: Array | None = None
+    exact: LinearProblem | None = None
+    on_iterate: OnIterate | None = None
+    random_state: int | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Where R runs ended: weights, cells, objectives (R, m), status, steps.
+
+    ``history`` holds the objectives of every accepted iterate of each run, ``passes`` counts passes over the data,
+    ``certificate`` (R,) is the largest certificate of any direction taken (NaN where directions have none). Where a gap
+    is one of fewer than `FEWEST` rows, a checkpoint keeps no history: in a resumed run, steps before it are NaN.
+    """
+
+    W: Array
+    L: Array
+    objectives: Array
+    status: tuple[Status, ...]
+    n_iter: NDArray[np.intp]
+    history: tuple[Array, ...]
+    passes: int
+    certificate: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -67,12 +115,9 @@ class Descent(Solver):
         Parameters
         ----------
         problem : problem that has what the solver needs
-        start : array of shape (K, d) or (R, K, d), optional
-            Weights that runs begin at.
-        target : Target, optional
-            Where runs should end; None for solvers that go anywhere.
-        rng : numpy.random.Generator
-            Of random starts.
+        start : weights (K, d) or (R, K, d) that runs begin at, optional
+        target : Target, or None for solvers that go anywhere
+        rng : numpy.random.Generator of random starts
         """
         raise NotImplementedError
 
@@ -82,10 +127,8 @@ class Descent(Solver):
         Parameters
         ----------
         algebra : Algebra
-        point : Point
-            Where the runs are.
-        state : State
-            What `prepare` or the last step left.
+        point : Point where the runs are
+        state : State that `prepare` or the last step left
         """
         raise NotImplementedError
 
@@ -95,10 +138,8 @@ class Descent(Solver):
         Parameters
         ----------
         algebra : Algebra
-        old, new : Point
-            Before and after the move.
-        plan : Plan
-            What `plan` returned.
+        old, new : Point before and after the move
+        plan : Plan that `plan` returned
         state : State
         """
         raise NotImplementedError
@@ -112,7 +153,10 @@ class Descent(Solver):
         request : Request
         journal : Journal
         """
-        runs = 1 if request.preferences is None else check_runs(request.preferences)
+        if not isinstance(request.preferences, (int, np.integer, type(None))):
+            expected = "a number of starts for a solver without preferences; use solver='pb_pdo' for preference vectors"
+            raise refuse("preferences", request.preferences, expected)
+        runs = request.targets(problem.algebra.names)[0] or 1
         start = self._random_weights(problem, runs, np.random.default_rng(request.random_state))
         return start, Target.from_preferences(np.ones((runs, problem.algebra.m)))
 
@@ -165,16 +209,6 @@ class Descent(Solver):
         return self._finish(problem, outcome, aim.target, journal)
 
 
-def check_runs(preferences: Any) -> int:
-    """Return a number of runs, refusing preference vectors for a solver that has no use for them."""
-    if isinstance(preferences, Integral):
-        return check_count(preferences, "preferences", most=MOST_POINTS)
-    raise InputError(
-        f"preferences is {shown(preferences)}, expected a number of starts for a solver without preferences; "
-        "use solver='pb_pdo' for preference vectors."
-    )
-
-
 def run(
     problem: Any,
     solver: Descent,
@@ -190,10 +224,10 @@ def run(
     With a ``journal`` that keeps, the state is noted after every `EVERY` steps together with that of the ``archive``,
     and runs go on from what was noted: their cells are evaluated anew, as a resumed run has to do.
     """
-    solver.check_needs(problem)
+    check_needs(solver, problem)
     problem, W, state = solver.prepare(problem, start, target, np.random.default_rng(random_state))
     algebra: Algebra = problem.algebra
-    log = _RunLog(problem, W, target, journal or Journal(), archive)
+    log = RunLog(problem, W, target, journal or Journal(), archive)
     report: OnIterate = on_iterate or (lambda iteration, ids, point: None)
     if log.known is None:
         begun, ids, point = 1, np.arange(len(W)), problem.cells(W)
@@ -238,59 +272,3 @@ def run(
     history = tuple(np.array(h) for h in log.history)
     h, status = algebra.objectives(log.L), tuple(log.status)
     return Outcome(log.W, log.L, h, status, log.n_iter, history, log.passes, log.certificate)
-
-
-class _RunLog:
-    """What a batch of runs has found so far, and what a journal keeps of it: ``known`` is what was kept before."""
-
-    def __init__(
-        self, problem: Any, W: Array, target: Target | None, journal: Journal, archive: Archive | None
-    ) -> None:
-        self.journal, self.archive, self.few = journal, archive, of_few(problem)
-        self.asked = np.zeros(0) if target is None else np.column_stack([target.pi, target.caps])
-        runs, algebra = len(W), problem.algebra
-        self.W, self.L = W.copy(), np.zeros((runs, len(algebra.p)))
-        self.status, self.n_iter, self.passes = [Status.RUNNING] * runs, np.zeros(runs, dtype=np.intp), 1
-        self.history: list[list[Array]] = []
-        self.certificate = np.full(runs, np.nan)
-        self.known = journal.recall("runs", self.asked)
-        self.noted = self.known is not None
-        if self.known is not None:
-            self._restore(self.known, algebra.m)
-
-    def add(self, ids: Ids, h: Array, iteration: int) -> None:
-        self.passes += 1
-        self.n_iter[ids] = iteration
-        for place, values in zip(ids, h, strict=True):
-            self.history[place].append(values)
-
-    def finish(self, ids: Ids, point: Point, status: list[Status]) -> None:
-        self.W[ids], self.L[ids] = point.W, point.L
-        for place, why in zip(ids, status, strict=True):
-            self.status[place] = why
-
-    def note(self, iteration: int, arrays: dict[str, NDArray[Any]]) -> None:
-        """With histories unless they are of few rows, without cells: evaluating them anew is one more pass."""
-        self.passes += 1
-        lengths = np.array([len(h) for h in self.history])
-        arrays |= {"W": self.W, "n_iter": self.n_iter, "certificate": self.certificate, "lengths": lengths}
-        if not self.few:
-            arrays["history"] = np.concatenate([np.array(h) for h in self.history])
-        if self.archive is not None:
-            arrays |= self.archive.stored()
-        numbers = {"iteration": iteration, "status": [each.name for each in self.status], "passes": self.passes}
-        if self.noted:
-            self.journal.renew(arrays, **numbers)
-        else:
-            self.journal.note("runs", self.asked, arrays, **numbers)
-        self.noted = True
-
-    def _restore(self, known: Entry, m: int) -> None:
-        arrays, numbers = known.arrays, known.numbers
-        self.W, self.n_iter, self.certificate = (arrays[name].copy() for name in ("W", "n_iter", "certificate"))
-        self.status, self.passes = [Status[name] for name in numbers["status"]], int(numbers["passes"])
-        unknown = np.full((int(arrays["lengths"].sum()), m), np.nan)
-        parts = np.split(arrays.get("history", unknown), np.cumsum(arrays["lengths"])[:-1])
-        self.history = [list(part) for part in parts]
-        if self.archive is not None:
-            self.archive.restore(arrays)

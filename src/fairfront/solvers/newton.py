@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, get_args
 
 import numpy as np
+from scipy.optimize import brentq
 
-from ..exceptions import FairfrontWarning, InputError
-from ..objectives import Algebra, Array
+from ..exceptions import FairfrontWarning
+from ..objectives import Array
 from ..problems import FirstOrder, LinearProblem, SecondOrder, WeightedFit
 from ..problems.resources import check_points
-from ..validation import MOST_POINTS, check_choice, check_count, check_flag, check_positive
-from ..validation.data import check_preferences
-from .base import TARGETS, TINY, Accepted, Aim, OnPoint, Outcome, Path, Request, Solved, Solver, Status, Target, tops
-from .journal import Journal
-from .knots import Knot, OnKnot, first_knot, one_cap, solve_knot
-from .path import MOST, past_zero, preferred, refine, restarted, settled, spread_to_floor
-from .sqp import PRECISE, KnotSolver
+from ..validation import check_choice, check_count, check_flag, check_positive
+from .base import TARGETS, Accepted, Journal, OnPoint, Path, Request, Solved, Solver, Status, Target, check_needs, tops
+from .hard_points import approach, narrowed, past_zero, restarted
+from .knots import MOST, OnKnot, alike, first_knot, knot_solver, refine, settled, solve_caps, solve_knot, unheard
+from .loop import Aim, Outcome
+from .sqp import PRECISE, Knot, KnotSolver
 
-SMALLEST = 1e-6
-"""Share of a model without weights' loss below which a plain loss is no unit: labels are separated, all but for it."""
-NARROWER = (0.06, 0.02)
-"""Widths over which the kink of a hinge is rounded in the end; the first is `base.SMOOTHING`."""
+WALK = 8
+"""Steps from plain training to caps where a jump may have ended in a worse local optimum."""
+ON_LEVEL = 1e-6
+"""Share to which the level of a preference is bracketed before its point is solved."""
 
 
 @dataclass(frozen=True)
@@ -71,26 +72,6 @@ class Newton(Solver):
         check_flag(self.one_sided, "one_sided")
         check_choice(self.path, "path", get_args(Path))
 
-    def solver(self, problem: LinearProblem, plain: Array, journal: Journal | None = None) -> KnotSolver:
-        """Return the solver of single points, with the constraints that the options ask for.
-
-        Parameters
-        ----------
-        problem : LinearProblem
-            As `working` gives it.
-        plain : array of shape (K, d)
-            Weights of plain training.
-        journal : Journal, optional
-            None keeps nothing.
-        """
-        rows = problem.algebra
-        if self.no_group_worse is not None:
-            rows = with_guards(problem, rows, plain, self.no_group_worse)
-        loss = float(rows.p @ problem.values(plain[None])[0])
-        rough = 0.5 * problem.rows.target_variance if problem.task.kind == "regression" else 1.0
-        size = max(loss, SMALLEST * rough, TINY)
-        return KnotSolver(problem.without_metric(), rows, self.tol, self.max_iter, size, journal or Journal())
-
     def stated(self, problem: LinearProblem) -> LinearProblem:
         """Return the problem, with one-sided gaps, group minus reference, where asked for."""
         if not self.one_sided:
@@ -100,84 +81,51 @@ class Newton(Solver):
         assert algebra.notion_of is not None
         inner = np.asarray((algebra.signs > 0).any(axis=1))  # what some contrast starts from; references never are
         kept = np.asarray(~((algebra.signs < 0) & inner[:, None]).any(axis=0))
-        rows = replace(
-            algebra,
-            B=algebra.B[kept],
-            b=algebra.b[kept],
-            two_sided=np.zeros(int(kept.sum()), dtype=bool),
-            names=("loss", *(name for name, keep in zip(algebra.names[1:], kept, strict=True) if keep)),
-            notion_of=algebra.notion_of[kept],
-            signs=algebra.signs[:, kept],
-        )
-        return problem.with_algebra(rows)
+        names = ("loss", *(name for name, keep in zip(algebra.names[1:], kept, strict=True) if keep))
+        rows = replace(algebra, names=names, B=algebra.B[kept], b=algebra.b[kept], two_sided=np.zeros(sum(kept), bool))
+        return problem.with_algebra(replace(rows, notion_of=algebra.notion_of[kept], signs=algebra.signs[:, kept]))
 
     def trace(self, problem: LinearProblem, request: Request, journal: Journal, on_point: OnPoint) -> list[Solved]:
         """Return even points, points where the path bends, or one per preference; plain training is among them."""
-        self.check_needs(problem)
-        pi, count = None, request.n_points
-        if isinstance(request.preferences, (int, np.integer)):
-            count = check_count(request.preferences, "preferences", least=2, most=MOST_POINTS)
-        elif request.preferences is not None:
-            pi = check_preferences(request.preferences, problem.algebra.names)
-        total = len(pi) if pi is not None else (count or TARGETS)
-        past = self.overshoot * (count or TARGETS) if pi is None else 0.0
+        check_needs(self, problem)
+        asked, pi = request.targets(problem.algebra.names, least=2)
+        count = asked or request.n_points
+        total = count or TARGETS
+        past = self.overshoot * total if pi is None else 0.0
         check_points(problem, total * (1.0 + self.restarts) + past, MOST)
-        done = [0]
+        solved = itertools.count(1)
 
         def on_knot(knot: Knot) -> None:
-            done[0] += 1
-            on_point(min(done[0], total), f"{done[0]} points solved", total)
+            done = next(solved)
+            on_point(min(done, total), f"{done} points solved", total)
 
         work = self.working(problem)
-        knots = newton_path(work, self, count, pi, on_knot, journal=journal)
-        return solved_points(work, narrowed(problem.framed(), self, knots, journal))
+        knots = newton_path(work, self, count, pi, on_knot, journal)
+        if not problem.loss.smooth:
+            knots = narrowed(self, problem.framed(), knots, journal)
+        return solved_points(work, knots)
 
     def solve(self, problem: Any, aim: Aim, journal: Journal) -> Outcome:
-        self.check_needs(problem)
+        check_needs(self, problem)
         target = aim.target
         assert target is not None
         begin = None if aim.start is None else aim.start.reshape(-1, problem.K, problem.d)[0]
         plain = journal.weights(lambda: problem.fit(problem.algebra.p, begin))
-        solver = self.solver(problem, plain, journal)
+        solver = knot_solver(self, problem, plain, journal)
         first = first_knot(solver, plain)
         if target.by_preference.all():
-            knots = preferred(solver, first, target.pi, None)
+            knots = preferred(solver, first, target.pi)
         else:
             knots = [one_cap(solver, first, caps) for caps in target.caps]
-        if aim.exact is not None:
-            knots = narrowed(aim.exact, self, knots, journal)
-        W, L = np.stack([k.at.W for k in knots]), np.stack([k.at.L for k in knots])
+        if aim.exact is not None and not aim.exact.loss.smooth:
+            knots = narrowed(self, aim.exact, knots, journal)
+        W, L = np.stack([k.W for k in knots]), np.stack([k.L for k in knots])
         objectives = problem.algebra.objectives(L)
-        begun = problem.algebra.objectives(first.at.L[None])
+        begun = problem.algebra.objectives(first.L[None])
         history = tuple(np.vstack([begun, h[None]]) for h in objectives)
-        n_iter = np.array([k.at.n_iter for k in knots], dtype=np.intp)
+        n_iter = np.array([k.n_iter for k in knots], dtype=np.intp)
         status = tuple(k.status for k in knots)
         return Outcome(W, L, objectives, status, n_iter, history, int(n_iter.sum()) + 1)
-
-
-def with_guards(problem: LinearProblem, rows: Algebra, plain: Array, allowed: float) -> Algebra:
-    """Add one row per compared average: it may not get worse than under plain training by more than ``allowed``.
-
-    Better is a smaller loss, a smaller smooth error, or a larger share decided as the label in question; where all rows
-    are compared on every class, only the favourable class has a better side.
-    """
-    averages = problem.layout.averages
-    if any(average.quantity.kind == "score" for average in averages):
-        raise InputError(
-            "no_group_worse has no meaning for mean predictions, which have no better side; "
-            "use notion='disparate_mistreatment'."
-        )
-    assert rows.means is not None
-    high = np.array([a.quantity.kind == "rate" and a.quantity.label is not None for a in averages])
-    stated = np.array([a.labels is not None or a.quantity.label in (None, problem.task.favourable) for a in averages])
-    signed = (np.where(high, -1.0, 1.0)[:, None] * rows.means)[stated]
-    now = signed @ problem.values(plain[None])[0]
-    return replace(
-        rows,
-        B=np.vstack([rows.B, signed]),
-        b=np.concatenate([rows.b, now + allowed]),
-        two_sided=np.concatenate([rows.two_sided, np.zeros(len(signed), dtype=bool)]),
-    )
 
 
 def newton_path(
@@ -185,16 +133,15 @@ def newton_path(
     newton: Newton,
     n_points: int | None = None,
     preferences: Array | None = None,
-    on_knot: OnKnot | None = None,
-    plain: Array | None = None,
+    on_knot: OnKnot = unheard,
     journal: Journal | None = None,
 ) -> list[Knot]:
     """Solve plain training and the points after it: one per preference, ``n_points`` evenly, or as many as it bends."""
     journal = journal or Journal()
-    weights = journal.weights(lambda: problem.fit(problem.algebra.p)) if plain is None else plain
-    solver = newton.solver(problem, weights, journal)
-    start = first_knot(solver, weights)
-    if problem.loss.smooth and start.at.kkt <= PRECISE and not start.certified:
+    plain = journal.weights(lambda: problem.fit(problem.algebra.p))
+    solver = knot_solver(newton, problem, plain, journal)
+    start = first_knot(solver, plain)
+    if problem.loss.smooth and start.kkt <= PRECISE and not start.certified:
         warnings.warn(
             f"plain training has no certain optimum at ridge {float(problem.algebra.p[-1]):.3g}: labels can be "
             "separated, so that weights grow without end, or columns are nearly collinear; weights are those of an "
@@ -218,57 +165,92 @@ def newton_path(
 
 
 def solved_points(work: LinearProblem, knots: list[Knot]) -> list[Solved]:
-    q, none = len(work.algebra.b), np.full(work.algebra.m, np.nan)
-    W = work.to_user(np.stack([knot.at.W for knot in knots]))
-    return [
-        Solved(
-            W=weights,
-            status=knot.status,
-            pi=none if knot.pi is None else knot.pi,
-            L=knot.at.L,
-            multipliers=knot.at.multipliers[:q],
-            kkt=knot.at.kkt,
-            certified=knot.certified,
-        )
-        for weights, knot in zip(W, knots, strict=True)
-    ]
+    """Return points in the users' units, without what guards have multipliers for."""
+    W, q = work.to_user(np.stack([knot.W for knot in knots])), len(work.algebra.b)
+    return [replace(knot, W=w, multipliers=knot.multipliers[:q]) for w, knot in zip(W, knots, strict=True)]
 
 
-def narrowed(problem: LinearProblem, newton: Newton, knots: list[Knot], journal: Journal | None = None) -> list[Knot]:
-    """Solve points of a rounded hinge again with ever narrower rounding, each from its own end.
+def follow(solver: KnotSolver, start: Knot, caps: Array, on_knot: OnKnot = unheard) -> list[Knot]:
+    """Solve for every row of ``caps`` (N, q) in turn; end where they can be met no more."""
+    knots = [start]
+    for row in caps:
+        knot = solve_caps(solver, knots[-1], row)
+        if not knot.status.solved:
+            knot = approach(solver, replace(knots[-1], single=knot.single), row)
+        if knot.status is Status.FLOOR:
+            return [*knots[1:], knot]
+        knots[-1] = replace(knots[-1], factor=None)  # which only the next knot needs
+        knots.append(knot)
+        on_knot(knot)
+    return knots[1:]
 
-    ``problem`` has the loss itself. What is solved is still rounded a little, so nothing is certified.
-    """
-    if problem.loss.smooth:
+
+def spread_to_floor(solver: KnotSolver, start: Knot, shares: Array, top: Array, on_knot: OnKnot) -> list[Knot]:
+    """Follow even caps to zero; if they end at a floor above it, space them evenly down to the floor instead."""
+    knots = follow(solver, start, shares[:, None] * top, on_knot)
+    if not knots or knots[-1].status is not Status.FLOOR:
         return knots
-    for width in NARROWER:
-        twin = problem.with_loss(problem.loss.smoothed(width))
-        solver = newton.solver(twin, knots[0].at.W, journal)
-        knots = [_again(solver, knot) for knot in knots]
-    return [replace(knot, certified=False) for knot in knots]
+    floor, start = alike([knots[-1], start])
+    caps = floor.caps + shares[:-1, None] * (top - floor.caps)
+    return [*follow(solver, start, caps, on_knot), floor]
 
 
-def _again(solver: KnotSolver, knot: Knot) -> Knot:
-    """Solve a point for its own caps or preference; keep the old end where that fails or caps lie past zero."""
-    if knot.status is Status.PAST:
-        return knot
-    at = solver.evaluate(knot.at.W, knot.at.multipliers)
-    if knot.pi is None and not np.any(knot.at.multipliers):
-        W = solver.journal.weights(lambda: solver.problem.fit(solver.rows.p, knot.at.W))
-        fitted = solver.evaluate(W, knot.at.multipliers)
-        return replace(knot, at=solver.residual(fitted, np.maximum(solver.sizes(fitted.L), 0.0)))
-    target = Target.from_caps(knot.caps[None]) if knot.pi is None else Target.from_preferences(knot.pi[None])
-    found = solve_knot(solver, replace(knot, at=at), target)
-    return replace(found, status=knot.status) if found.status.solved else knot
+def one_cap(solver: KnotSolver, first: Knot, caps: Array) -> Knot:
+    """Solve for one row of caps, or end at the smallest gaps that can be reached.
+
+    A certified point is the answer. Otherwise a jump may have ended in a worse local optimum than the path from plain
+    training leads to, so the path is followed as well and the smaller loss kept.
+    """
+    if (first.caps <= caps).all():
+        return first
+    begun = replace(first, caps=np.maximum(tops(solver.algebra, first.caps, "worst_gap"), caps))
+    found = follow(solver, begun, caps[None])[-1]
+    if not found.certified and found.status is not Status.FLOOR:
+        shares = np.linspace(0.0, 1.0, WALK + 1)[1:, None]
+        other = follow(solver, begun, (1.0 - shares) * begun.caps + shares * caps)[-1]
+        better = other.status.solved and solver.loss(other) < solver.loss(found)
+        found = other if better and other.status is not Status.FLOOR else found
+    return replace(found, status=Status.OUT_OF_REACH) if found.status is Status.FLOOR else found
 
 
-def polished(problem: LinearProblem, outcome: Outcome, target: Target, journal: Journal | None = None) -> Outcome:
-    """Solve the end of every first-order run to Newton's precision; a run that does not get there stays as it is."""
-    solver = Newton().solver(problem, outcome.W[0], journal)
-    W, L, status, none = outcome.W.copy(), outcome.L.copy(), list(outcome.status), np.zeros(len(solver.rows.b))
-    for r in range(len(W)):
-        start = Knot(solver.evaluate(W[r], none), none, Status.RUNNING, False)
-        knot = solve_knot(solver, start, target.take(np.arange(len(W)) == r))
-        if knot.status.solved:
-            W[r], L[r], status[r] = knot.at.W, knot.at.L, knot.status
-    return replace(outcome, W=W, L=L, objectives=problem.algebra.objectives(L), status=tuple(status))
+def preferred(solver: KnotSolver, start: Knot, preferences: Array, on_knot: OnKnot = unheard) -> list[Knot]:
+    """Solve one point per preference, from the least to the most demanding, each from the last."""
+    order = np.argsort((preferences[:, 1:] / preferences[:, :1]).max(axis=1), kind="stable")
+    found: dict[int, Knot] = {}
+    last = start
+    for i in order:
+        knot = solve_knot(solver, replace(last, level=np.nan), Target.from_preferences(preferences[i : i + 1]))
+        found[int(i)] = knot = knot if knot.status.solved else _the_long_way(solver, start, preferences[i])
+        last = knot if knot.status.solved else last
+        on_knot(knot)
+    return [found[i] for i in range(len(preferences))]
+
+
+def _the_long_way(solver: KnotSolver, start: Knot, pi: Array) -> Knot:
+    """Follow the caps of a preference down to those at the plain loss, which are tighter than it asks, and come back.
+
+    Where they end at a floor above the preference line, the floor is the nearest point; otherwise the level with
+    pi_1 loss(level) = level lies between that of the last point and that of plain training.
+    """
+    algebra, target = solver.algebra, Target.from_preferences(pi[None])
+
+    def caps_at(level: float) -> Array:
+        return np.asarray(target.caps_at(algebra, np.array([level]))[0])
+
+    def levels(knot: Knot) -> Array:
+        return np.asarray(pi * algebra.objectives(knot.L[None])[0])
+
+    plain = levels(start)
+    begun = replace(start, factor=None, caps=caps_at(float(plain.max())))
+    near = follow(solver, begun, caps_at(float(plain[0]))[None])[-1]
+    now = levels(near)
+    if now[0] <= now[1:].max():
+        return replace(near, status=Status.OUT_OF_REACH, pi=pi)
+    last = [near]
+
+    def missed(level: float) -> float:
+        last.append(solve_caps(solver, last[-1], caps_at(level)))
+        return float(levels(last[-1])[0]) - level
+
+    level = brentq(missed, float(now[1:].max()), float(plain.max()), rtol=ON_LEVEL)
+    return solve_knot(solver, replace(last[-1], level=level), target)

@@ -1,25 +1,40 @@
-"""PDO, default form: go down all objectives at once until none can fall without another rising (Algorithm 1).
+"""PDO: go down all objectives at once until none can fall without another rising (Algorithm 1), as printed and default.
 
-Differs from the paper where the printed algorithm stops far from the frontier (`PaperPDO` runs it as printed):
-gradients have unit length, the inner problem is solved exactly, the step is searched so that no objective rises,
-and a gap within a band around zero becomes a constraint while the loss goes on falling along it.
+`PaperPDO` runs it as printed, every open choice a named parameter, in two readings. ``raw``: g_i is the gradient of
+h_i, as the algorithm shows. ``normalised``: g_i has unit length, as the text below equation (5) says ("the normalized
+gradient vector").
+
+The default differs from the paper where the printed algorithm stops far from the frontier: gradients have unit length,
+the inner problem is solved exactly, the step is searched so that no objective rises, and a gap within a band around
+zero becomes a constraint while the loss goes on falling along it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Algebra, Array
-from ..problems import Point, SecondOrder
-from ..validation import check_count, check_positive
-from .base import TINY, Mask, State, Status
-from .loop import ENOUGH, Descent, Plan
-from .quadratic import common_direction, factor, first_step
+from ..problems import LinearProblem, Point, SecondOrder
+from ..validation import check_choice, check_count, check_flag, check_positive, refuse
+from ..validation.data import as_numbers
+from .base import TINY, Accepted, Mask, Status, Target
+from .loop import ENOUGH, Descent, Plan, State
+from .quadratic import DEPENDENT, certificate, common_direction, factor, first_step, min_norm, projected_gradient
 
+Gradients = Literal["raw", "normalised"]
+Inner = Literal["projected_gradient", "exact"]
+STILL = 1e-12
+"""Length of a direction that is none."""
+BALANCED = 1e-4
+"""Share of the loss gradient that may be left where the gaps' gradients balance it."""
+SHORTEST = 1e-150
+"""Length of a gradient that is not scaled to unit length: its square is 0."""
+SUM = 1e-9
+"""How far the sum of given weights may be from 1."""
 LONGEST = 4.0
 """Longest step in the metric of the first Hessian: curvature falls on the way, seldom by more."""
 REFUSALS = 40
@@ -136,3 +151,116 @@ class PDO(Descent):
         grow = np.where(taken, np.where(fell, LONGER, SHORTER), np.where(plan.memo["returns"], 1.0, CUT))
         eta = np.minimum(grow * state.eta, state.eta_max)
         return taken, replace(state, eta=eta, refused=np.where(taken, 0, state.refused + 1))
+
+
+@dataclass(frozen=True)
+class PaperState(State):
+    """Per run: the inner weights to start from, and the preference (Algorithm 2)."""
+
+    alpha: Array
+    pi: Array
+
+
+@dataclass(frozen=True)
+class PaperPDO(Descent):
+    """Algorithm 1 as printed.
+
+    Parameters
+    ----------
+    T, eta : int, float
+        Outer steps and their constant length.
+    K, rho : int, float or None
+        Inner steps and their length; None takes 1 / L_Phi, which Lemma 2 allows.
+    alpha0 : array of shape (m,), optional
+        Inner start, uniform by default.
+    warm_alpha : bool
+        Start inner steps from the last step's weights instead.
+    inner : {"projected_gradient", "exact"}
+    gradients : {"raw", "normalised"}
+        The two readings of the paper.
+    start_scale : float
+        Spread of the random start.
+    """
+
+    T: int = 1000
+    eta: float = 0.1
+    K: int = 20
+    rho: float | None = None
+    alpha0: tuple[float, ...] | None = None
+    warm_alpha: bool = False
+    inner: Inner = "projected_gradient"
+    gradients: Gradients = "raw"
+    start_scale: float = 0.1
+    extra_rows: ClassVar[int] = 0
+    name: ClassVar[str] = "paper_pdo"
+    accepts: ClassVar[frozenset[Accepted]] = frozenset({"uneven gaps"})
+
+    def __post_init__(self) -> None:
+        check_count(self.T, "T", least=0)
+        check_positive(self.eta, "eta")
+        check_count(self.K, "K", least=0)
+        if self.rho is not None:
+            check_positive(self.rho, "rho")
+        if self.alpha0 is not None:  # inner steps do not lead back to the simplex from outside
+            alpha = as_numbers(self.alpha0, "alpha0")
+            if alpha.ndim != 1 or not (alpha >= 0.0).all() or not abs(alpha.sum() - 1.0) <= SUM:
+                raise refuse("alpha0", self.alpha0, "numbers of at least 0 that sum to 1, one per objective")
+        check_flag(self.warm_alpha, "warm_alpha")
+        check_choice(self.inner, "inner", get_args(Inner))
+        check_choice(self.gradients, "gradients", get_args(Gradients))
+        check_positive(self.start_scale, "start_scale")
+
+    @property
+    def max_iter(self) -> int:
+        return self.T
+
+    def working(self, problem: LinearProblem) -> LinearProblem:
+        return problem
+
+    def prepare(
+        self, problem: Any, start: Array | None, target: Target | None, rng: np.random.Generator
+    ) -> tuple[Any, Array, PaperState]:
+        """Take the start as given, or random weights; no metric, no data-dependent choice."""
+        m = problem.algebra.m
+        pi = np.ones((1, m)) if target is None else target.pi
+        W = self._starts(problem, start, rng)
+        runs, rows = max(len(W), len(pi)), m + self.extra_rows
+        alpha = np.full(rows, 1.0 / rows) if self.alpha0 is None else np.asarray(self.alpha0, dtype=np.float64)
+        if len(alpha) != rows:
+            raise refuse("alpha0", self.alpha0, f"{rows} numbers, one per row of gradients")
+        state = PaperState(np.tile(alpha, (runs, 1)), np.broadcast_to(pi, (runs, m)).copy())
+        return problem, np.broadcast_to(W, (runs, *W.shape[1:])).copy(), state
+
+    def plan(self, algebra: Algebra, point: Point, state: PaperState) -> tuple[Plan, PaperState]:
+        """Take K inner steps and move by eta along their direction (Algorithm 1, lines 3 to 9)."""
+        A = algebra.jacobian(point.L)
+        alpha, d, found = self._direction(A, point.Q, state.alpha)
+        return self._planned(algebra, point, d, found), self._remember(state, alpha)
+
+    def _planned(self, algebra: Algebra, point: Point, d: Array, found: Array) -> Plan:
+        """Stop when the direction vanishes; say weakly efficient when only the gaps' gradients made it vanish."""
+        status = [Status.RUNNING] * point.runs
+        for r in np.flatnonzero(~(np.einsum("rk,rkl,rl->r", d, point.Q, d) > STILL**2)):
+            F = factor(point.Q[r : r + 1])[0]
+            g, C = algebra.p @ F, algebra.B @ F
+            left = g - np.linalg.lstsq(C.T, g, rcond=DEPENDENT)[0] @ C  # what the gaps' gradients cannot balance
+            weak = np.linalg.norm(left) > BALANCED * np.linalg.norm(g)
+            status[r] = Status.WEAK if weak else Status.EFFICIENT
+        return Plan(self.eta * d, status, certificate=found)
+
+    def _remember(self, state: PaperState, alpha: Array) -> PaperState:
+        return PaperState(alpha, state.pi) if self.warm_alpha else state
+
+    def _direction(self, A: Array, Q: Array, alpha0: Array) -> tuple[Array, Array, Array]:
+        """Return inner weights, direction in cell coordinates (DescentDirection of Algorithm 2), and certificate."""
+        if self.gradients == "normalised":
+            norms = np.sqrt(np.maximum(np.einsum("rik,rkl,ril->ri", A, Q, A), 0.0))
+            A = A / np.where(norms > SHORTEST, norms, 1.0)[:, :, None]
+        M = np.einsum("rik,rkl,rjl->rij", A, Q, A)
+        exact = self.inner == "exact"
+        alpha = min_norm(A @ factor(Q)) if exact else projected_gradient(M, alpha0, self.rho, self.K)
+        largest = np.maximum(np.einsum("rii->ri", M).max(axis=1), TINY)
+        return alpha, np.einsum("ri,rik->rk", alpha, A), certificate(M, alpha) / largest
+
+    def judge(self, algebra: Algebra, old: Point, new: Point, plan: Plan, state: PaperState) -> tuple[Mask, PaperState]:
+        return np.ones(old.runs, dtype=bool), state

@@ -1,4 +1,4 @@
-"""Small quadratic programs in cell coordinates: the common descent direction, the capped step, the lasso of a dual.
+"""Small programs in cell coordinates: the common descent direction, the capped step, the imbalance, a dual's lasso.
 
 The inner problem of the paper (equation (6), inner level) is the point of smallest norm in the convex hull of the
 objectives' gradients,
@@ -17,15 +17,18 @@ gap gradients adjusted so that the gaps end inside their caps. All it needs is Q
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
+from scipy.special import softmax
 
 from ..objectives import Algebra, Array
 from ..problems import Point
 from .base import TINY
 
+Balance = Literal["softmax", "ratio"]
 LOST = 1e-13
 """Eigenvalues of a matrix with unit diagonal that are rounding: their roots would look like directions to move in."""
 CONTRADICTION = 1e-12
@@ -104,10 +107,35 @@ def _min_norm_many(rows: Array) -> Array:
     return np.asarray(alpha / total) if total > 0 else np.full(len(rows), 1.0 / len(rows))
 
 
+def length(beta: Array, Q: Array) -> Array:
+    """Of directions given in cell coordinates, (R,)."""
+    return np.asarray(np.sqrt(np.maximum(np.einsum("rk,rkl,rl->r", beta, Q, beta), 0.0)))
+
+
 def certificate(M: Array, alpha: Array) -> Array:
     """Return |d|^2 - min_i <d, g_i>, (R,): at most 0 up to rounding when alpha is optimal (Lemma 1)."""
     products = np.einsum("rij,rj->ri", M, alpha)
     return np.asarray(np.einsum("ri,ri->r", alpha, products) - products.min(axis=1))
+
+
+def imbalance(pi: Array, h: Array, balance: Balance) -> tuple[Array, Array]:
+    """Return KL(sigma || uniform), (R,), and its derivatives lambda with respect to h, (R, m).
+
+    ``softmax`` is the paper's: sigma = softmax(pi h), lambda as in Proposition 1.
+    ``ratio`` differs from the paper: sigma = pi h / sum(pi h), which has the same zeros and is scale free.
+    """
+    y, m = pi * h, h.shape[1]
+    if balance == "softmax":
+        sigma = softmax(y, axis=1)
+        outer = pi * sigma
+    else:
+        total = y.sum(axis=1, keepdims=True)
+        total = np.where(total > 0, total, np.inf)  # all objectives 0: on the line
+        sigma = y / total
+        outer = pi / total
+    logs = np.log(np.maximum(m * sigma, TINY))
+    kl = (sigma * logs).sum(axis=1)
+    return kl, outer * (logs - kl[:, None])
 
 
 def common_direction(A: Array, B: Array, F: Array, z: Array, held: NDArray[np.bool_]) -> tuple[Array, Array]:

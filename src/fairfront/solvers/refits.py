@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 from ..objectives import Array
 from ..problems import LinearProblem
-from ..problems.point import convexified
+from ..problems.point import convexified, gram
 from ..problems.samples import Samples
 from .base import Status
-from .knots import Knot, approach, first_knot, follow
-from .newton import Newton, with_guards
+from .hard_points import approach
+from .knots import first_knot, knot_solver, with_guards
+from .newton import Newton, follow
 from .quadratic import capped_step
-from .sqp import Iterate, true_multipliers
+from .sqp import Knot, true_multipliers
 
 Which = NDArray[np.intp]
 
@@ -90,7 +91,7 @@ class _Paths:
         self, problem: LinearProblem, newton: Newton, samples: Samples, plain: Array, top: Array, side_by_side: bool
     ) -> None:
         self.newton, self.samples, self.top = newton, samples, top
-        self.solver = newton.solver(problem, plain)
+        self.solver = knot_solver(newton, problem, plain)
         self.rows = self.solver.rows
         S = len(samples)
         self.all = np.arange(S)
@@ -120,23 +121,25 @@ class _Paths:
     def solve(self, row: Array) -> None:
         """Go to the caps of a point; a sample that has ended at its floor has nothing below it."""
         runs = self.all[~self.floor | (row >= self.caps).all(axis=1)]
-        W, L, G, x = self.W.copy(), self.L.copy(), self.G.copy(), self.x.copy()
+        before = self.W.copy(), self.L.copy(), self.G.copy(), self.x.copy()
         guarded = np.concatenate([row, np.zeros(len(self.rows.b) - len(row))])
         lost = self._descend(runs, guarded)
         there = np.setdiff1d(runs, lost)
         self.caps[there], self.floor[there], self.solved[there] = row, False, True
         for s in lost.tolist():
-            self._alone(s, Iterate(W[s], L[s], G[s], x[s]), row)
+            self._alone(s, row, *(each[s] for each in before))
 
-    def _alone(self, s: int, start: Iterate, row: Array) -> None:
+    def _alone(self, s: int, row: Array, W: Array, L: Array, G: Array, x: Array) -> None:
         """Solve one sample's point with every safeguard of the tracer, or find its floor."""
         single = self.samples.single(s)
-        solver = self.newton.solver(single, self.plain[s])
-        knot = Knot(start, self.caps[s], Status.EFFICIENT, False)
-        if not np.any(start.multipliers):
-            knot = replace(first_knot(solver, start.W), caps=self.caps[s])
+        solver = knot_solver(self.newton, single, self.plain[s])
+        if np.any(x):
+            none = np.full(solver.algebra.m, np.nan)
+            knot = Knot(W, Status.EFFICIENT, none, L=L, multipliers=x, G=G, caps=self.caps[s])
+        else:
+            knot = replace(first_knot(solver, W), caps=self.caps[s])
         found = approach(solver, knot, row) if self.H.size else follow(solver, knot, row[None])[-1]
-        self._place(s, found.at.W, found.at.multipliers)
+        self._place(s, found.W, found.multipliers)
         self.caps[s] = found.caps
         self.solved[s], self.floor[s] = found.status.solved, found.status is Status.FLOOR
 
@@ -191,8 +194,7 @@ class _Paths:
             H = np.tensordot(each, self.H[s], 1)
             factors.append(convexified(H, B[active] @ self.G[s], active))
         D = np.stack([factor.solve(self.G[s]) for s, factor in zip(runs, factors, strict=True)])
-        Q = self.G[runs] @ D.transpose(0, 2, 1)
-        Q = 0.5 * (Q + Q.transpose(0, 2, 1))
+        Q = gram(self.G[runs], D)
         z, limits = self._gaps(runs, self.L[runs]), np.tile(caps, (len(runs), 1))
         step = capped_step(self.rows, Q, z, limits, np.ones(len(runs)))
         move = (step.beta[:, None] @ D)[:, 0]

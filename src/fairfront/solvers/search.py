@@ -9,6 +9,7 @@ monotone regression over all of them, and nothing is exact.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from inspect import signature
 from typing import Any, ClassVar, get_args
@@ -153,13 +154,9 @@ def refuse_linear(owner: Callable[..., Any], given: Mapping[str, Any]) -> None:
 def search(problem: EstimatorProblem, config: Weighting, read: Read, cap: float | None = None) -> list[Reading]:
     """Return all fits of the path from plain training to a zero gap, or of the way to a cap on every gap."""
     fits = [read(np.zeros(len(problem.algebra.b)))]
-    try:
-        if len(problem.algebra.b) == 1 and problem.algebra.two_sided[0]:
-            _along_line(problem, config, read, cap, fits)
-        else:
-            bundle_path(problem, config, read, cap, fits)
-    except StopSearch:
-        pass
+    one_gap = len(problem.algebra.b) == 1 and problem.algebra.two_sided[0]
+    with suppress(StopSearch):
+        (_along_line if one_gap else bundle_path)(problem, config, read, cap, fits)
     return fits
 
 

@@ -19,9 +19,8 @@ from scipy.linalg import LinAlgError
 from ..objectives import Algebra, Array
 from ..objectives.losses import Squared
 from ..problems import LinearProblem
-from ..problems.point import DENSE_LIMIT, Augmented, Factor, convexified
-from .base import Target
-from .journal import Journal
+from ..problems.point import DENSE_LIMIT, Augmented, Factor, convexified, gram
+from .base import Journal, Solved, Status, Target
 from .quadratic import capped_step
 
 ROUNDING = 4 * float(np.finfo(float).eps)
@@ -55,20 +54,23 @@ class Curved:
     single: bool
 
 
-@dataclass(frozen=True)
-class Iterate:
-    """A point with its cells, gradients, multipliers and the factor of the last Hessian.
+@dataclass(frozen=True, kw_only=True)
+class Knot(Solved):
+    """A point of the path on framed columns, what it was solved for, and the factor of the last Hessian.
 
-    kkt         largest of stationarity (columns at unit scale), violation, complementarity and wrong signs
-    violation   how far the worst gap is above its cap
-    level       pi_1 loss of a preference, NaN with fixed caps
-    single      whether Hessians are taken in single precision: not after one of them was not positive definite
+    multipliers  of the gaps first, of the guards after them
+    G (k, K d)   gradients of the cells
+    caps (q,)    on the gaps, NaN before it is solved
+    kkt          largest of stationarity (columns at unit scale), violation, complementarity and wrong signs
+    violation    how far the worst gap is above its cap
+    level        pi_1 loss of a preference, NaN with fixed caps
+    single       whether Hessians are taken in single precision: not after one of them was not positive definite
     """
 
-    W: Array
     L: Array
-    G: Array
     multipliers: Array
+    G: Array
+    caps: Array
     factor: Curved | None = None
     kkt: float = np.inf
     violation: float = np.inf
@@ -119,11 +121,12 @@ class KnotSolver:
             unit[inside] = self._pull if bound.linear else self.size if bound.convex else 1.0
         return unit
 
-    def evaluate(self, W: Array, multipliers: Array, single: bool = True, factor: Curved | None = None) -> Iterate:
-        point = self.problem.cells(W[None])
-        return Iterate(W, point.L[0], point.D[0], multipliers, factor, single=single)
+    def evaluate(self, W: Array, multipliers: Array, single: bool = True, factor: Curved | None = None) -> Knot:
+        point, none = self.problem.cells(W[None]), np.full(self.algebra.m, np.nan)
+        known = {"L": point.L[0], "G": point.D[0], "multipliers": multipliers, "factor": factor, "single": single}
+        return Knot(W, Status.RUNNING, none, caps=none[1:], **known)
 
-    def loss(self, at: Iterate) -> float:
+    def loss(self, at: Knot) -> float:
         """With its ridge."""
         return float(self.rows.p @ at.L)
 
@@ -135,7 +138,7 @@ class KnotSolver:
         z = self.gaps(L)
         return np.where(self.rows.two_sided, np.abs(z), z)
 
-    def residual(self, at: Iterate, caps: Array) -> Iterate:
+    def residual(self, at: Knot, caps: Array) -> Knot:
         gradient = (self.rows.p + at.multipliers @ self.rows.B) @ at.G
         kkt, violation = self.residuals(gradient[None], at.L[None], self.gaps(at.L)[None], at.multipliers[None], caps)
         return replace(at, kkt=float(kkt[0]), violation=float(violation[0]))
@@ -153,12 +156,12 @@ class KnotSolver:
         steep = np.max(np.abs(gradient) / self.unit, axis=1)
         return np.max([steep, beyond, slack / self.size, wrong], axis=0), violation
 
-    def solve(self, start: Iterate, target: Target) -> Iterate:
+    def solve(self, start: Knot, target: Target) -> Knot:
         """Iterate from ``start`` until the KKT residual is below ``tol``, no step helps, or caps seem out of reach."""
         asked = np.concatenate([target.pi[0], target.caps[0]])
         return self.journaled("point", asked, lambda: self._solved(start, target))
 
-    def journaled(self, kind: str, asked: Array, found: Callable[[], Iterate]) -> Iterate:
+    def journaled(self, kind: str, asked: Array, found: Callable[[], Knot]) -> Knot:
         known = self.journal.recall(kind, asked)
         if known is not None:
             arrays, numbers, factor = known.arrays, known.numbers, None
@@ -175,7 +178,7 @@ class KnotSolver:
         self.journal.note(kind, asked, arrays, **numbers)
         return at
 
-    def _solved(self, at: Iterate, target: Target) -> Iterate:
+    def _solved(self, at: Knot, target: Target) -> Knot:
         if at.factor is not None and at.factor.factor is None:
             there = self.evaluate(at.factor.W, at.factor.multipliers, at.factor.single)
             at = replace(at, factor=self.curved(there).factor)
@@ -218,7 +221,7 @@ class KnotSolver:
         floored = trail[-1] <= 10 * self.tol and trail[-1] >= trail[-2]
         return floored or min(trail[-WINDOW:]) > 0.5 * min(trail[:-WINDOW])
 
-    def curved(self, at: Iterate) -> Iterate:
+    def curved(self, at: Knot) -> Knot:
         """Return the iterate with its own Hessian's factor, made positive definite where it is not."""
         omega, single = self.rows.p + at.multipliers @ self.rows.B, at.single
         if self.problem.K * self.problem.d > DENSE_LIMIT:
@@ -231,7 +234,7 @@ class KnotSolver:
                 factor = convexified(self.problem.hessian(at.W, omega), self.rows.B[active] @ at.G, active)
         return replace(at, factor=Curved(factor, at.W, at.multipliers, single), single=single)
 
-    def _step(self, at: Iterate, caps: Array) -> Iterate:
+    def _step(self, at: Knot, caps: Array) -> Knot:
         """Take the quadratic program's step, shortened until it helps; returns ``at`` itself when nothing does."""
         move, multipliers = self.direction(at, *self.metric(at), caps)
         mu = 2.0 * np.maximum(np.abs(multipliers), np.abs(at.multipliers)) + 1e-8
@@ -241,14 +244,13 @@ class KnotSolver:
 
         return self.shortened(at, caps, move, multipliers, merit)
 
-    def metric(self, at: Iterate) -> tuple[Array, Array]:
+    def metric(self, at: Knot) -> tuple[Array, Array]:
         """D = H^-1 G and Q = G H^-1 G^T of the cells."""
         assert at.factor is not None
         D = np.asarray(at.factor.factor.solve(at.G))
-        Q = at.G @ D.T
-        return D, 0.5 * (Q + Q.T)
+        return D, gram(at.G[None], D[None])[0]
 
-    def direction(self, at: Iterate, D: Array, Q: Array, caps: Array) -> tuple[Array, Array]:
+    def direction(self, at: Knot, D: Array, Q: Array, caps: Array) -> tuple[Array, Array]:
         """Return the quadratic program's move (w - move is the next point) and its multipliers."""
         z = self.gaps(at.L)
         step = capped_step(self.rows, Q[None], z[None], caps[None], np.ones(1))
@@ -257,8 +259,8 @@ class KnotSolver:
         return move, true_multipliers(self.rows, factor, step.x[0], move, z, z - self.rows.B @ Q @ step.beta[0], caps)
 
     def shortened(
-        self, at: Iterate, caps: Array, move: Array, multipliers: Array, merit: Callable[[Array], float]
-    ) -> Iterate:
+        self, at: Knot, caps: Array, move: Array, multipliers: Array, merit: Callable[[Array], float]
+    ) -> Knot:
         """Return the iterate after the move, halved until the merit falls; ``at`` itself when it never does."""
 
         def worth(L: Array) -> float:
@@ -277,7 +279,7 @@ class KnotSolver:
                     return self.residual(self.evaluate(W, shorter, at.single, at.factor), caps)
         return at
 
-    def is_solved(self, at: Iterate) -> bool:
+    def is_solved(self, at: Knot) -> bool:
         """Tell whether the residual is within the tolerance; one below that of certificates is never asked for."""
         return at.kkt <= max(self.tol, PRECISE)
 
