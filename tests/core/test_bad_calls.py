@@ -64,8 +64,8 @@ INSIDE = {
     *("stated", "working", "check_needs", "aim", "problem", "trace", "solve"),  # of solvers, for ff.trace
     *("merit", "weights", "caps", "missed"),  # between a rule and its step
     *("cells", "values", "move", "state", "tensors", "load", "of", "build", "scores", "take"),  # of problems and models
-    *("judged", "responses", "read"),  # of models, and files that were checked
-    *("resolve", "least_claim", "outputs", "fill", "write", "published", "table"),  # for other rooms, or without any
+    *("judged", "responses", "decisions", "read"),  # of models, and files that were checked
+    *("resolve", "outputs", "fill", "write", "published", "table"),  # for other rooms, or without any
 }
 """Methods that other parts of fairfront call, with arrays and records that they have checked."""
 
