@@ -21,7 +21,7 @@ from ..tables.arrow import ArrowSource, FrameSource, ParquetBlocks
 from ..tables.encoder import TableEncoder, is_thin
 from ..tables.findings import MAX_LEVELS, Finding, screen
 from ..tables.roles import PARTS, Codes, Split, parse_split, read_groups, read_target
-from ..tables.table import dense
+from ..validation import factorize
 from .prepared_rows import Prepared, seen_rows
 from .settings import PROXY, Settings
 
@@ -195,7 +195,7 @@ def _atoms(labels: Codes, groups: Mapping[str, Codes]) -> NDArray[np.intp]:
     if labels.values is None:
         code = np.searchsorted(np.quantile(labels.codes, [0.25, 0.5, 0.75]), labels.codes).astype(np.intp)
     else:
-        code = dense(labels.codes)
+        code = factorize(labels.codes)[0]
     for group in groups.values():
         assert group.values is not None
         texts = [str(each) for each in group.values.tolist()]
@@ -203,7 +203,7 @@ def _atoms(labels: Codes, groups: Mapping[str, Codes]) -> NDArray[np.intp]:
         names = sorted({text for text, there in zip(texts, occurs.tolist(), strict=True) if there})
         level = np.array([names.index(text) if text in names else -1 for text in texts], dtype=np.intp)
         code = code * len(names) + level[group.codes]
-    return dense(code)
+    return factorize(code)[0]
 
 
 def _candidates(schema: Schema, settings: Settings, split: Split) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..measures import auc
 from ..objectives.groups import rounded_part
+from ..validation import factorize
 from .statistics import ColumnTally, TrainingRows
 from .table import Array, Column
 
@@ -78,8 +79,8 @@ def screen(
     """
     if len(labels) != len(rows.drawn):
         raise InputError(f"labels have {len(labels)} rows, expected {len(rows.drawn)}, as many as were drawn.")
-    target: NDArray[Any] = labels.astype(np.float64) if regression else _codes(labels)
-    compared = {name: _codes(values) for name, values in groups.items()}
+    target: NDArray[Any] = labels.astype(np.float64) if regression else factorize(labels)[0]
+    compared = {name: factorize(values)[0] for name, values in groups.items()}
     found: list[Finding] = []
     for name, tally in rows.columns.items():
         useless = _unusable(name, tally, rows.n)
@@ -104,13 +105,6 @@ def screen(
                 )
                 found.append(Finding(name, "flagged", sentence))
     return tuple(replace(f, kind="flagged") if f.column in allow and f.kind == "refused" else f for f in found)
-
-
-def _codes(values: NDArray[Any]) -> Ints:
-    if values.dtype != object:
-        return np.unique(values, return_inverse=True)[1].astype(np.intp)
-    place = {value: code for code, value in enumerate(sorted({str(v) for v in values.tolist() if v is not None}))}
-    return np.array([-1 if v is None else place[str(v)] for v in values.tolist()], dtype=np.intp)
 
 
 def _unusable(name: str, tally: ColumnTally, n: int) -> Finding | None:

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
-from ..validation import check_text, counted, shown
-from .table import Column, Rows, Table, dense, listed, nearest, number_of, seconds_of
+from ..validation import check_text, counted, factorize, shown
+from .table import Column, Rows, Table, listed, nearest, number_of, seconds_of
 
 MAX_CLASSES = 20
 MAX_GROUPS = 50
@@ -185,9 +185,9 @@ class Split:
         if self.kind == "time":
             part = self._by_time(table.complete(self.column))
         elif self.kind == "by":
-            part = self._by_owner(table.complete(self.column), dense(atoms), np.random.default_rng(seed))
+            part = self._by_owner(table.complete(self.column), factorize(atoms)[0], np.random.default_rng(seed))
         else:
-            part = self._drawn(dense(atoms), None, np.random.default_rng(seed))
+            part = self._drawn(factorize(atoms)[0], None, np.random.default_rng(seed))
         for name, size in zip(PARTS, np.bincount(part, minlength=len(PARTS)), strict=True):
             if not size:
                 raise InputError(

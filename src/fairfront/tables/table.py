@@ -178,16 +178,6 @@ class CodeBook(dict[Any, int]):
         return np.fromiter(map(self.__getitem__, texts), dtype=np.int32, count=len(texts))
 
 
-def dense(codes: NDArray[Any]) -> Rows:
-    """Number values from 0 on, in their order, without a gap."""
-    whole = len(codes) and codes.dtype.kind in "iu" and codes.min() >= 0
-    if not whole or codes.max() > max(len(codes), 1 << 20):
-        return np.unique(codes, return_inverse=True)[1].astype(np.intp)
-    seen = np.bincount(codes) > 0  # counting takes less time and memory than sorting
-    numbered: Rows = (np.cumsum(seen) - 1)[codes]
-    return numbered
-
-
 @dataclass(frozen=True, eq=False)
 class Column:
     """One column: numbers with NaN for missing, or codes into levels with -1 for missing.
