@@ -141,8 +141,8 @@ def test_two_runs_do_not_share_a_file(written: Path, monkeypatch: pytest.MonkeyP
     lock = take_lock(written)
     with pytest.raises(ff.InputError, match="another run uses"):
         traced(written, resume=True)
-    lock.release()
-    lock.release()
+    lock.close()
+    lock.close()
     traced(written, resume=True)
     assert [each.name for each in written.parent.iterdir()] == ["run.checkpoint"]
     monkeypatch.setattr("fairfront.storage.checkpoints.fcntl", None)

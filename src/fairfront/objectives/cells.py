@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -223,30 +223,29 @@ def build(
                 "use gap='squared'."
             )
     atoms = find_atoms(labels, attributes, sample_weight)
-    masks: list[NDArray[np.bool_]] = []
-    averages: list[Average] = []
+    compared: list[tuple[NDArray[np.bool_], Quantity, str, tuple[int, ...] | None]] = []
     contrasts: list[Contrast] = []
-    nowhere = np.empty(0, dtype=np.intp)
     for index, notion in enumerate(notions):
         for place, attribute in enumerate(attributes):
             named = [notion.name] * (len(notions) > 1) + [attribute.name] * (len(attributes) > 1)
             prefix, levels = "".join(f"{part}: " for part in named), attribute.levels
             for comparison in notion.comparisons(task, surrogate):
-                suffix, first = f" | {comparison.words}" if comparison.words else "", len(masks)
-                masks += [atoms.belongs(place, level, comparison.labels) for level in range(len(levels))]
-                _check_weights(
-                    [float(atoms.weights[mask].sum()) for mask in masks[first:]], attribute, comparison, notion
+                suffix, first, of = (
+                    f" | {comparison.words}" if comparison.words else "",
+                    len(compared),
+                    comparison.labels,
                 )
-                averages += [
-                    Average(comparison.quantity, nowhere, f"{prefix}{level}{suffix}", comparison.labels)
-                    for level in levels
-                ]
+                for level, name in enumerate(levels):
+                    inside = atoms.belongs(place, level, of)
+                    compared.append((inside, comparison.quantity, f"{prefix}{name}{suffix}", of))
+                weights = [float(atoms.weights[inside].sum()) for inside, *_ in compared[first:]]
+                _check_weights(weights, attribute, comparison, notion)
                 for i, j in _pairs(len(levels), comparison.contrast == "each", gap.even):
                     words = levels[i] if j is None else f"{levels[i]} - {levels[j]}"
                     minus, name = None if j is None else first + j, f"{prefix}{words}{suffix}"
                     contrasts.append(Contrast(first + i, minus, name, index, notion.two_sided, notion.floor))
-    cells, into = _merged(atoms, np.column_stack(masks), sample_weight)
-    placed = tuple(replace(average, cells=np.unique(into[mask])) for average, mask in zip(averages, masks, strict=True))
+    cells, into = _merged(atoms, np.column_stack([inside for inside, *_ in compared]), sample_weight)
+    placed = tuple(Average(quantity, np.unique(into[inside]), name, of) for inside, quantity, name, of in compared)
     quantities, k = _place(cells.count, placed)
     layout = Layout(cells, quantities, k, placed, tuple(contrasts), tuple(notion.name for notion in notions))
     return layout, layout.algebra(gap, question.ridge or 0.0)

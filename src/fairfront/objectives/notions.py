@@ -277,13 +277,9 @@ def rates_of(names: Sequence[str], task: Task) -> tuple[str, ...]:
     With several classes the people of every label are compared, as the recalls do. A notion of a user's own class that
     is not registered is taken to be about errors.
     """
-    return tuple(dict.fromkeys(rate for name in names for rate in _rates(name, task)))
-
-
-def _rates(name: str, task: Task) -> tuple[str, ...]:
-    if name not in NOTIONS:
-        return ("mse",) if task.kind == "regression" else ("error",)
-    kind = NOTIONS[name]
-    if task.kind == "regression":
-        return kind.means
-    return ("recall",) if task.kind == "multiclass" and "tpr" in kind.rates else kind.rates
+    found: list[str] = []
+    for name in names:
+        notion = NOTIONS.get(name, Notion)
+        rates = notion.means if task.kind == "regression" else notion.rates
+        found += ["recall"] if task.kind == "multiclass" and "tpr" in rates else rates
+    return tuple(dict.fromkeys(found))

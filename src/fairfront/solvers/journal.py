@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +23,7 @@ from ..objectives import Array
 from ..objectives.groups import FEWEST
 from ..pareto import nondominated, spread
 from ..problems import Point
-from ..storage.checkpoints import (
-    Entry,
-    FileLock,
-    Fingerprint,
-    check_checkpoint,
-    read_checkpoint,
-    take_lock,
-    write_checkpoint,
-)
+from ..storage.checkpoints import Entry, Fingerprint, check_checkpoint, read_checkpoint, take_lock, write_checkpoint
 from ..storage.places import remove_leftovers
 from .base import NOTHING, Arrays, Journal, Status, Target
 
@@ -50,7 +43,7 @@ class FileJournal(Journal):
     keeps = True
 
     def __init__(
-        self, path: Path, owner: Fingerprint, known: Sequence[Entry] = (), lock: FileLock | None = None
+        self, path: Path, owner: Fingerprint, known: Sequence[Entry] = (), lock: ExitStack | None = None
     ) -> None:
         self.path, self._owner, self._lock = path, owner, lock
         self._entries = list(known)
@@ -106,7 +99,7 @@ class FileJournal(Journal):
                 self._write()
         finally:
             if self._lock is not None:
-                self._lock.release()
+                self._lock.close()
 
     def _write(self) -> None:
         """Write the file; a disk that is full later on is told once, and the run goes on to its result."""
@@ -159,7 +152,7 @@ def open_journal(path: Any, resume: bool, owner: Callable[[], Fingerprint]) -> J
         journal.save()
         return journal
     except BaseException:
-        lock.release()
+        lock.close()
         raise
 
 

@@ -14,7 +14,7 @@ import json
 import os
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -137,32 +137,18 @@ def read_checkpoint(path: Any) -> tuple[Fingerprint, list[Entry]]:
         return Fingerprint(content["settings"], content["rows"], content["derived"]), entries
 
 
-class FileLock:
-    """A hidden empty file beside another one, locked from `take_lock` to `release` and then removed.
+def take_lock(path: Any) -> ExitStack:
+    """Lock a hidden empty file beside another one until what is returned is closed, which removes it.
 
     Locks of the system are one per process, so that a child of a killed run keeps none; threads are kept apart here.
     """
-
-    def __init__(self, place: Path, descriptor: int | None) -> None:
-        self.place, self._descriptor = place, descriptor
-
-    def release(self) -> None:
-        """Do nothing the second time."""
-        with _guard:
-            if str(self.place) in _taken:
-                _taken.discard(str(self.place))
-                if self._descriptor is not None:
-                    _drop(self.place)
-                    os.close(self._descriptor)
-
-
-def take_lock(path: Any) -> FileLock:
     target = Path(os.path.realpath(path))
     place = target.with_name(f".{target.name}.lock")
     busy = InputError(
         f"another run uses {target} right now, expected one run per checkpoint; wait for its end, or choose another "
         "path."
     )
+    held = ExitStack()
     with _guard:
         if str(place) in _taken:
             raise busy
@@ -173,7 +159,11 @@ def take_lock(path: Any) -> FileLock:
                 raise busy from error
             raise InputError(f"{target} cannot be written beside {place.name} ({error}); choose another.") from error
         _taken.add(str(place))
-        return FileLock(place, descriptor)
+        held.callback(_taken.discard, str(place))
+        if descriptor is not None:
+            held.callback(os.close, descriptor)
+            held.callback(_drop, place)
+    return held
 
 
 def _locked(place: Path) -> int | None:

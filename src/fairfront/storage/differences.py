@@ -146,15 +146,14 @@ def _in_array(
     if one is None or two is None or one.shape != two.shape or one.dtype != two.dtype:
         a, b = (NOTHING if each is None else f"{each.dtype} of shape {each.shape}" for each in (one, two))
         return key, a, b, 1
-    far = ~(one == two)
-    by = np.ones(one.shape)
+    far, by = one != two, np.ones(one.shape)
     with np.errstate(invalid="ignore"):
         if one.dtype.kind in "iuf":
             by = np.abs(one.astype(float) - two.astype(float))
         if one.dtype.kind in "fc":
-            far &= ~(np.isnan(one) & np.isnan(two))
             largest = max(1.0, float(np.max(np.abs(one), where=np.isfinite(one), initial=0.0)))
-            far &= ~(np.abs(one - two) <= tolerance * (np.abs(one) if mixed else largest))
+            within = tolerance * (np.abs(one) if mixed else largest)
+            far = ~np.isclose(one, two, rtol=0.0, atol=within, equal_nan=True)
     if not far.any():
         return None
     farthest = int(np.where(far, np.where(np.isnan(by), np.inf, by), -1.0).argmax())

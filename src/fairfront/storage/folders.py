@@ -56,24 +56,31 @@ def write_folder(path: Any, fill: Callable[[Path], None], inventory: Inventory, 
     Only an empty folder, or one with the files of ``inventory`` and no others, is ever replaced; it stays as it is
     until the new one is complete.
     """
+    with _drafted(path) as (target, partial):
+        check_new_folder(target, inventory, overwrite)
+        partial.mkdir()
+        fill(partial)
+        for each in (*sorted(partial.rglob("*"), reverse=True), partial):
+            _sync(each)
+        with _one_by_one:
+            check_new_folder(target, inventory, overwrite)
+            _put(partial, target, inventory)
+    return Path(path)
+
+
+@contextmanager
+def _drafted(path: Any) -> Iterator[tuple[Path, Path]]:
+    """Yield a place and a name beside it to build under, which nothing has, before and after."""
     target = real(path)
     partial = beside(target, PARTIAL)
     with told(target), in_use(target):
         remove_leftovers(target)
-        check_new_folder(target, inventory, overwrite)
         remove(partial)
         try:
-            partial.mkdir()
-            fill(partial)
-            for each in (*sorted(partial.rglob("*"), reverse=True), partial):
-                _sync(each)
-            with _one_by_one:
-                check_new_folder(target, inventory, overwrite)
-                _put(partial, target, inventory)
+            yield target, partial
         finally:
             remove(partial)
         _sync(target.parent)
-    return Path(path)
 
 
 def write_file(
@@ -87,20 +94,13 @@ def write_file(
 
 def write_numbered(folder: Path, text: str) -> Path:
     """Take the next free number of a folder; of two writers at once, neither loses its own."""
-    first = real(folder) / "0001.json"
-    draft = beside(first, PARTIAL)
-    with told(first), in_use(first):
-        remove_leftovers(first)
-        try:
-            with _forced(draft) as file:
-                file.write(text.encode("utf-8"))
-            for name in (folder / f"{number:04d}.json" for number in count(1)):
-                with suppress(FileExistsError):
-                    rename_new(draft, name)
-                    break
-        finally:
-            draft.unlink(missing_ok=True)
-        _sync(folder)
+    with _drafted(folder / "0001.json") as (_, draft):
+        with _forced(draft) as file:
+            file.write(text.encode("utf-8"))
+        for name in (folder / f"{number:04d}.json" for number in count(1)):
+            with suppress(FileExistsError):
+                rename_new(draft, name)
+                break
     return name
 
 
@@ -113,22 +113,15 @@ def writing(
     Nothing but a regular file is ever replaced: no link, pipe, device or socket, nor one that ``own`` does not know by
     its beginning. ``private`` files can be read by their owner only.
     """
-    target = real(path)
-    partial = beside(target, PARTIAL)
-    with told(target), in_use(target):
-        remove_leftovers(target)
+    with _drafted(path) as (target, partial):
         check_new_file(target, overwrite, own)
-        try:
-            with _forced(partial, text, private) as file:
-                yield file
-            check_new_file(target, overwrite, own)
-            if overwrite:
-                partial.replace(target)
-            else:
-                rename_new(partial, target)
-        finally:
-            partial.unlink(missing_ok=True)
-        _sync(target.parent)
+        with _forced(partial, text, private) as file:
+            yield file
+        check_new_file(target, overwrite, own)
+        if overwrite:
+            partial.replace(target)
+        else:
+            rename_new(partial, target)
 
 
 @contextmanager
