@@ -21,7 +21,7 @@ from ..tables.arrow import ArrowSource, FrameSource, ParquetBlocks
 from ..tables.encoder import TableEncoder, is_thin
 from ..tables.findings import MAX_LEVELS, Finding, screen
 from ..tables.roles import PARTS, Codes, Split, parse_split, read_groups, read_target
-from ..validation import factorize
+from ..validation.data import factorize
 from .prepared_rows import Prepared, seen_rows
 from .settings import PROXY, Settings
 

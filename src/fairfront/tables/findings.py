@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..measures import auc
 from ..objectives.groups import rounded_part
-from ..validation import factorize
+from ..validation.data import factorize
 from .statistics import ColumnTally, TrainingRows
 from .table import Array, Column
 

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
-from ..validation import check_text, counted, factorize, shown
+from ..validation import check_text, counted, shown
+from ..validation.data import factorize
 from .table import Column, Rows, Table, listed, nearest, number_of, seconds_of
 
 MAX_CLASSES = 20
