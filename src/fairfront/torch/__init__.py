@@ -1,8 +1,7 @@
 """Frontiers of PyTorch modules (extra ``torch``)."""
 
-from .classifier import TorchFairClassifier
 from .epochs import CellSampler
-from .module_fit import FitResult, Training, fit
+from .module_fit import FitResult, TorchFairClassifier, Training, fit
 from .module_objectives import TorchObjectives, objectives
 from .module_points import TorchPoints, load, of_label
 from .module_trace import trace, trace_head

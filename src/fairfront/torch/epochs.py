@@ -29,10 +29,9 @@ from .step import FairStep, MovingAverage
 SMALLEST_BATCH, LARGEST_BATCH = 256, 4096
 """Between these, batches have a tenth of the rows: enough of every cell, and enough steps per epoch."""
 KIND = "fairfront torch checkpoint 3"
-ARRAY, TENSOR = "$array", "$tensor"
-AVERAGES = ("values", "products", "gradients", "squared")
-REMEMBERED = ("scale", "missed", "beta")
-"""What a step knows beside its averages."""
+ARRAY, TENSOR, AVERAGE = "$array", "$tensor", "$average"
+REMEMBERED = ("values", "products", "gradients", "squared", "scale", "missed", "beta")
+"""What a step knows of the steps before it."""
 
 
 class CellSampler:
@@ -125,7 +124,7 @@ def train(
     scheduler: Any = None,
     held: tuple[Any, TorchObjectives] | None = None,
     checkpoint: Any = None,
-    bar: Progress | None = None,
+    bar: Progress,
     on_epoch: Callable[[int, FairStep], None] | None = None,
 ) -> TrainingState:
     """Keep the weights that held-out rows (inputs, objectives) find the best, and stop when these stop improving."""
@@ -151,8 +150,7 @@ def train(
                 state.kept = [value.detach().clone() for value in _weights_of(step)]
         if saved is not None:
             saved.save(state)
-        if bar is not None:
-            bar.update(state.epoch, f"epoch {state.epoch}")
+        bar.update(state.epoch, f"epoch {state.epoch}")
         if on_epoch is not None:
             on_epoch(state.epoch, step)
     if state.kept is not None:
@@ -176,9 +174,8 @@ def _weights_of(step: FairStep) -> list[Tensor]:
 
 
 def _restore(step: FairStep, kept: list[Tensor]) -> None:
-    with torch.no_grad():
-        for mine, value in zip(_weights_of(step), kept, strict=True):
-            mine.copy_(value)
+    for mine, value in zip(_weights_of(step), kept, strict=True):
+        mine.detach().copy_(value)
 
 
 class _Checkpoint:
@@ -218,13 +215,14 @@ class _Checkpoint:
             "weights": _weights_of(step),
             "optimizer": step.optimizer.state_dict(),
             "scheduler": self._plan(),
-            "averages": {name: vars(getattr(step, name)) for name in AVERAGES},
             "step": {name: getattr(step, name) for name in REMEMBERED},
             "random": torch.get_rng_state(),
             "state": vars(state),
         }
 
-        def named(value: Any) -> dict[str, str]:
+        def named(value: Any) -> dict[str, Any]:
+            if isinstance(value, MovingAverage):
+                return {AVERAGE: [value.total, value.count]}
             if not isinstance(value, (np.ndarray, torch.Tensor)):
                 raise InputError(
                     f"the state to be saved has {value!r} of type {type(value).__name__}, expected tensors, numbers "
@@ -251,10 +249,11 @@ class _Checkpoint:
             self.scheduler.load_state_dict({**self.scheduler.state_dict(), **parts["scheduler"]})
 
         def placed(value: Any) -> Any:
+            if isinstance(value, dict):
+                total, count = value[AVERAGE]
+                return MovingAverage(step.memory, placed(total), count)
             return value.to(step.scorer.parameters[0].device) if isinstance(value, torch.Tensor) else value
 
-        for name, average in parts["averages"].items():
-            setattr(step, name, MovingAverage(step.memory, placed(average["total"]), average["count"]))
         for name, value in parts["step"].items():
             setattr(step, name, placed(value))
         torch.set_rng_state(parts["random"])

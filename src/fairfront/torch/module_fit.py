@@ -1,13 +1,17 @@
-"""fit: train one module to one point of the frontier, in epochs of mini-batches, with held-out rows and early stop."""
+"""fit: train one module to one point of the frontier, in epochs of mini-batches, and the same as a classifier."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..estimators.base import Decides
 from ..exceptions import InputError, progress_bar
 from ..objectives import Array
 from ..validation import (
@@ -18,22 +22,24 @@ from ..validation import (
     check_positive,
     check_progress,
     check_share,
+    pass_hint,
     refuse,
+    refuse_masked,
 )
+from ..validation.data import refuse_misread
 from .epochs import cells_of, train
-from .module_objectives import TorchObjectives, objectives, on_other_rows
+from .module_objectives import objectives, on_other_rows
 from .modules import (
     MakeOptimizer,
     Module,
     Optimizer,
-    called,
     copied,
-    inputs_of,
     module_scores,
     moved,
-    take,
+    optimizer_maker,
     torch,
     trainable,
+    tried_inputs,
 )
 from .rules import Rule
 from .step import FairStep
@@ -70,14 +76,13 @@ class Training:
 
     def __post_init__(self) -> None:
         check_count(self.epochs, "epochs", least=0)
-        if self.batch_size is not None:
-            check_count(self.batch_size, "batch_size")
+        for name in ("batch_size", "patience"):
+            if getattr(self, name) is not None:
+                check_count(getattr(self, name), name)
         check_positive(self.lr, "lr")
         check_share(self.memory, "memory", zero=True)
         check_flag(self.two_batches, "two_batches")
         check_count(self.seed, "seed", least=0)
-        if self.patience is not None:
-            check_count(self.patience, "patience")
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,16 +166,16 @@ def fit(
             check_callable(function, name, "a function")
     config = check_training(training, "training")
     given = objectives(y, sensitive_features=sensitive_features, **settings)
-    inputs = tried_inputs(moved(module, device), X, given)
+    inputs = tried_inputs(moved(module, device), X, given.n, given.n_scores)
     held = None
     if validation is not None:
         if not isinstance(validation, (tuple, list)) or len(validation) != 3:
             raise refuse("validation", validation, "a tuple (X, y, sensitive_features)")
         known = on_other_rows(given, *validation[1:])
-        held = (tried_inputs(module, validation[0], known), known)
+        held = (tried_inputs(module, validation[0], known.n, known.n_scores), known)
     if config.patience is not None and held is None:
         raise InputError("patience needs held-out rows to watch, found none; give validation=(X, y, groups).")
-    chosen = optimizer_maker(optimizer, config)(list(trainable(module).values()))
+    chosen = optimizer_maker(optimizer, config.lr)(list(trainable(module).values()))
     step = FairStep(module, chosen, given, max_gap=max_gap, preference=preference, rule=rule, memory=config.memory)
     plan = None if scheduler is None else scheduler(chosen)
     if isinstance(plan, torch.optim.lr_scheduler.ReduceLROnPlateau):
@@ -191,23 +196,105 @@ def check_training(given: Any, name: str) -> Training:
     return Training() if given is None else check_instance(given, Training, name, "a fairfront.torch.Training")
 
 
-def optimizer_maker(given: Any, config: Training) -> MakeOptimizer:
-    if given is None:
-        return lambda parameters: torch.optim.Adam(parameters, lr=config.lr)
-    expected = "a function of the parameters that makes an optimiser, such as lambda p: torch.optim.SGD(p, lr=0.1)"
-    make: MakeOptimizer = check_callable(given, "optimizer", expected)
-    return make
+@dataclass(eq=False, repr=False)
+class TorchFairClassifier(Decides, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A network trained to one point of its frontier, behind scikit-learn's interface.
 
+    Parameters
+    ----------
+    module : nn.Module, or function of (n_features, n_scores) that makes one
+        A module that is given is copied, never changed; ``n_scores`` is 1 for two classes. Without one it is a network
+        with a hidden layer of 32 units.
+    notion, surrogate, loss, gap, favourable, groups
+        As in `fairfront.ParetoFairClassifier`.
+    max_loss_gap : float, optional
+        Cap on every gap, in the unit of the surrogate; without cap and preference the gaps are made small.
+    preference : array of shape (m,), optional
+    epochs, batch_size, lr, optimizer, device
+        As in `fit` and `Training`.
+    random_state : int, optional
+        Seed of weights (of modules that are made here), batches and dropout.
 
-def tried_inputs(module: Module, X: Any, given: TorchObjectives) -> Any:
-    """Return X as the module takes it, after two rows went through a copy: errors come before training, not in it.
-
-    Modules that keep what forward computed can be copied only before it ran, so the copy is copied again.
+    Attributes
+    ----------
+    module_, classes_, objectives_, objective_names_, loss_gaps_, history_
     """
-    trainable(module)
-    inputs = inputs_of(module, X, given.n)
-    trial, two = copied(module).eval(), take(inputs, slice(0, 2))
-    module_scores(trial, two, given.n_scores)
-    called(trial, two)
-    copied(trial)
-    return inputs
+
+    module: Any = None
+    notion: Any = "equal_opportunity"
+    surrogate: Any = "loss"
+    loss: Any = "logistic"
+    gap: Any = "squared"
+    max_loss_gap: float | None = None
+    preference: Any = None
+    favourable: Any = None
+    groups: Any = None
+    epochs: int = 20
+    batch_size: int | None = None
+    lr: float = 1e-3
+    optimizer: Any = None
+    device: Any = None
+    random_state: int | None = None
+
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"sensitive_features": True}
+
+    def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> TorchFairClassifier:
+        """Train a copy of the module.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        y : array of shape (n,)
+            Labels of two or more classes.
+        sensitive_features : array or data frame
+            The group of every row; predictions need none.
+        sample_weight : array of shape (n,), optional
+            Above 0; by default all rows count alike.
+        """
+        if sensitive_features is None:
+            raise InputError(
+                f"TorchFairClassifier needs sensitive_features to fit, found None; {pass_hint('sensitive_features')}"
+            )
+        refuse_misread(X, "X")
+        refuse_masked(y, "y")
+        X, y = validate_data(self, X, y, dtype=[np.float32, np.float64], ensure_min_samples=2)
+        check_classification_targets(y)
+        self.classes_ = np.unique(y)
+        self.n_scores_ = 1 if len(self.classes_) == 2 else len(self.classes_)
+        free = self.max_loss_gap is None and self.preference is None
+        seed = 0 if self.random_state is None else check_count(self.random_state, "random_state", least=0)
+        found = fit(
+            self._made(X.shape[1], seed),
+            X,
+            y,
+            sensitive_features=sensitive_features,
+            max_gap=0.0 if free else self.max_loss_gap,
+            preference=self.preference,
+            training=Training(epochs=self.epochs, batch_size=self.batch_size, lr=self.lr, seed=seed),
+            optimizer=self.optimizer,
+            device=self.device,
+            progress=False,
+            sample_weight=sample_weight,
+            **{name: getattr(self, name) for name in ("notion", "surrogate", "loss", "gap", "favourable", "groups")},
+        )
+        self.module_, self.objectives_, self.loss_gaps_ = found.module, found.objectives, found.gaps
+        self.objective_names_, self.history_ = found.names, found.history
+        self.n_iter_ = len(found.history)
+        return self
+
+    def _made(self, width: int, seed: int) -> Any:
+        if isinstance(self.module, torch.nn.Module):
+            return copied(self.module)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            if self.module is not None:
+                check_callable(self.module, "module", "an nn.Module, or a function that makes one")
+                return self.module(width, self.n_scores_)
+            return torch.nn.Sequential(torch.nn.Linear(width, 32), torch.nn.ReLU(), torch.nn.Linear(32, self.n_scores_))
+
+    def _scores(self, X: Any) -> Array:
+        check_is_fitted(self)
+        refuse_misread(X, "X")
+        X = validate_data(self, X, dtype=[np.float32, np.float64], reset=False)
+        found = module_scores(self.module_, X, self.n_scores_)
+        return found[0] if self.n_scores_ == 1 else np.ascontiguousarray(found.T)

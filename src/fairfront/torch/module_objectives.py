@@ -44,14 +44,8 @@ class Membership:
         return np.asarray(found, dtype=np.float64).reshape(len(values), self.classes)
 
     def back(self, weights: Array) -> Array:
-        """Turn weights (R, c) of classes into those of rows, (R, n)."""
+        """Turn weights (R, c) of classes into those of rows, (R, n); of the identity they are every class's shares."""
         return np.asarray(weights @ self.share if self.cell is None else weights[:, self.cell] * self.share)
-
-    def by_class(self) -> Array:
-        """Return (c, n)."""
-        if self.cell is None:
-            return self.share
-        return np.asarray((self.cell == np.arange(self.classes)[:, None]) * self.share)
 
 
 @dataclass(frozen=True, eq=False)

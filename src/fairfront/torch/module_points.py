@@ -97,12 +97,9 @@ class TorchPoints(Models):
     @classmethod
     def read(cls, stored: Stored, folder: Path, trusted: Sequence[str]) -> TorchPoints:
         """Return the weights, still without a module; tensors execute nothing."""
-        states = tuple(safetensors().load((folder / name).read_bytes()) for name in stored.files)
-        known = stored.content
-        tasks = tuple(task_of(each) for each in known["tasks"])
-        return cls(
-            states, task_of(known["task"]), known["loss"], known["n_scores"], tasks=tasks, column=known["column"]
-        )
+        known: dict[str, Any] = {**stored.content, "task": task_of(stored.content["task"])}
+        known["tasks"] = tuple(task_of(each) for each in known["tasks"])
+        return cls(tuple(safetensors().load((folder / name).read_bytes()) for name in stored.files), **known)
 
 
 MODELS.add("torch", TorchPoints)
@@ -143,8 +140,7 @@ def assemble_modules(problem: TorchProblem, W: Array, status: tuple[Status, ...]
     axes = np.column_stack([algebra.loss(L), algebra.worst(L)])
     kept = nondominated(axes) | ~np.isnan(pi[:, 0])
     kept[0] = True
-    places = np.flatnonzero(kept)
-    places = places[np.lexsort((places, axes[places, 0]))]
+    places = [int(i) for i in np.argsort(axes[:, 0], kind="stable") if kept[i]]
     models = TorchPoints(
         states=tuple(problem.state(W[i]) for i in places),
         task=labels[0].task,
@@ -175,22 +171,17 @@ def of_label(front: Frontier, label: int) -> Frontier:
     if not is_whole(label) or not 0 <= label < len(points.tasks):
         raise refuse("label", label, f"a column of y from 0 to {len(points.tasks) - 1}")
     tag, task = LABEL.format(label), points.tasks[label]
-    own = np.array([name.startswith(tag) for name in front.objective_names[1:]])
-    mine = np.array([name.startswith(tag) for name in front.facts.notions])
-    wide = np.concatenate([[True], own])
-    names = (name.removeprefix(tag) for name in front.objective_names if name.startswith(tag))
-    notions = (name.removeprefix(tag) for name in front.facts.notions if name.startswith(tag))
-    return replace(
-        front,
-        models=replace(points, task=task, tasks=(), column=label),
-        points=replace(
-            front.points,
-            objectives=front.objectives[:, wide],
-            gaps=front.gaps[:, mine],
-            signed_gaps=front.signed_gaps[:, own],
-            objective_names=(front.objective_names[0], *names),
-            preferences=front.preferences[:, wide],
-        ),
-        facts=replace(front.facts, task=task, notions=tuple(notions)),
-        evaluations={},
+    loss, *gaps = front.objective_names
+    own, mine = ([i for i, name in enumerate(some) if name.startswith(tag)] for some in (gaps, front.facts.notions))
+    wide = [0, *(1 + i for i in own)]
+    of_points = replace(
+        front.points,
+        objectives=front.objectives[:, wide],
+        gaps=front.gaps[:, mine],
+        signed_gaps=front.signed_gaps[:, own],
+        objective_names=(loss, *(gaps[i].removeprefix(tag) for i in own)),
+        preferences=front.preferences[:, wide],
     )
+    facts = replace(front.facts, task=task, notions=tuple(front.facts.notions[i].removeprefix(tag) for i in mine))
+    models = replace(points, task=task, tasks=(), column=label)
+    return replace(front, models=models, points=of_points, facts=facts, evaluations={})

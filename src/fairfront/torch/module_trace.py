@@ -23,7 +23,7 @@ from ..validation import MOST_POINTS, check_count, check_flag, check_instance, c
 from ..validation.data import check_preferences
 from .epochs import train
 from .layers import Scorer, heard
-from .module_fit import Training, check_training, optimizer_maker, tried_inputs
+from .module_fit import Training, check_training
 from .module_objectives import objectives
 from .module_points import TorchPoints, assemble_modules
 from .modules import (
@@ -36,9 +36,11 @@ from .modules import (
     copied,
     inputs_of,
     is_batch_norm,
+    optimizer_maker,
     take,
     torch,
     trainable,
+    tried_inputs,
 )
 from .problem import TorchProblem
 from .rules import PlainRule, SlideRule
@@ -103,8 +105,8 @@ def trace(
     after = replace(config, epochs=-(-config.epochs // 2)) if slide is None else check_training(slide, "slide")
     given = objectives(y, sensitive_features=sensitive_features, **settings)
     work = copied(module, device)
-    inputs = tried_inputs(work, X, given)
-    chosen = optimizer_maker(optimizer, config)(list(trainable(work).values()))
+    inputs = tried_inputs(work, X, given.n, given.n_scores)
+    chosen = optimizer_maker(optimizer, config.lr)(list(trainable(work).values()))
     step = FairStep(work, chosen, given, rule=PlainRule(), memory=config.memory)
     with torch.random.fork_rng(devices=[]), progress_bar(progress, "training", config.epochs) as bar:
         torch.manual_seed(config.seed)
@@ -116,7 +118,7 @@ def trace(
         outcome = run(problem, solver, problem.start, target)
         W, status = outcome.W, outcome.status
     else:
-        make = optimizer_maker(optimizer, after)
+        make = optimizer_maker(optimizer, after.lr)
         with torch.random.fork_rng(devices=[]), progress_bar(progress, "sliding", after.epochs) as bar:
             torch.manual_seed(after.seed)
             W = _Slide(problem, after, make, bar, checkpoint).ends(target, stack)

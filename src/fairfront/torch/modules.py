@@ -10,7 +10,7 @@ import numpy as np
 
 from ..exceptions import InputError, require
 from ..objectives import Array
-from ..validation import refuse
+from ..validation import check_callable, refuse
 from ..validation.data import refuse_misread, shape_of
 
 Tensor: TypeAlias = Any
@@ -176,3 +176,25 @@ def as_array(scores: Tensor, name: str = "the module") -> Array:
             "the learning rate, scale the inputs, or look for missing values in them."
         )
     return found
+
+
+def tried_inputs(module: Module, X: Any, n: int, n_scores: int) -> Inputs:
+    """Return X as the module takes it, after two rows went through a copy: errors come before training, not in it.
+
+    Modules that keep what forward computed can be copied only before it ran, so the copy is copied again.
+    """
+    trainable(module)
+    inputs = inputs_of(module, X, n)
+    trial, two = copied(module).eval(), take(inputs, slice(0, 2))
+    module_scores(trial, two, n_scores)
+    called(trial, two)
+    copied(trial)
+    return inputs
+
+
+def optimizer_maker(given: Any, lr: float) -> MakeOptimizer:
+    if given is None:
+        return lambda parameters: torch.optim.Adam(parameters, lr=lr)
+    expected = "a function of the parameters that makes an optimiser, such as lambda p: torch.optim.SGD(p, lr=0.1)"
+    make: MakeOptimizer = check_callable(given, "optimizer", expected)
+    return make

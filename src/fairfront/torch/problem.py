@@ -81,8 +81,8 @@ class CellReader:
         G = torch.empty((self.scorer.runs, depth, self.scorer.size), dtype=first.dtype, device=first.device)
         with torch.set_grad_enabled(gradients):
             if joint or self.objectives.overlapping:
-                shares = [dict(enumerate(block.membership(rows).by_class())) for block in self.objectives.blocks]
-                self._read_part(inputs, rows, shares, L, G.zero_())
+                inside = [block.membership(rows).back(np.eye(block.classes)) for block in self.objectives.blocks]
+                self._read_part(inputs, rows, [dict(enumerate(each)) for each in inside], L, G.zero_())
             else:
                 order = self.objectives.blocks[0].order(rows)
                 if order is not None:
