@@ -26,11 +26,9 @@ Path = Literal["worst_gap", "proportional"]
 Accepted = Literal["preferences", "caps", "uneven gaps", "estimators"]
 OnPoint = Callable[[int, str, int], None]
 """Is told how many points are done, a note, and how many there are to be."""
-TARGETS = 12
-"""Targets that are placed between plain training and the smallest gap when nothing is asked for."""
+TARGETS = 12  # targets that are placed between plain training and the smallest gap when nothing is asked for
 TINY = 1e-300  # the smallest number that is divided by, where a quotient of zeros is to be zero
-CLOSED = 1e-12
-"""Smallest cap whose slope is taken: that of a gap function is 0 at 0."""
+CLOSED = 1e-12  # smallest cap whose slope is taken: that of a gap function is 0 at 0
 SMOOTHING = 0.2
 """Width over which default solvers round a loss with a kink; the values reported are those of the loss itself."""
 NOTHING = np.zeros(0)

@@ -26,22 +26,14 @@ if TYPE_CHECKING:
 
 Read = Callable[[Array], Reading]
 """Fits at multipliers (q,) and measures; raises `StopSearch` where a fit fails."""
-FLIPPED = 6.0
-"""How far below zero a weight may go, in shares of its cell, when its amount goes to the other label."""
-KEPT = 0.02
-"""Share of its cell that a weight of own labels keeps: a fit without a cell's rows says nothing about them."""
-FARTHEST, FIRST = 3.0, 0.5
-"""Most that a cell's weight changes in one step, and in the first, in shares of the cell."""
-LEVELS = (3, 20)
-"""Fewest and most levels of the cap."""
-IDLE = 3
-"""Levels in a row without a smaller gap: the gaps are as small as these weights make them."""
-LOOKS = 4
-"""Times that the solution is looked for: fits count by how near they are to it."""
-FLATTEST, STEEPEST = 0.05, 50.0
-"""Bounds on curvatures, in units of the mean one: noise makes others."""
-PRIOR = 0.05
-"""How much an even curvature counts beside the farthest fit."""
+FLIPPED = 6.0  # how far below zero a weight may go, in shares of its cell, when its amount goes to the other label
+KEPT = 0.02  # share of its cell that a weight of own labels keeps: a fit without a cell's rows says nothing about them
+FARTHEST, FIRST = 3.0, 0.5  # most that a cell's weight changes in one step, and in the first, in shares of the cell
+LEVELS = (3, 20)  # fewest and most levels of the cap
+IDLE = 3  # levels in a row without a smaller gap: the gaps are as small as these weights make them
+LOOKS = 4  # times that the solution is looked for: fits count by how near they are to it
+FLATTEST, STEEPEST = 0.05, 50.0  # bounds on curvatures, in units of the mean one: noise makes others
+PRIOR = 0.05  # how much an even curvature counts beside the farthest fit
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,9 @@ from ..problems import EstimatorProblem, LinearProblem
 from ..storage.checkpoints import Fingerprint
 from ..validation.data import as_numbers
 
-NEAR = 1e-3
-"""How far from the start functions are evaluated a second time, relative to it."""
+NEAR = 1e-3  # how far from the start functions are evaluated a second time, relative to it
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-DEEPEST = 40
-"""Objects inside each other beyond this are known by what they show."""
+DEEPEST = 40  # objects inside each other beyond this are known by what they show
 
 
 def problem_fingerprint(problem: Any, start: Array | None = None, **settings: Any) -> Fingerprint:

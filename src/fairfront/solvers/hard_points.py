@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from .loop import Outcome
     from .newton import Newton
 
-NOTHING = 1e-5
-"""Difference of two gaps that is nothing, in units of the plain loss."""
+NOTHING = 1e-5  # difference of two gaps that is nothing, in units of the plain loss
 SMALLER = (1.0, 0.5, 0.1, 0.0)
 """Factors on the weights from which hard caps are tried: local solutions may end on the way where others go on."""
 SQUEEZES, DEARER, GAIN = 4, 10.0, 2e-3
@@ -35,10 +34,8 @@ AT_CAPS, FREE = 1e-9, 1e-12
 """Share of the way to the caps that is none, and the price of a violation, as a share of the loss, that is too low."""
 BISECTIONS, FARTHEST = 14, 1e6
 """Halvings of the bracket of an elastic cap, to a ten-thousandth of its width, and where the bracket ends at most."""
-BETTER = 1e-10
-"""How much smaller the loss of a restart has to be; less is rounding."""
-NARROWER = (0.06, 0.02)
-"""Widths over which the kink of a hinge is rounded in the end; the first is `base.SMOOTHING`."""
+BETTER = 1e-10  # how much smaller the loss of a restart has to be; less is rounding
+NARROWER = (0.06, 0.02)  # widths over which the kink of a hinge is rounded in the end; the first is `base.SMOOTHING`
 
 
 def approach(solver: KnotSolver, inside: Knot, row: Array) -> Knot:

@@ -28,13 +28,11 @@ from ..storage.places import remove_leftovers
 from .base import NOTHING, Arrays, Journal, Status, Target
 
 Ids = NDArray[np.intp]
-SHARE = 20.0
-"""Writing waits until so many times the last writing have passed: it takes a twentieth of the time at most."""
+SHARE = 20.0  # writing waits until so many times the last writing have passed: it takes a twentieth of the time at most
 SAME, TINY = 1e-6, 1e-9
 """How far questions may differ and be the same, relative to themselves and to the largest number in them: sums over
 rows differ between machines in their last digits, and steps magnify that."""
-PILED = 20
-"""How many times its size an archive may hold before it is thinned: often enough for memory, seldom for time."""
+PILED = 20  # how many times its size an archive may hold before it is thinned: often enough for memory, seldom for time
 
 
 class FileJournal(Journal):

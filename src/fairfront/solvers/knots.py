@@ -25,28 +25,22 @@ SMALLEST = 1e-6
 MET = 1e-6
 """How far a gap may be above its cap where that is met, as a share of the largest gap (itself at least that share of
 the loss)."""
-ON_LINE = 0.995
-"""Share to which all pi_i h_i of a point on its preference line agree."""
+ON_LINE = 0.995  # share to which all pi_i h_i of a point on its preference line agree
 CONVEX = 1e-9
 """How far below 0 the weight of a cell in a certified Lagrangian may be, as a share of the terms that it is the sum of:
 multipliers are not known better. The ridge has no part in it, because a penalty makes no cell convex."""
-NEAR = 1e-7
-"""How far above its smallest value a Lagrangian may be, as a share of the plain loss."""
+NEAR = 1e-7  # how far above its smallest value a Lagrangian may be, as a share of the plain loss
 STILL = 1e-3
 """How far a Newton step may move the score of a row. Where labels can be separated no optimum exists, and every step
 moves scores by about 1; at an optimum they stay."""
 FLAT, UNMOVED = 1e-11, 1e-13
 """Curvature (of columns at unit scale) that is not known for rounding, and the score of a row that is nothing."""
-MOST, ROUNDS = 64, 16
-"""Most points of a path that is refined where it bends, and most times that its steps are halved."""
-BEND = 1e-3
-"""How far interpolation may leave the front, as a share of the range of losses."""
+MOST, ROUNDS = 64, 16  # most points of a path that is refined where it bends, and most times that its steps are halved
+BEND = 1e-3  # how far interpolation may leave the front, as a share of the range of losses
 STEEP = 3.0
 """A curve that is steeper at its end than on the whole by this factor needs another point, as before a floor."""
-BRANCH = 1e-7
-"""Share of the loss by which a point has to be better to belong to another branch of local optima."""
-ACTIVE = 1e-9
-"""Size of a multiplier that is not rounding."""
+BRANCH = 1e-7  # share of the loss by which a point has to be better to belong to another branch of local optima
+ACTIVE = 1e-9  # size of a multiplier that is not rounding
 LEAST = 1e-12
 """Differences of caps, and of losses as a share of the plain one, that are nothing but would be divided by."""
 

@@ -17,14 +17,10 @@ from ..validation import refuse
 from .base import TARGETS, Journal, Mask, OnPoint, Request, Solved, Solver, Status, Target, check_needs
 from .journal import Archive, Ids, RunLog, of_few
 
-KEPT = 100
-"""Points on the way that are kept where nothing else is asked for."""
-UNBOUNDED = -1e15
-"""Objectives below this fall for ever: no loss of finite data gets there."""
-ENOUGH = 1e-4
-"""Share of the promised decrease that a step has to keep (Armijo's rule)."""
-EVERY = 25
-"""Steps after which a checkpoint takes note of all runs."""
+KEPT = 100  # points on the way that are kept where nothing else is asked for
+UNBOUNDED = -1e15  # objectives below this fall for ever: no loss of finite data gets there
+ENOUGH = 1e-4  # share of the promised decrease that a step has to keep (Armijo's rule)
+EVERY = 25  # steps after which a checkpoint takes note of all runs
 
 OnIterate = Callable[[int, Ids, Point], None]
 """Is told the step, the runs that took it, and where they are."""

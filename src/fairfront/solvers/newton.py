@@ -21,10 +21,8 @@ from .knots import MOST, OnKnot, alike, first_knot, knot_solver, refine, settled
 from .loop import Aim, Outcome
 from .sqp import PRECISE, Knot, KnotSolver
 
-WALK = 8
-"""Steps from plain training to caps where a jump may have ended in a worse local optimum."""
-ON_LEVEL = 1e-6
-"""Share to which the level of a preference is bracketed before its point is solved."""
+WALK = 8  # steps from plain training to caps where a jump may have ended in a worse local optimum
+ON_LEVEL = 1e-6  # share to which the level of a preference is bracketed before its point is solved
 
 
 @dataclass(frozen=True)

@@ -23,22 +23,17 @@ from .newton import Newton
 from .pdo import PaperPDO, PaperState
 from .quadratic import DEPENDENT_GAPS, Balance, Step, capped_step, first_step, imbalance, length
 
-ABOVE = 0.01
-"""Share of the way from the smallest gaps to those of plain training that the last automatic target keeps."""
-TO_FLOOR = 200
-"""Steps that the search for the smallest gaps may take: half of a run's, because it need not be precise."""
-ON_LEVEL = 1e-6
-"""How far pi_1 loss may be from its level at the end of a run, as a share of it."""
-ROUNDING = 1e-13
-"""Share of the merit that is rounding."""
+ABOVE = 0.01  # share of the way from the smallest gaps to those of plain training that the last automatic target keeps
+TO_FLOOR = 200  # steps that the search for the smallest gaps may take: half of a run's, because it need not be precise
+ON_LEVEL = 1e-6  # how far pi_1 loss may be from its level at the end of a run, as a share of it
+ROUNDING = 1e-13  # share of the merit that is rounding
 SHORT_SLIDE, SHORT_STEP, NARROWEST = 1e-9, 1e-14, 1e-8
 """Slide, as a share of the longest, and step size below which a run is stuck, and smallest gaps that slides are of."""
 LEAST_LOSS, LEAST_PRICE = 1e-12, 1e-6
 """What a loss counts for at least where tolerances are shares of it, and what is added to the price of a gap."""
 SMALL_CAP, LEAST_CAP = 1e-3, 1e-9
 """Smallest cap that is turned into a preference, as a share of the largest and by itself: a cap of 0 has none."""
-LONGER, CUT = 2.0, 0.25
-"""Factors on step size and slide after a step that was taken, and after one that was refused."""
+LONGER, CUT = 2.0, 0.25  # factors on step size and slide after a step that was taken, and after one that was refused
 
 
 @dataclass(frozen=True)

@@ -27,20 +27,13 @@ from .quadratic import DEPENDENT, certificate, common_direction, factor, first_s
 
 Gradients = Literal["raw", "normalised"]
 Inner = Literal["projected_gradient", "exact"]
-STILL = 1e-12
-"""Length of a direction that is none."""
-BALANCED = 1e-4
-"""Share of the loss gradient that may be left where the gaps' gradients balance it."""
-SHORTEST = 1e-150
-"""Length of a gradient that is not scaled to unit length: its square is 0."""
-SUM = 1e-9
-"""How far the sum of given weights may be from 1."""
-LONGEST = 4.0
-"""Longest step in the metric of the first Hessian: curvature falls on the way, seldom by more."""
-REFUSALS = 40
-"""Steps refused in a row after which a run has stalled: the step is down to rounding by then."""
-FLAT = 1e-28
-"""Squared slope of the first objective, as a share of the largest, that is none."""
+STILL = 1e-12  # length of a direction that is none
+BALANCED = 1e-4  # share of the loss gradient that may be left where the gaps' gradients balance it
+SHORTEST = 1e-150  # length of a gradient that is not scaled to unit length: its square is 0
+SUM = 1e-9  # how far the sum of given weights may be from 1
+LONGEST = 4.0  # longest step in the metric of the first Hessian: curvature falls on the way, seldom by more
+REFUSALS = 40  # steps refused in a row after which a run has stalled: the step is down to rounding by then
+FLAT = 1e-28  # squared slope of the first objective, as a share of the largest, that is none
 LEAST = 1e-3
 """Smallest unit of the loss, as a share of the largest objective, where the loss itself vanishes at the start."""
 LONGER, SHORTER, CUT = 1.5, 0.5, 0.25

@@ -31,8 +31,7 @@ from .base import TINY
 Balance = Literal["softmax", "ratio"]
 LOST = 1e-13
 """Eigenvalues of a matrix with unit diagonal that are rounding: their roots would look like directions to move in."""
-CONTRADICTION = 1e-12
-"""Squared distance below which constraints contradict each other (Lawson and Hanson, chapter 23)."""
+CONTRADICTION = 1e-12  # squared distance below which constraints contradict each other (Lawson and Hanson, chapter 23)
 NEARER = (0.0, 0.5, 0.9, 1.0)
 """Shares of the way from the caps to the present gaps, tried in turn where linearised caps contradict each other."""
 DEPENDENT, DEPENDENT_GAPS = 1e-10, 1e-12
@@ -40,10 +39,8 @@ DEPENDENT, DEPENDENT_GAPS = 1e-10, 1e-12
 UNFELT, UNFELT_GAP = 1e-14, 1e-9
 """Gradients shorter than these shares are rounding: of the longest, and of the terms that a gap is the difference of,
 whose squares are known to the first."""
-MET = 1e-6
-"""How far a least distance may miss a constraint, as a share of the largest."""
-RIDGE = 1e-7
-"""Added to the lasso's matrix, as a share of its mean diagonal: splitting signs makes it singular."""
+MET = 1e-6  # how far a least distance may miss a constraint, as a share of the largest
+RIDGE = 1e-7  # added to the lasso's matrix, as a share of its mean diagonal: splitting signs makes it singular
 
 
 def project(v: Array) -> Array:

@@ -33,17 +33,14 @@ more, so what is left is a thousandth of what a sample does; bands of 20 samples
 SLOW, ASTRAY = 0.1, 0.3
 """A step that leaves more than these shares of the residual asks for new Hessians, and, where they are new, for full
 ones."""
-MOST = 12
-"""Steps to a point: those that take more are solved alone, with every safeguard."""
+MOST = 12  # steps to a point: those that take more are solved alone, with every safeguard
 THIN = 128
 """Rows per column on which the change of a cell's Hessian is taken; a quarter of that where there are many columns."""
-FEW, MANY = 512, 4096
-"""Rows that are always taken, and those above which there are many."""
+FEW, MANY = 512, 4096  # rows that are always taken, and those above which there are many
 ROOM = 1 << 28
 """Bytes for the cells' Hessians: as many samples go side by side as have room. Where four times as much is too little
 for one of them, points are solved one by one."""
-FREE = 1e200
-"""A cap that nothing reaches."""
+FREE = 1e200  # a cap that nothing reaches
 
 
 @dataclass(frozen=True)

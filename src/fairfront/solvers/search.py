@@ -30,12 +30,9 @@ LINEAR = ("surrogate", "preferences", "preference", "n_points", "ridge", "fit_in
 """What only linear models have."""
 CLOSE, CLOSE_IN_NOISE = 0.3, 0.6
 """Share of an even step within which neighbours differ by noise, and the same where the gaps are noisy themselves."""
-FARTHER = (1.25, 4.0)
-"""How many times the largest multiplier so far the next one is, where no gap is small enough."""
-MARGIN = 0.02
-"""Share of a bracket that a step stays away from its ends."""
-SAME = 1e-9
-"""Share of the plain gap that is no hole between two gaps."""
+FARTHER = (1.25, 4.0)  # how many times the largest multiplier so far the next one is, where no gap is small enough
+MARGIN = 0.02  # share of a bracket that a step stays away from its ends
+SAME = 1e-9  # share of the plain gap that is no hole between two gaps
 
 
 class StopSearch(Exception):  # noqa: N818

@@ -24,21 +24,15 @@ from .base import Journal, Solved, Status, Target
 from .quadratic import capped_step
 
 ROUNDING = 4 * float(np.finfo(float).eps)
-PRECISE = 1e-7
-"""Largest KKT residual of a certified point, whatever the tolerance that was asked for."""
-ON_LEVEL = 1e-9
-"""How far pi_1 loss may be from the level that the caps were taken at, as a share of it."""
+PRECISE = 1e-7  # largest KKT residual of a certified point, whatever the tolerance that was asked for
+ON_LEVEL = 1e-9  # how far pi_1 loss may be from the level that the caps were taken at, as a share of it
 FAST, SLOW = 0.05, 0.9
 """Shares of the residual: a step that leaves less than the first keeps its Hessian, and one that leaves less than the
 second is taken even where the merit rises, because a merit in rounding's reach says little."""
-HALVINGS = 12
-"""Times that a step is halved: what does not help at a four-thousandth of its length does not help at all."""
-FALL = 1e-15
-"""Share of the merit by which a shortened step has to lower it: less is rounding."""
-INSIDE = 1e-9
-"""How far below its cap a gap is inside it, as a share of the largest gap."""
-WINDOW = 6
-"""Steps within which the residual has to halve."""
+HALVINGS = 12  # times that a step is halved: what does not help at a four-thousandth of its length does not help at all
+FALL = 1e-15  # share of the merit by which a shortened step has to lower it: less is rounding
+INSIDE = 1e-9  # how far below its cap a gap is inside it, as a share of the largest gap
+WINDOW = 6  # steps within which the residual has to halve
 
 
 @dataclass(frozen=True)
