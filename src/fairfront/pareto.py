@@ -32,10 +32,8 @@ def nondominated(points: ArrayLike, /, *, keep_equal: bool = False) -> Mask:
 
     Parameters
     ----------
-    points : array of shape (N, m)
-        One row per point, one column per objective, all to be minimised.
-    keep_equal : bool
-        Mark all copies of an efficient point; by default the first copy only.
+    points : array of shape (N, m), one row per point, one column per objective, all to be minimised
+    keep_equal : bool, whether to mark all copies of an efficient point; by default the first copy only
     """
     values = _check_points(points)
     check_flag(keep_equal, "keep_equal")
@@ -146,10 +144,8 @@ class Efficiency:
     improvement : float
         The largest total decrease found, the sum over the objectives of (h_i(x) - h_i(w)) / s_i with s_i the typical
         change of h_i around x.
-    better : array of shape (d,) or None
-        The w that reaches it, None for an efficient point.
-    values : array of shape (m,)
-        The objectives h(x).
+    better : array of shape (d,), the w that reaches it, or None for an efficient point
+    values : array of shape (m,), the objectives h(x)
     """
 
     efficient: bool
@@ -173,14 +169,12 @@ def is_efficient(
 
     Parameters
     ----------
-    functions : callable or sequence of callables
-        One callable w -> m values, or m callables w -> value.
+    functions : one callable w -> m values, or a sequence of m callables w -> value
     x : array of shape (d,)
     jac : True, callable, sequence of callables or None
         True: the functions return (value, gradient); callable: w -> Jacobian (m, d), or one gradient per
         objective; None: central differences.
-    tol : float
-        Total decrease, in units of the objectives' typical change, up to which x counts as efficient.
+    tol : float, total decrease, in units of the objectives' typical change, up to which x counts as efficient
     bounds : sequence of (low, high) or scipy.optimize.Bounds, optional
         The region in which better points are looked for.
 

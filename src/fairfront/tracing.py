@@ -168,8 +168,7 @@ def solve(
     problem : LinearProblem or any problem with cells and move
         What `linear_problem` returns; weights are then in the users' units.
     solver : str or Solver
-    start : array of shape (K, d) or (R, K, d), optional
-        Weights that runs begin at.
+    start : array of shape (K, d) or (R, K, d) of weights that runs begin at, optional
     preferences : array of shape (R, m), optional
     max_gap : float, optional
         A cap on every gap. Both say where the runs of ``Newton`` and ``PBPDO`` end; without either they go to the
@@ -177,8 +176,7 @@ def solve(
     on_iterate : callable, optional
         Is told the step, the runs that took it and where they are: of steps that are taken, not of those recalled.
     random_state : int, optional
-    checkpoint, resume
-        As in `trace`.
+    checkpoint, resume : as in `trace`
     """
     chosen = as_solver(solver)
     check_seed(random_state)
@@ -221,14 +219,10 @@ class MinimizeResult:
 
     Attributes
     ----------
-    x, fun : arrays of shape (d,) and (m,)
-        The point and its objectives.
-    status, message, success
-        Why it stopped, the same in words, and whether the point is solved.
-    nit, nfev : int
-        Accepted steps and evaluations.
-    history : array of shape (T, m)
-        The objectives of every accepted step.
+    x, fun : arrays of shape (d,) and (m,), the point and its objectives
+    status, message, success : why it stopped, the same in words, and whether the point is solved
+    nit, nfev : int, accepted steps and evaluations
+    history : array of shape (T, m), the objectives of every accepted step
     """
 
     x: Array
@@ -255,13 +249,11 @@ def minimize(
 
     Parameters
     ----------
-    functions : callable or sequence of callables
-        One callable returning m values, or m callables returning one each.
+    functions : one callable returning m values, or a sequence of m callables returning one each
     x0 : array of shape (d,)
     preference : array of shape (m,), optional
         Positive numbers pi; the aim is pi_1 h_1 = ... = pi_m h_m on the frontier (needs positive objectives).
-    solver : optional
-        ``"pb_pdo"`` with a preference and ``"pdo"`` without one, by default.
+    solver : by default ``"pb_pdo"`` with a preference and ``"pdo"`` without one
     jac : None, True or callable
         As in SciPy: True when functions return (value, gradient), a callable for the Jacobian, None for finite
         differences.

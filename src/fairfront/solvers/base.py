@@ -228,8 +228,7 @@ class Solver:
         ----------
         problem : LinearProblem
         request : Request
-        journal : Journal
-            Takes note of what is found, for a checkpoint; one without a path keeps nothing.
+        journal : Journal that takes note of what is found, for a checkpoint; one without a path keeps nothing
         on_point : OnPoint
         """
         raise InputError(f"solver {self.name!r} traces no frontier of linear models; use solver='newton'.")

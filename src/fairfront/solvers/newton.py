@@ -34,17 +34,14 @@ class Newton(Solver):
     tol : float
         Largest KKT residual of a solved point (stationarity with columns at unit scale, violation,
         complementarity), relative to the plain loss.
-    max_iter : int
-        Most steps per point.
-    restarts : int
-        For surrogates that are not convex: further starts of every point, of which the best is kept.
+    max_iter : int, most steps per point
+    restarts : int, for surrogates that are not convex: further starts of every point, of which the best is kept
     overshoot : float
         How far to go on past a zero gap, as a share of the gap of plain training: a zero loss gap is not a zero rate
         gap.
     no_group_worse : float, optional
         Forbid any compared group a loss (or rate) worse than under plain training by more than this.
-    one_sided : bool
-        Count only gaps of a group above the reference, not below it, and no pairs of other groups.
+    one_sided : bool, counts only gaps of a group above the reference, not below it, and no pairs of other groups
     path : {"worst_gap", "proportional"}
         How caps shrink: one cap on the worst gap of each notion, or all gaps in proportion.
     """

@@ -59,20 +59,16 @@ class PBPDO(Descent):
 
     Parameters
     ----------
-    max_iter : int
-        Most steps of a run; each is one pass over the data for all runs together.
+    max_iter : int, most steps of a run; each is one pass over the data for all runs together
     tol : float
         A run ends when the loss can fall by no more than ``tol`` times itself (squared metric length of the
         step) with every gap within ``tol ** 0.5`` of its cap, relative to the caps' scale.
     slide : float
         Longest move of a gap in one step, as a share of the largest gap so far; short slides leave many
         points on the way.
-    line_tol : float
-        A preference counts as met when all pi_i h_i agree to this share.
-    path : {"worst_gap", "proportional"}
-        How automatic caps shrink, as in `Newton`.
-    polish : bool
-        Solve the end of every run to Newton's precision (linear models).
+    line_tol : float, a preference counts as met when all pi_i h_i agree to this share
+    path : {"worst_gap", "proportional"}, how automatic caps shrink, as in `Newton`
+    polish : bool, whether to solve the end of every run to Newton's precision (linear models)
     """
 
     max_iter: int = 400
@@ -230,14 +226,10 @@ class PaperPBPDO(PaperPDO):
 
     Parameters
     ----------
-    T, eta, K, rho, alpha0, warm_alpha, inner, gradients, start_scale
-        As in `PaperPDO`.
-    epsilon_1, epsilon_2 : float
-        Thresholds of cases I and II.
-    balance : {"softmax", "ratio"}
-        The imbalance: the paper's softmax, or the scale-free ratio.
-    path : {"worst_gap", "proportional"}
-        How automatic caps shrink, as in `Newton`.
+    T, eta, K, rho, alpha0, warm_alpha, inner, gradients, start_scale : as in `PaperPDO`
+    epsilon_1, epsilon_2 : float, thresholds of cases I and II
+    balance : {"softmax", "ratio"}, the imbalance: the paper's softmax, or the scale-free ratio
+    path : {"worst_gap", "proportional"}, how automatic caps shrink, as in `Newton`
     """
 
     epsilon_1: float = 1e-2

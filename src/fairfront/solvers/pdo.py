@@ -57,14 +57,10 @@ class PDO(Descent):
 
     Parameters
     ----------
-    max_iter : int
-        Most steps; each is one pass over the data.
-    tol : float
-        A run ends when the loss can fall by no more than ``tol`` times itself along the common direction.
-    band : float
-        Gaps below ``band`` times the loss at the start are held there, and the loss goes on falling.
-    start_scale : float
-        Spread of the random start.
+    max_iter : int, most steps; each is one pass over the data
+    tol : float, a run ends when the loss can fall by no more than ``tol`` times itself along the common direction
+    band : float, gaps below ``band`` times the loss at the start are held there, and the loss goes on falling
+    start_scale : float, spread of the random start
     """
 
     max_iter: int = 1000
@@ -160,19 +156,13 @@ class PaperPDO(Descent):
 
     Parameters
     ----------
-    T, eta : int, float
-        Outer steps and their constant length.
-    K, rho : int, float or None
-        Inner steps and their length; None takes 1 / L_Phi, which Lemma 2 allows.
-    alpha0 : array of shape (m,), optional
-        Inner start, uniform by default.
-    warm_alpha : bool
-        Start inner steps from the last step's weights instead.
+    T, eta : outer steps (int) and their constant length (float)
+    K, rho : inner steps (int) and their length (float); None takes 1 / L_Phi, which Lemma 2 allows
+    alpha0 : array of shape (m,), inner start; uniform by default
+    warm_alpha : bool, whether to start inner steps from the last step's weights instead
     inner : {"projected_gradient", "exact"}
-    gradients : {"raw", "normalised"}
-        The two readings of the paper.
-    start_scale : float
-        Spread of the random start.
+    gradients : {"raw", "normalised"}, the two readings of the paper
+    start_scale : float, spread of the random start
     """
 
     T: int = 1000

@@ -45,25 +45,18 @@ class Weighting(Solver):
 
     Parameters
     ----------
-    max_fits : int
-        Most weightings that are tried; each is fitted once per fold of ``cv`` and once more on all rows.
-    criterion : {"loss_gap", "rate_gap"}
-        Which gap is lowered: of mean losses, or of rates of decisions.
+    max_fits : int, most weightings that are tried; each is fitted once per fold of ``cv`` and once more on all rows
+    criterion : {"loss_gap", "rate_gap"}, which gap is lowered: of mean losses, or of rates of decisions
     cv : int, float, splitter, pairs of rows, "auto" or "train"
         Rows that gaps are measured on, because a fit has not seen them: folds, a held-out fraction, "auto" (3 folds, or
         a quarter where every cell has many rows), or "train" (the training rows).
-    fit_params : mapping, optional
-        Goes to every fit.
-    shared_trees : float
-        0.5 grows the first half of HistGradientBoosting's trees once for all weightings of a fold.
-    lazy : bool
-        Fit models on all rows only when asked for, keeping the training rows in memory until then.
-    n_jobs : int, optional
-        Processes of joblib.
+    fit_params : mapping that goes to every fit, optional
+    shared_trees : float; 0.5 grows the first half of HistGradientBoosting's trees once for all weightings of a fold
+    lazy : bool, fits models on all rows only when asked for, keeping the training rows in memory until then
+    n_jobs : number of processes of joblib, optional
     overshoot : float
         How far past a zero gap to go, as a share of the plain gap: a zero gap on held-out rows is a noisy zero.
-    tol : float
-        How near a cap on the gap counts as met, as a share of the plain gap.
+    tol : float, how near a cap on the gap counts as met, as a share of the plain gap
     negative : bool
         Go on past weights of zero where they leave a gap open, by flipping labels: a heuristic, and said to be one.
     """
@@ -103,10 +96,8 @@ class Weighting(Solver):
 
         Parameters
         ----------
-        X, y
-            Rows and labels, as `fairfront.trace` takes them with an estimator.
-        **known
-            The other parameters of `estimator_problem`.
+        X, y : rows and labels, as `fairfront.trace` takes them with an estimator
+        **known : the other parameters of `estimator_problem`
         """
         names = ("criterion", "cv", "fit_params", "shared_trees", "n_jobs")
         return estimator_problem(X, y, **{name: getattr(self, name) for name in names}, **known)
