@@ -61,7 +61,7 @@ def test_names_are_printed_as_they_are(scored: Path) -> None:
     done = run(scored, *words)
     assert done.exit_code == 0, done.output
     assert ":id: (reference)" in done.output
-    assert "[race]: how right decisions are" in done.output
+    assert "[race]: accuracy of decisions" in done.output
 
 
 @pytest.mark.parametrize(

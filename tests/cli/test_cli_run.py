@@ -116,7 +116,7 @@ def test_the_card_tells_what_a_reader_needs(chosen: Path) -> None:
         "## Limits",
         "A. Smith",
         "pilot",
-        "opened for the first time",
+        "first use of the test part",
         "no legal conclusion",
     ):
         assert words in card, words

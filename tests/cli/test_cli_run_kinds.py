@@ -123,8 +123,8 @@ def test_the_least_gap_is_a_gap(folder: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     words = ("--groups", "sex", "--favourable", "yes", "--notion", "equalized_odds", "-o", run)
     said = fairfront("trace", folder / "two.csv", *BASE, *words)
-    assert "tpr gap" in said
-    assert "fpr gap" in said
+    assert "TPR gap" in said
+    assert "FPR gap" in said
     said = fairfront("select", run, "--least-gap", "error", "--within", "error:0.5", "-o", tmp_path / "model")
     assert "the least error_gap" in said
 

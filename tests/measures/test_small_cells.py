@@ -154,7 +154,7 @@ def test_trace_and_select_name_the_pair(tmp_path: Path) -> None:
     words += ["--min-size", "10", "--weight", "instance_weight", "--points", "3", "--stability", "0"]
     done = CliRunner().invoke(app, [*words, "-o", str(tmp_path / "run")], env={"COLUMNS": "200"})
     assert done.exit_code == 0, done.output
-    found = re.findall(r"tpr gap of id [\d, ]+: between (.+) \((\d+) people labelled '50000\+\.'\) and", done.output)
+    found = re.findall(r"TPR gap of id [\d, ]+: between (.+) \((\d+) people labelled '50000\+\.'\) and", done.output)
     assert found
     assert all(int(people) < 1_200 for _, people in found)
     assert re.search(r"Gaps of race are over \d of 5 groups; not compared, for too few rows: ", done.output)

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 import fairfront as ff
 from fairfront.exceptions import GroupWarning, InputError
 from fairfront.problems.resources import memory
-from fairfront.runs.preparation import bytes_needed, prepare
-from fairfront.runs.prepared_rows import Prepared
+from fairfront.runs.preparation import Prepared, bytes_needed, prepare
 from fairfront.runs.settings import Settings
 from fairfront.tables import Table, TableEncoder, TrainingRows, infer, load, open_source
 from fairfront.tables.arrow import ParquetBlocks
@@ -95,7 +94,11 @@ def test_parts_have_the_split_encoder_and_rows_of_memory(
 ) -> None:
     one, two = both(file, monkeypatch, **ASKED[name])
     assert (one.split_digest, one.sizes, one.unlabelled) == (two.split_digest, two.sizes, two.unlabelled)
-    assert (one.features, one.findings, one.favourable) == (two.features, two.findings[1:], two.favourable)
+    assert (one.encoder.columns, one.findings, one.favourable) == (
+        two.encoder.columns,
+        two.findings[1:],
+        two.favourable,
+    )
     assert one.encoder.feature_names == two.encoder.feature_names
     assert one.encoder.missing == two.encoder.missing
     for a, b in zip(one.encoder.blocks, two.encoder.blocks, strict=True):
@@ -137,7 +140,7 @@ def test_other_files_and_models_are_told_what_helps(
 
 
 def test_large_parts_are_sampled_for_the_card(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fairfront.runs.prepared_rows.SEEN_BYTES", 100_000)
+    monkeypatch.setattr("fairfront.runs.parquet_parts.SEEN_BYTES", 100_000)
     one, two = both(file, monkeypatch)
     most = 100_000 // (8 * len(two.encoder.feature_names))
     seen, whole = two.part("validation").seen(), one.part("validation")

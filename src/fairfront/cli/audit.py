@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..exceptions import InputError, spelling
-from .screen import AsJson, Delimiter, Groups, Missing, Probabilities, Small, TableFile, Weight, checked
+from .screen import AsJson, Delimiter, Groups, Missing, Proxies, Small, TableFile, Weight, path_option
 
 if TYPE_CHECKING:
     from ..measures import Audit
@@ -27,7 +27,7 @@ def audit(
         list[str], typer.Option(help="The label that is good for the person, or 'above'/'below' for scores; or both.")
     ],
     groups: Groups = None,
-    group_probabilities: Probabilities = None,
+    group_probabilities: Proxies = None,
     score: Annotated[str | None, typer.Option(help="Column of scores.")] = None,
     decision: Annotated[str | None, typer.Option(help="Column of decisions, in the words of the label.")] = None,
     cutoff: Annotated[float | None, typer.Option(help="Cut-off on scores, one for all groups.")] = None,
@@ -40,9 +40,7 @@ def audit(
     require: Annotated[
         list[str] | None, typer.Option(help='What must hold, such as "selection_ratio.lower>=0.80"; may be repeated.')
     ] = None,
-    baseline: Annotated[
-        Path | None, typer.Option(help="An earlier audit, written with --json.", callback=checked)
-    ] = None,
+    baseline: Annotated[Path | None, path_option("An earlier audit, written with --json.")] = None,
     json_output: AsJson = False,
     min_size: Annotated[int, typer.Option(help="Smaller groups are listed and not compared.", min=1)] = 30,
     confidence: Annotated[float, typer.Option(help="Confidence of intervals.")] = 0.95,
@@ -60,7 +58,7 @@ def audit(
     from ..measures.disclosure import EXACT, check_small
     from ..measures.requirements import parse_requirement
     from ..runs.settings import as_costs, parse_attributes
-    from .audit_tables import as_label, read_scored, show
+    from .audit_tables import as_label, labels_of, read_columns, show
 
     for text in require or ():
         parse_requirement(text)
@@ -70,18 +68,13 @@ def audit(
         raise InputError(f"--control is {control!r}, expected columns such as region,year.")
     columns, proxies, references = parse_attributes(groups, group_probabilities)
     before = None if baseline is None else _read_baseline(baseline)
-    given = {"--score": score, "--weight": weight, "--decision": decision}
-    named = {option: [] if name is None else [name] for option, name in given.items()}
-    cells = read_scored(
-        file,
-        {"--label": [label], "--groups": columns, "--decision": named.pop("--decision"), "--control": within},
-        {**named, "--group-probabilities": proxies},
-        delimiter=delimiter,
-        missing=missing or (),
-    )
+    one = {"--score": score, "--weight": weight, "--decision": decision}
+    named = {option: [] if name is None else [name] for option, name in one.items()}
+    texts = {"--label": [label], "--groups": columns, "--decision": named.pop("--decision"), "--control": within}
+    table = read_columns(file, texts, {**named, "--group-probabilities": proxies}, delimiter, missing or ())
     if (score is None) == (decision is None):
         raise InputError("give exactly one of --score and --decision: what the model said about each row.")
-    truth = cells.labels(label)
+    truth = labels_of(table, label)
     sides: list[Any] = [word for word in favourable if word in SIDES]
     values = [as_label(word, truth) for word in favourable if word not in SIDES]
     if len(sides) > 1 or len(values) > 1 or (sides and decision):
@@ -89,20 +82,22 @@ def audit(
     weighed = as_costs(costs)
     names = {"scores_or_labels": f"column {score or decision!r}", "y_true": f"column {label!r}"}
     with spelling({**names, "sample_weight": "--weight", "control_features": "--control"}):
+        given = {name: table.complete(name).numbers for name in (score, weight, *proxies) if name is not None}
+        people: Any = {name: table.texts(name) for name in columns}
+        if proxies:
+            people = objectives.GroupProbabilities({name: given[name] for name in proxies})
         found = measures.audit(
             truth,
-            cells.numbers(score) if score is not None else cells.labels(str(decision)),
-            sensitive_features=objectives.GroupProbabilities({name: cells.numbers(name) for name in proxies})
-            if proxies
-            else cells.groups(columns),
+            given[score] if score is not None else labels_of(table, str(decision)),
+            sensitive_features=people,
             favourable=values[0] if values else None,
             favourable_side=sides[0] if sides else None,
             cutoff=cutoff,
             approval_rate=approval_rate,
             costs=None if weighed is None else {"false_positive": weighed[0], "false_negative": weighed[1]},
-            control_features=cells.groups(within) or None,
+            control_features={name: table.texts(name) for name in within} or None,
             groups=objectives.Groups(reference=dict(references) or None, min_size=min_size),
-            sample_weight=cells.numbers(weight) if weight else None,
+            sample_weight=given[weight] if weight else None,
             confidence=confidence,
             simultaneous=simultaneous,
             task="classification",

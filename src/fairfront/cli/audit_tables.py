@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
 from ..measures import Audit
 from ..measures.disclosure import Cell
 from ..measures.figures import figure_of, in_shell, marked_in_shell, reference_sentences
-from ..objectives import Array
 from ..tables import MISSING, infer, open_source
 from ..tables import Table as Rows
 from ..tables import load as load_table
-from .screen import screen
+from .screen import screen, table_of
 
 Cells = Mapping[str, list[Cell]]
+Named = Mapping[str, Sequence[str]]
+"""Columns by the option that names them."""
 
 TESTS = {"p_value": "Fisher p", "deviations": "SDs", "detectable_gap": "detectable"}
 RIGHT = ("tpr", "fpr", "precision", "error", "auc", "slope")
@@ -41,49 +40,27 @@ WIDTH = 110
 RANKED = ("auc", "ks", "gini")
 
 
-@dataclass(frozen=True, eq=False)
-class ScoredFile:
-    """The columns of a file that an audit was asked to read."""
-
-    table: Rows
-
-    def labels(self, name: str) -> NDArray[Any]:
-        """Return whole numbers where all values are, other numbers where all are, else text; none may be missing."""
-        self.table.complete(name)
-        texts = self.table.texts(name)
-        levels, codes = np.unique(texts.astype(str), return_inverse=True)
-        try:
-            numbers = levels.astype(np.float64)
-        except ValueError:
-            return texts
-        whole = np.isfinite(numbers).all() and np.array_equal(numbers, np.rint(numbers))
-        return np.asarray((numbers.astype(np.int64) if whole else numbers)[codes])
-
-    def numbers(self, name: str) -> Array:
-        found = self.table.complete(name).numbers
-        assert found is not None
-        return found
-
-    def groups(self, names: Iterable[str]) -> dict[str, NDArray[Any]]:
-        return {name: self.table.texts(name) for name in names}
-
-
-def read_scored(
-    path: Path,
-    texts: dict[str, Sequence[str]],
-    numbers: dict[str, Sequence[str]],
-    *,
-    delimiter: str | None = None,
-    missing: Sequence[str] = (),
-) -> ScoredFile:
+def read_columns(path: Path, texts: Named, numbers: Named, delimiter: str | None, missing: Sequence[str]) -> Rows:
     """Read columns as text or as numbers; both are given by the option that names them."""
     source = open_source(path, delimiter=delimiter, missing=(*MISSING, *missing))
     for option, names in (*texts.items(), *numbers.items()):
         for name in names:
             source.check_column(name, option)
     words, figures = ([name for names in each.values() for name in names] for each in (texts, numbers))
-    schema = infer(source, text=words, numbers=figures, columns=[*words, *figures])
-    return ScoredFile(load_table(source, schema))
+    return load_table(source, infer(source, text=words, numbers=figures, columns=[*words, *figures]))
+
+
+def labels_of(table: Rows, name: str) -> NDArray[Any]:
+    """Return whole numbers where all values are, other numbers where all are, else text; none may be missing."""
+    table.complete(name)
+    texts = table.texts(name)
+    levels, codes = np.unique(texts.astype(str), return_inverse=True)
+    try:
+        numbers = levels.astype(np.float64)
+    except ValueError:
+        return texts
+    whole = np.isfinite(numbers).all() and np.array_equal(numbers, np.rint(numbers))
+    return np.asarray((numbers.astype(np.int64) if whole else numbers)[codes])
 
 
 def as_label(text: str, labels: NDArray[Any]) -> Any:
@@ -111,7 +88,8 @@ def show(found: Audit, verdicts: Sequence[str], before: Mapping[str, Any] | None
         changes = changes_of(cells, before["tables"].get(name, {})) if before is not None and name else {}
         console.print(_rates(title, cells, changes))
         shown = [key for key in RIGHT if key in cells]
-        table = _empty(f"{title}: how right decisions are", [figure_of(key).heading for key in shown])
+        heads = ["group", *(figure_of(key).heading for key in shown)]
+        table = table_of(f"{title}: accuracy of decisions", heads, left=["group"])
         for i in range(len(cells["group"])):
             table.add_row(_group(cells, i), *(_number(cells[key][i]) for key in shown))
         console.print(table)
@@ -146,8 +124,9 @@ def changes_of(cells: Cells, before: Mapping[str, list[Any]]) -> dict[str, list[
 
 
 def _rates(name: str, cells: Cells, changes: Cells) -> Table:
-    heads = ["n", "rate", "ratio (interval)", *TESTS.values()]
-    table = _empty(name, [*heads, *(["rate change", "ratio change"] if changes else [])])
+    heads = ["group", "n", "rate", "ratio (interval)", *TESTS.values()]
+    table = table_of(name, [*heads, *(["rate change", "ratio change"] if changes else [])], left=["group"])
+    table.columns[3].no_wrap = not changes
     for i in range(len(cells["group"])):
         ratio, low, high = (_number(cells[f"selection_over_reference{end}"][i]) for end in ("", "_lower", "_upper"))
         defined = not cells["selection_over_reference"][i].reason
@@ -173,15 +152,6 @@ def _missing(name: str, cells: Cells) -> list[str]:
                 reasons.setdefault(cell.plain, []).append(figure_of(key).heading)
         found += [f"{name}, {group.value}: {', '.join(names)} {reason}." for reason, names in reasons.items()]
     return found
-
-
-def _empty(name: str, heads: list[str]) -> Table:
-    table = Table(title=escape(name), title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("group", overflow="fold", min_width=10)
-    for head in heads:
-        keep = head.startswith("ratio (") and "ratio change" not in heads
-        table.add_column(head, justify="right", overflow="fold", no_wrap=keep)
-    return table
 
 
 def _group(cells: Cells, i: int) -> str:

@@ -6,12 +6,10 @@ import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.box import SIMPLE
 from rich.markup import escape
-from rich.table import Table
 
 from ..exceptions import InputError
-from .screen import screen
+from .screen import AsJson, say, screen, table_of
 
 if TYPE_CHECKING:
     from ..datasets import Origin
@@ -23,9 +21,7 @@ Name = Annotated[str, typer.Argument(help="Name of the data set, as in the list.
 
 
 @data_app.command("list")
-def list_data(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
-) -> None:
+def list_data(json_output: AsJson = False) -> None:
     """List the data sets, their terms, targets and groups.
 
     Example: fairfront data list --json
@@ -34,17 +30,18 @@ def list_data(
     from ..datasets.origin import ENVIRONMENT
 
     found = [_summary(ORIGINS[name]) for name in ORIGINS]
-    if as_json:
+    if json_output:
         typer.echo(json.dumps({"format": "fairfront data 1", "data": found}, indent=1))
         return
-    table = Table(box=SIMPLE, caption="fetch one with: fairfront data fetch NAME", pad_edge=False)
-    for head in ("name", "rows", "terms", "target by groups", "where"):
-        table.add_column(head, justify="right" if head == "rows" else "left", no_wrap=head in ("name", "rows", "where"))
+    heads = ("name", "rows", "terms", "target by groups", "where")
+    table = table_of("", heads, left={*heads} - {"rows"})
     for row in found:
         where = "own folder" if row["where"] == ENVIRONMENT else row["where"]
         cells = (row["name"], row["rows"], row["terms"], f"{row['target']}\nby {', '.join(row['groups'])}", where)
         table.add_row(*(escape(str(cell)) for cell in cells))
-    screen().print(table)
+    console = screen()
+    console.print(table)
+    say(console, "fetch one with: fairfront data fetch NAME")
 
 
 @data_app.command("path")

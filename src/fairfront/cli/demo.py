@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 
 from ..exceptions import MissingExtraError
-from .screen import checked, say, screen
+from .screen import Overwrite, path_option, say, screen, table_of
 
 if TYPE_CHECKING:
     from ..datasets import Dataset
@@ -22,16 +20,13 @@ if TYPE_CHECKING:
 PAGE, PICTURE = "report.html", "frontier.png"
 SOFTWARE = "fairfront"
 GAP = "tpr_gap"
-TOLERANCE = 0.005
 
 
 def demo(
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for the picture and the page.", callback=checked)
-    ] = Path("demo-output"),
+    output: Annotated[Path, path_option("Folder for picture and page.", "--output", "-o")] = Path("demo-output"),
     rows: Annotated[int, typer.Option(help="Number of synthetic loan applications.", min=600)] = 6000,
     seed: Annotated[int, typer.Option(help="Seed of the data and of the split.", min=0, max=2**32 - 1)] = 0,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the folder of an earlier demo.")] = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Go from embedded rows to a chosen model, and report it on test.
 
@@ -42,11 +37,12 @@ def demo(
     from ..datasets import load_loans
     from ..explorer.page import is_page
     from ..frontier import LinearModels
-    from ..frontier.judgement import operating_words
+    from ..runs.options import TOLERANCE, options_of
     from ..storage.folders import write_folder
     from ..storage.places import check_new_folder
     from ..storage.seals import Inventory
     from ..tracing import trace
+    from .summary import print_options
 
     console = screen()
     shown = Inventory("folder of the demo", files={PAGE: is_page, PICTURE: _is_picture})
@@ -55,7 +51,7 @@ def demo(
     train, validation, test = _split(data, seed)
     X, names = data.matrix("one_hot", fit_on=train)
     y, groups = data.y, data.sensitive_features()
-    console.print(f"[bold]Synthetic loans[/bold]: {rows} applications; 60 % train, 20 % validation, 20 % test.")
+    say(console, f"Synthetic loans: {rows} applications; 60 % train, 20 % validation, 20 % test.")
 
     front = trace(
         X[train],
@@ -68,13 +64,10 @@ def demo(
     front = replace(front, models=replace(front.models, feature_names=tuple(names)))  # which an array does not have
     front = front.evaluate(X[validation], y[validation], sensitive_features=_rows(groups, validation))
     for name, levels in front.facts.sensitive:
-        console.print(f"Compared between groups {', '.join(levels)} of {name!r} (reference {levels[-1]}):")
-    for sentence in front.facts.sentences:
-        console.print(f"  {sentence}")
-    console.print(f"The sensitive attribute is used for {front.facts.used_for}.")
-    console.print(f"{operating_words(front.record(), front.facts)}\n")
-    chosen = front.choose(least=GAP, within={"error": TOLERANCE})  # ids are places on a frontier just traced
-    console.print(_table(front, chosen))
+        say(console, f"Groups of {name}: {', '.join(levels)} (reference: {levels[-1]}).")
+    say(console, *front.sentences, f"The sensitive attribute is used for {front.facts.used_for}.")
+    chosen = front.choose(least=GAP, within={"error": TOLERANCE})
+    print_options(console, front, options_of(front, front.ids[front.solved].tolist()))
     _report(console, front, chosen, X[test], y[test], _rows(groups, test))
 
     def fill(folder: Path) -> None:
@@ -90,12 +83,12 @@ def demo(
         )
 
     write_folder(output, fill, shown, overwrite=overwrite)
-    if (output / PICTURE).exists():
-        say(console, f"Picture: {output / PICTURE}")
-    say(console, f"Explorer: {output / PAGE} (open it in a browser and choose)")
-    console.print(
-        "Next: [cyan]fairfront trace data.csv --target ... --favourable ... --groups ... -o run[/cyan] on your file, "
-        "or ff.trace(X, y, sensitive_features=...) in Python."
+    say(
+        console,
+        *([f"Picture: {output / PICTURE}"] if (output / PICTURE).exists() else []),
+        f"Explorer: {output / PAGE} (open it in a browser and choose)",
+        "Next: fairfront trace data.csv --target ... --favourable ... --groups ... -o run",
+        "or, in Python: ff.trace(X, y, sensitive_features=...)",
     )
 
 
@@ -122,35 +115,6 @@ def _rows(columns: dict[str, Any], rows: Any) -> dict[str, Any]:
     return {name: values[rows] for name, values in columns.items()}
 
 
-def _table(front: Frontier, chosen: int) -> Table:
-    caption = (
-        "loss and loss gap: training; the other figures: validation; "
-        "at most: upper end of the TPR gap at 95 % confidence\n"
-        f"chosen: smallest upper end of the TPR gap among models within {TOLERANCE} of the smallest error"
-    )
-    table = Table(title="The frontier", caption=caption, box=SIMPLE_HEAD, padding=(0, 0))
-    loss = front.loss
-    columns = {
-        "loss": loss,
-        "loss gap": front.gaps.max(axis=1),
-        "error": front.column("error"),
-        "approved": front.column("approval_rate"),
-        "AUC": front.column("auc"),
-        "TPR gap": front.column(GAP),
-        "at most": front.column(GAP, confidence=0.95),
-        "ratio": front.column("selection_ratio"),
-    }
-    for head in ("id", *columns, ""):
-        table.add_column(head, justify="right" if head else "left")
-    plain = int(loss.argmin())
-    for i, status in enumerate(front.status):
-        if status.solved or i in (chosen, plain):
-            mark = "plain" if i == plain else "chosen" if i == chosen else ""
-            cells = [f"{values[i]:.4f}" if "loss" in head else f"{values[i]:.3f}" for head, values in columns.items()]
-            table.add_row(str(i), *cells, mark, style="bold" if mark else None)
-    return table
-
-
 def _report(console: Console, front: Frontier, chosen: int, X: Any, y: Any, groups: Any) -> None:
     """Report the plain and the chosen model on test, which nothing was chosen on."""
     from ..frontier.selection import plain_place
@@ -160,18 +124,15 @@ def _report(console: Console, front: Frontier, chosen: int, X: Any, y: Any, grou
     plain = plain_place(front)
     rates = next(iter(tested.evaluations["test"].groups.values()))
     assert isinstance(rates, GroupRates)
-    table = Table(title="On test: share of those who repaid that is approved")
-    for head in ("group", "repaid on test", "plain model", f"chosen (id {chosen})"):
-        table.add_column(head, justify="right")
+    heads = ("group", "repaid on test", "plain model", f"chosen (id {chosen})")
+    table = table_of("On test: share of those who repaid that is approved", heads, left=["group"])
     for j, level in enumerate(rates.levels):
         shown = [f"{rates.rate('tpr')[i, j]:.3f}" for i in (plain, chosen)]
         table.add_row(level, f"{rates.positives[j]:.0f}", *shown)
     console.print(table)
     error = tested.column("error", "test")
-    console.print(
-        f"Error on test: plain {error[plain]:.3f}, chosen {error[chosen]:.3f}. "
-        "Small groups give uncertain rates: read the counts next to them.\n"
-    )
+    said = f"Error on test: plain {error[plain]:.3f}, chosen {error[chosen]:.3f}."
+    say(console, f"{said} Small groups give uncertain rates: read the counts next to them.")
 
 
 def _draw(console: Console, front: Frontier, chosen: int, folder: Path) -> None:

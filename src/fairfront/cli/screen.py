@@ -1,15 +1,22 @@
-"""The screen and the words of commands: options that several have, what people type is checked, names appear as is."""
+"""What all commands share: options, the screen with one look for tables, and errors as one sentence."""
 
 from __future__ import annotations
 
 import difflib
+import sys
+import warnings
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
-from ..exceptions import InputError
+from .. import __version__
+from ..exceptions import FairfrontError, InputError, spelling
 
 if TYPE_CHECKING:
     from ..runs import Run
@@ -45,30 +52,78 @@ def checked(param: typer.CallbackParam, path: Path | None) -> Path | None:
     return path
 
 
+def path_option(help: str, *names: str) -> Any:
+    """Return an option that names a file or folder."""
+    return typer.Option(*names, help=help, callback=checked)
+
+
 TableFile = Annotated[
     Path, typer.Argument(help="CSV, TSV, Parquet or Feather; CSV and TSV may be gzipped.", callback=checked)
 ]
 RunFolder = Annotated[Path, typer.Argument(help="Folder written by fairfront trace.", callback=checked)]
 Groups = Annotated[str | None, typer.Option(help="Columns of groups: sex,race:ref=White.")]
-Probabilities = Annotated[
+Proxies = Annotated[
     str | None, typer.Option(help="Instead: columns of probabilities, one per group: p_black,p_white:ref.")
 ]
 Weight = Annotated[str | None, typer.Option(help="Column of sample weights.")]
-Missing = Annotated[list[str] | None, typer.Option(help="Additional string read as missing.")]
+Missing = Annotated[list[str] | None, typer.Option(help="Additional string read as missing; may be repeated.")]
 Delimiter = Annotated[str | None, typer.Option(help="Character between columns (default: comma).")]
-Trust = Annotated[list[str] | None, typer.Option(help="Type inside an estimator that may be loaded.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Write JSON for programs.")]
+Trust = Annotated[list[str] | None, typer.Option(help="Type inside an estimator that may be loaded; may be repeated.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what the command wrote there before.")]
 Small = Annotated[
     int, typer.Option(help="Counts below it are rounded: 10, or 0 for exact counts, for use where the rows are kept.")
 ]
-Data = Annotated[
-    Path | None, typer.Option(help="With --small 0: the file that the run was traced from.", callback=checked)
+Data = Annotated[Path | None, path_option("With --small 0: the file that the run was traced from.")]
+Sign = Annotated[Path | None, path_option("PEM file of the Ed25519 private key to sign with (extra sign).")]
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"fairfront {__version__}")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
 ]
-Sign = Annotated[
-    Path | None,
-    typer.Option(help="PEM file of an Ed25519 private key that signs what is written (extra sign).", callback=checked),
-]
+
+
+def options(version: Version = False) -> None:
+    """Take what goes before the name of a command."""
+
+
+def run_app(app: typer.Typer) -> None:
+    """Run the command; an error that fairfront foresaw is one sentence and exit code 2."""
+    told: set[str] = set()
+
+    def note(message: Warning | str, *where: Any, **more: Any) -> None:
+        """Show a warning as one line without the place in the code, and the same words only once."""
+        if str(message) not in told:
+            told.add(str(message))
+            typer.echo(f"note: {printable(str(message))}", err=True)
+
+    warnings.showwarning = note
+    try:
+        for word in sys.argv[1:]:  # bytes that are not text could be neither shown nor written
+            if not word.isascii() and any("\ud800" <= letter <= "\udfff" for letter in word):
+                raise InputError(
+                    f"{word!r} is not text in UTF-8, expected words that are; rename the file, or retype it."
+                )
+        with spelling(OPTIONS):
+            sys.exit(app(standalone_mode=False))
+    except FairfrontError as error:
+        _fail(str(error))
+    except Mistake as error:
+        if type(error).show is not typer.BadParameter.show:  # type: ignore[attr-defined]  # no words: the help itself
+            error.show()  # type: ignore[attr-defined]
+            sys.exit(2)
+        _fail(_sentence(error))
+
+
+def _fail(text: str) -> NoReturn:
+    typer.echo(f"fairfront: {printable(text)}", err=True)
+    sys.exit(2)
 
 
 def screen(**options: Any) -> Console:
@@ -76,9 +131,18 @@ def screen(**options: Any) -> Console:
     return Console(emoji=False, **options)
 
 
-def say(console: Console, text: str) -> None:
-    """Print text as it is, without markup and without breaking lines that people copy."""
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+def say(console: Console, *lines: str) -> None:
+    """Print lines as they are, without markup and without breaking those that people copy."""
+    for line in lines:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def table_of(title: str, heads: Iterable[str], left: Iterable[str] = ("",), pad: int = 1) -> Table:
+    """Return a table without rows; columns of text are those on the ``left``, the others are of numbers."""
+    found = Table(title=escape(title), box=SIMPLE_HEAD, pad_edge=False, padding=(0, pad, 0, 0), title_justify="left")
+    for head in heads:
+        found.add_column(escape(head), justify="left" if head in left else "right", overflow="fold")
+    return found
 
 
 def printable(text: str) -> str:
@@ -86,7 +150,7 @@ def printable(text: str) -> str:
     return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
 
 
-def sentence(error: Any) -> str:
+def _sentence(error: Any) -> str:
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "fairfront"
     option, param = getattr(error, "option_name", None), getattr(error, "param", None)

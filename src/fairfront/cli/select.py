@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -20,6 +20,7 @@ from .screen import (
     Trust,
     check_data,
     checked,
+    path_option,
     run_at,
     say,
     screen,
@@ -34,7 +35,7 @@ LISTED = 20
 
 def select(
     run: RunFolder,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the model to.", callback=checked)],
+    output: Annotated[Path, path_option("Folder to write the model to.", "--output", "-o")],
     least_gap: Annotated[
         str | None, typer.Option(help="Smallest gap: tpr, fpr, selection, error, or a column such as sex.tpr_gap.")
     ] = None,
@@ -57,7 +58,8 @@ def select(
     by: Annotated[str, typer.Option(help="Who decides.")] = "",
     onnx: Annotated[bool, typer.Option("--onnx", help="Write model.onnx too.")] = False,
     keep: Annotated[
-        str, typer.Option(help="What stays in the run: all, or chosen: points of all records, and the plain model.")
+        Literal["all", "chosen"],
+        typer.Option(help="What stays in the run: all points, or those of all records and the plain model."),
     ] = "all",
     trust: Trust = None,
     overwrite: Overwrite = False,
@@ -74,51 +76,36 @@ def select(
     """
     from ..measures.disclosure import EXACT, ROUNDED
     from ..runs.decision import check_recordable
+    from ..runs.manifest import key_of
     from ..runs.model import MODEL
     from ..runs.options import pair_sentences
     from ..runs.pipeline import with_exact_counts, write_choice
     from ..runs.run import RUN
     from ..storage.places import check_new_folder
-    from ..storage.seals import private_key
     from ..validation import check_confidence
 
-    if keep not in ("all", "chosen"):
-        raise InputError(f"--keep is {keep!r}, expected all or chosen.")
     if confidence:
         check_confidence(confidence)
     check_new_folder(output, MODEL, overwrite)
     if keep == "chosen":
         check_new_folder(run, RUN, overwrite=True)
     check_data(small, data)
-    key = None if sign is None else private_key(sign)
+    key = key_of(sign)
     stored = run_at(run, trust)
     check_recordable(stored, key)
     found = stored if data is None or small else with_exact_counts(stored, data)
     asked = {"within": within, "at_most": at_most, "at_least": at_least}
     rule = _rule(found, least_gap, most, asked, id, knee, confidence)
-    model, decision = write_choice(
-        stored,
-        output,
-        rule,
-        judged=found,
-        reason=reason,
-        by=by,
-        keep=keep,
-        onnx=onnx,
-        overwrite=overwrite,
-        key=key,
-    )
-    console = screen()
-    say(console, f"id {decision.id}: {decision.rule_words}.")
-    said = [model.about["operating_point"], *decision.notes, *pair_sentences(found.frontier, [decision.id])]
+    known: dict[str, Any] = {"reason": reason, "by": by, "keep": keep, "onnx": onnx, "overwrite": overwrite, "key": key}
+    model, decision = write_choice(stored, output, rule, judged=found, **known)
+    said = [f"id {decision.id}: {decision.rule_words}.", model.about["operating_point"], *decision.notes]
+    said += pair_sentences(found.frontier, [decision.id])
     if "confidence" in rule:  # a rule on columns
         said.append(f"The rule rests on rounded counts. {ROUNDED}" if decision.small else EXACT)
-    for sentence in filter(None, said):
-        say(console, sentence)
-    say(console, f"Model, card and decision record: {output} (read {output / 'card.md'}).")
+    said.append(f"Model, card and decision record: {output} (read {output / 'card.md'}).")
     names, more = model.columns, len(model.columns) - LISTED
     rest = f" and {more} more, which the card lists" if more > 0 else ""
-    say(console, f"Predictions read the columns {', '.join(names[:LISTED])}{rest}.")
+    say(screen(), *filter(None, said), f"Predictions read the columns {', '.join(names[:LISTED])}{rest}.")
 
 
 def predict(
@@ -126,7 +113,7 @@ def predict(
     file: Annotated[
         Path, typer.Argument(help="CSV, TSV, Parquet or Feather with the columns of training.", callback=checked)
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.", callback=checked)],
+    output: Annotated[Path, path_option("CSV file to write.", "--output", "-o")],
     keep: Annotated[list[str] | None, typer.Option(help="Column of the input to copy; may be repeated.")] = None,
     delimiter: Delimiter = None,
     missing: Missing = None,
@@ -143,13 +130,8 @@ def predict(
     from ..validation import counted
 
     found = stored_at(model, TableModel, "a model written by fairfront select", trust)
-    words: dict[str, Any] = {
-        "keep": keep or (),
-        "overwrite": overwrite,
-        "delimiter": delimiter,
-        "missing": missing or (),
-    }
-    n = predict_file(found, file, output, progress="auto", **words)
+    reading: dict[str, Any] = {"delimiter": delimiter, "missing": missing or (), "progress": "auto"}
+    n = predict_file(found, file, output, keep=keep or (), overwrite=overwrite, **reading)
     typer.echo(f"{counted(n, 'row')}: {output}")
 
 

@@ -8,10 +8,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from ..exceptions import ChangedError, InputError
-from .screen import AsJson, Data, Overwrite, RunFolder, Small, Trust, checked, printable, run_at, say, screen, stored_at
+from .screen import (
+    AsJson,
+    Data,
+    Overwrite,
+    RunFolder,
+    Small,
+    Trust,
+    checked,
+    path_option,
+    printable,
+    run_at,
+    say,
+    screen,
+    stored_at,
+    table_of,
+)
 
 if TYPE_CHECKING:
     from ..runs.verification import Check
@@ -44,7 +58,7 @@ def show(
         return
     console, front = screen(), found.frontier
     print_compared(console, found)
-    print_options(console, found)
+    print_options(console, front, found.options())
     print_picture(console, found)
     suggested = suggested_id(front)
     shown = id or ([] if suggested is None else [suggested])
@@ -54,7 +68,7 @@ def show(
 
 def report(
     run: RunFolder,
-    output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.", callback=checked)],
+    output: Annotated[Path, path_option("HTML file to write.", "--output", "-o")],
     id: Annotated[int | None, typer.Option(help="Point to open on; by default the suggested one.")] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     trust: Trust = None,
@@ -85,13 +99,8 @@ def verify(
             help="The file that the run was traced from; the run that the model was chosen from.", callback=checked
         ),
     ],
-    data: Annotated[
-        Path | None,
-        typer.Option(help="The run's file, for a model of --small 0 or of a point that was removed.", callback=checked),
-    ] = None,
-    key: Annotated[
-        Path | None, typer.Option(help="PEM file of the public key that must have signed it.", callback=checked)
-    ] = None,
+    data: Annotated[Path | None, path_option("The run's file, for a model of --small 0 or of a removed point.")] = None,
+    key: Annotated[Path | None, path_option("PEM file of the public key that must have signed it.")] = None,
     trust: Trust = None,
     json_output: AsJson = False,
 ) -> None:
@@ -132,16 +141,14 @@ def verify(
 def _show_checks(what: str, checks: list[Check]) -> None:
     from ..runs.verification import RECORD, SIGNED
 
-    table = Table(title=f"The {what} made again")
-    for head in ("what", "", "found"):
-        table.add_column(head)
+    heads = ["what", "", "found"]
+    table = table_of(f"Reproduction check of the {what}", heads, left=heads)
     for check in checks:
         table.add_row(escape(check.what), AGREES[check.same], escape(check.found))
     console = screen()
     console.print(table)
     said = [str(each) for check in checks for each in check.differences]
-    for line in said[:LISTED]:
-        say(console, line)
+    say(console, *said[:LISTED])
     if len(said) > LISTED:
         say(console, f"... and {len(said) - LISTED} more; --json lists all.")
     wrong = [check for check in checks if check.decisive and not check.same]

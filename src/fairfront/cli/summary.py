@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from ..frontier import Frontier
 from ..frontier.judgement import operating_words
@@ -18,7 +16,9 @@ from ..measures import GroupRates
 from ..measures.disclosure import EXACT, ROUNDED
 from ..runs import Run
 from ..runs.options import (
+    Option,
     has_intervals,
+    in_words,
     leading_gap,
     main_error,
     main_gap,
@@ -30,10 +30,10 @@ from ..runs.options import (
 )
 from ..storage.foreign import SUFFIX, untrusted_types
 from ..validation import counted
-from .screen import say
+from .screen import say, table_of
 
 WIDTH, HEIGHT = 60, 14
-HEADS = {"approval_rate": "approved", "auc": "AUC", "selection_ratio": "ratio"}
+HEADS = {"approval_rate": "approved", "selection_ratio": "ratio"}
 """Headings that leave room for the others on a narrow screen; the lines below say more."""
 ANOTHER = "--approval-rate RATE, --cutoff CUTOFF or --costs FALSE_POSITIVE,FALSE_NEGATIVE"
 RATES = ("selection", "tpr", "fpr", "error")
@@ -46,10 +46,6 @@ def options_json(run: Run) -> dict[str, Any]:
     if point is not None:
         cutoffs = {str(id): float(cutoff) for id, cutoff in zip(front.ids.tolist(), point.cutoffs, strict=True)}
         operating = {"rule": point.rule.words, "placed_on": point.placed_on, "cutoffs": cutoffs}
-    options = []
-    for each in run.options():
-        figures = {name: value if np.isfinite(value) else None for name, value in each.figures.items()}
-        options.append({"id": each.id, "mark": each.mark, **figures})
     return {
         "format": "fairfront options",
         "notions": list(front.facts.notions),
@@ -59,47 +55,41 @@ def options_json(run: Run) -> dict[str, Any]:
         "operating_point": operating,
         "sensitive": dict(run.manifest["sensitive"]),
         "notes": list(front.sentences[len(front.facts.notions) :]),
-        "options": options,
+        "options": [each.to_json() for each in run.options()],
     }
 
 
 def print_compared(console: Console, run: Run) -> None:
     for name, levels in run.frontier.facts.sensitive:
         say(console, f"Groups of {name}: {', '.join(levels)} (reference: {run.reference(name)}).")
-    for sentence in run.frontier.sentences:
-        say(console, sentence)
     used = "; ".join(f"{where}: {said}" for where, said in run.manifest["sensitive"].items())
-    say(console, f"Where the sensitive attribute was used: {used}.")
+    say(console, *run.frontier.sentences, f"Where the sensitive attribute was used: {used}.")
 
 
-def print_options(console: Console, run: Run) -> None:
-    """Print about seven options, one line each; of several gaps, the first has its upper end beside it."""
-    options, front = run.options(), run.frontier
+def print_options(console: Console, front: Frontier, options: list[Option]) -> None:
+    """Print a line for each option; of several gaps, the first has its upper end beside it."""
     first = f"{main_gap(front)} at most"
-    heads = {name: HEADS.get(name, name.replace("_", " ")) for name in options[0].figures if "at most" not in name}
+    heads = {name: HEADS.get(name, in_words(name)) for name in options[0].figures if "at most" not in name}
     names = [name for name in options[0].figures if name in heads or name == first]
     title = f"{counted(len(options), 'option')} out of {counted(len(front), 'point')}"
-    table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 0))
-    for head in ("id", *({**heads, first: "at most"}[name] for name in names), ""):
-        table.add_column(escape(head), justify="right" if head else "left")
+    table = table_of(title, ["id", *({**heads, first: "upper"}[name] for name in names), ""], pad=0)
     for each in options:
         cells = [f"{each.figures[name]:.4f}" if "loss" in name else _digits(each.figures[name]) for name in names]
         table.add_row(str(each.id), *cells, each.mark, style="bold" if each.mark else None)
     console.print(table)
     pairs = pair_sentences(front, [each.id for each in options])
-    for line in (*mark_words(front, options), *_legend(front), *pairs):
-        say(console, line)
+    say(console, *mark_words(front, options), *_legend(front), *pairs)
 
 
 def _legend(front: Frontier) -> list[str]:
     facts, record, sure = front.facts, front.evaluations["validation"], has_intervals(front)
     names = [name for name, _ in facts.sensitive]
-    gap, lead = main_gap(front).replace("_", " "), leading_gap(front).replace("_", " ")
-    lines = [f"loss and {facts.gap_column.replace('_', ' ')}: {facts.measured_on}; the other figures: validation."]
+    gap, lead = in_words(main_gap(front)), in_words(leading_gap(front))
+    lines = [f"loss and {in_words(facts.gap_column)}: {facts.measured_on}; the other figures: validation."]
     if facts.task.classes:
         lines[0] += " approved: share of favourable decisions; ratio: lowest share of a group over the highest."
     if sure:
-        lines[0] += f" at most: upper end of the {gap} at 95 % confidence."
+        lines[0] += f" upper: upper end of the {gap} at 95 % confidence."
     if len(names) > 1:
         lines.append(f"Gaps are the largest over {' and '.join(names)}; ratios the smallest.")
     if record.weighted:
@@ -111,7 +101,8 @@ def _legend(front: Frontier) -> list[str]:
     if suggested_id(front) is None:
         return [*lines, "suggested: none, because no point decides better than without looking at people."]
     what = f"upper end of the {gap}" if sure and lead == gap else f"{lead} as observed"
-    return [*lines, f"suggested: the least {what} within {tolerance_of(front):g} of the smallest {main_error(front)}."]
+    among = f"points whose {main_error(front)} is within {tolerance_of(front):g} of the smallest"
+    return [*lines, f"suggested: the smallest {what} among {among}."]
 
 
 def _digits(value: float) -> str:
@@ -125,14 +116,14 @@ def print_next(console: Console, run: Run, path: Path) -> None:
     foreign = untrusted_types(path) if any(path.rglob(f"*{SUFFIX}")) else ()
     trust = "".join(f" --trust {shlex.quote(name)}" for name in foreign)
     gap, within = leading_gap(front).removesuffix("_gap"), f"{main_error(front)}={tolerance_of(front):g}"
-    say(console, "Next:")
-    for line in (
-        f"fairfront show {where}{trust}",
-        f"fairfront report {where} -o report.html{trust}",
-        f"fairfront select {where} --least-gap {gap} --within {within} -o model{trust}",
-        f"fairfront predict model new.csv -o decided.csv{trust}",
-    ):
-        say(console, f"  {line}")
+    say(
+        console,
+        "Next:",
+        f"  fairfront show {where}{trust}",
+        f"  fairfront report {where} -o report.html{trust}",
+        f"  fairfront select {where} --least-gap {gap} --within {within} -o model{trust}",
+        f"  fairfront predict model new.csv -o decided.csv{trust}",
+    )
 
 
 def print_picture(console: Console, run: Run) -> None:
@@ -169,9 +160,7 @@ def print_rates(console: Console, front: Frontier, ids: list[int]) -> None:
     for name, rates in front.evaluations["validation"].groups.items():
         shown = RATES if isinstance(rates, GroupRates) else VALUES
         what = "Rates" if shown is RATES else "Means"
-        table = Table(title=f"{what} per group of {escape(name)} on validation")
-        for head in ("group", "n", "id", *shown):
-            table.add_column(head, justify="left" if head == "group" else "right", overflow="fold")
+        table = table_of(f"{what} per group of {name} on validation", ["group", "n", "id", *shown], left=["group"])
         for j, level in enumerate(rates.levels):
             for place in map(front.place, ids):
                 about = (escape(level), f"{rates.n[j]:.0f}") if place == front.place(ids[0]) else ("", "")

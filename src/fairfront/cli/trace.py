@@ -11,30 +11,19 @@ import typer
 from rich.console import Console
 
 from ..names import LOSSES, NOTIONS
-from .screen import (
-    AsJson,
-    Delimiter,
-    Groups,
-    Missing,
-    Overwrite,
-    Probabilities,
-    Sign,
-    TableFile,
-    Weight,
-    checked,
-    screen,
-)
+from .screen import AsJson, Delimiter, Groups, Missing, Overwrite, Proxies, Sign, TableFile, Weight, path_option, screen
 
 if TYPE_CHECKING:
-    from ..runs.prepared_rows import Prepared
+    from ..runs.preparation import Prepared
 
 
 def trace(
+    context: typer.Context,
     file: TableFile,
     target: Annotated[str, typer.Option(help="Column to predict.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the run to.", callback=checked)],
+    output: Annotated[Path, path_option("Folder to write the run to.", "--output", "-o")],
     groups: Groups = None,
-    group_probabilities: Probabilities = None,
+    group_probabilities: Proxies = None,
     favourable: Annotated[
         str | None, typer.Option(help="The target's value that is good for the person; not for --loss squared.")
     ] = None,
@@ -54,7 +43,9 @@ def trace(
         list[str] | None, typer.Option(help="Column to keep although it would be refused; may be repeated.")
     ] = None,
     text: Annotated[list[str] | None, typer.Option(help="Column to read as categories; may be repeated.")] = None,
-    number: Annotated[list[str] | None, typer.Option(help="Column to read as numbers; may be repeated.")] = None,
+    numbers: Annotated[
+        list[str] | None, typer.Option("--number", help="Column to read as numbers; may be repeated.")
+    ] = None,
     missing: Missing = None,
     delimiter: Delimiter = None,
     weight: Weight = None,
@@ -63,7 +54,9 @@ def trace(
     ] = False,
     cross: Annotated[bool, typer.Option("--cross", help="Cross the group columns into one.")] = False,
     min_size: Annotated[int, typer.Option(help="Groups with fewer rows to compare stay out of the gaps.", min=1)] = 30,
-    points: Annotated[int | None, typer.Option(help="Number of points; by default as the curve bends.", min=2)] = None,
+    n_points: Annotated[
+        int | None, typer.Option("--points", help="Number of points; by default as many as the curve needs.", min=2)
+    ] = None,
     max_fits: Annotated[int, typer.Option(help="Weightings that --model boosting tries.", min=3)] = 12,
     posteriors: Annotated[
         bool,
@@ -83,10 +76,7 @@ def trace(
         int | None, typer.Option(help="Bootstrap refits; by default 20 where the data are not large.", min=0)
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the split and of everything random.", min=0)] = 0,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(help="File that takes note of what tracing found; it holds no data.", callback=checked),
-    ] = None,
+    checkpoint: Annotated[Path | None, path_option("File from which --resume goes on; it holds no data.")] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the checkpoint, or begin where there is none yet.")
     ] = False,
@@ -102,58 +92,29 @@ def trace(
     """
     from ..runs import Settings
     from ..runs.decision import check_kept
+    from ..runs.manifest import key_of
     from ..runs.pipeline import run_of
     from ..runs.run import RUN
-    from ..storage.checkpoints import check_checkpoint
     from ..storage.places import check_new_folder
-    from ..storage.seals import private_key
     from ..tables import MISSING
     from .summary import options_json, print_compared, print_next, print_options
 
     check_new_folder(output, RUN, overwrite)
-    check_kept(output, 0, sign)
-    if checkpoint is not None or resume is not False:
-        check_checkpoint(checkpoint, resume)
-    key = None if sign is None else private_key(sign)
-    settings = Settings.of(
-        target=target,
-        groups=groups,
-        group_probabilities=group_probabilities,
-        favourable=favourable,
-        cross=cross,
-        min_size=min_size,
-        notion=notion or (),
-        surrogate=surrogate,
-        loss=loss,
-        model=model,
-        ridge=ridge,
-        n_points=points,
-        max_fits=max_fits,
-        split=split,
-        seed=seed,
-        drop=drop or (),
-        allow=allow or (),
-        text=text or (),
-        numbers=number or (),
-        missing=(*MISSING, *(missing or ())),
-        delimiter=delimiter,
-        weight=weight,
-        use_sensitive=use_sensitive,
-        stability=stability,
-        posteriors=posteriors,
-        cutoff=cutoff,
-        approval_rate=approval_rate,
-        costs=costs,
-    )
+    if output.exists():
+        check_kept(output, 0, sign)
+    key = key_of(sign)  # read before the work
+    given = {name: value for name, value in context.params.items() if name in Settings.__dataclass_fields__}
+    given = {name: value for name, value in given.items() if value not in (None, [], ())}
+    settings = Settings.of(**{**given, "missing": (*MISSING, *(missing or ()))})
     console = screen(stderr=json_output)
     told = partial(_say_what_was_read, console)
     run = run_of(file, settings, checkpoint=checkpoint, resume=resume, on_read=told)
-    run.write(output, overwrite=overwrite, key=key)
+    run.save(output, overwrite=overwrite, sign=key)
     if json_output:
         typer.echo(json.dumps(options_json(run), indent=1, allow_nan=False))
         return
     print_compared(console, run)
-    print_options(console, run)
+    print_options(console, run.frontier, run.options())
     print_next(console, run, output)
 
 
@@ -161,8 +122,8 @@ def _say_what_was_read(console: Console, prepared: Prepared) -> None:
     from ..objectives import count_in_words
 
     kinds = prepared.schema.kinds
-    numbers = [name for name in prepared.features if kinds[name] == "number"]
-    texts = [name for name in prepared.features if kinds[name] != "number"]
+    numbers = [name for name in prepared.encoder.columns if kinds[name] == "number"]
+    texts = [name for name in prepared.encoder.columns if kinds[name] != "number"]
     rows = str(prepared.n) if prepared.n == sum(prepared.sizes.values()) else f"About {prepared.n}"
     lines = [
         f"{rows} rows. Numbers: {', '.join(numbers) or 'none'}. Categories: {', '.join(texts) or 'none'}.",

@@ -10,7 +10,7 @@ from ..measures.disclosure import EXACT, ROUNDED
 from ..validation import counted
 from .decision import Decision
 from .markdown import by_attribute, cell, code, digits, line, section, table
-from .options import main_error, main_gaps, plain_id
+from .options import in_words, main_error, main_gaps, plain_id
 
 if TYPE_CHECKING:
     from .run import Run
@@ -25,7 +25,7 @@ RATES = {
 }
 CALIBRATION = {"mean_score": "mean probability", "in_the_large": "in the large", "slope": "slope", "brier": "Brier"}
 SHIFTS = {"prediction": "prediction", "mse": "squared error"}
-MOVES = {"gained": "newly favoured", "lost": "newly refused"}
+MOVES = {"gained": "newly approved", "lost": "newly declined"}
 LIMITS = (
     "- Labels are taken as they are. If they record past decisions or unequal measurement, a small gap here says "
     "little about people's lives.",
@@ -35,20 +35,20 @@ LIMITS = (
 )
 
 
-def card_of(run: Run, id: int, decision: Decision) -> str:
-    """Return the card of the model with an id; this opens the test part, and the card says how often that was done."""
-    tested = run.tested.get(str(id), {})
+def card_of(run: Run, decision: Decision) -> str:
+    """Return the card of the chosen model; this opens the test part, and the card says how often that was done."""
+    tested = run.tested.get(str(decision.id), {})
     found: Mapping[str, Any] = tested.get("audit", {})
     parts = [
-        _purpose(run, id, decision),
+        _purpose(run, decision),
         _data(run.manifest),
         _groups(run),
-        _cutoff(run, id, found.get("tables", {})),
+        _cutoff(run, decision, found.get("tables", {})),
         _alternatives(decision),
         _rates(run, found, decision),
         _calibration(found),
-        _moves(run, id, tested),
-        _stability(run, id),
+        _moves(run, decision.id, tested),
+        _stability(run, decision),
         section("Where the sensitive attribute was used", *table(["", ""], run.manifest["sensitive"].items())),
         _limits(run),
         _again(run.manifest),
@@ -56,17 +56,17 @@ def card_of(run: Run, id: int, decision: Decision) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _purpose(run: Run, id: int, decision: Decision) -> str:
+def _purpose(run: Run, decision: Decision) -> str:
     front, settings = run.frontier, run.manifest["settings"]
-    target, good, place = settings["target"], settings["favourable"], front.place(id)
+    target, good, place = settings["target"], settings["favourable"], front.place(decision.id)
     words = "" if good is None else f" The value that is good for the person is {code(good)}."
     count = len(front.facts.notions)
     sure = "known to be the global optimum of the training loss at its gap"
     status = sure if front.certified[place] else "not certified to be a global optimum"
     lines = [
-        f"# Model card: id {id} of {counted(decision.points, 'point')}",
+        f"# Model card: id {decision.id} of {counted(decision.points, 'point')}",
         f"Purpose: to predict {code(target)} with a {settings['model']} model ({front.facts.loss} loss).{words} It was "
-        "examined for nothing else.",
+        "not evaluated for any other use.",
         *(f"Notion: {line(sentence)}" for sentence in front.sentences[:count]),
         *(line(sentence) for sentence in front.sentences[count:]),
         f"The point is {status}. Its training {front.facts.unit} is {front.gaps[place].max():.4f}: the quantity that "
@@ -83,7 +83,7 @@ def _data(manifest: Mapping[str, Any]) -> str:
     known = f"File {code(data['name'])}" + (f", sha256 `{data['sha256']}`" if data.get("sha256") else "")
     lines = [
         f"{known}. Rows: {rows}. {split['rule']} Models were trained on train, chosen on validation, and are reported "
-        f"here on test.\n\nColumns read: {', '.join(map(code, manifest['features']))}.",
+        f"here on test.\n\nColumns read: {', '.join(map(code, manifest['features']))}."
     ]
     if manifest["findings"]:
         lines += ["\nNoticed:\n", *(f"- {line(found['sentence'])}" for found in manifest["findings"])]
@@ -104,19 +104,19 @@ def _groups(run: Run) -> str:
     return section("Groups", *lines)
 
 
-def _cutoff(run: Run, id: int, tables: Mapping[str, Any]) -> str:
+def _cutoff(run: Run, decision: Decision, tables: Mapping[str, Any]) -> str:
     """Nothing for several classes and for values."""
     front = run.frontier
     said = operating_words(front.record(), front.facts)
     if not said:
         return ""
-    place, point, lines = front.place(id), front.operating(), [said]
-    if point is not None:
+    place, point, lines = front.place(decision.id), front.operating(), [said]
+    if point is not None and decision.operating is not None:
         what = "probability" if point.probability[place] else "score"
-        good = code(str(front.facts.task.favourable_label))
+        good, cutoff = code(str(front.facts.task.favourable_label)), decision.operating["cutoff"]
         lines.append(
-            f"The cut-off of this model is {point.cutoffs[place]:.4g} on the {what} of {good}, which is decided at or "
-            "above it. It was applied to test unchanged."
+            f"The cut-off of this model is {cutoff:.4g} on the {what} of {good}, which is decided "
+            "at or above it. It was applied to test unchanged."
         )
     columns: Mapping[str, Any] = next(iter(tables.values()), {})  # whose last line is all rows
     overall = {name: columns[name][-1] for name in ("selection", "auc", "ks") if name in columns}
@@ -145,7 +145,7 @@ def _alternatives(decision: Decision) -> str:
         f"{len(shown)} of {decision.points} points were listed as options.{added} Loss and its gap are of "
         "training, the other figures of validation.",
         "",
-        *table(["id", "", *(name.replace("_", " ") for name in names)], rows),
+        *table(["id", "", *map(in_words, names)], rows),
         *(["", " ".join(decision.footnotes)] if decision.footnotes else []),
     )
 
@@ -154,7 +154,7 @@ def _rates(run: Run, found: Mapping[str, Any], decision: Decision) -> str:
     if not found:
         return section("On test", "This point was not solved to tolerance and has no figures on test.")
     opened, weight = decision.opened, run.manifest["settings"].get("weight")
-    openings = "The test part was opened for the first time."
+    openings = "This is the first use of the test part."
     if opened > 1:
         openings = (
             f"The test part of this run has been opened {opened} times: the more often, the less the figures below are "
@@ -221,14 +221,14 @@ def _moves(run: Run, id: int, tested: Mapping[str, Any]) -> str:
     return section(title, note, *by_attribute(tables)) if tables else ""
 
 
-def _stability(run: Run, id: int) -> str:
+def _stability(run: Run, decision: Decision) -> str:
     found, front = run.stability, run.frontier
     if "points" not in found:
         return section("Stability", f"Not measured: {found.get('why_not', 'no refits were made')}.")
-    point = found["points"].get(str(id))
+    point = found["points"].get(str(decision.id))
     if point is None:
         return ""
-    (low, high), share, place = point["gap"], point["flips"], front.place(id)
+    (low, high), share, place = point["gap"], point["flips"], front.place(decision.id)
     said = (
         f"The point was trained again in the same way on {found['refits']} bootstrap samples of train. Measured on all "
         f"of train, the worst {front.facts.unit} of these models lies between {low:.4f} and {high:.4f} "
@@ -237,16 +237,16 @@ def _stability(run: Run, id: int) -> str:
         "it says how far a cap on training rows can be trusted."
     )
     if share is not None:
-        operating = front.operating()
-        cutoff = "" if operating is None else f" at the cut-off {operating.cutoffs[place]:.4g}"
+        at = decision.operating
+        cutoff = "" if at is None else f" at the cut-off {at['cutoff']:.4g}"
         said += f" On average {share:.1%} of the training rows would be decided otherwise{cutoff}."
     return section("Stability", said)
 
 
 def _limits(run: Run) -> str:
     front = run.frontier
-    notions = " and ".join(name.replace("_", " ") for name in front.facts.notions)
-    gaps = " and ".join(gap.replace("_", " ") for gap in main_gaps(front))
+    notions = " and ".join(map(in_words, front.facts.notions))
+    gaps = " and ".join(map(in_words, main_gaps(front)))
     traded = f"- The {main_error(front)} was traded against {notions}; other notions may be worse than before."
     return section("Limits", f"{traded} Read all tables, not the {gaps} alone.", *LIMITS)
 
@@ -254,7 +254,7 @@ def _limits(run: Run) -> str:
 def _again(manifest: Mapping[str, Any]) -> str:
     versions = ", ".join(f"{name} {value}" for name, value in manifest["versions"].items() if isinstance(value, str))
     return section(
-        "To make it again",
+        "Reproducing this model",
         "`fairfront verify RUN DATA` traces the run again from its rows and compares; `fairfront verify MODEL RUN` "
         f"compares this model with its run. Written by fairfront {manifest['fairfront']}; {versions}.",
     )

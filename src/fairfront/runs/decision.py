@@ -7,7 +7,7 @@ that was written again too, which only a signature prevents.
 
 from __future__ import annotations
 
-import math
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -15,18 +15,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..exceptions import ChangedError, InputError
 from ..frontier.selection import GAPS, subset
 from ..measures.disclosure import LIMIT
 from ..measures.figures import Column, larger_is_better
 from ..storage.documents import read_json
-from ..storage.folders import make_folder, write_file, write_numbered
-from ..storage.packages import SIGNATURE, check_checksums, checksum_of, digest, found_in, is_signed, write_checksums
+from ..storage.folders import write_file, write_numbered
+from ..storage.packages import SIGNATURE, check_checksums, checksum_of, digest, found_in, is_signed
 from ..storage.places import MANIFEST
-from ..storage.seals import write_signature
-from .manifest import as_text
+from .manifest import as_text, seal
 from .options import mark_words, options_of
 
 if TYPE_CHECKING:
@@ -101,34 +98,25 @@ def _end(name: str, confidence: float | None) -> str:
     return f"{'lower' if larger_is_better(name) else 'upper'} end at {confidence:.0%} confidence"
 
 
-def _spelt(value: Any) -> Any:
-    if isinstance(value, (np.ndarray, np.generic)):
-        return value.tolist()
-    if isinstance(value, Mapping):
-        return {name: _spelt(each) for name, each in value.items()}
-    return [_spelt(each) for each in value] if isinstance(value, (list, tuple)) else value
-
-
 def candidates(run: Run, id: int) -> tuple[dict[str, Any], ...]:
-    """With their figures on validation; JSON has no word for those that are hidden or not defined."""
-    shown, found = run.shown, []
-    for option in options_of(run.frontier, dict.fromkeys((*shown, id))):
-        figures = {name: value if math.isfinite(value) else None for name, value in option.figures.items()}
-        found.append({"id": option.id, "mark": option.mark, "shown": option.id in shown, **figures})
-    return tuple(found)
+    """With their figures on validation."""
+    shown = run.shown
+    options = options_of(run.frontier, dict.fromkeys((*shown, id)))
+    return tuple(each.to_json(shown=each.id in shown) for each in options)
 
 
 def decided(run: Run, id: int, rule: Mapping[str, Any], reason: str, by: str) -> Decision:
     front, point = run.frontier, run.frontier.operating()
     options = options_of(front, dict.fromkeys((*run.shown, id)))
     own = [option for option in options if option.id == id]
+    given = {name: value for name, value in rule.items() if value is not None or name == "confidence"}
     operating = None
     if point is not None:
         cutoff = float(point.cutoffs[front.place(id)])
         operating = {"rule": point.rule.words, "cutoff": cutoff, "placed_on": point.placed_on}
     return Decision(
         id=id,
-        rule={name: _spelt(value) for name, value in rule.items() if value is not None or name == "confidence"},
+        rule=json.loads(json.dumps(given, default=lambda value: value.tolist())),  # arrays become lists
         reason=reason,
         by=by,
         at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -150,8 +138,7 @@ def decided(run: Run, id: int, rule: Mapping[str, Any], reason: str, by: str) ->
 
 def stages(manifest: Mapping[str, Any], checksum: str) -> list[str]:
     """Return the checksums that a run has had, oldest first: records name the one that they were made at."""
-    earlier = manifest.get("earlier", [])
-    kept = manifest.get("kept_ids", "all")
+    earlier, kept = manifest.get("earlier", []), manifest.get("kept_ids", "all")
     if not isinstance(earlier, list) or not all(_is_stage(each) for each in earlier) or not _are_points(kept):
         raise ChangedError(f"the manifest says {earlier} and {kept} of points that were removed; {BROKEN}")
     return [*(each["checksum"] for each in earlier), checksum]
@@ -223,11 +210,9 @@ def read_records(folder: Path, sums: Mapping[str, str], known: Sequence[str]) ->
 
 def write_records(folder: Path, manifest: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> None:
     """Write the records of a run beside its other files; where they are of other files, the manifest says so."""
-    if records:
-        checksum, last = checksum_of(found_in(folder), DECISIONS), records[-1]["run"]
-        if last not in stages(manifest, checksum):
-            write_file(folder / MANIFEST, as_text(with_earlier(manifest, last)), overwrite=True)
-    make_folder(folder / DECISIONS)
+    checksum, last = checksum_of(found_in(folder), DECISIONS), records[-1]["run"]
+    if last not in stages(manifest, checksum):
+        write_file(folder / MANIFEST, as_text(with_earlier(manifest, last)), overwrite=True)
     for n, record in enumerate(records, start=1):
         write_file(folder / DECISIONS / f"{n:04d}.json", as_text(record))
 
@@ -279,6 +264,4 @@ def add_record(run: Run, decision: Decision, key: Any = None) -> None:
     if int(place.stem) != decision.opened:  # only where the system keeps no locks
         place.unlink()
         raise InputError(f"another model was chosen from {run.path} at this moment; select again.")
-    write_checksums(run.path)
-    if key is not None:
-        write_signature(run.path, key)
+    seal(run.path, key)

@@ -19,10 +19,10 @@ from .. import __version__
 from ..exceptions import ChangedError, InputError
 from ..objectives.groups import FEWER, FEWEST
 from ..storage.documents import parse_json, read_json
-from ..storage.packages import SIGNATURE
+from ..storage.packages import SIGNATURE, write_checksums
 from ..storage.places import CHECKSUMS, MANIFEST, anything
-from ..storage.seals import Inventory, Known
-from .prepared_rows import Prepared
+from ..storage.seals import Inventory, Known, private_key, write_signature
+from .preparation import Prepared
 from .settings import Settings
 
 FORMAT = "fairfront manifest"
@@ -43,16 +43,15 @@ PACKAGES = ("numpy", "scipy", "scikit-learn", "narwhals", "pyarrow", "lightgbm",
 
 
 def manifest_of(prepared: Prepared, data: Mapping[str, Any], shown: Sequence[int]) -> dict[str, Any]:
-    unlabelled = prepared.unlabelled
     return {
         "format": FORMAT,
         "schema": SCHEMA,
         "fairfront": __version__,
         "data": dict(data),
         "columns": prepared.schema.to_json(prepared.n),
-        "features": list(prepared.features),
-        "findings": [{"column": f.column, "kind": f.kind, "sentence": f.sentence} for f in prepared.findings],
-        "rows_without_target": FEWER if 0 < unlabelled < FEWEST else unlabelled,
+        "features": list(prepared.encoder.columns),
+        "findings": [asdict(found) for found in prepared.findings],
+        "rows_without_target": FEWER if 0 < prepared.unlabelled < FEWEST else prepared.unlabelled,
         "split": {"rule": prepared.split_words, "sha256": prepared.split_digest, "rows": prepared.sizes},
         "settings": asdict(prepared.settings),
         "sensitive": _used_where(prepared.settings),
@@ -65,7 +64,7 @@ def manifest_of(prepared: Prepared, data: Mapping[str, Any], shown: Sequence[int
 def _used_where(settings: Settings) -> dict[str, str]:
     columns = ", ".join(settings.group_probabilities)
     by = f"the probabilities of groups ({columns})" if columns else "group"
-    weighed = {"training weights": f"yes: rows are weighed by {by} and label"}
+    weighed = {"training weights": f"yes: rows are weighted by {by} and label"}
     guessed = {"training weights": "no", "inside the model": "yes: it guesses the group from the features"}
     one = "no: values are predicted, there is none" if settings.regression else "no: one cut-off for everyone"
     if settings.posteriors:
@@ -91,6 +90,18 @@ def versions() -> dict[str, Any]:
         if each["user_api"] == "blas"
     }
     return {**found, "blas": sorted(libraries)}
+
+
+def key_of(sign: Any) -> Any:
+    """Return the private key of a PEM file, or one that was read already."""
+    return sign if sign is None or hasattr(sign, "sign") else private_key(sign)
+
+
+def seal(folder: Path, key: Any) -> None:
+    """List the checksums of all files of a folder, and sign the list where there is a key."""
+    write_checksums(folder)
+    if key is not None:
+        write_signature(folder, key)
 
 
 def as_text(content: Mapping[str, Any]) -> str:

@@ -23,15 +23,14 @@ from ..objectives import Array, Task, is_likelihood
 from ..storage.documents import CsvWriter, column_names, read_bytes
 from ..storage.folders import write_file, write_folder, writing
 from ..storage.foreign import read_estimator, write_estimator
-from ..storage.packages import check_checksums, parts_of, read_package, write_checksums, write_package
+from ..storage.packages import check_checksums, parts_of, read_package, write_package
 from ..storage.places import MANIFEST, check_new_file
-from ..storage.seals import private_key, write_signature
 from ..tables import Table, coerce, open_source
 from ..tables.encoder import TableEncoder
 from ..validation import check_flag, check_number
 from .decision import FORMAT
 from .manifest import FORMAT as MANIFEST_FORMAT
-from .manifest import SCHEMA, as_text, inventory, of_format, read_record
+from .manifest import SCHEMA, as_text, inventory, key_of, of_format, read_record, seal
 from .onnx_export import export_onnx, is_graph
 
 NAME, KIND = "model", "fairfront model"
@@ -183,8 +182,7 @@ class TableModel:
         sign : PEM file of the private key to sign with, optional
         """
         check_flag(onnx, "onnx")
-        key = None if sign is None else private_key(sign)
-        return write_folder(path, partial(fill_model, self, onnx=onnx, key=key), MODEL, overwrite=overwrite)
+        return write_folder(path, partial(fill_model, self, onnx=onnx, key=key_of(sign)), MODEL, overwrite=overwrite)
 
 
 def fill_model(model: TableModel, folder: Path, *, onnx: bool = False, key: Any = None) -> None:
@@ -206,9 +204,7 @@ def fill_model(model: TableModel, folder: Path, *, onnx: bool = False, key: Any 
     for name, record in ((DECISION, model.decision), (MANIFEST, model.manifest)):
         if record is not None:
             write_file(folder / name, as_text(record))
-    write_checksums(folder)
-    if key is not None:
-        write_signature(folder, key)
+    seal(folder, key)
 
 
 def read_model(folder: Path, trusted: tuple[str, ...] = ()) -> TableModel:

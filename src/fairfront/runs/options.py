@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +18,7 @@ from ..objectives import rates_of
 from ..pareto import spread
 
 ALIKE, NO_BETTER = "alike", "no better"
+ACRONYMS = {"auc": "AUC", "fpr": "FPR", "tpr": "TPR"}
 TOLERANCE = 0.005
 RELATIVE = 0.05
 SHOWN = 7
@@ -32,6 +35,16 @@ class Option:
     @property
     def mark(self) -> str:
         return ", ".join(self.marks)
+
+    def to_json(self, **more: Any) -> dict[str, Any]:
+        """JSON has no word for figures that are hidden or not defined."""
+        figures = {name: value if math.isfinite(value) else None for name, value in self.figures.items()}
+        return {"id": self.id, "mark": self.mark, **more, **figures}
+
+
+def in_words(column: str) -> str:
+    """Return the name of a column as people write it: ``TPR gap``."""
+    return " ".join(ACRONYMS.get(word, word) for word in column.split("_"))
 
 
 def main_error(front: Frontier) -> str:
@@ -153,7 +166,7 @@ def pair_sentences(front: Frontier, ids: Iterable[int]) -> list[str]:
             by = f", by {pair.attribute}" if len(front.facts.sensitive) > 1 else ""
             lower = f"; {pair.groups[0]} has the lower {what}" if pair.gap > 0 else ""
             found.setdefault(f"between {pair.words}{by}{lower}.", []).append(str(id))
-    said = [f"{gap.replace('_', ' ')} of id {', '.join(some)}: {words}" for words, some in found.items()]
+    said = [f"{in_words(gap)} of id {', '.join(some)}: {words}" for words, some in found.items()]
     rate, left_out = Column.of(gap).figure, dict(front.facts.told_left_out)
     for name, rates in front.record().groups.items():
         values = rates.rate(rate) if rate in rates.names else np.zeros((1, len(rates.levels)))

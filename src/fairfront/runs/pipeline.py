@@ -19,7 +19,7 @@ from ..frontier.models import LinearModels
 from ..measures.disclosure import LIMIT
 from ..objectives import Groups, warn_of_names
 from ..objectives.groups import rounded
-from ..solvers import Newton, Posteriors, Weighting
+from ..solvers import Posteriors, Weighting
 from ..storage.checkpoints import check_checkpoint
 from ..storage.folders import make_folder, turn, write_folder
 from ..tables import open_source
@@ -30,8 +30,7 @@ from .decision import DECISIONS, Decision, pruned
 from .manifest import manifest_of
 from .model import MODEL, TableModel, fill_model
 from .options import plain_id, shortlist
-from .preparation import prepare
-from .prepared_rows import Prepared
+from .preparation import Prepared, prepare
 from .run import Run
 from .settings import PROXY, Settings
 from .test_part import judged_on_test
@@ -118,20 +117,11 @@ def judged(run: Run, ready: Prepared, progress: Any, small: int = LIMIT) -> Run:
 
     What is shown is what the files will say: published counts, unless ``small`` is 0.
     """
-    held = ready.part("validation")
-    rule = ready.settings.operating
-    front = run.frontier.evaluate(
-        held.X,
-        held.y,
-        sensitive_features=held.groups,
-        sample_weight=held.weight,
-        cutoff=rule.cutoff,
-        approval_rate=rule.approval_rate,
-        costs=rule.costs,
-    )
+    held, rule = ready.part("validation"), ready.settings.operating
+    asked: dict[str, Any] = {"cutoff": rule.cutoff, "approval_rate": rule.approval_rate, "costs": rule.costs}
+    front = run.frontier.evaluate(held.X, held.y, **held.people, **asked)
     held = held.seen()  # rows of a file larger than memory, or a sample of them
-    known: dict[str, Any] = {"sensitive_features": held.groups, "sample_weight": held.weight}
-    details = describe_points(front, held.X, held.y, small=small, **known)
+    details = describe_points(front, held.X, held.y, small=small, **held.people)
     front = published_frontier(front) if small else front
     del held
     tested = judged_on_test(front, ready.part("test"), ready.settings, progress, small)
@@ -198,7 +188,7 @@ def write_choice(
             stored = replace(stored, decisions=(*now, record.to_json()))
             chosen = [each["id"] for each in stored.decisions]
             smaller = pruned(stored, (*chosen, plain_id(stored.frontier)))
-            smaller.write(stored.path, overwrite=True, key=key)
+            smaller.save(stored.path, overwrite=True, sign=key)
     return model, decision
 
 
@@ -219,12 +209,11 @@ def _traced(ready: Prepared, **kept: Any) -> Frontier:
         if classes > 2:
             settings.operating.refuse(f"{classes} classes of {settings.target!r}")
     known: dict[str, Any] = {
-        "sensitive_features": train.groups,
+        **train.people,
         "favourable": ready.favourable,
         "notion": list(settings.notion),
         "surrogate": settings.surrogate,
         "loss": settings.loss,
-        "sample_weight": train.weight,
         "groups": Groups(reference=dict(settings.reference) or None, cross=settings.cross, min_size=settings.min_size),
         "random_state": settings.seed,
         **kept,
@@ -239,26 +228,18 @@ def _traced(ready: Prepared, **kept: Any) -> Frontier:
 
 
 def _stability(front: Frontier, ready: Prepared, progress: Any) -> dict[str, Any]:
-    settings = ready.settings
-    if settings.stability == 0:
+    n, seed = ready.settings.stability, ready.settings.seed
+    if n == 0:
         return {"why_not": "no refits were asked for (--stability 0)"}
     train = ready.part("train")
     if is_dask(train.X):
         return {"why_not": "the data are larger than memory, and refits draw all training rows again and again"}
-    if settings.stability is None and train.X.shape[0] * train.X.shape[1] > AFFORDABLE:
+    if n is None and train.X.shape[0] * train.X.shape[1] > AFFORDABLE:
         return {"why_not": "the data are large, so refits are made only when asked for (--stability 20)"}
-    if settings.model != "linear" or not isinstance(front.facts.newton, Newton):
+    if ready.settings.model != "linear":
         return {"why_not": "refits are made for linear models only"}
     try:
-        found = front.stability(
-            train.X,
-            train.y,
-            sensitive_features=train.groups,
-            sample_weight=train.weight,
-            n=settings.stability or REFITS,
-            random_state=settings.seed,
-            progress=progress,
-        )
+        found = front.stability(train.X, train.y, **train.people, n=n or REFITS, random_state=seed, progress=progress)
     except FairfrontError as error:
         return {"why_not": str(error)}
     points = {}
@@ -286,7 +267,7 @@ def _without_counts(front: Frontier) -> Frontier:
         models = [guess.model for guess in points.posteriors.guesses if guess.model is not None]
     else:
         models = [points.build(place) for place in range(len(points))]
-    for model in models:
-        for tree in (tree for trees in model._predictors for tree in trees):
+    for trees in (trees for model in models for trees in model._predictors):
+        for tree in trees:
             tree.nodes["count"] = 0
     return front

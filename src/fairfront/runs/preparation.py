@@ -5,8 +5,9 @@ A Parquet file that is larger than memory gets the same split and the same encod
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, progress_bar
 from ..objectives import Array, GroupProbabilities, count_in_words
+from ..objectives.groups import FEWEST, rounded
+from ..problems.dask.partition import lazy_column
 from ..problems.dask.passes import require_dask
 from ..problems.resources import GIGABYTE, memory
 from ..tables import Schema, Source, Table, TrainingRows, infer, load
@@ -22,20 +25,113 @@ from ..tables.encoder import TableEncoder, is_thin
 from ..tables.findings import MAX_LEVELS, Finding, screen
 from ..tables.roles import PARTS, Codes, Split, parse_split, read_groups, read_target
 from ..validation.data import factorize
-from .prepared_rows import Prepared, seen_rows
+from .parquet_parts import Kept, drawn_rows, lazy_rows, parts_note, streamed_rows
 from .settings import PROXY, Settings
 
 SHARE = 0.5
 """Share of the memory that a table may take before it is read in parts."""
 TRAINED = 0.6
-STREAMED_ROWS = 65_536
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Rows of one part of the split: features, labels, groups and weights, as arrays or as Dask arrays.
+
+    ``drawn`` reads rows of Dask arrays into memory: all of them where they fit, else a random sample.
+    """
+
+    X: Any
+    y: Any
+    groups: Any
+    weight: Any
+    drawn: Callable[[], Part] | None = None
+
+    @property
+    def n(self) -> int:
+        return len(self.y)
+
+    @property
+    def people(self) -> dict[str, Any]:
+        return {"sensitive_features": self.groups, "sample_weight": self.weight}
+
+    def seen(self) -> Part:
+        return self if self.drawn is None else self.drawn()
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A table made ready: its schema, what was found wrong with it, the encoder learnt on train, and the rows.
+
+    ``place`` (rows of the source) is that of a row's part in `PARTS`, -1 for rows that are not used: those without a
+    label or of weight 0. Labels, groups, weights, and a table of ``rows`` in memory, are of the rows that are used.
+    """
+
+    settings: Settings
+    schema: Schema
+    findings: tuple[Finding, ...]
+    encoder: TableEncoder
+    favourable: Any
+    unlabelled: int
+    split_words: str
+    place: NDArray[np.int8]
+    labels: Codes
+    groups: Mapping[str, Codes] | GroupProbabilities
+    weight: Array | None
+    rows: Table | ParquetBlocks
+
+    def __post_init__(self) -> None:
+        """Refuse a part of a few people, whose figures would be facts about them."""
+        for name, size in self.sizes.items():
+            if size < FEWEST:
+                raise InputError(
+                    f"the {name} part of the split has fewer than {FEWEST} rows, expected more: figures of so few "
+                    "people are not written; use more rows, or another split."
+                )
+
+    @property
+    def n(self) -> int:
+        """Rows that may be told beside those of the parts: a few without a label or of weight 0 are not counted."""
+        used = sum(self.sizes.values())
+        idle = self.schema.n - self.unlabelled - used
+        return used + int(rounded(self.unlabelled)) + int(rounded(idle))
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        return {name: int((self.place == i).sum()) for i, name in enumerate(PARTS)}
+
+    @property
+    def split_digest(self) -> str:
+        return hashlib.sha256(self.place[self.place >= 0].astype(np.uint8).tobytes()).hexdigest()
+
+    def part(self, name: str) -> Part:
+        """Encode the rows of one part; matrices are made when they are needed and not kept, those of a file lazily."""
+        kept = self.place == PARTS.index(name)
+        rows = self._used(kept)
+        if isinstance(self.rows, Table):
+            return self._held(self.encoder.transform(self.rows.take(rows)), kept)
+        assert not isinstance(self.groups, GroupProbabilities)
+        X, lengths = lazy_rows(self.rows, self.encoder, kept)
+        codes = (self.labels, *self.groups.values())
+        y, *columns = (lazy_column(each.codes[rows], each.values, lengths) for each in codes)
+        weight = None if self.weight is None else lazy_column(self.weight[rows], None, lengths)
+        wanted = (self.rows, self.encoder, kept, self.settings.seed)
+        groups = dict(zip(self.groups, columns, strict=True))
+        return Part(X, y, groups, weight, lambda: self._held(*drawn_rows(*wanted)))
+
+    def _used(self, kept: Kept) -> NDArray[np.intp]:
+        return np.flatnonzero(kept[self.place >= 0])
+
+    def _held(self, X: Any, kept: Kept) -> Part:
+        rows, groups = self._used(kept), self.groups
+        if isinstance(groups, GroupProbabilities):
+            some: Any = groups.take(rows)
+        else:
+            some = {name: codes.take(rows) for name, codes in groups.items()}
+        return Part(X, self.labels.take(rows), some, None if self.weight is None else self.weight[rows])
 
 
 def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepared:
-    """Read, check, split and encode a table; bad columns are refused before anything is trained.
-
-    A Parquet file that would fill half of the memory is read in parts, again and again.
-    """
+    """Bad columns are refused before anything is trained."""
     split = parse_split(settings.split)
     _check_columns(source, settings, split)
     with progress_bar(progress, "reading", 2 * source.size) as bar:
@@ -63,40 +159,31 @@ def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepa
     table = table.take(used) if len(used) < table.n else table
     target = read_target(table, settings.target, settings.favourable, regression=settings.regression)
     table = table.take(target.rows) if target.dropped else table
-    labels, favourable, unlabelled = target.column, target.favourable, target.dropped
-    groups, weight = read_groups(table, settings.groups), _weights(table, settings)
+    used, labels = used[target.rows], target.column
+    favourable, unlabelled = target.favourable, target.dropped
+    groups, weight = read_groups(table, settings.groups), None if weight is None else weight[used]
     proxies = {name: table.complete(name).numbers for name in settings.group_probabilities}
     place = np.full(schema.n, -1, dtype=np.int8)
-    place[used[target.rows]] = codes = split.codes(table, _atoms(labels, groups), settings.seed)
-    del target, used  # of a file larger than memory, a few bytes per row stay
+    place[used] = codes = split.codes(table, _atoms(labels, groups), settings.seed)
+    del target, used
     train = np.flatnonzero(codes == 0)
     candidates = _candidates(schema, settings, split)
     rows: Table | ParquetBlocks = table
-    if streamed:
-        del table
-        assert isinstance(source, ArrowSource)
-        rows = ParquetBlocks.of(source, schema)
-        stream = partial(rows.stream, rows=STREAMED_ROWS, kept=place == 0)
-        known = TrainingRows(stream, {name: schema.kinds[name] for name in candidates}, schema.missing, len(train))
+    if isinstance(source, ArrowSource) and streamed:
+        del table  # of a file larger than memory, a few bytes per row stay
+        rows, known = streamed_rows(source, schema, candidates, place == 0)
     else:
         known = TrainingRows.of(table.take(train), candidates)
     drawn = train[known.drawn]
-    findings = screen(
-        known,
-        labels.take(drawn),
-        {name: each.take(drawn) for name, each in groups.items()},
-        regression=settings.regression,
-        allow=settings.allow,
-    )
-    features = _kept_columns(candidates, findings)
-    encoder = TableEncoder.fit(known, features)
+    members = {name: each.take(drawn) for name, each in groups.items()}
+    findings = screen(known, labels.take(drawn), members, regression=settings.regression, allow=settings.allow)
+    encoder = TableEncoder.fit(known, _kept_columns(candidates, findings))
     if streamed:
-        notes = (_parts_note(schema, settings, seen_rows(encoder), np.bincount(codes).tolist()), *notes)
+        notes = (parts_note(bytes_needed(schema, settings), encoder, np.bincount(codes).tolist()), *notes)
     return Prepared(
         settings=settings,
         schema=schema,
         findings=(*notes, *findings),
-        features=features,
         encoder=encoder,
         favourable=favourable,
         unlabelled=unlabelled,
@@ -111,10 +198,7 @@ def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepa
 
 def _check_columns(source: Source, settings: Settings, split: Split) -> None:
     lists = ("groups", "drop", "text", "allow", "group_probabilities", "numbers")
-    named: dict[str, tuple[str, ...]] = {
-        "target": (settings.target,),
-        **{what: getattr(settings, what) for what in lists},
-    }
+    named = {"target": (settings.target,), **{what: getattr(settings, what) for what in lists}}
     named |= {"weight": () if settings.weight is None else (settings.weight,), "split": split.columns}
     for what, names in named.items():
         for name in names:
@@ -140,29 +224,15 @@ def _is_too_large(source: Source, schema: Schema, settings: Settings) -> bool:
     if need <= SHARE * room or isinstance(source, FrameSource):
         return False
     parquet = isinstance(source, ArrowSource) and source.kind == "Parquet"
-    if parquet and settings.model == "linear" and not settings.group_probabilities:
-        return True
-    if need <= room:
-        return False
+    in_parts = parquet and settings.model == "linear" and not settings.group_probabilities
+    if in_parts or need <= room:
+        return in_parts
     remedy = "convert it to Parquet, which is read in parts" if not parquet else "use --model linear, which reads parts"
     if settings.group_probabilities:
         remedy = "give columns of groups, because groups given as probabilities are for tables in memory"
     raise InputError(
         f"{source.title} needs about {need / GIGABYTE:.3g} GB in memory, expected at most {room / GIGABYTE:.3g} GB; "
         f"{remedy}, or take fewer rows."
-    )
-
-
-def _parts_note(schema: Schema, settings: Settings, most: int, sizes: list[int]) -> Finding:
-    need, room = bytes_needed(schema, settings) / GIGABYTE, memory() / GIGABYTE
-    held = zip(PARTS[1:], sizes[1:], strict=True)
-    sampled = [f"{most} of {n} {name} rows" for name, n in held if n > most]
-    seen = f"; the card and the explorer rest on random samples ({', '.join(sampled)})" if sampled else ""
-    return Finding(
-        "",
-        "noted",
-        f"The table would take about {need:.3g} GB, more than half of the memory ({room:.3g} GB): it is read in parts "
-        f"from the file, again and again{seen}.",
     )
 
 
@@ -198,10 +268,8 @@ def _atoms(labels: Codes, groups: Mapping[str, Codes]) -> NDArray[np.intp]:
         code = factorize(labels.codes)[0]
     for group in groups.values():
         assert group.values is not None
-        texts = [str(each) for each in group.values.tolist()]
-        occurs = np.bincount(group.codes, minlength=len(texts)) > 0
-        names = sorted({text for text, there in zip(texts, occurs.tolist(), strict=True) if there})
-        level = np.array([names.index(text) if text in names else -1 for text in texts], dtype=np.intp)
+        texts = np.array([str(each) for each in group.values.tolist()], dtype=object)
+        names, level = np.unique(texts, return_inverse=True)
         code = code * len(names) + level[group.codes]
     return factorize(code)[0]
 
@@ -217,13 +285,12 @@ def _candidates(schema: Schema, settings: Settings, split: Split) -> tuple[str, 
 
 
 def _kept_columns(candidates: tuple[str, ...], findings: tuple[Finding, ...]) -> tuple[str, ...]:
-    refused = [found for found in findings if found.kind == "refused"]
+    refused = [found.sentence for found in findings if found.kind == "refused"]
     if refused:
-        raise InputError(" ".join(found.sentence for found in refused))
+        raise InputError(" ".join(refused))
     dropped = {found.column for found in findings if found.kind == "dropped"}
     kept = tuple(name for name in candidates if name not in dropped)
     if not kept:
-        raise InputError(
-            "every column was dropped (" + "; ".join(f.sentence for f in findings) + "), expected features."
-        )
+        reasons = "; ".join(found.sentence for found in findings)
+        raise InputError(f"every column was dropped ({reasons}), expected features.")
     return kept

@@ -18,16 +18,15 @@ from ..frontier.store import load_frontier, write_frontier
 from ..measures.disclosure import LIMIT
 from ..measures.figures import in_shell, marked_in_shell, reference_words
 from ..storage.documents import read_json
-from ..storage.folders import write_file, write_folder
-from ..storage.packages import check_checksums, checksum_of, parts_of, read_package, write_checksums, write_package
+from ..storage.folders import make_folder, write_file, write_folder
+from ..storage.packages import check_checksums, checksum_of, parts_of, read_package, write_package
 from ..storage.places import MANIFEST, SEALED, check_new_folder, read_folder
-from ..storage.seals import private_key, write_signature
 from ..tables.encoder import TableEncoder
 from ..validation import check_choice, check_count, check_names, check_path, check_text, refuse
 from . import decision as records
 from .card import card_of
 from .decision import DECISIONS, Decision, stages
-from .manifest import SCHEMA, as_text, check_manifest, inventory, known_by, of_format
+from .manifest import SCHEMA, as_text, check_manifest, inventory, key_of, known_by, of_format, seal
 from .model import TableModel, read_model
 from .options import Option, options_of, shortlist, suggested_id
 
@@ -190,18 +189,9 @@ class Run:
         path : path
             A folder that does not exist yet; the one above it does.
         overwrite : whether to replace a run that was saved there before; anything else stays
-        sign : PEM file of the private key to sign with, optional
+        sign : PEM file of the private key to sign with, or that key; optional
         """
-        return self.write(path, overwrite=overwrite, key=None if sign is None else private_key(sign))
-
-    def write(self, path: Any, *, overwrite: bool = False, key: Any = None) -> Path:
-        """Write the run as `save` does.
-
-        Parameters
-        ----------
-        path, overwrite : as in `save`
-        key : private key that was read already, optional
-        """
+        key = key_of(sign)
         if self.exact:
             raise InputError("this run has exact counts, which are not written; save the run that they were added to.")
         check_new_folder(path, RUN, overwrite)
@@ -218,10 +208,10 @@ class Run:
         if self.details is not None:
             write_file(folder / DETAILS, self.details.to_json())
         write_file(folder / MANIFEST, as_text(self.manifest))
-        records.write_records(folder, self.manifest, self.decisions)
-        write_checksums(folder)
-        if key is not None:
-            write_signature(folder, key)
+        make_folder(folder / DECISIONS)
+        if self.decisions:
+            records.write_records(folder, self.manifest, self.decisions)
+        seal(folder, key)
 
 
 def read_run(folder: Path, trusted: tuple[str, ...] = ()) -> Run:
@@ -287,9 +277,9 @@ def model_of(run: Run, id: int, decision: Decision | None) -> TableModel:
     cutoff = None if point is None else float(point.cutoffs[place])
     if cutoff is not None:
         about["operating_point"] += f" The cut-off of this model is {cutoff:.4g}."
-    known: dict[str, Any] = {"cutoff": cutoff}
+    linear = isinstance(front.models, LinearModels)
+    known: dict[str, Any] = {"cutoff": cutoff, "estimator": None if linear else front.models.build(place)}
     if decision is not None:
-        known |= {"card": card_of(run, id, decision), "decision": decision.to_json(), "manifest": run.manifest}
-    if isinstance(front.models, LinearModels):
-        return TableModel(run.encoder, front.models.take([place]), front.facts.task, about, **known)
-    return TableModel(run.encoder, None, front.facts.task, about, estimator=front.models.build(place), **known)
+        known |= {"card": card_of(run, decision), "decision": decision.to_json(), "manifest": run.manifest}
+    points: Any = front.models.take([place]) if linear else None
+    return TableModel(run.encoder, points, front.facts.task, about, **known)

@@ -23,7 +23,7 @@ from ..measures.evaluation import decide
 from ..measures.judged import read_judged
 from ..measures.operating_points import Operating, Side
 from ..objectives import Array, Attribute, Groups, is_likelihood
-from .prepared_rows import Part
+from .preparation import Part
 from .settings import Settings
 
 RESAMPLES = 200
