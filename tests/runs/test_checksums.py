@@ -204,7 +204,7 @@ main()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("moment", "kept"), [("write_numbered", 2), ("write_checksums", 3)])
+@pytest.mark.parametrize(("moment", "kept"), [("write_numbered", 2), ("seal", 3)])
 def test_a_kill_while_a_decision_is_recorded_loses_none(copy: Path, moment: str, kept: int) -> None:
     words = [sys.executable, "-c", KILLED, moment, "select", copy / "run", "--id", 2, "-o", copy / "new"]
     assert subprocess.run([str(word) for word in words], check=False).returncode == -signal.SIGKILL
