@@ -111,8 +111,8 @@ def test_type_checkers_see_the_names_where_the_package_finds_them() -> None:
 
 
 def test_the_help_lists_what_the_registries_hold() -> None:
-    assert NOTIONS.names() == names.NOTIONS
-    assert LOSSES.names() == names.LOSSES
+    assert tuple(NOTIONS) == names.NOTIONS
+    assert tuple(LOSSES) == names.LOSSES
     said = " ".join(fairfront("trace", "--help").split())
     assert ", ".join(NOTIONS) in said
     assert ", ".join(LOSSES) in said

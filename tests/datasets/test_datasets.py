@@ -67,7 +67,7 @@ def toy(**changes: object) -> Dataset:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", DATASETS.names())
+@pytest.mark.parametrize("name", tuple(DATASETS))
 def test_contract(name):
     data = loaded(name)
     assert data.name == name
@@ -82,7 +82,7 @@ def test_contract(name):
     assert "\n" not in data.card
 
 
-@pytest.mark.parametrize("name", DATASETS.names())
+@pytest.mark.parametrize("name", tuple(DATASETS))
 def test_contract_labels(name):
     data = loaded(name)
     if data.task == "regression":
@@ -94,7 +94,7 @@ def test_contract_labels(name):
         assert (len(labels) == 2) == (data.task == "binary")
 
 
-@pytest.mark.parametrize("name", DATASETS.names())
+@pytest.mark.parametrize("name", tuple(DATASETS))
 @pytest.mark.parametrize("encoding", ["one_hot", "integer"])
 def test_contract_matrix(name, encoding):
     data = loaded(name)
@@ -106,7 +106,7 @@ def test_contract_matrix(name, encoding):
     assert not {label.split("=")[0] for label in names} & {*data.sensitive, data.target}
 
 
-@pytest.mark.parametrize("name", DATASETS.names())
+@pytest.mark.parametrize("name", tuple(DATASETS))
 @pytest.mark.parametrize("backend", ["pandas", "polars"])
 def test_contract_frame(name, backend):
     pytest.importorskip(backend)
@@ -234,7 +234,7 @@ def test_no_folder(monkeypatch, tmp_path):
         load_adult()
 
 
-@pytest.mark.parametrize("name", [name for name in DATASETS.names() if name not in EMBEDDED])
+@pytest.mark.parametrize("name", [name for name in tuple(DATASETS) if name not in EMBEDDED])
 def test_missing_and_changed_files(name, tmp_path):
     with pytest.raises(InputError, match=r"was not found, expected at .*get it from https://"):
         load(name, folder=tmp_path)

@@ -75,7 +75,7 @@ def test_paper_exponential_rewards_one_sign() -> None:
 
 
 def test_default_and_unknown_names() -> None:
-    assert GAPS.names()[0] == "squared"
+    assert next(iter(GAPS)) == "squared"
     assert all(GAPS[name].name == name for name in GAPS)
     with pytest.raises(InputError, match=r"unknown gap 'sqared', expected one of .*did you mean 'squared'\?"):
         GAPS["sqared"]

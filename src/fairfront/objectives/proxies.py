@@ -82,16 +82,13 @@ class GroupProbabilities:
         ----------
         rows : array of row numbers, or mask of shape (n,)
         """
-        index, n = np.asarray(rows) if shape_of(rows, "rows") else np.empty(()), len(self)
-        known = index.ndim == 1 and index.dtype.kind in "biu"
-        if known and index.dtype.kind == "b":
-            known = len(index) == n
-        elif known and len(index):
-            known = bool(-n <= index.min() and index.max() < n)
-        if not known:
-            raise refuse("rows", rows, f"row numbers below {n}, or True or False for each row")
-        found = copy.copy(self)
-        found.shares = self.shares[index]
+        index, found = np.asarray(rows) if shape_of(rows, "rows") else np.empty(()), copy.copy(self)
+        try:
+            if index.ndim != 1 or index.dtype.kind not in "biu":
+                raise IndexError
+            found.shares = self.shares[index]
+        except IndexError:
+            raise refuse("rows", rows, f"row numbers below {len(self)}, or True or False for each row") from None
         return found
 
     def __len__(self) -> int:

@@ -1,20 +1,9 @@
 """Documents: how JSON, arrays and CSV are read and written; what is too deep, too large or of another kind is refused.
 
-What may be stored in JSON, and how the few things that it lacks are spelt:
-
-====================================  =============================  ============================
-in Python                             in the file                    comes back as
-====================================  =============================  ============================
-None, bool, int, str, finite float    the same                       the same type and value
-NaN, infinities                       ``{"$float": "nan"}``, ...     float
-numpy bool, integer, float            as Python's bool, int, float   Python's, equal by ``==``
-list, tuple                           array                          list
-mapping with text keys                object                         dict
-mapping whose only key starts with $  ``{"$dict": {...}}``           dict
-====================================  =============================  ============================
-
-Anything else is refused: a reader must need nothing but JSON. Arrays of numbers are in npz files whose bytes depend on
-nothing but the arrays.
+In JSON None, booleans, whole numbers, text, finite floats, lists and mappings with text keys stand as they are; tuples
+come back as lists, numpy's numbers as Python's. NaN and infinities are spelt ``{"$float": "nan"}``, and a mapping whose
+only key starts with $ is ``{"$dict": {...}}``. Anything else is refused: a reader must need nothing but JSON. Arrays of
+numbers are in npz files whose bytes depend on nothing but the arrays.
 """
 
 from __future__ import annotations

@@ -52,6 +52,12 @@ def refuse(what: str, value: Any, expected: str) -> InputError:
     return InputError(f"{spelled(what)} is {shown(value)}, expected {expected}.")
 
 
+def _held(holds: bool, value: T, what: str, expected: str) -> T:
+    if not holds:
+        raise refuse(what, value, expected)
+    return value
+
+
 class Registry(dict[str, T]):
     """Items of one kind by name, in the order in which they were added."""
 
@@ -77,9 +83,6 @@ class Registry(dict[str, T]):
             raise refuse(self.kind, given, expected or f"a name or a {kind.__name__}")
         named: Any = self[given] if isinstance(given, str) else None
         return given if named is None else named()
-
-    def names(self) -> tuple[str, ...]:
-        return tuple(self)
 
 
 def refuse_masked(values: Any, what: str) -> None:
@@ -115,9 +118,7 @@ def check_number(
 ) -> float:
     """Refuse True, and texts that read like numbers, too."""
     real = isinstance(value, Real) and not isinstance(value, FALSE_NUMBERS) and math.isfinite(value)
-    if not real or not holds(float(value)):
-        raise refuse(what, value, expected)
-    return float(value)
+    return float(_held(real and holds(float(value)), value, what, expected))
 
 
 def check_positive(value: Any, what: str, *, zero: bool = False) -> float:
@@ -138,66 +139,52 @@ def check_confidence(value: Any, what: str = "confidence") -> float:
 
 def check_flag(value: Any, what: str) -> bool:
     """Refuse what merely counts as True or False."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise refuse(what, value, "True or False")
-    return bool(value)
+    return bool(_held(isinstance(value, (bool, np.bool_)), value, what, "True or False"))
 
 
 def check_seed(value: Any, what: str = "random_state") -> int | None:
-    if value is None:
-        return None
-    if not is_whole(value) or value < 0:
-        raise refuse(what, value, "a whole number of at least 0, or None")
-    return int(value)
+    known = value is None or (is_whole(value) and value >= 0)
+    _held(known, value, what, "a whole number of at least 0, or None")
+    return None if value is None else int(value)
 
 
 def check_progress(value: Any) -> Any:
-    if isinstance(value, (bool, np.bool_)) or (isinstance(value, str) and value == "auto"):
-        return value
-    raise refuse("progress", value, "True, False or 'auto'")
+    known = isinstance(value, (bool, np.bool_)) or (isinstance(value, str) and value == "auto")
+    return _held(known, value, "progress", "True, False or 'auto'")
 
 
 def check_text(value: Any, what: str, expected: str = "a text") -> str:
     """Refuse half of a pair of surrogates too: it is no character, and files cannot hold it."""
-    if not isinstance(value, str) or any("\ud800" <= each <= "\udfff" for each in value):
-        raise refuse(what, value, expected)
-    return value
+    whole = isinstance(value, str) and not any("\ud800" <= each <= "\udfff" for each in value)
+    return str(_held(whole, value, what, expected))
 
 
 def check_choice(value: T, what: str, known: Iterable[str]) -> T:
     names = tuple(known)
-    if not isinstance(value, str) or value not in names:
-        listed = " or ".join(map(repr, names)) if len(names) == 2 else f"one of {', '.join(names)}"
-        raise refuse(what, value, listed)
-    return value
+    listed = " or ".join(map(repr, names)) if len(names) == 2 else f"one of {', '.join(names)}"
+    return _held(isinstance(value, str) and value in names, value, what, listed)
 
 
 def check_instance(value: Any, kind: type[T], what: str, expected: str) -> T:
-    if not isinstance(value, kind):
-        raise refuse(what, value, expected)
-    return value
+    known: T = _held(isinstance(value, kind), value, what, expected)
+    return known
 
 
 def check_mapping(value: Any, what: str, example: str) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise refuse(what, value, f"a mapping such as {example}")
-    return value
+    named = isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
+    return _held(named, value, what, f"a mapping such as {example}")
 
 
 def check_callable(value: T, what: str, expected: str) -> T:
-    if not callable(value):
-        raise refuse(what, value, expected)
-    return value
+    return _held(callable(value), value, what, expected)
 
 
 def check_names(value: Any, what: str, expected: str = "a name or a list of names") -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,)
-    if isinstance(value, (bytes, Mapping)) or not isinstance(value, Iterable):
-        raise refuse(what, value, expected)
-    names = tuple(value)
-    if not all(isinstance(name, str) for name in names):
-        raise refuse(what, value, expected)
+    several = isinstance(value, Iterable) and not isinstance(value, (bytes, Mapping))
+    names = tuple(value) if several else (None,)
+    _held(all(isinstance(name, str) for name in names), value, what, expected)
     return names
 
 
