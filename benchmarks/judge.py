@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.stats import t as student
 
-from fairfront.measures.operating_points import cutoffs_for_costs, cutoffs_for_rate
+from fairfront.measures.cutoffs import cutoffs_for_costs, cutoffs_for_rate
 from fairfront.pareto import hypervolume, nondominated
 
 from .cases import Rows

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 import fairfront as ff
 from fairfront.measures.audit_record import audits
 from fairfront.measures.counts import Counts, count, sums_of
+from fairfront.measures.cutoffs import Operating
 from fairfront.measures.disclosure import Cell
 from fairfront.measures.figures import FIGURES, Column, figure_of, larger_is_better
 from fairfront.measures.judged import read_judged
-from fairfront.measures.operating_points import Operating
 from fairfront.objectives import Groups, Task
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairfront.exceptions import InputError
-from fairfront.measures.operating_points import cutoffs_for_costs, cutoffs_for_rate, decide
+from fairfront.measures.cutoffs import cutoffs_for_costs, cutoffs_for_rate, decide
 
 
 def sample(seed: int, N: int = 3, n: int = 40) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -16,7 +16,7 @@ from ..exceptions import FairfrontWarning, InputError
 from ..frontier import Frontier
 from ..frontier.estimator_frontier import fit_capped, status_of, trace_estimator
 from ..frontier.models import LinearModels, centred
-from ..measures.operating_points import Operating
+from ..measures.cutoffs import Operating
 from ..objectives import GroupProbabilities, Groups, take_groups
 from ..solvers import Status, Weighting
 from ..solvers.search import as_search

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..measures import Evaluation
+from ..measures.cutoffs import Operating, Side
 from ..measures.evaluation import decide
-from ..measures.operating_points import Operating, Side
 from ..objectives import (
     Array,
     Attribute,

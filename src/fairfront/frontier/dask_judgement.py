@@ -14,8 +14,8 @@ import numpy as np
 from ..exceptions import FairfrontWarning, InputError
 from ..measures import Evaluation
 from ..measures.counts import Sums, sums_of
+from ..measures.cutoffs import Operating, OperatingPoint, one_number
 from ..measures.evaluation import check_scores, judgement_of
-from ..measures.operating_points import Operating, OperatingPoint, one_number
 from ..measures.score_bins import SURE, count_scores, score_edges
 from ..objectives import Array, Attribute, GroupProbabilities
 from ..problems.dask.passes import reduced

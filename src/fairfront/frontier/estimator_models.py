@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from ..exceptions import FairfrontWarning, InputError
-from ..measures.operating_points import OperatingPoint
+from ..measures.cutoffs import OperatingPoint
 from ..objectives import Array, Task
 from ..problems.learners import log_odds, output_of, probabilities_of, scores_of_learner
 from ..problems.posteriors import Guess, PosteriorClassifier, Posteriors, Scaling, weighed

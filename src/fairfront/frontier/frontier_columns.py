@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..exceptions import InputError, require
 from ..measures import Evaluation
 from ..measures.claims import Pair, worst_pair
-from ..measures.operating_points import Operating, OperatingPoint
+from ..measures.cutoffs import Operating, OperatingPoint
 from ..objectives import Array, proxy_sentences
 from ..solvers import Status
 from ..validation import BACKENDS, check_choice, check_confidence, check_count, check_text, counted, is_dask, shown

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from ..exceptions import GroupWarning, InputError
 from ..measures import Evaluation, auc, evaluate_scores
+from ..measures.cutoffs import NONE_GIVEN, Operating, OperatingPoint, Side
 from ..measures.disclosure import LIMIT
-from ..measures.operating_points import NONE_GIVEN, Operating, OperatingPoint, Side
 from ..measures.published import published
 from ..objectives import Array, Attribute, Groups, Task, is_likelihood, take_groups, warn_of_proxies
 from ..problems.pieces import feature_names

@@ -14,8 +14,8 @@ from scipy.special import expit
 from sklearn.preprocessing import LabelBinarizer
 
 from ..exceptions import InputError
+from ..measures.cutoffs import OperatingPoint
 from ..measures.evaluation import decide
-from ..measures.operating_points import OperatingPoint
 from ..objectives import LOSSES, Array, Attribute, Task, is_likelihood
 from ..problems.resources import blas_threads
 

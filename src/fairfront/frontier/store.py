@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import FairfrontWarning, InputError
 from ..measures import Evaluation
-from ..measures.operating_points import Operating, OperatingPoint
+from ..measures.cutoffs import Operating, OperatingPoint
 from ..measures.rates import ClassRates, GroupMeans, GroupRates, PerGroup
 from ..objectives import GAPS, LOSSES, NOTIONS, Groups, Question
 from ..solvers import Newton, Status

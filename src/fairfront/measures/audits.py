@@ -21,10 +21,10 @@ from ..problems.resources import GIGABYTE, memory
 from ..validation import check_confidence, check_count, check_flag, check_seed, is_dask
 from ..validation.data import as_columns, factorize, weighted_rows
 from .audit_record import Audit, audited
+from .cutoffs import Operating, Side
 from .figures import idle_sentence
 from .judged import read_judged
 from .lines import lines_of
-from .operating_points import Operating, Side
 from .table_columns import Settings
 
 MOST_RESAMPLES = 100_000

@@ -16,10 +16,10 @@ from ..objectives import Array, Attribute, Task
 from ..objectives.groups import rounded
 from ..validation import refuse
 from .counts import count, membership, ratio, row_weight, weighted_sums
+from .cutoffs import check_costs
 from .disclosure import pool_of
 from .evaluation import Evaluation
 from .figures import Column, larger_is_better
-from .operating_points import check_costs
 from .published import published_people
 from .rates import Margins, PerGroup
 

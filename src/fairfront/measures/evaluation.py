@@ -19,7 +19,7 @@ from ..objectives import Array, Attribute, Task
 from ..problems.resources import blas_threads
 from ..validation.data import check_weights
 from .counts import Counts, Overall, Sums, blocks, row_weight, sums_of
-from .operating_points import NONE_GIVEN, OperatingPoint
+from .cutoffs import NONE_GIVEN, OperatingPoint
 from .rates import Margins, PerGroup, effective_sizes, gaps, rates_of, selection_ratio, worst_gap
 
 

@@ -14,7 +14,7 @@ from ..exceptions import InputError, spelled
 from ..objectives import Array, Task
 from ..validation import check_choice, check_favourable, counted
 from ..validation.data import as_numbers, check_labels, check_weights, factorize, shape_of
-from .operating_points import Operating, Side, check_side, decide
+from .cutoffs import Operating, Side, check_side, decide
 from .scores import ScoredRows
 
 Labels = tuple[list[Any], NDArray[np.intp], NDArray[np.intp] | None]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..objectives import Array
 from .counts import ratio
-from .operating_points import Operating
+from .cutoffs import Operating
 
 BINS = 8192
 SURE = 1e-3

@@ -18,7 +18,7 @@ from ..exceptions import InputError, progress_bar
 from ..frontier.candidates import scores_of
 from ..frontier.estimator_models import at_cutoff
 from ..frontier.models import LinearModels, for_favourable, task_content, task_of
-from ..measures.operating_points import Operating, OperatingPoint
+from ..measures.cutoffs import Operating, OperatingPoint
 from ..objectives import Array, Task, is_likelihood
 from ..storage.documents import CsvWriter, column_names, read_bytes
 from ..storage.folders import write_file, write_folder, writing

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..exceptions import InputError, spelled
 from ..frontier.linear_frontier import MOST_REFITS
-from ..measures.operating_points import Operating, check_costs
+from ..measures.cutoffs import Operating, check_costs
 from ..objectives import LOSSES, NOTIONS
 from ..objectives.groups import FEWEST
 from ..objectives.notions import Surrogate

@@ -18,10 +18,10 @@ from ..frontier.judgement import encode_labels, resolve_attributes
 from ..frontier.selection import plain_place
 from ..measures.audit_record import audits
 from ..measures.claims import moves_by_group
+from ..measures.cutoffs import Operating, Side
 from ..measures.disclosure import LIMIT
 from ..measures.evaluation import decide
 from ..measures.judged import read_judged
-from ..measures.operating_points import Operating, Side
 from ..objectives import Array, Attribute, Groups, is_likelihood
 from .preparation import Part
 from .settings import Settings
