@@ -171,7 +171,7 @@ class _Slide:
 
     def together(self, W: Array, target: Target, name: str) -> Array:
         """Train stacked copies together: an optimiser that works number by number treats them as separate runs."""
-        problem, config = self.problem, replace(self.config, patience=None)
+        problem, config = self.problem, self.config
         stacked, rule = problem.tensors(W), SlideRule(target)
         optimizer = self.make(list(stacked.values()))
         step = FairStep(self.module(), optimizer, problem.objectives, rule=rule, memory=config.memory, stacked=stacked)

@@ -15,13 +15,10 @@ import numpy as np
 from ..exceptions import InputError, require
 from ..objectives import Algebra, Array
 from ..solvers.base import TINY, Target
-from ..solvers.quadratic import capped_step, common_direction, factor, min_norm
+from ..solvers.quadratic import capped_step, common_direction, factor
 from ..validation import check_callable, check_positive, refuse
 from ..validation.data import as_numbers, check_preferences
 from .modules import Tensor, torch
-
-NO_LENGTH = 1e-14
-"""A gradient this much shorter than the longest one is rounding, and has no direction."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,14 +246,10 @@ def pdo_weights(gramian: Tensor) -> Tensor:
     """
     if not isinstance(gramian, torch.Tensor) or gramian.ndim != 2 or len(set(gramian.shape)) != 1:
         raise refuse("gramian", gramian, "a tensor of shape (m, m)")
-    M = np.asarray(gramian.detach().double().cpu().numpy())
-    J = factor(M[None])[0]
-    norms = np.linalg.norm(J, axis=1)
-    used = norms > NO_LENGTH * max(float(norms.max()), TINY)
-    found = np.zeros(len(M))
-    if used.any():
-        length = norms[0] if used[0] else norms[used].max()
-        found[used] = length * min_norm((J[used] / norms[used, None])[None])[0] / norms[used]
+    F = factor(np.asarray(gramian.detach().double().cpu().numpy())[None])[0]
+    m = len(F)
+    no_gaps = np.zeros(m - 1)
+    found, _ = common_direction(np.eye(m), np.zeros((m - 1, m)), F, no_gaps, no_gaps > 0)
     return torch.as_tensor(found, dtype=gramian.dtype, device=gramian.device)
 
 
