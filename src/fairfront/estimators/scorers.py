@@ -15,7 +15,7 @@ from ..exceptions import GroupWarning, InputError
 from ..measures.figures import SCORED, SHARES, VALUES, Column, larger_is_better
 from ..measures.group_table import GroupTable, tabulate
 from ..measures.judged import Judged
-from ..measures.lines import TOO_FEW, Lines, lines_of
+from ..measures.lines import TOO_FEW, lines_of
 from ..measures.table_columns import Settings
 from ..objectives import Array, Groups, Task, check_groups, take_groups, warn_of_proxies
 from ..validation import Registry, check_favourable, pass_hint
@@ -83,10 +83,13 @@ class GroupScore:
         rows = weighted_rows(judged.weight)
         if rows is not None:
             judged, sensitive_features = judged.take(rows), take_groups(sensitive_features, rows, len(truth))
-        lines = lines_of(sensitive_features, len(judged.truth), self.groups)
-        self._warn_of_small(lines)
-        settings = Settings(n_resamples=0)
-        found = [self._figure(tabulate(judged, each, settings), judged.task) for each in lines]
+        found = []
+        for each in lines_of(sensitive_features, len(judged.truth), self.groups):
+            small = [name for name, kind in zip(each.names, each.status, strict=True) if kind == TOO_FEW]
+            if small:
+                said = f"groups of {each.attribute!r} with fewer than {each.min_size} rows stay out of the gaps"
+                warnings.warn(f"{said}: {', '.join(small)}.", GroupWarning, stacklevel=2)
+            found.append(self._figure(tabulate(judged, each, Settings(n_resamples=0)), judged.task))
         known = [value for value in found if value == value]
         if not known:
             raise InputError(f"score {self.name!r} is not defined on these rows: fewer than two groups have it.")
@@ -100,13 +103,6 @@ class GroupScore:
         if asked.figure not in found:
             raise InputError(f"score {self.name!r} has no meaning for {task.kind} labels.")
         return found[asked.figure]
-
-    def _warn_of_small(self, lines: tuple[Lines, ...]) -> None:
-        for each in lines:
-            small = [name for name, kind in zip(each.names, each.status, strict=True) if kind == TOO_FEW]
-            if small:
-                said = f"groups of {each.attribute!r} with fewer than {each.min_size} rows stay out of the gaps"
-                warnings.warn(f"{said}: {', '.join(small)}.", GroupWarning, stacklevel=3)
 
     def _judged(self, truth: NDArray[Any], given: Any, weight: Array | None) -> Judged:
         n, reads = len(truth), SCORES[self.name].reads

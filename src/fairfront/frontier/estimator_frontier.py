@@ -24,7 +24,6 @@ from ..solvers.base import Journal
 from ..solvers.fingerprints import estimator_fingerprint
 from ..solvers.journal import open_journal
 from ..solvers.search import StopSearch, met, search
-from ..validation import check_positive
 from .estimator_models import EstimatorModels, PosteriorModels
 from .frontier import Frontier
 from .models import Models
@@ -74,7 +73,7 @@ def fit_capped(problem: EstimatorProblem, config: Weighting, cap: float) -> tupl
 
     Where the cap cannot be met, it is the one that comes nearest.
     """
-    fits = _read_all(problem, config, check_positive(cap, "the largest gap", zero=True))
+    fits = _read_all(problem, config, cap)
     found = fits[met(fits, problem.criterion.algebra, cap, config.tol)]
     model = found.model if found.model is not None else problem.refit(found.multipliers)
     return model, found, len(fits)

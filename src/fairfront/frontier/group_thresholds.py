@@ -134,9 +134,8 @@ def postprocess_frontier(
     scores, good = _favourable_scores(model, held.X, task), held.labels == task.favourable
     curve = threshold_curve(scores, good, codes, len(levels), chosen, count, held.weight)
     models = ThresholdModels(model, task, held.attributes[0].name, levels, curve.cutoffs)
-    record = held.judge(task, name, *models.judged(held.X, held.attributes))
     made = {"used_for": f"evaluation and decisions: {NEEDS}", "solver": "group thresholds"}
-    return judged_frontier(models, held, record, (chosen,), **made)
+    return judged_frontier(models, held, held.judge_models(models, name, None), (chosen,), **made)
 
 
 def _favourable_scores(model: Any, X: Any, task: Task) -> Array:
