@@ -1,12 +1,7 @@
 """scikit-learn shells over the entry functions."""
 
-from .pareto_estimators import FrontierClassifier, FrontierRegressor, ParetoFairClassifier, ParetoFairRegressor
-from .scorers import scorer
-
-__all__ = [
-    "FrontierClassifier",
-    "FrontierRegressor",
-    "ParetoFairClassifier",
-    "ParetoFairRegressor",
-    "scorer",
-]
+from .pareto_estimators import FrontierClassifier as FrontierClassifier
+from .pareto_estimators import FrontierRegressor as FrontierRegressor
+from .pareto_estimators import ParetoFairClassifier as ParetoFairClassifier
+from .pareto_estimators import ParetoFairRegressor as ParetoFairRegressor
+from .scorers import scorer as scorer

@@ -11,24 +11,15 @@ The files, from the ground up:
 - judged, lines, scores, table_columns, group_table, audit_record, requirements, audits: one model
 """
 
-from .audit_record import Audit
-from .audits import audit
-from .calibration import Calibration
-from .evaluation import Evaluation, auc, evaluate_scores
-from .intervals import newcombe, wilson
-from .rates import ClassRates, GroupMeans, GroupRates, PerGroup
-
-__all__ = [
-    "Audit",
-    "Calibration",
-    "ClassRates",
-    "Evaluation",
-    "GroupMeans",
-    "GroupRates",
-    "PerGroup",
-    "auc",
-    "audit",
-    "evaluate_scores",
-    "newcombe",
-    "wilson",
-]
+from .audit_record import Audit as Audit
+from .audits import audit as audit
+from .calibration import Calibration as Calibration
+from .evaluation import Evaluation as Evaluation
+from .evaluation import auc as auc
+from .evaluation import evaluate_scores as evaluate_scores
+from .intervals import newcombe as newcombe
+from .intervals import wilson as wilson
+from .rates import ClassRates as ClassRates
+from .rates import GroupMeans as GroupMeans
+from .rates import GroupRates as GroupRates
+from .rates import PerGroup as PerGroup

@@ -1,33 +1,20 @@
 """Where data and models live: linear models in memory or on Dask, estimators of any kind, and plain functions."""
 
-from .base import FirstOrder, FunctionProblem, SecondOrder, WeightedFit
-from .dask.passes import ClusterError, DaskSettings
-from .dask.problem import DaskProblem
-from .fit_rows import Reading
-from .linear import LinearProblem, linear_problem, problem_of
-from .point import Point, gram
-from .posteriors import PosteriorClassifier
-from .resources import blas_threads
-from .user_data import estimator_problem
-from .weighted_fits import EstimatorProblem, PosteriorProblem
-
-__all__ = [
-    "ClusterError",
-    "DaskProblem",
-    "DaskSettings",
-    "EstimatorProblem",
-    "FirstOrder",
-    "FunctionProblem",
-    "LinearProblem",
-    "Point",
-    "PosteriorClassifier",
-    "PosteriorProblem",
-    "Reading",
-    "SecondOrder",
-    "WeightedFit",
-    "blas_threads",
-    "estimator_problem",
-    "gram",
-    "linear_problem",
-    "problem_of",
-]
+from .base import FirstOrder as FirstOrder
+from .base import FunctionProblem as FunctionProblem
+from .base import SecondOrder as SecondOrder
+from .base import WeightedFit as WeightedFit
+from .dask.passes import ClusterError as ClusterError
+from .dask.passes import DaskSettings as DaskSettings
+from .dask.problem import DaskProblem as DaskProblem
+from .fit_rows import Reading as Reading
+from .linear import LinearProblem as LinearProblem
+from .linear import linear_problem as linear_problem
+from .linear import problem_of as problem_of
+from .point import Point as Point
+from .point import gram as gram
+from .posteriors import PosteriorClassifier as PosteriorClassifier
+from .resources import blas_threads as blas_threads
+from .user_data import estimator_problem as estimator_problem
+from .weighted_fits import EstimatorProblem as EstimatorProblem
+from .weighted_fits import PosteriorProblem as PosteriorProblem

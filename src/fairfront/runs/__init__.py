@@ -1,19 +1,11 @@
 """From a table to a decision: runs, chosen models, cards and evidence that can be made again."""
 
-from .model import TableModel, predict_file
-from .pipeline import trace_table
-from .run import Run, load
-from .settings import Settings, parse_groups
-from .verification import verify_model, verify_run
-
-__all__ = [
-    "Run",
-    "Settings",
-    "TableModel",
-    "load",
-    "parse_groups",
-    "predict_file",
-    "trace_table",
-    "verify_model",
-    "verify_run",
-]
+from .model import TableModel as TableModel
+from .model import predict_file as predict_file
+from .pipeline import trace_table as trace_table
+from .run import Run as Run
+from .run import load as load
+from .settings import Settings as Settings
+from .settings import parse_groups as parse_groups
+from .verification import verify_model as verify_model
+from .verification import verify_run as verify_run

@@ -47,10 +47,6 @@ _formula = re.compile(FORMULA)
 _apart = re.compile(r"[\s\x00-\x1f\x7f\"'`,;|]+")
 
 
-class _UnusableError(Exception):
-    """Something in JSON that fairfront never writes."""
-
-
 def read_bytes(path: Any, size: int | None = None) -> bytes:
     """Refuse pipes, which would not end, and files of another size where that is known."""
     place = Path(path)
@@ -89,7 +85,7 @@ def parse_json(text: str | bytes, name: str) -> Any:
         if not _is_too_deep(found):
             return found
         wrong = deep
-    except _UnusableError as error:
+    except InputError as error:  # something in it that fairfront never writes
         wrong = f"holds {error}"
     except RecursionError:
         wrong = deep
@@ -102,7 +98,7 @@ def parse_json(text: str | bytes, name: str) -> Any:
 def _number(text: str) -> float:
     number = float(text)
     if math.isinf(number) or len(text) > DIGITS:
-        raise _UnusableError("a number that is too large")
+        raise InputError("a number that is too large")
     return int(text) if text.lstrip("-").isdigit() else number
 
 
@@ -110,7 +106,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
-        raise _UnusableError(f"{twice[:40]!r} twice")
+        raise InputError(f"{twice[:40]!r} twice")
     return found
 
 

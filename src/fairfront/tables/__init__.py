@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from .encoder import TableEncoder, coerce
-from .findings import Finding, screen
-from .roles import Split, parse_split, read_groups, read_target
-from .schema import ColumnSchema, Schema, infer, load
-from .source import Source, check_delimiter, open_source
-from .statistics import TrainingRows
-from .table import MISSING, Column, Table
-
-__all__ = [
-    "MISSING",
-    "Column",
-    "ColumnSchema",
-    "Finding",
-    "Schema",
-    "Source",
-    "Split",
-    "Table",
-    "TableEncoder",
-    "TrainingRows",
-    "check_delimiter",
-    "coerce",
-    "infer",
-    "load",
-    "open_source",
-    "parse_split",
-    "read_groups",
-    "read_target",
-    "screen",
-]
+from .encoder import TableEncoder as TableEncoder
+from .encoder import coerce as coerce
+from .findings import Finding as Finding
+from .findings import screen as screen
+from .roles import Split as Split
+from .roles import parse_split as parse_split
+from .roles import read_groups as read_groups
+from .roles import read_target as read_target
+from .schema import ColumnSchema as ColumnSchema
+from .schema import Schema as Schema
+from .schema import infer as infer
+from .schema import load as load
+from .source import Source as Source
+from .source import check_delimiter as check_delimiter
+from .source import open_source as open_source
+from .statistics import TrainingRows as TrainingRows
+from .table import MISSING as MISSING
+from .table import Column as Column
+from .table import Table as Table
