@@ -210,8 +210,7 @@ class _Checkpoint:
     def save(self, state: TrainingState) -> None:
         step, tensors = self.step, dict[str, Tensor]()
         parts = {
-            "settings": dict(self.owner.settings),
-            "rows": self.owner.rows,
+            "owner": vars(self.owner),
             "weights": _weights_of(step),
             "optimizer": step.optimizer.state_dict(),
             "scheduler": self._plan(),
@@ -239,7 +238,7 @@ class _Checkpoint:
         if not self.path.exists():
             return TrainingState()
         step, parts = self.step, _read(self.path)
-        self.owner.refuse_other(Fingerprint(parts["settings"], parts["rows"]), self.path)
+        self.owner.refuse_other(Fingerprint(**parts["owner"]), self.path)
         _restore(step, parts["weights"])
         known = parts["optimizer"]
         for group in known["param_groups"]:  # JSON has lists for tuples, and text for the numbers of parameters

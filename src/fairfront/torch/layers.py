@@ -5,14 +5,14 @@ One backward pass gives delta of all rows; the rows of every cell are then multi
 costs what the ordinary gradient does. It serves modules whose trainable parameters all belong to ``nn.Linear`` layers
 that see each row once (`heard`), and stacks of chains.
 
-A `Chain` is linear layers with element-wise functions between, the commonest network, for one run or a stack of R. Runs
+A chain is linear layers with element-wise functions between, the commonest network, for one run or a stack of R. Runs
 go through together: the first layer is one matrix product of all runs' weights with the rows they share, the others are
 products by run. Weights stay out of the graph; only what leaves each layer is differentiated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -102,40 +102,16 @@ def _used_once(scores: Tensor, parameters: list[Tensor]) -> bool:
     return True
 
 
-@dataclass(frozen=True, eq=False)
-class Chain:
-    """Parts in their order, each with what its parameters' names begin with, and where these start in a run's."""
+def _chain(module: Module, names: Iterable[str]) -> list[tuple[Module, str]] | None:
+    """Return the parts of a chain in their order, each with what its parameters' names begin with.
 
-    parts: list[tuple[Module, str]]
-    places: dict[str, int]
-
-    @classmethod
-    def of(cls, module: Module, places: dict[str, int]) -> Chain | None:
-        """Return None if the module is anything else than a chain, or not all of it is trained."""
-        parts = _parts(module, "")
-        if not parts or type(parts[0][0]) is not torch.nn.Linear:
-            return None
-        names = [f"{prefix}{name}" for part, prefix in parts for name, _ in part.named_parameters()]
-        return cls(parts, places) if sorted(names) == sorted(places) else None
-
-    def run(self, X: Tensor, values: dict[str, Tensor]) -> Tape:
-        """Send rows X (n, i) through R runs whose parameters have a leading axis of runs."""
-        a, passages = X, []
-        for part, prefix in self.parts:
-            if type(part) is not torch.nn.Linear:
-                a = part(a)
-                continue
-            weight, bias = f"{prefix}weight", f"{prefix}bias"
-            W, b = values[weight].detach(), values[bias].detach() if bias in values else None
-            if a.dim() == 3:
-                z = torch.bmm(a, W.transpose(1, 2)) if b is None else torch.baddbmm(b[:, None], a, W.transpose(1, 2))
-            else:  # the first layer, whose input all runs share, is one product; the graph begins there
-                flat = W.reshape(-1, W.shape[2]).t()
-                z = (a @ flat if b is None else torch.addmm(b.reshape(-1), a, flat)).requires_grad_(True)
-            passages.append(Passage(a.detach(), z, self.places[weight], self.places.get(bias), W.shape[1]))
-            apart = a.dim() == 2 and len(W) > 1  # a single run stays flat, which is cheaper
-            a = z.view(len(z), *W.shape[:2]).transpose(0, 1) if apart else z
-        return Tape(a if a.dim() == 3 else a[None], passages)
+    None if the module is anything else than a chain, or not all of it is trained.
+    """
+    parts = _parts(module, "")
+    if not parts or type(parts[0][0]) is not torch.nn.Linear:
+        return None
+    held = [f"{prefix}{name}" for part, prefix in parts for name, _ in part.named_parameters()]
+    return parts if sorted(held) == sorted(names) else None
 
 
 def _parts(module: Module, prefix: str) -> list[tuple[Module, str]] | None:
@@ -203,11 +179,11 @@ class Scorer:
         self.runs = len(self.parameters[0]) if self.stacked else 1
         self.sizes = [int(p.numel()) // self.runs for p in self.parameters]
         self.size = sum(self.sizes)
-        starts = dict(zip(known, np.cumsum([0, *self.sizes]).tolist(), strict=False))
-        self.chain = Chain.of(module, starts)
+        self.starts = dict(zip(known, np.cumsum([0, *self.sizes]).tolist(), strict=False))
+        self.chain = _chain(module, known)
         apart = self.stacked or self.chain is not None
         self.layers = None if apart else _linear_layers(module, self.parameters)
-        self.places = {id(p): starts[name] for name, p in known.items()}
+        self.places = {id(p): self.starts[name] for name, p in known.items()}
         self.checked = False
 
     def scores(self, inputs: Inputs) -> Tensor:
@@ -230,8 +206,7 @@ class Scorer:
         """Return None if something in the module stands against recording."""
         if self.chain is not None and len(inputs) == 1 and inputs[0].dim() == 2:
             self._check_device(inputs)
-            stack = {name: value if self.stacked else value[None] for name, value in self.known.items()}
-            tape = self.chain.run(inputs[0], stack)
+            tape = self._through(self.chain, inputs[0])
             shaped(tape.scores, len(inputs[0]), self.n_scores, type(self.module).__name__, self.runs)
             return tape
         if self.layers is None:
@@ -254,6 +229,26 @@ class Scorer:
             return None
         self.checked = True
         return Tape(scores, passages)
+
+    def _through(self, chain: list[tuple[Module, str]], X: Tensor) -> Tape:
+        """Send rows X (n, i) through the parts of a chain, all runs together."""
+        stack = {name: (value if self.stacked else value[None]).detach() for name, value in self.known.items()}
+        a, passages = X, []
+        for part, prefix in chain:
+            if type(part) is not torch.nn.Linear:
+                a = part(a)
+                continue
+            weight, bias = f"{prefix}weight", f"{prefix}bias"
+            W, b = stack[weight], stack.get(bias)
+            if a.dim() == 3:
+                z = torch.bmm(a, W.transpose(1, 2)) if b is None else torch.baddbmm(b[:, None], a, W.transpose(1, 2))
+            else:  # the first layer, whose input all runs share, is one product; the graph begins there
+                flat = W.reshape(-1, W.shape[2]).t()
+                z = (a @ flat if b is None else torch.addmm(b.reshape(-1), a, flat)).requires_grad_(True)
+            passages.append(Passage(a.detach(), z, self.starts[weight], self.starts.get(bias), W.shape[1]))
+            apart = a.dim() == 2 and len(W) > 1  # a single run stays flat, which is cheaper
+            a = z.view(len(z), *W.shape[:2]).transpose(0, 1) if apart else z
+        return Tape(a if a.dim() == 3 else a[None], passages)
 
     def split(self, flat: Tensor) -> list[Tensor]:
         return [part.view(p.shape) for p, part in zip(self.parameters, flat.split(self.sizes, dim=1), strict=True)]
