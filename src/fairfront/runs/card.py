@@ -37,7 +37,7 @@ LIMITS = (
 
 def card_of(run: Run, decision: Decision) -> str:
     """Return the card of the chosen model; this opens the test part, and the card says how often that was done."""
-    tested = run.tested.get(str(decision.id), {})
+    tested = run.judged["test"].get(str(decision.id), {})
     found: Mapping[str, Any] = tested.get("audit", {})
     parts = [
         _purpose(run, decision),
@@ -205,7 +205,7 @@ def _moves(run: Run, id: int, tested: Mapping[str, Any]) -> str:
         return section(title, said)
     tables: dict[str, dict[str, list[Any]]] = {}
     if run.frontier.facts.task.kind == "regression":
-        before, after = (run.tested.get(str(i), {}).get("audit", {}).get("tables", {}) for i in (plain, id))
+        before, after = (run.judged["test"].get(str(i), {}).get("audit", {}).get("tables", {}) for i in (plain, id))
         for name in (name for name in after if name in before):
             tables[name] = {"group": after[name]["group"]}
             for key, words in SHIFTS.items():

@@ -84,6 +84,11 @@ class Run:
         """
         return (() if self.exact else tuple(self.manifest.get("shown", ()))) or shortlist(self.frontier)
 
+    @property
+    def judged(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return what the card says of points on rows that did not train them: figures by part and then by id."""
+        return {"test": self.tested}
+
     def options(self, n: int | None = None) -> list[Option]:
         """Return points as people see them, the plain and the suggested one marked.
 
