@@ -20,6 +20,8 @@ __all__ = ["Efficiency", "hypervolume", "is_efficient", "nondominated"]
 
 Mask = NDArray[np.bool_]
 HUGE = 1e8  # stands for a change that is not a number, which the search must not like
+PRECISE = {"maxiter": 200, "ftol": 1e-12}  # SLSQP to about rounding
+ROUNDING = (1e-14, 4e-16)  # by how much an objective may be above that of x: of its typical change, and of its value
 PAIRS = 1 << 22  # pairs of points that are compared at once
 
 
@@ -244,7 +246,7 @@ class _Search:
 
     def _solve(self, start: Array, margin: float) -> float:
         limits: dict[str, Any] = {"type": "ineq", "fun": lambda w: -self._change(w) - margin}
-        settings: dict[str, Any] = {"jac": "3-point", "options": {"maxiter": 200, "ftol": 1e-12}}
+        settings: dict[str, Any] = {"jac": "3-point", "options": PRECISE}
         if self.pairs or self.jac is not None:
             limits["jac"] = lambda w: -self._slopes(w)
             settings["jac"] = lambda w: self._slopes(w).sum(axis=0)
@@ -254,7 +256,7 @@ class _Search:
     def _change(self, w: Array) -> Array:
         """Return (h(w) - h(x)) / s and remember w if it is the best so far that dominates x."""
         change = np.nan_to_num((self._values(w) - self.base) / self.scale, nan=HUGE, posinf=HUGE, neginf=HUGE)
-        rounding = 1e-14 + 4e-16 * np.abs(self.base) / self.scale
+        rounding = ROUNDING[0] + ROUNDING[1] * np.abs(self.base) / self.scale
         if -change.sum() > self.improvement and (change <= rounding).all():
             self.improvement, self.better = float(-change.sum()), np.array(w, dtype=np.float64)
         return change

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..objectives import Array
 from ..problems import EstimatorProblem, Reading
@@ -33,6 +32,9 @@ LEVELS = (3, 20)  # fewest and most levels of the cap
 IDLE = 3  # levels in a row without a smaller gap: the gaps are as small as these weights make them
 LOOKS = 4  # times that the solution is looked for: fits count by how near they are to it
 FLATTEST, STEEPEST = 0.05, 50.0  # bounds on curvatures, in units of the mean one: noise makes others
+DEPENDENT, UNMOVED, SHARP = 1e-9, 1e-15, 1e-7
+"""Shares of the largest singular value below which gaps depend on each other, changes of a cell's weight that are none,
+and how near two fits are at least taken to be, as a share of the farthest: their distance is divided by."""
 PRIOR = 0.05  # how much an even curvature counts beside the farthest fit
 
 
@@ -40,36 +42,33 @@ PRIOR = 0.05  # how much an even curvature counts beside the farthest fit
 class Space:
     """The few directions in which weights of cells can move: K (r, q) maps multipliers, its left inverse slopes."""
 
+    problem: EstimatorProblem
     K: Array
     inverse: Array
-    B: Array
-    shares: Array
     room: Array
-    two_sided: NDArray[np.bool_]
-    noise: float
 
     @classmethod
     def of(cls, problem: EstimatorProblem, beyond: bool = False) -> Space:
         """Return the directions of a problem; own-label weights keep some of their share, or go beyond 0."""
-        B, shares = problem.algebra.B, problem.shares
+        shares = problem.shares
         scale = np.divide(1.0, np.sqrt(shares), out=np.zeros_like(shares), where=shares > 0.0)
-        U, sigma, _ = np.linalg.svd(B * scale, full_matrices=False)
-        kept = sigma > 1e-9 * sigma.max()
-        K = sigma[kept, None] * U[:, kept].T
+        U, sigma, _ = np.linalg.svd(problem.algebra.B * scale, full_matrices=False)
+        kept = sigma > DEPENDENT * sigma.max()
         room = np.where(problem.own & (not beyond), 1.0 - KEPT, FLIPPED) * shares
-        return cls(K, U[:, kept].T / sigma[kept, None], B, shares, room, problem.algebra.two_sided, problem.noise)
+        return cls(problem, sigma[kept, None] * U[:, kept].T, U[:, kept].T / sigma[kept, None], room)
 
     def limited(self, start: Array, end: Array, most: float = FARTHEST) -> Array:
         """Return the way from start to end, cut where a weight gets too small or changes by too much at once."""
-        here, move = start @ self.B, (end - start) @ self.B
-        left = np.divide(here + self.room, -move, out=np.full(len(move), np.inf), where=move < -1e-15)
+        B = self.problem.algebra.B
+        here, move = start @ B, (end - start) @ B
+        left = np.divide(here + self.room, -move, out=np.full(len(move), np.inf), where=move < -UNMOVED)
         share = min(1.0, float(np.min(left, initial=np.inf)), most / max(self.change(start, end), TINY))
         return np.asarray(start + max(share, 0.0) * (end - start))
 
     def change(self, start: Array, end: Array) -> float:
         """The largest change of a cell's weight, relative to its share."""
-        move, used = np.abs((end - start) @ self.B), self.shares > 0.0
-        return float(np.max(move[used] / self.shares[used], initial=0.0))
+        move, shares = np.abs((end - start) @ self.problem.algebra.B), self.problem.shares
+        return float(np.max(move[shares > 0.0] / shares[shares > 0.0], initial=0.0))
 
 
 def bundle_path(
@@ -92,16 +91,15 @@ def bundle_path(
     none, move, worst = np.zeros(len(sizes)), np.zeros(len(sizes)), int(np.argmax(sizes))
     move[worst] = 1.0 if plain.driven[worst] >= 0.0 else -1.0
     fits.append(read(space.limited(none, move / max(space.change(none, move), TINY), FIRST)))
-    _descend(problem, space, config, read, levels, fits)
+    _descend(space, config, read, levels, fits)
     left = levels[levels < _least(problem, fits) - config.tol * levels[0]]
     if len(left) and config.negative and problem.can_flip and algebra.two_sided.all():
-        _descend(problem, Space.of(problem, beyond=True), config, read, left, fits)
+        _descend(Space.of(problem, beyond=True), config, read, left, fits)
 
 
-def _descend(
-    problem: EstimatorProblem, space: Space, config: Weighting, read: Read, levels: Array, fits: list[Reading]
-) -> None:
+def _descend(space: Space, config: Weighting, read: Read, levels: Array, fits: list[Reading]) -> None:
     """Solve for one level after the other, sharing what is left of the fits among them."""
+    problem = space.problem
     best, idle = _least(problem, fits), 0
     for place, level in enumerate(levels):
         left = config.max_fits - len(fits)
@@ -133,15 +131,16 @@ def _next(space: Space, fits: list[Reading], level: float, tol: float) -> Array 
     bottom = float((du * du).sum())
     scale = float(np.abs(y[0]).max()) / max(float(np.sqrt(bottom)), TINY)
     size = max(float((du * dy).sum()) / max(bottom, TINY), FLATTEST * scale, TINY)  # mean curvature, whatever the noise
-    blur = max(space.noise, 1e-7) * float(np.sqrt((u**2).sum(axis=1)).max())
+    algebra, noise = space.problem.algebra, space.problem.noise
+    blur = max(noise, SHARP) * float(np.sqrt((u**2).sum(axis=1)).max())
     aim = lam[-1]
     for _ in range(LOOKS):
         weight = 1.0 / (((u - space.K @ aim) ** 2).sum(axis=1) + blur**2) ** 2
         weight /= weight.sum()
         M = space.K.T @ _curvature(u, y, weight, size) @ space.K
-        aim = lasso(M, weight @ (z + lam @ M), level, space.two_sided, space.B, space.room)
+        aim = lasso(M, weight @ (z + lam @ M), level, algebra.two_sided, algebra.B, space.room)
     nearest = min(lam, key=lambda there: space.change(there, aim))
-    if space.change(nearest, aim) < max(0.5 * tol, 0.2 * space.noise):
+    if space.change(nearest, aim) < max(0.5 * tol, 0.2 * noise):
         return None
     return space.limited(nearest, aim)
 

@@ -34,8 +34,8 @@ SUM = 1e-9  # how far the sum of given weights may be from 1
 LONGEST = 4.0  # longest step in the metric of the first Hessian: curvature falls on the way, seldom by more
 REFUSALS = 40  # steps refused in a row after which a run has stalled: the step is down to rounding by then
 FLAT = 1e-28  # squared slope of the first objective, as a share of the largest, that is none
-LEAST = 1e-3
-"""Smallest unit of the loss, as a share of the largest objective, where the loss itself vanishes at the start."""
+LEAST, NONE = 1e-3, 1e-12
+"""Smallest unit of the loss where it vanishes at the start: as a share of the largest objective, and by itself."""
 LONGER, SHORTER, CUT = 1.5, 0.5, 0.25
 """Factors on a step size: after a step that lowered the loss, after one that paid the way back, after a refusal."""
 
@@ -85,7 +85,7 @@ class PDO(Descent):
             problem = problem.with_metric(problem.metric(W[0]))
         first = problem.cells(W)
         size = np.abs(problem.algebra.objectives(first.L))
-        scale = np.maximum(np.maximum(size[:, 0], LEAST * size.max(axis=1)), 1e-12)
+        scale = np.maximum(np.maximum(size[:, 0], LEAST * size.max(axis=1)), NONE)
         eta = np.ones(len(W)) if newton else first_step(problem.algebra, first)
         top = np.full(len(W), LONGEST if newton else np.inf)
         refused = np.zeros(len(W), dtype=np.intp)

@@ -32,6 +32,7 @@ second is taken even where the merit rises, because a merit in rounding's reach 
 HALVINGS = 12  # times that a step is halved: what does not help at a four-thousandth of its length does not help at all
 FALL = 1e-15  # share of the merit by which a shortened step has to lower it: less is rounding
 INSIDE = 1e-9  # how far below its cap a gap is inside it, as a share of the largest gap
+LEAST_PRICE = 1e-8  # what a violation counts for in the merit where no multiplier says more
 WINDOW = 6  # steps within which the residual has to halve
 
 
@@ -231,7 +232,7 @@ class KnotSolver:
     def _step(self, at: Knot, caps: Array) -> Knot:
         """Take the quadratic program's step, shortened until it helps; returns ``at`` itself when nothing does."""
         move, multipliers = self.direction(at, *self.metric(at), caps)
-        mu = 2.0 * np.maximum(np.abs(multipliers), np.abs(at.multipliers)) + 1e-8
+        mu = 2.0 * np.maximum(np.abs(multipliers), np.abs(at.multipliers)) + LEAST_PRICE
 
         def merit(L: Array) -> float:
             return float(self.rows.p @ L + (mu * np.maximum(self.sizes(L) - caps, 0.0)).sum())
