@@ -55,14 +55,11 @@ def trace(
     ----------
     X : array, data frame or sparse matrix of shape (n, d)
         Features; leave sensitive columns out unless you mean to use them at prediction time.
-    y : array of shape (n,)
-        Labels of any values, or numbers for ``loss="squared"``.
+    y : array of shape (n,) of labels of any kind, or of numbers for ``loss="squared"``
     sensitive_features : array, series, frame, mapping or GroupProbabilities
         The group of every row; several columns are taken each on its own unless ``groups`` crosses them.
-    favourable : label, optional
-        The label that is good for the person; by default the second of the sorted classes.
-    notion, surrogate, loss, gap
-        What is compared, by loss or by smooth rate, the training loss, and the gap function.
+    favourable : the label that is good for the person; by default the second of the sorted classes
+    notion, surrogate, loss, gap : what is compared, by loss or by smooth rate, the training loss, and the gap function
     solver : str or solver
         ``"newton"`` (default: every point solved exactly), ``"pb_pdo"``, ``"pdo"``, or the printed algorithms
         ``"paper_pdo"``, ``"paper_pb_pdo"``; or an instance with other parameters. With an estimator, a `Weighting`, or
@@ -75,24 +72,19 @@ def trace(
     ridge : float, optional
         Penalty on the squared weights; by default 1 / (sum of weights), scikit-learn's C = 1, so that a weight of 2 is
         a row that is there twice.
-    fit_intercept : bool
-        Whether there is an intercept, which is not penalised.
-    sample_weight : array of shape (n,), optional
-        Weights of at least 0; None: 1 for every row.
-    groups : Groups, optional
-        Reference groups, crossed columns and the smallest size of a group.
+    fit_intercept : bool, whether there is an intercept, which is not penalised
+    sample_weight : array of shape (n,) of weights of at least 0; None: 1 for every row
+    groups : Groups, which says reference groups, crossed columns and the smallest size of a group, optional
     estimator : estimator, optional
         Any classifier or regressor whose fit takes sample_weight, instead of a linear model: points are then weighted
         fits of it, not certified, and X is whatever it takes. ``solver`` is then a `Weighting`, which says how many
         weightings are tried, which gap is lowered, and on which rows it is measured.
-    random_state : int, optional
-        Seed of random starts, folds and fits.
+    random_state : int, seed of random starts, folds and fits, optional
     checkpoint, resume : path, bool
         File that takes note of what was found on the way, small and without data. With ``resume=True`` the run goes on
         from it (or begins, where there is none yet) and ends as if it had never stopped; it has to be given the same
         data and settings.
-    progress : bool or "auto"
-        Whether to draw a bar on standard error; "auto": where that is a terminal.
+    progress : bool or "auto", whether to draw a bar on standard error; "auto": where that is a terminal
 
     Returns
     -------
