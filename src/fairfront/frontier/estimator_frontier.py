@@ -87,7 +87,7 @@ def _read_all(
     problem: EstimatorProblem,
     config: Weighting,
     cap: float | None,
-    on_fit: OnFit | None = None,
+    on_fit: OnFit = lambda: None,
     journal: Journal | None = None,
 ) -> list[Reading]:
     """Run the search; a fit that fails ends it, and what was found so far is kept and the failure told.
@@ -107,9 +107,8 @@ def _read_all(
     def read(multipliers: Array) -> Reading:
         known = kept.recall("fit", multipliers)
         if known is not None:  # its model is fitted again when it is needed
-            if on_fit is not None:
-                for _ in range(problem.fits_per_reading):
-                    on_fit()
+            for _ in range(problem.fits_per_reading):
+                on_fit()
             numbers, arrays = known.numbers, known.arrays
             measured = (float(numbers["loss"]), arrays["gaps"], arrays["driven"])
             return Reading(known.asked, *measured, heuristic=bool(numbers["heuristic"]))

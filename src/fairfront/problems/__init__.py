@@ -14,7 +14,7 @@ from .linear import problem_of as problem_of
 from .point import Point as Point
 from .point import gram as gram
 from .posteriors import PosteriorClassifier as PosteriorClassifier
+from .posteriors import PosteriorProblem as PosteriorProblem
 from .resources import blas_threads as blas_threads
-from .user_data import estimator_problem as estimator_problem
 from .weighted_fits import EstimatorProblem as EstimatorProblem
-from .weighted_fits import PosteriorProblem as PosteriorProblem
+from .weighted_fits import estimator_problem as estimator_problem

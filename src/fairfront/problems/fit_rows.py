@@ -21,6 +21,7 @@ from sklearn.model_selection import check_cv
 
 from ..exceptions import InputError, spelled
 from ..objectives import Array, Cells, Layout, Objectives, Quantity, Task
+from ..objectives.groups import FEWEST
 
 Ints = NDArray[np.intp]
 QUARTER = 0.25
@@ -157,6 +158,44 @@ def flipped(V: Array) -> Array:
     Which label costs least stays as it was, and so does a row without negative weights.
     """
     return np.asarray(V - np.minimum(V.min(axis=1, keepdims=True), 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """Rows as numbers: the label and the cell of each, and its weight (None: all the same)."""
+
+    label: Ints
+    cell: Ints
+    weight: Array | None
+
+    @cached_property
+    def cells(self) -> tuple[tuple[int, ...], ...]:
+        """Return the cells of every label's rows, without those of a few rows unless there are no others.
+
+        A model of fewer would tell how many they are.
+        """
+        found = []
+        for j in range(int(self.label.max()) + 1):
+            cells, counts = np.unique(self.cell[self.label == j], return_counts=True)
+            found.append(tuple(cells[counts >= min(FEWEST, counts.max())].tolist()))
+        return tuple(found)
+
+    @cached_property
+    def tasks(self) -> tuple[tuple[Ints, Ints], ...]:
+        """Return what is guessed, the label and then the cell of each label: the rows that know it, and their codes.
+
+        Codes are those of all rows, and mean something for those that know.
+        """
+        found = [(np.arange(len(self.label), dtype=np.intp), self.label)]
+        for j, cells in enumerate(self.cells):
+            knows = (self.label == j) & np.isin(self.cell, cells)
+            codes = np.minimum(np.searchsorted(cells, self.cell), len(cells) - 1)
+            found.append((np.flatnonzero(knows), codes.astype(np.intp)))
+        return tuple(found)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return (len(self.cells), *map(len, self.cells))
 
 
 def is_heuristic(layout: Layout, omega: Array) -> bool:

@@ -204,7 +204,7 @@ class LinearProblem:
 
     def column_scale(self) -> Array:
         """Return each column's root mean square, (d,), of its shift at least; 1 for empty columns."""
-        total = self.rows.squares()
+        total = self.rows.squares
         found = np.sqrt(np.where(total > 0, total / max(self.rows.n, 1), 1.0))
         return found if self.inside else np.hypot(found * self.frame.scale, self.frame.shift)
 

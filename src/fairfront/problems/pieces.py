@@ -216,6 +216,7 @@ class Piece:
             out += self.design.pull(start, stop, bent).reshape(V.shape)
         return out
 
+    @property
     def squares(self) -> Array:
         def ask(chunks: Chunks) -> tuple[Array]:
             return (self.diagonal(((start, stop, np.ones((1, 1, stop - start))) for start, stop, _ in chunks), 1),)

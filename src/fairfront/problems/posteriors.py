@@ -1,27 +1,30 @@
 """Posteriors: how likely every label is, and every group given a label, for a row of features.
 
-They are learnt once, by plain fits, and give the model of every weighting: see `PosteriorProblem`.
+They are learnt once, by plain fits, and give the model of every weighting.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from joblib import delayed
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.pipeline import Pipeline
 
-from ..exceptions import InputError
+from ..exceptions import InputError, spelled
 from ..objectives import Array
 from ..objectives.groups import FEWEST
 from ..validation.data import take_rows
-from .fit_rows import Ints
-from .learners import SURE, fit_learner
+from .fit_rows import Coded, Ints, Reading, flipped, label_weights
+from .learners import SURE, fit_learner, log_odds
+from .weighted_fits import EstimatorProblem, run_jobs
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,44 +101,6 @@ class Posteriors:
         """Shape (n, pairs), from every guess's own probabilities."""
         label, *members = (guess.scaling.apply(P) for guess, P in zip(self.guesses, raw, strict=True))
         return np.column_stack([label[:, [j]] * member for j, member in enumerate(members)])
-
-
-@dataclass(frozen=True, eq=False)
-class Coded:
-    """Rows as numbers: the label and the cell of each, and its weight (None: all the same)."""
-
-    label: Ints
-    cell: Ints
-    weight: Array | None
-
-    @cached_property
-    def cells(self) -> tuple[tuple[int, ...], ...]:
-        """Return the cells of every label's rows, without those of a few rows unless there are no others.
-
-        A model of fewer would tell how many they are.
-        """
-        found = []
-        for j in range(int(self.label.max()) + 1):
-            cells, counts = np.unique(self.cell[self.label == j], return_counts=True)
-            found.append(tuple(cells[counts >= min(FEWEST, counts.max())].tolist()))
-        return tuple(found)
-
-    @cached_property
-    def tasks(self) -> tuple[tuple[Ints, Ints], ...]:
-        """Return what is guessed, the label and then the cell of each label: the rows that know it, and their codes.
-
-        Codes are those of all rows, and mean something for those that know.
-        """
-        found = [(np.arange(len(self.label), dtype=np.intp), self.label)]
-        for j, cells in enumerate(self.cells):
-            knows = (self.label == j) & np.isin(self.cell, cells)
-            codes = np.minimum(np.searchsorted(cells, self.cell), len(cells) - 1)
-            found.append((np.flatnonzero(knows), codes.astype(np.intp)))
-        return tuple(found)
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        return (len(self.cells), *map(len, self.cells))
 
 
 def fit_posteriors(estimator: Any, X: Any, rows: Coded, only: Ints, seed: int) -> Posteriors:
@@ -222,3 +187,103 @@ def weighed(pairs: Array, weights: Array) -> Array:
     total = found.sum(axis=1, keepdims=True)
     even = np.full_like(found, 1.0 / found.shape[1])
     return np.asarray(np.divide(found, total, out=even, where=total > 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class PosteriorProblem(EstimatorProblem):
+    """A learner whose weightings are read from posteriors; ``fitted`` holds them once they are there.
+
+    Where a row of cell c and label j has weight w_cj, the probabilities that minimise the weighted log loss over all
+    functions of x are, by Bayes' rule,
+
+        P_w(j | x)  proportional to  sum_c w_cj P(label j, cell c | x),
+
+    and deciding for the largest minimises the weighted error, also where weights are negative. So one classifier of
+    labels and one of cells per label, fitted plainly, give an estimate of what every weighted fit estimates, for all
+    weightings.
+    """
+
+    made: ClassVar[str] = "Posteriors"
+    used_for: ClassVar[str] = "a guess of the group inside the model"
+
+    fitted: list[tuple[Posteriors, Array]] = field(default_factory=list)
+
+    @property
+    def noise(self) -> float:
+        """All weightings share their fits, so that gaps are a smooth function of the multipliers."""
+        return 0.0
+
+    @property
+    def fits_per_reading(self) -> int:
+        return 0
+
+    def fits(self, weightings: int, lazy: bool) -> int:
+        """To labels and groups, in every fold and on all rows."""
+        return (len(self.folds.pairs) + (not self.folds.same)) * sum(size > 1 for size in self.rows.sizes)
+
+    @cached_property
+    def rows(self) -> Coded:
+        cells = self.objectives.layout.cells
+        weight = None if cells.row_weight is None else cells.unsorted(cells.row_weight)
+        return Coded(self.codes.astype(np.intp), cells.of_rows, weight)
+
+    def check(self) -> None:
+        """Refuse shares of groups, and cells of so few rows of a label that weights and models would tell how many."""
+        super().check()
+        if self.objectives.layout.cells.shares is not None:
+            raise InputError("posteriors need the group of every row, found GroupProbabilities; leave posteriors out.")
+        rows, compared = self.rows, np.unique(np.concatenate([a.cells for a in self.objectives.layout.averages]))
+        pairs, counts = np.unique(np.stack([rows.label, rows.cell]), axis=1, return_counts=True)
+        if (counts[np.isin(pairs[1], compared)] < FEWEST).any():
+            raise InputError(
+                f"a group has fewer than {FEWEST} rows of a label, expected more for posteriors, from which their "
+                "number could be read; merge groups, leave some out with "
+                f"{spelled('min_size', 'groups=Groups(min_size=...)')}, or weigh fits."
+            )
+
+    def weights(self, multipliers: Array) -> Array:
+        """How much a row of every pair (label, cell) counts for each label, (pairs, K)."""
+        return flipped(label_weights(self.objectives.layout, self.omega(multipliers), self.rows.cells))
+
+    def read(self, multipliers: Array, on_fit: Callable[[], None] = lambda: None) -> Reading:
+        """Measure the model of the multipliers on rows that its posteriors were not fitted to."""
+        _, pairs = self.learn(on_fit)
+        scores = np.zeros((self.objectives.n_scores, len(self.codes)))
+        scores[:, self.folds.held] = log_odds(weighed(pairs, self.weights(multipliers)))
+        return self._measured(multipliers, scores, None, heuristic=False)
+
+    def refit(self, multipliers: Array) -> PosteriorClassifier:
+        return PosteriorClassifier(self.learn()[0], self.weights(multipliers), self.objectives.task.classes)
+
+    def learn(self, on_fit: Callable[[], None] = lambda: None) -> tuple[Posteriors, Array]:
+        """Return posteriors fitted to all rows, and pairs of the rows that folds left out; both are made once.
+
+        The first are scaled to the rows that were held out.
+        """
+        if not self.fitted:
+            self.fitted.append(self._learnt(on_fit))
+        return self.fitted[0]
+
+    def _learnt(self, on_fit: Callable[[], None]) -> tuple[Posteriors, Array]:
+        def on_part() -> None:
+            for _ in filter(lambda size: size > 1, rows.sizes):
+                on_fit()
+
+        rows, held, same = self.rows, self.folds.held, self.folds.same
+        parts = [fit for fit, _ in self.folds.pairs] + ([] if same else [np.arange(len(self.codes), dtype=np.intp)])
+        jobs = (delayed(fit_posteriors)(self.estimator, self.X, rows, only, self.seed) for only in parts)
+        models = run_jobs(jobs, self.n_jobs, on_part)
+        raw = [np.zeros((len(held), size)) for size in rows.sizes]
+        for (_, out), model in zip(self.folds.pairs, models, strict=False):
+            X = take_rows(self.X, out)
+            for P, guess in zip(raw, model.guesses, strict=True):
+                P[np.searchsorted(held, out)] = guess.raw(X, len(out))
+        guesses = list(models[-1].guesses)
+        for task, (P, (knows, codes)) in enumerate(zip(raw, rows.tasks, strict=True)):
+            if not same and guesses[task].model is not None:
+                places = np.flatnonzero(np.isin(held, knows))
+                weight = None if rows.weight is None else rows.weight[held[places]]
+                scaling = fit_scaling(P[places], codes[held[places]], weight)
+                guesses[task] = replace(guesses[task], scaling=scaling)
+        found = Posteriors(guesses[0], tuple(guesses[1:]))
+        return found, found.joined(raw)

@@ -63,13 +63,22 @@ Item = TypeVar("Item")
 Found = TypeVar("Found")
 
 
-def threads_setting() -> int | None:
-    given = os.environ.get(THREADS, "").strip()
-    if not given:
+def _setting(variable: str, expected: str, most: float = float("inf"), whole: bool = False) -> float | None:
+    text = os.environ.get(variable, "").strip()
+    if not text:
         return None
-    if not given.isdigit() or int(given) < 1:
-        raise InputError(f"{THREADS} is {given!r}, expected a whole number of at least 1, or unset it.")
-    return int(given)
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not 0.0 < found <= most or (whole and not text.isdigit()):
+        raise InputError(f"{variable} is {text!r}, expected {expected}.")
+    return found
+
+
+def threads_setting() -> int | None:
+    said = _setting(THREADS, "a whole number of at least 1, or unset it", whole=True)
+    return None if said is None else int(said)
 
 
 @cache
@@ -219,19 +228,6 @@ def _shared(function: Callable[[Item], Found], items: Sequence[Item], threads: i
             if not other.cancel():
                 other.result()
     return [found[place] for place in range(len(items))]
-
-
-def _setting(variable: str, expected: str, most: float = float("inf")) -> float | None:
-    text = os.environ.get(variable)
-    if not text:
-        return None
-    try:
-        found = float(text)
-    except ValueError:
-        found = 0.0
-    if not 0.0 < found <= most:
-        raise InputError(f"{variable} is {text!r}, expected {expected}.")
-    return found
 
 
 def memory() -> float:

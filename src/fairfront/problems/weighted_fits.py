@@ -1,35 +1,22 @@
-"""Estimators of any kind: weighted fits, or posteriors fitted once, measured on predictions of rows left out."""
+"""Estimators of any kind, fitted to weighted rows and measured on predictions of rows that were left out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
+from scipy import sparse
 
-from ..exceptions import InputError, spelled
-from ..objectives import Algebra, Array, Objectives, Quantity
-from ..objectives.groups import FEWEST
-from ..validation.data import take_rows
-from .fit_rows import (
-    Folds,
-    Ints,
-    Reading,
-    WeightedRows,
-    cell_values,
-    flipped,
-    hardened,
-    held_weights,
-    is_heuristic,
-    label_weights,
-    weighted_rows,
-)
-from .learners import SharedTrees, fit_learner, log_odds, scores_of_learner
-from .posteriors import Coded, PosteriorClassifier, Posteriors, fit_posteriors, fit_scaling, weighed
+from ..exceptions import InputError
+from ..objectives import Algebra, Array, Layout, Objectives, Quantity, Question, take_groups
+from ..validation import check_seed, is_whole, refuse
+from ..validation.data import check_labels, check_rows, check_weights, is_dask, take_rows
+from . import fit_rows, learners
+from .fit_rows import Folds, Ints, Reading, WeightedRows
 
 Criterion = Literal["loss_gap", "rate_gap"]
 NOISE = 0.25
@@ -58,7 +45,7 @@ class EstimatorProblem:
     seed: int = 0
     n_jobs: int | None = None
     fit_params: Mapping[str, Any] = field(default_factory=dict)
-    shared: SharedTrees | None = None
+    shared: learners.SharedTrees | None = None
     begun: dict[int | None, Any] = field(default_factory=dict)
 
     @property
@@ -99,33 +86,35 @@ class EstimatorProblem:
     def check(self) -> None:
         """Refuse cells that have no held-out rows to be measured on."""
         for each in (self.objectives, self.criterion):
-            cell_values(each, np.zeros((each.n_scores, len(self.codes))), self.folds.held)
+            fit_rows.cell_values(each, np.zeros((each.n_scores, len(self.codes))), self.folds.held)
 
     def smallest_held(self) -> float:
         """Return how many held-out rows the smallest (group, label) cell is measured on."""
         rows = replace(self.objectives.layout.cells, row_weight=None)
-        return float(held_weights(rows, self.folds.held).min())
+        return float(fit_rows.held_weights(rows, self.folds.held).min())
 
     def omega(self, multipliers: Array) -> Array:
         return np.asarray(self.algebra.p + self.algebra.B.T @ multipliers)
 
-    def read(self, multipliers: Array, on_fit: Callable[[], None] | None = None) -> Reading:
+    def read(self, multipliers: Array, on_fit: Callable[[], None] = lambda: None) -> Reading:
         """Fit with the weights of the multipliers, once per fold, and measure what was held out."""
         rows = self.weighted(multipliers)
         pairs = enumerate(self.folds.pairs)
         jobs = (delayed(self.fit_and_score)(rows, fit, held, self._begun(i, fit)) for i, (fit, held) in pairs)
-        found = run_jobs(jobs, self.n_jobs, on_fit or (lambda: None))
+        found = run_jobs(jobs, self.n_jobs, on_fit)
         scores = np.zeros((found[0][1].shape[0], len(self.codes)))
         for (_, held), (_, part) in zip(self.folds.pairs, found, strict=True):
             scores[:, held] = part
         model = found[0][0] if self.folds.same else None
-        return self._measured(multipliers, scores, model, is_heuristic(self.objectives.layout, self.omega(multipliers)))
+        return self._measured(
+            multipliers, scores, model, fit_rows.is_heuristic(self.objectives.layout, self.omega(multipliers))
+        )
 
     def refit(self, multipliers: Array) -> Any:
         return self._fit(self.weighted(multipliers), None, self._begun(None, None))
 
     def weighted(self, multipliers: Array) -> WeightedRows:
-        return weighted_rows(self.objectives.layout, self.objectives.task, self.codes, self.omega(multipliers))
+        return fit_rows.weighted_rows(self.objectives.layout, self.objectives.task, self.codes, self.omega(multipliers))
 
     def _begun(self, fold: int | None, only: Ints | None) -> Any:
         """Return the trees that all fits of a fold share, grown when they are first needed; None without any."""
@@ -146,124 +135,27 @@ class EstimatorProblem:
     def _fit(self, rows: WeightedRows, only: Ints | None, begun: Any) -> Any:
         seen = self._seen(rows, only)
         grown = None if self.shared is None else self.shared.grow(begun, *seen, self.fit_params)
-        return grown if grown is not None else fit_learner(self.estimator, *seen[1:], self.seed, self.fit_params)
+        return (
+            grown if grown is not None else learners.fit_learner(self.estimator, *seen[1:], self.seed, self.fit_params)
+        )
 
     def fit_and_score(self, rows: WeightedRows, fit: Ints, held: Ints, begun: Any) -> tuple[Any, Array]:
         """Fit to some rows and score others; the model itself is kept only when it is its own measure."""
         model = self._fit(rows, fit, begun)
         X = self.X if self.folds.same else take_rows(self.X, held)
-        scores = scores_of_learner(model, X, self.objectives.task, self.objectives.loss.name)
+        scores = learners.scores_of_learner(model, X, self.objectives.task, self.objectives.loss.name)
         return (model if self.folds.same else None), scores
 
     def _measured(self, multipliers: Array, scores: Array, model: Any, heuristic: bool) -> Reading:
         held = self.folds.held
-        L = cell_values(self.objectives, scores, held)
+        L = fit_rows.cell_values(self.objectives, scores, held)
         loss = float(self.algebra.p @ L)
         if self.criterion is not self.objectives:
-            L = cell_values(self.criterion, hardened(scores), held)
+            L = fit_rows.cell_values(self.criterion, fit_rows.hardened(scores), held)
         gaps = self.criterion.algebra.gaps(L[None])[0]
         if not (np.isfinite(loss) and np.isfinite(gaps).all()):
             raise ArithmeticError(f"{type(self.estimator).__name__} gave predictions that are not finite")
         return Reading(multipliers, loss, gaps, gaps * self.signs, model, heuristic)
-
-
-@dataclass(frozen=True, eq=False)
-class PosteriorProblem(EstimatorProblem):
-    """A learner whose weightings are read from posteriors; ``fitted`` holds them once they are there.
-
-    Where a row of cell c and label j has weight w_cj, the probabilities that minimise the weighted log loss over all
-    functions of x are, by Bayes' rule,
-
-        P_w(j | x)  proportional to  sum_c w_cj P(label j, cell c | x),
-
-    and deciding for the largest minimises the weighted error, also where weights are negative. So one classifier of
-    labels and one of cells per label, fitted plainly, give an estimate of what every weighted fit estimates, for all
-    weightings.
-    """
-
-    made: ClassVar[str] = "Posteriors"
-    used_for: ClassVar[str] = "a guess of the group inside the model"
-
-    fitted: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def noise(self) -> float:
-        """All weightings share their fits, so that gaps are a smooth function of the multipliers."""
-        return 0.0
-
-    @property
-    def fits_per_reading(self) -> int:
-        return 0
-
-    def fits(self, weightings: int, lazy: bool) -> int:
-        """To labels and groups, in every fold and on all rows."""
-        return (len(self.folds.pairs) + (not self.folds.same)) * sum(size > 1 for size in self.rows.sizes)
-
-    @cached_property
-    def rows(self) -> Coded:
-        cells = self.objectives.layout.cells
-        weight = None if cells.row_weight is None else cells.unsorted(cells.row_weight)
-        return Coded(self.codes.astype(np.intp), cells.of_rows, weight)
-
-    def check(self) -> None:
-        """Refuse shares of groups, and cells of so few rows of a label that weights and models would tell how many."""
-        super().check()
-        if self.objectives.layout.cells.shares is not None:
-            raise InputError("posteriors need the group of every row, found GroupProbabilities; leave posteriors out.")
-        rows, compared = self.rows, np.unique(np.concatenate([a.cells for a in self.objectives.layout.averages]))
-        pairs, counts = np.unique(np.stack([rows.label, rows.cell]), axis=1, return_counts=True)
-        if (counts[np.isin(pairs[1], compared)] < FEWEST).any():
-            raise InputError(
-                f"a group has fewer than {FEWEST} rows of a label, expected more for posteriors, from which their "
-                "number could be read; merge groups, leave some out with "
-                f"{spelled('min_size', 'groups=Groups(min_size=...)')}, or weigh fits."
-            )
-
-    def weights(self, multipliers: Array) -> Array:
-        """How much a row of every pair (label, cell) counts for each label, (pairs, K)."""
-        return flipped(label_weights(self.objectives.layout, self.omega(multipliers), self.rows.cells))
-
-    def read(self, multipliers: Array, on_fit: Callable[[], None] | None = None) -> Reading:
-        """Measure the model of the multipliers on rows that its posteriors were not fitted to."""
-        _, pairs = self.learn(on_fit)
-        scores = np.zeros((self.objectives.n_scores, len(self.codes)))
-        scores[:, self.folds.held] = log_odds(weighed(pairs, self.weights(multipliers)))
-        return self._measured(multipliers, scores, None, heuristic=False)
-
-    def refit(self, multipliers: Array) -> PosteriorClassifier:
-        return PosteriorClassifier(self.learn()[0], self.weights(multipliers), self.objectives.task.classes)
-
-    def learn(self, on_fit: Callable[[], None] | None = None) -> tuple[Posteriors, Array]:
-        """Return posteriors fitted to all rows, and pairs of the rows that folds left out; both are made once.
-
-        The first are scaled to the rows that were held out.
-        """
-        if self.fitted:
-            return self.fitted["found"]  # type: ignore[no-any-return]
-
-        def on_part() -> None:
-            for _ in range(sum(size > 1 for size in rows.sizes) if on_fit else 0):
-                on_fit()  # type: ignore[misc]
-
-        rows, held, same = self.rows, self.folds.held, self.folds.same
-        parts = [fit for fit, _ in self.folds.pairs] + ([] if same else [np.arange(len(self.codes), dtype=np.intp)])
-        jobs = (delayed(fit_posteriors)(self.estimator, self.X, rows, only, self.seed) for only in parts)
-        models = run_jobs(jobs, self.n_jobs, on_part)
-        raw = [np.zeros((len(held), size)) for size in rows.sizes]
-        for (_, out), model in zip(self.folds.pairs, models, strict=False):
-            X = take_rows(self.X, out)
-            for P, guess in zip(raw, model.guesses, strict=True):
-                P[np.searchsorted(held, out)] = guess.raw(X, len(out))
-        guesses = list(models[-1].guesses)
-        for task, (P, (knows, codes)) in enumerate(zip(raw, rows.tasks, strict=True)):
-            if not same and guesses[task].model is not None:
-                places = np.flatnonzero(np.isin(held, knows))
-                weight = None if rows.weight is None else rows.weight[held[places]]
-                scaling = fit_scaling(P[places], codes[held[places]], weight)
-                guesses[task] = replace(guesses[task], scaling=scaling)
-        found = Posteriors(guesses[0], tuple(guesses[1:]))
-        self.fitted["found"] = found, found.joined(raw)
-        return self.fitted["found"]  # type: ignore[no-any-return]
 
 
 def run_jobs(jobs: Iterable[Any], n_jobs: int | None, on_done: Callable[[], None]) -> list[Any]:
@@ -272,4 +164,90 @@ def run_jobs(jobs: Iterable[Any], n_jobs: int | None, on_done: Callable[[], None
     for result in Parallel(n_jobs=n_jobs, return_as="generator")(jobs):
         found.append(result)
         on_done()
+    return found
+
+
+MOST_JOBS = 1024
+"""Most processes that joblib is asked for; more would be made, one by one."""
+
+
+def estimator_problem(
+    X: Any,
+    y: Any,
+    *,
+    estimator: Any,
+    sensitive_features: Any,
+    sample_weight: Any = None,
+    loss: Any = "logistic",
+    criterion: Criterion = "loss_gap",
+    cv: Any = "auto",
+    n_jobs: int | None = None,
+    random_state: int | None = None,
+    fit_params: Mapping[str, Any] | None = None,
+    shared_trees: float = 0.0,
+    posteriors: bool = False,
+    **known: Any,
+) -> EstimatorProblem:
+    """Check the data and lay out the cells that an estimator's predictions are measured on.
+
+    X is passed to the estimator as it is. ``known``: favourable, notion, gap, groups, as in `linear_problem`.
+    With ``posteriors``, weightings are read from probabilities of labels and groups that are learnt once.
+    """
+    if any(is_dask(part) for part in (X, y, sensitive_features, sample_weight)):
+        raise InputError(
+            "estimator= is for data in memory, found Dask collections; give it a sample, X.compute(), or leave it out."
+        )
+    shared = learners.shared_trees(estimator, shared_trees)
+    n = check_rows(X)
+    if sparse.issparse(X):
+        X = X.tocsr()  # whose rows can be taken
+    elif hasattr(X, "__array__") and not hasattr(X, "shape"):
+        X = np.asarray(X)
+    labels, weight = check_labels(y, n), check_weights(sample_weight, n)
+    whole = (X, labels)
+    kept = np.arange(n) if weight is None else np.flatnonzero(weight > 0.0)
+    measured = learners.loss_for(estimator, loss)
+    if posteriors:
+        learners.check_guesser(estimator, loss, shared_trees, fit_params)
+    regression = measured == "squared"
+    if weight is not None and len(kept) < n:
+        X, labels, weight = take_rows(X, kept), labels[kept], weight[kept]
+        sensitive_features = take_groups(sensitive_features, kept, n)
+    if regression and criterion == "rate_gap":
+        raise InputError("criterion 'rate_gap' compares decisions, found a regressor; use criterion='loss_gap'.")
+    question = Question.of(**known, loss=measured, ridge=0.0, task="regression" if regression else "classification")
+    objectives = driven = Objectives.of(question, labels, sensitive_features, weight)
+    if criterion == "rate_gap":
+        driven = Objectives.of(replace(question, surrogate="rate"), labels, sensitive_features, weight)
+    if not posteriors or weight is not None:
+        learners.weight_keyword(estimator)
+    learners.check_learner(estimator, objectives.task, objectives.loss.name, criterion)
+    classes, seed = objectives.task.classes, check_seed(random_state) or 0
+    codes = labels if regression else np.array([classes.index(v) for v in labels.tolist()])
+    folds = fit_rows.find_folds(cv, *whole, kept, objectives.layout.cells, not regression, seed)
+    fits = (folds, seed, n_jobs, fit_params or {}, shared)
+    kind = EstimatorProblem
+    if posteriors:
+        from .posteriors import PosteriorProblem
+
+        kind = PosteriorProblem
+    problem = kind(estimator, X, codes.astype(np.float64), objectives, driven, _signs(driven.layout), *fits)
+    problem.check()
+    return problem
+
+
+def check_jobs(n_jobs: Any) -> None:
+    if n_jobs is None or (is_whole(n_jobs) and 0 != n_jobs <= MOST_JOBS):
+        return
+    raise refuse("n_jobs", n_jobs, f"None, a whole number from 1 to {MOST_JOBS}, or -1 for all processors")
+
+
+def _signs(layout: Layout) -> Array:
+    """Return -1 for contrasts of rates of which more is better, where the loss gap has the other sign."""
+    found = np.ones(len(layout.contrasts))
+    for j, contrast in enumerate(layout.contrasts):
+        average = layout.averages[contrast.plus]
+        label = average.quantity.label
+        if average.quantity.kind == "rate" and label is not None and average.labels in (None, (label,)):
+            found[j] = -1.0
     return found

@@ -20,8 +20,7 @@ from sklearn.isotonic import isotonic_regression
 from ..exceptions import InputError
 from ..objectives import Algebra, Array
 from ..problems import EstimatorProblem, Reading, estimator_problem
-from ..problems.user_data import check_jobs
-from ..problems.weighted_fits import Criterion
+from ..problems.weighted_fits import Criterion, check_jobs
 from ..validation import check_choice, check_count, check_flag, check_mapping, check_positive, check_share, refuse
 from .base import TINY, Accepted, Solver
 from .bundle import FLIPPED, Read, bundle_path

@@ -18,7 +18,7 @@ from ..design import ROWS, DenseDesign, Frame
 from ..pieces import Bound, Factors, Piece, Product, sorted_design, summed
 from ..resources import one_thread
 from .passes import Runner, require_dask
-from .scan import Key, digest, keys_of, read_sides
+from .scan import Key, Sides
 
 
 @dataclass(frozen=True)
@@ -59,18 +59,17 @@ def _matrix_of(x: Any) -> Any:
 
 def side(y: Any, groups: Any, weight: Any, plan: Plan, known: str) -> Side:
     """Look up every row of a partition in the plan; ``known`` is the digest of the partition when it was looked at."""
-    columns, _, target, given = read_sides(y, groups, weight, len(y), plan.regression)
-    place, keys = keys_of(columns)
-    if digest(place, keys, target, given) != known:
+    sides = Sides.of(y, groups, weight, len(y), plan.regression)
+    if sides.digest != known:
         raise InputError(
             "a partition has labels, groups or weights that it did not have when it was first read, expected "
             "collections that give the same rows each time; store or persist them before tracing."
         )
-    small = np.min_scalar_type(len(plan.keys))
-    codes = np.array([plan.keys.get(key, len(plan.keys)) for key in keys], dtype=small)[place]
-    if given is not None:
-        codes[given <= 0.0] = len(plan.keys)
-    return Side(codes, target, given if plan.weighted else None)
+    (place, keys), none = sides.keyed, len(plan.keys)
+    codes = np.array([plan.keys.get(key, none) for key in keys], dtype=np.min_scalar_type(none))[place]
+    if sides.weight is not None:
+        codes[sides.weight <= 0.0] = none
+    return Side(codes, sides.target, sides.weight if plan.weighted else None)
 
 
 class LooseDesign(DenseDesign):
@@ -197,11 +196,10 @@ class DaskRows:
 
     def __init__(self, runner: Runner, parts: list[tuple[Any, ...]], n: int, squares: Array, eager: bool) -> None:
         self.runner, self.parts, self.n, self.d, self.eager = runner, parts, n, len(squares), eager
-        self._squares, self.target_variance, self.passes = squares, 0.0, 0
+        self.squares, self.target_variance, self.passes = squares, 0.0, 0
         self.memo: dict[tuple[Any, ...], tuple[Array, ...]] = {}
 
     def total(self, ask: Ask, combine: Callable[[list[Any]], Any] = summed) -> tuple[Array, ...]:
-        """One pass."""
         self.passes += 1
         return tuple(np.array(array) for array in self.runner.over(self.parts, partial(_added, ask), combine))
 
@@ -211,9 +209,7 @@ class DaskRows:
         if len(self.memo.get(key, ())) < least:
             self.memo.pop(key, None)
             self.memo[key] = self.total(ask)
-            while (
-                sum(array.nbytes for each in self.memo.values() for array in each) > MEMO_BYTES and len(self.memo) > 1
-            ):
+            while len(self.memo) > 1 and sum(a.nbytes for each in self.memo.values() for a in each) > MEMO_BYTES:
                 self.memo.pop(next(iter(self.memo)))
         return tuple(array.copy() for array in self.memo[key])
 
@@ -250,10 +246,6 @@ class DaskRows:
 
     def reach(self, W: Array) -> Array:
         return self.total(partial(Piece.reach, W=W), lambda parts: tuple(np.max(parts, axis=0)))[0]
-
-    def squares(self) -> Array:
-        """They were found when the data were first read."""
-        return self._squares
 
 
 def lazy_matrix(

@@ -176,13 +176,12 @@ def reduced(
     combine: Callable[[list[Any]], Any],
     places: Callable[[int], Iterable[int]] | None = None,
 ) -> Any:
-    """Return the combination of a function's results on aligned partitions.
+    """Return the combination of a function's results on blocks of aligned partitions: arrays, frames, series, dicts.
 
-    The function takes one block per collection: an array of rows, a pandas frame or series, a dict of such, or None.
-    The first collection is Dask's, and has the partitions that the others must have too: Dask arrays, data frames,
-    series, mappings of them, arrays of as many rows, a number, or None. Several are X, y, sensitive features and
-    weights, in this order. ``combine`` joins a list of results, in the order of partitions, to one of the same kind;
-    ``places`` takes the number of partitions and returns which of them are looked at (default: all).
+    The first collection is Dask's, and has the partitions that the others must have too: Dask collections, mappings of
+    them, arrays of as many rows, a number, or None. Several are X, y, sensitive features and weights, in this order.
+    ``combine`` joins a list of results, in the order of partitions, to one of the same kind; ``places`` takes the
+    number of partitions and returns which of them are looked at (default: all).
     """
     parts = aligned_blocks(*collections)
     chosen = parts if places is None else [parts[i] for i in places(len(parts))]
@@ -221,18 +220,34 @@ def _row_counts(collection: Any) -> tuple[int, ...] | None:
 
 
 def _blocks(what: str, collection: Any, lengths: tuple[int, ...] | None, n: int) -> list[Any]:
-    """Return the blocks of one collection: n of them, with the given numbers of rows where these are known."""
-    if collection is None:
-        return [None] * n
+    """Return the blocks of one collection: n of them where that is above 0, with these numbers of rows where known.
+
+    A number, like None, goes to all partitions; of an array in memory each gets its rows.
+    """
     if isinstance(collection, Mapping):
-        columns = [_blocks(f"{what}[{key!r}]", each, lengths, n) for key, each in collection.items()]
-        _check_partitions(what, {len(blocks) for blocks in columns} | ({n} if n else set()))
+        columns: list[list[Any]] = []
+        for key, each in collection.items():
+            columns.append(_blocks(f"{what}[{key!r}]", each, lengths, n))
+            n = n or len(columns[0])
         return [dict(zip(collection, blocks, strict=True)) for blocks in zip(*columns, strict=True)]
-    if not is_dask(collection):
-        return _sliced(what, collection, lengths, n)
-    found = _partitions(what, collection, lengths)
-    _check_partitions(what, {len(found), n or len(found)})
-    return found
+    if is_dask(collection):
+        found = _partitions(what, collection, lengths)
+        if n and len(found) != n:
+            both = " and ".join(map(str, sorted((n, len(found)))))
+            raise InputError(f"found {both} partitions at {what}, expected the same partitions of rows in all; {ALIKE}")
+        return found
+    if np.ndim(collection) == 0:
+        return [collection] * n
+    if lengths is None:
+        raise InputError(
+            f"{what} is in memory next to a Dask collection of unknown partition sizes, expected both to be Dask "
+            "collections; call compute_chunk_sizes() on the Dask array first."
+        )
+    if what == "sensitive_features":  # frames have names of columns
+        return _blocks(what, as_columns(collection, what, n=sum(lengths)), lengths, n)
+    array = np.asarray(collection)
+    _check_rows(what, len(array), sum(lengths))
+    return [array[start:end] for start, end in pairwise(np.cumsum((0, *lengths)).tolist())]
 
 
 def _partitions(what: str, collection: Any, lengths: tuple[int, ...] | None) -> list[Any]:
@@ -257,31 +272,6 @@ def _partitions(what: str, collection: Any, lengths: tuple[int, ...] | None) -> 
     return list(collection.to_delayed().ravel())
 
 
-def _sliced(what: str, values: Any, lengths: tuple[int, ...] | None, n: int) -> list[Any]:
-    """Return the rows of an array in memory that belong to each partition; a number goes to all."""
-    if np.ndim(values) == 0:
-        return [values] * n
-    if lengths is None:
-        raise InputError(
-            f"{what} is in memory next to a Dask collection of unknown partition sizes, expected both to be Dask "
-            "collections; call compute_chunk_sizes() on the Dask array first."
-        )
-    if what == "sensitive_features":  # frames have names of columns
-        columns = as_columns(values, what, n=sum(lengths))
-        cut = [_sliced("", each, lengths, n) for each in columns.values()]
-        return [dict(zip(columns, blocks, strict=True)) for blocks in zip(*cut, strict=True)]
-    array = np.asarray(values)
-    _check_rows(what, len(array), sum(lengths))
-    ends = np.cumsum((0, *lengths)).tolist()
-    return [array[start:end] for start, end in pairwise(ends)]
-
-
 def _check_rows(what: str, found: int, expected: int) -> None:
     if found != expected:
         raise InputError(f"{what} has {found} rows, expected {expected}, as many as the first collection.")
-
-
-def _check_partitions(what: str, counts: set[int]) -> None:
-    if len(counts) > 1:
-        found = " and ".join(map(str, sorted(counts)))
-        raise InputError(f"found {found} partitions at {what}, expected the same partitions of rows in all; {ALIKE}")

@@ -57,23 +57,30 @@ def refuse_collections(shell: Any, *given: Any) -> None:
 
 def _laid_rows(runner: Runner, blocks: Sequence[tuple[Any, ...]], plan: Plan, seen: Scan, squares: Array) -> DaskRows:
     """Keep the rows where the settings say and they fit: in memory, on this machine's disk, or where they come from."""
-    known, n, place = runner.dask.delayed(plan, traverse=False), seen.rows, _place(runner, seen)
-    call = runner.delayed(side)
+    settings, call, known = runner.settings, runner.delayed(side), runner.dask.delayed(plan, traverse=False)
     sides = [call(*block[1:], known, mark) for block, mark in zip(blocks, seen.digests, strict=True)]
     parts = [(block[0], each, known) for block, each in zip(blocks, sides, strict=True)]
-    if place == "disk":
-        try:
-            return _on_disk(runner, parts, n, squares)
-        except SpoolError as error:
-            if runner.settings.keep == "disk":
-                raise
-            _tell_source(runner, str(error))
-    if place == "memory":
+    room = settings.memory_share * runner.memory()
+    if settings.keep == "memory" or (settings.keep == "auto" and seen.nbytes <= room):
         kept = runner.kept([runner.delayed(prepared)(*part) for part in parts])
-        return DaskRows(runner, [(piece,) for piece in kept], n, squares, eager=False)
-    if 17 * n <= runner.settings.memory_share * runner.memory():  # at most a key, a target and a weight per row
+        return DaskRows(runner, [(piece,) for piece in kept], seen.rows, squares, eager=False)
+    if settings.keep != "source":
+        why = _no_files(runner, seen)
+        try:
+            if not why:
+                return _on_disk(runner, parts, seen.rows, squares)
+        except SpoolError as error:
+            if settings.keep == "disk":
+                raise
+            why = str(error)
+        said = f"rows are read from where they come from at every pass, because {why}"
+        if settings.keep == "disk":
+            warnings.warn(f"fairfront.keep is 'disk', but {said}", FairfrontWarning, stacklevel=2)
+        else:
+            LOG.info(said)
+    if 17 * seen.rows <= room:  # at most a key, a target and a weight per row
         parts = [(x, each, known) for (x, _, _), each in zip(parts, runner.kept(sides), strict=True)]
-    return DaskRows(runner, parts, n, squares, eager=True)
+    return DaskRows(runner, parts, seen.rows, squares, eager=True)
 
 
 def _on_disk(runner: Runner, parts: Sequence[tuple[Any, ...]], n: int, squares: Array) -> DaskRows:
@@ -112,20 +119,6 @@ def _remove(folder: str) -> None:
         time.sleep(PAUSE)
 
 
-def _place(runner: Runner, seen: Scan) -> str:
-    """Return where the settings want the rows, or else the first place that has room for them."""
-    wanted = runner.settings.keep
-    if wanted in ("memory", "source"):
-        return wanted
-    if wanted == "auto" and seen.nbytes <= runner.settings.memory_share * runner.memory():
-        return "memory"
-    why = _no_files(runner, seen)
-    if not why:
-        return "disk"
-    _tell_source(runner, why)
-    return "source"
-
-
 def _no_files(runner: Runner, seen: Scan) -> str:
     """Return why rows cannot go to files of this machine and what helps, "" where they can."""
     if runner.client is not None:
@@ -140,15 +133,6 @@ def _no_files(runner: Runner, seen: Scan) -> str:
         f"they take up to {seen.nbytes / GIGABYTE:.3g} GB, expected at most {DISK_SHARE:.0%} of the disk's free space, "
         f"found {free / GIGABYTE:.3g} GB free in {folder}; free some, or set another temporary_directory of Dask."
     )
-
-
-def _tell_source(runner: Runner, why: str) -> None:
-    """Say that every pass reads the source: aloud where files were asked for, else to the log."""
-    said = f"rows are read from where they come from at every pass, because {why}"
-    if runner.settings.keep == "disk":
-        warnings.warn(f"fairfront.keep is 'disk', but {said}", FairfrontWarning, stacklevel=2)
-    else:
-        LOG.info(said)
 
 
 def dask_problem(question: Question, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> DaskProblem | None:
@@ -181,15 +165,8 @@ def dask_problem(question: Question, X: Any, y: Any, sensitive_features: Any, sa
     sizes = np.bincount(cell, tally.counts, minlength=near.count)
     far = Cells(nowhere, np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp), near.weight, None, None)
     frame = Frame.of(seen.moments, question.fit_intercept)
-    plan = Plan(
-        keys={key: i for i, key in enumerate(keys)},
-        cell=np.append(cell, near.count),
-        target=objectives.targets,
-        weight=near.weight,
-        regression=regression,
-        weighted=not seen.unit,
-        frame=frame,
-    )
+    keyed = {key: i for i, key in enumerate(keys)}
+    plan = Plan(keyed, np.append(cell, near.count), objectives.targets, near.weight, regression, not seen.unit, frame)
     rows = _laid_rows(runner, blocks, plan, seen, frame.squares(seen.moments))
     elsewhere = replace(objectives, layout=replace(objectives.layout, cells=far), targets=np.empty(0))
     if seen.target is not None:

@@ -89,29 +89,7 @@ class Tally:
         return {name: _column([key[j - width] for key in keys], kind) for j, (name, kind) in named}
 
 
-def tallied(
-    columns: Sequence[NDArray[Any]],
-    names: tuple[str, ...],
-    place: NDArray[np.intp],
-    keys: list[Key],
-    weight: Any = None,
-) -> Tally:
-    """Count the rows of weight above 0; ``place`` and ``keys`` are from `keys_of`, ``names`` of the last columns."""
-    counts = np.bincount(place if weight is None else place[weight > 0.0], minlength=len(keys))
-    sums = counts if weight is None else np.bincount(place, weight, minlength=len(keys))
-    known = zip(keys, counts.tolist(), sums.tolist(), strict=True)
-    first = len(columns) - len(names)
-    kinds = tuple(_kind(columns[j], [key[j] for key in keys]) for j in range(first, len(columns)))
-    return Tally(names, kinds if keys else (), {key: (rows, float(total)) for key, rows, total in known if rows})
-
-
-def group_tally(block: Any) -> Tally:
-    columns = as_columns(block, "sensitive_features")
-    values = list(columns.values())
-    return tallied(values, tuple(columns), *keys_of(values))
-
-
-def _kind(values: NDArray[Any], levels: list[Any]) -> Kind:
+def _kind(values: NDArray[Any], levels: Sequence[Any]) -> Kind:
     known = [level for level in levels if level is not None]
     floats = values.dtype.kind == "f" or any(isinstance(level, float) for level in known)
     return values.dtype == object, floats if known else None
@@ -138,29 +116,63 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def read_sides(y: Any, groups: Any, weight: Any, n: int, regression: bool) -> tuple[list[NDArray[Any]], Any, Any, Any]:
-    """Return the columns of the keys, the names of groups, values of a regression, and weights of n rows."""
-    labels = check_labels(y, n)
-    columns = as_columns(groups, "sensitive_features", n=n)
-    if regression and labels.dtype.kind not in "biuf":
-        raise InputError(f"y has values of type {labels.dtype}, expected numbers for regression.")
-    given = None if weight is None else as_numbers(np.asarray(weight), "sample_weight")
-    given = np.full(n, given) if given is not None and given.ndim == 0 else given
-    if given is not None and (given.shape != (n,) or given.any()):  # a partition of weights 0 is not yet an error
-        check_weights(given, n)
-    target = labels.astype(np.float64) if regression else None
-    return [*([] if regression else [labels]), *columns.values()], tuple(columns), target, given
+@dataclass(frozen=True)
+class Sides:
+    """Labels, groups and weights of the rows of a partition, as ``columns`` of which the last are groups of ``names``.
+
+    ``target`` holds the values of a regression, whose keys have no label.
+    """
+
+    columns: list[NDArray[Any]]
+    names: tuple[str, ...]
+    target: Array | None = None
+    weight: Array | None = None
+
+    @classmethod
+    def of(cls, y: Any, groups: Any, weight: Any, n: int, regression: bool) -> Sides:
+        labels = check_labels(y, n)
+        columns = as_columns(groups, "sensitive_features", n=n)
+        if regression and labels.dtype.kind not in "biuf":
+            raise InputError(f"y has values of type {labels.dtype}, expected numbers for regression.")
+        given = None if weight is None else as_numbers(np.asarray(weight), "sample_weight")
+        given = np.full(n, given) if given is not None and given.ndim == 0 else given
+        if given is not None and (given.shape != (n,) or given.any()):  # a partition of weights 0 is not yet an error
+            check_weights(given, n)
+        if regression:
+            return cls(list(columns.values()), tuple(columns), labels.astype(np.float64), given)
+        return cls([labels, *columns.values()], tuple(columns), None, given)
+
+    @cached_property
+    def keyed(self) -> tuple[NDArray[np.intp], list[Key]]:
+        return keys_of(self.columns)
+
+    @property
+    def tally(self) -> Tally:
+        """Of the rows of weight above 0."""
+        (place, keys), weight = self.keyed, self.weight
+        counts = np.bincount(place if weight is None else place[weight > 0.0], minlength=len(keys))
+        sums = counts if weight is None else np.bincount(place, weight, minlength=len(keys))
+        known = zip(keys, counts.tolist(), sums.tolist(), strict=True)
+        first, levels = len(self.columns) - len(self.names), list(zip(*keys, strict=True))
+        kinds = tuple(map(_kind, self.columns[first:], levels[first:]))  # none where there are no rows
+        return Tally(self.names, kinds, {key: (rows, float(total)) for key, rows, total in known if rows})
+
+    @property
+    def digest(self) -> str:
+        """Return what a partition is known again by, from every row's key and numbers; "" for no rows."""
+        place, keys = self.keyed
+        if not len(place):
+            return ""
+        found = blake2b(repr(keys).encode(), digest_size=8)
+        found.update(place.astype(np.min_scalar_type(len(keys))).tobytes())
+        for values in (self.target, self.weight):
+            found.update(b"" if values is None else values.tobytes())
+        return found.hexdigest()
 
 
-def digest(place: NDArray[np.intp], keys: Sequence[Key], *numbers: Array | None) -> str:
-    """Return a digest of every row's key and numbers, by which a partition is known again; "" for no rows."""
-    if not len(place):
-        return ""
-    found = blake2b(repr(keys).encode(), digest_size=8)
-    found.update(place.astype(np.min_scalar_type(len(keys))).tobytes())
-    for values in numbers:
-        found.update(b"" if values is None else values.tobytes())
-    return found.hexdigest()
+def group_tally(block: Any) -> Tally:
+    columns = as_columns(block, "sensitive_features")
+    return Sides(list(columns.values()), tuple(columns)).tally
 
 
 @dataclass(frozen=True)
@@ -208,13 +220,10 @@ def _scanned(x: Any, y: Any, groups: Any, weight: Any, regression: bool) -> Scan
         return Scan(digests=("",))
     matrix = check_matrix(x)
     n, d = matrix.shape
-    columns, names, target, given = read_sides(y, groups, weight, n, regression)
-    place, keys = keys_of(columns)
-    known: dict[str, Any] = {
-        "tally": tallied(columns, names, place, keys, given),
-        "unit": given is None or bool((given == 1.0).all()),
-        "digests": (digest(place, keys, target, given),),
-    }
+    sides = Sides.of(y, groups, weight, n, regression)
+    target, given = sides.target, sides.weight
+    unit = given is None or bool((given == 1.0).all())
+    known: dict[str, Any] = {"tally": sides.tally, "unit": unit, "digests": (sides.digest,)}
     if given is not None and not given.all():
         busy = np.flatnonzero(given)
         matrix, target = matrix[busy], None if target is None else target[busy]
