@@ -41,11 +41,9 @@ class FirstOrder(Protocol):
 
     def cells(self, W: Array) -> Point:
         """Evaluate R runs: one pass over the data."""
-        ...
 
     def move(self, point: Point, beta: Array) -> Array:
         """Return the weights w - D^T beta."""
-        ...
 
 
 @runtime_checkable
@@ -54,7 +52,6 @@ class WeightedFit(Protocol):
 
     def fit(self, omega: Array, start: Array | None = None) -> Array:
         """Return the weights (K, d) of the minimiser."""
-        ...
 
 
 @runtime_checkable
@@ -63,7 +60,6 @@ class SecondOrder(Protocol):
 
     def hessian(self, W: Array, omega: Array) -> Array:
         """Return the (K d, K d) Hessian of omega.L at weights (K, d)."""
-        ...
 
 
 Function = Callable[..., Any]
@@ -90,17 +86,15 @@ class FunctionProblem:
             open_ = what == "jac" and (given is None or given is True)
             if not (open_ or callable(given) or (several and len(given))):
                 raise refuse(what, given, expected)
-        self.functions, self.jac = functions, jac
-        self.K, self.d = 1, x0.size
+        self.functions, self.jac, self.K, self.d = functions, jac, 1, x0.size
         values, J = self.evaluate(x0.reshape(-1))
         m = len(values)
         if not (np.isfinite(values).all() and np.isfinite(J).all()):
             raise InputError(f"functions give {values} at x0 with their gradients, expected finite numbers there.")
         if m < 2:
             raise InputError(f"minimize got {m} objective, expected 2 or more; use scipy.optimize.minimize for one.")
-        eye, one_sided = np.eye(m), np.zeros(m - 1, dtype=bool)
-        names = tuple(f"h_{i + 1}" for i in range(m))
-        self.algebra = Algebra(eye[0], eye[1:], np.zeros(m - 1), one_sided, Identity(), names)
+        eye, names = np.eye(m), tuple(f"h_{i + 1}" for i in range(m))
+        self.algebra = Algebra(eye[0], eye[1:], np.zeros(m - 1), np.zeros(m - 1, dtype=bool), Identity(), names)
 
     def evaluate(self, x: Array) -> tuple[Array, Array]:
         """Values (m,) and Jacobian (m, d)."""
@@ -123,8 +117,7 @@ class FunctionProblem:
     def cells(self, W: Array) -> Point:
         """One after the other; a step may land where functions overflow, and is refused then."""
         with np.errstate(all="ignore"):
-            found = [self.evaluate(w.reshape(-1)) for w in W]
-        L, G = np.array([f[0] for f in found]), np.array([f[1] for f in found])
+            L, G = map(np.array, zip(*(self.evaluate(w.reshape(-1)) for w in W), strict=True))
         return Point(W, L, gram(G, G), G)
 
     def move(self, point: Point, beta: Array) -> Array:

@@ -100,9 +100,8 @@ def _basis_of(blocks: Iterable[Array], columns: int) -> Basis | None:
 class Frame:
     """Shift and scale of every column, the intercept (0 and 1) included, (d,); ``factor`` is 1 / scale.
 
-    ``size`` is the largest value of a column in the users' units, which says how well scores are known there.
-
-    The factor of a constant column next to an intercept is 0: its weight is of no use, and stays what it is.
+    ``size`` is the largest value of a column in the users' units, which says how well scores are known there. The
+    factor of a constant column next to an intercept is 0: its weight is of no use, and stays what it is.
     """
 
     shift: Array
@@ -202,7 +201,6 @@ class Frame:
 
 
 def _check_sizes(seen: Moments, intercept: bool) -> None:
-    """Refuse columns whose powers are not numbers, or whose values are too close next to an intercept."""
     size, apart = seen.size, seen.high - seen.low
     bad = np.flatnonzero((size > LARGEST) | ((size < SMALLEST) & (size > 0.0)))
     if len(bad):
@@ -256,11 +254,9 @@ class DenseDesign:
         return int(self.X.nbytes)
 
     def rows_per_chunk(self, r: int) -> int:
-        """For r scores per row."""
         return min(run_of_rows(8 * self.d, r), max(2048, self.n // 6))
 
     def taken(self, start: int, stop: int) -> Array:
-        """In double precision, the intercept included."""
         return self.X[start:stop]
 
     def scores(self, start: int, stop: int, W: Array) -> Array:
@@ -274,13 +270,10 @@ class DenseDesign:
         return np.asarray(S @ self.taken(start, stop))
 
     def weighted(self, start: int, stop: int, v: Array, float32: bool = False) -> Array:
-        """Return X^T diag(v) X on the rows, (d, d), right in its upper triangle, maybe in single precision.
-
-        A rank-k update where v has one sign, a product otherwise.
-        """
+        """Return X^T diag(v) X on the rows, (d, d), right in its upper triangle, maybe in single precision."""
         rows = self.taken(start, stop)
         low, high = v.min(initial=0.0), v.max(initial=0.0)
-        if low < 0 < high:
+        if low < 0 < high:  # where v has one sign, rank-k updates are quicker
             return np.asarray((rows * v[:, None]).T @ rows)
         root, size = np.sqrt(np.abs(v))[:, None], max(256, SCORE_BYTES // (8 * self.d))
         H = _update(rows[:size], root[:size], float32)

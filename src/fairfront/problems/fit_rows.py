@@ -80,7 +80,6 @@ def find_folds(cv: Any, X: Any, y: NDArray[Any], kept: Ints, cells: Cells, class
 
 
 def _given_folds(cv: Any, X: Any, y: NDArray[Any], kept: Ints) -> Folds:
-    """Return the pairs of a splitter, or those that were given, as places among the kept rows."""
     place = np.full(len(y), -1, dtype=np.intp)
     place[kept] = np.arange(len(kept))
     try:
@@ -115,10 +114,7 @@ def row_sums(layout: Layout, quantity: Quantity, omega: Array) -> Array:
 
 
 def label_weights(layout: Layout, omega: Array, cells: Sequence[Sequence[int]]) -> Array:
-    """Return how much a row of every pair (label, one of its cells) counts for each label, (pairs, labels).
-
-    The weights of `weighted_rows` before they are made non-negative, with the rows' own weights left out.
-    """
+    """Return how much a row of weight 1 of every pair (label, one of its cells) counts for each label, before flips."""
     total = layout.cells.weight.sum() / layout.cells.weight
     found = np.zeros((sum(map(len, cells)), len(cells)))
     own = np.repeat(np.arange(len(cells)), [len(each) for each in cells])
@@ -153,10 +149,7 @@ def weighted_rows(layout: Layout, task: Task, codes: Array, omega: Array) -> Wei
 
 
 def flipped(V: Array) -> Array:
-    """Return weights (rows, labels) without negative ones: what one label is below 0, all of a row's labels are lifted.
-
-    Which label costs least stays as it was, and so does a row without negative weights.
-    """
+    """Lift all labels' weights of a row (rows, labels) by what one is below 0: which costs least stays as it was."""
     return np.asarray(V - np.minimum(V.min(axis=1, keepdims=True), 0.0))
 
 
@@ -170,10 +163,7 @@ class Coded:
 
     @cached_property
     def cells(self) -> tuple[tuple[int, ...], ...]:
-        """Return the cells of every label's rows, without those of a few rows unless there are no others.
-
-        A model of fewer would tell how many they are.
-        """
+        """Of every label's rows; cells of few rows are left out, because a model would tell how many they are."""
         found = []
         for j in range(int(self.label.max()) + 1):
             cells, counts = np.unique(self.cell[self.label == j], return_counts=True)
@@ -182,10 +172,7 @@ class Coded:
 
     @cached_property
     def tasks(self) -> tuple[tuple[Ints, Ints], ...]:
-        """Return what is guessed, the label and then the cell of each label: the rows that know it, and their codes.
-
-        Codes are those of all rows, and mean something for those that know.
-        """
+        """Return what is guessed, the label and then the cell of each label: rows that know it, and codes of all."""
         found = [(np.arange(len(self.label), dtype=np.intp), self.label)]
         for j, cells in enumerate(self.cells):
             knows = (self.label == j) & np.isin(self.cell, cells)

@@ -121,10 +121,7 @@ def output_of(estimator: Any, task: Task, loss: str) -> Output:
 
 
 def scores_of_learner(model: Any, X: Any, task: Task, loss: str) -> Array:
-    """Return scores (K, n), for two classes such that above 0 decides for the second.
-
-    Log-odds for two classes, log probabilities for more, the decision function, or values.
-    """
+    """Return scores (K, n), for two classes such that above 0 decides for the second."""
     output = output_of(model, task, loss)
     if output == "value":
         return np.asarray(model.predict(X), dtype=np.float64).reshape(1, -1)

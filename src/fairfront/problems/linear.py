@@ -86,7 +86,6 @@ class LinearProblem:
         )
 
     def _with(self, **changed: Any) -> Self:
-        """The data are shared."""
         other = copy.copy(self)
         other.__dict__.update(changed)
         return other
@@ -151,7 +150,6 @@ class LinearProblem:
         return self._means(W, L)
 
     def _means(self, W: Array, L: Array) -> Array:
-        """Turn sums into weighted means; the last cell is the penalty."""
         L[:, :-1] /= self.objectives.weights[:-1]
         L[:, -1] = self.penalty(W)
         return L
@@ -160,17 +158,13 @@ class LinearProblem:
         return np.asarray(0.5 * (W * W * self.penalised).sum(axis=(1, 2)))
 
     def reach(self, W: Array) -> Array:
-        """Return the largest score of any row under R models, (R,), in size; what all classes share counts for none."""
         return self.rows.reach(self.inner(W))
 
     def move(self, point: Point, beta: Array) -> Array:
         return point.moved(beta)
 
     def hessian(self, W: Array, omega: Array, float32: bool = False) -> Array:
-        """Return the Hessian of omega.L at weights (K, d): products X^T diag(v) X per pair of classes.
-
-        ``float32`` allows single precision in the products, which is enough for a Newton step.
-        """
+        """Return the Hessian of omega.L at weights (K, d), maybe in single precision, enough for a Newton step."""
         H = self.unfolded(self.rows.products(self.measures, self._factors(omega), self.inner(W), float32))
         H[np.diag_indices(len(H))] += omega[-1] * np.tile(self.penalised, self.K)
         return H

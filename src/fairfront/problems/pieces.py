@@ -186,10 +186,7 @@ class Piece:
                 H[a, b] += self.design.weighted(start, stop, v[a, b], float32)
 
     def bend(self, measures: Bound, factors: Factors, W: Array) -> tuple[Array, Product]:
-        """Return the diagonal of the same matrix, (K d,), and its product with rows (r, K d).
-
-        It takes n K^2 numbers in memory instead of (K d)^2.
-        """
+        """Return the diagonal of the same matrix, (K d,), and its product with rows (r, K d), in n K^2 numbers."""
         segments, want = self._segments(len(W) ** 2, 2.0)
         parts = in_threads(lambda chunks: list(self.curvatures(measures, factors, W, chunks)), segments, want)
 
@@ -199,7 +196,6 @@ class Piece:
         return total(lambda part: self.diagonal(part, len(W))), lambda V: total(lambda part: self.bent(part, V, len(W)))
 
     def diagonal(self, parts: Bent, K: int) -> Array:
-        """Of the matrix of these curvatures, (K d,)."""
         found = np.zeros((K, self.d))
         for start, stop, v in parts:
             for c in range(K):
@@ -257,5 +253,4 @@ class Piece:
 
 
 def summed(parts: Sequence[tuple[Array, ...]]) -> tuple[Array, ...]:
-    """From the first part to the last."""
     return tuple(reduce(np.add, arrays) for arrays in zip(*parts, strict=True))

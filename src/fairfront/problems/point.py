@@ -49,11 +49,9 @@ class Point:
         return Point(self.W[runs], self.L[runs], self.Q[runs], self.D[runs])
 
     def moved(self, beta: Array) -> Array:
-        """Return the weights w - D^T beta."""
         return np.asarray(self.W - np.einsum("rk,rkd->rd", beta, self.D).reshape(self.W.shape))
 
     def where(self, mask: NDArray[np.bool_], other: Point) -> Point:
-        """Elsewhere it is the other's."""
         if mask.all():
             return self
         pairs = ((self.W, other.W), (self.L, other.L), (self.Q, other.Q), (self.D, other.D))
@@ -117,10 +115,6 @@ class Shifted(Factor):
         return np.asarray(V @ self.inverse)
 
 
-RESIDUAL, MOST_PRODUCTS = 1e-9, 500
-"""Share of a right-hand side that conjugate gradients leave, and most products that they take."""
-
-
 class Augmented(Factor):
     """Factor of H + rho A^T A with the gradients A of the gaps that were active, kept to correct the multipliers."""
 
@@ -139,12 +133,16 @@ def convexified(H: Array, A: Array, active: NDArray[np.bool_]) -> Factor:
     """Add rho A^T A on the active gaps, which leaves the step on them as it is; else raise eigenvalues."""
     scale = float(np.abs(np.diag(H)).max())
     push = scale / max(float((A**2).sum(axis=1).max(initial=0.0)), TINY)
-    for rho in (0.0, *(times * push for times in PUSHES)):
+    for rho in (0.0, *(times * push for times in PUSHES if len(A))):
         try:
-            return Augmented(H, A, rho, active) if len(A) and rho else Factor(H)
+            return Augmented(H, A, rho, active) if rho else Factor(H)
         except LinAlgError:
             continue
     return Shifted(H)
+
+
+RESIDUAL, MOST_PRODUCTS = 1e-9, 500
+"""Share of a right-hand side that conjugate gradients leave, and most products that they take."""
 
 
 class Conjugate:
@@ -190,12 +188,9 @@ QUASI = {"maxiter": 2000, "ftol": 1e-15, "gtol": 1e-9, "maxcor": 20}
 """L-BFGS as tight as double precision allows, with a memory that pays for problems of many columns."""
 
 
-def fit_cells(problem: LinearProblem, omega: Array, start: Array, second_order: bool) -> Array:
-    """Return the minimiser of omega.L; hinges are rounded widely first, ever more narrowly then."""
-    W = start
-    path = [problem.loss.smoothed(width) for width in WIDTHS]
-    if problem.loss.smooth:
-        path.append(problem.loss)
+def fit_cells(problem: LinearProblem, omega: Array, W: Array, second_order: bool) -> Array:
+    """Return the minimiser of omega.L from W on; hinges are rounded widely first, ever more narrowly then."""
+    path = [*(problem.loss.smoothed(width) for width in WIDTHS), *[problem.loss] * problem.loss.smooth]
     for loss in dict.fromkeys(path):
         twin = problem.with_loss(loss).without_metric()
         W = newton(twin, omega, W) if second_order else lbfgs(twin, omega, W)
@@ -214,10 +209,7 @@ def newton(problem: LinearProblem, omega: Array, W: Array) -> Array:
 
 
 def _descend(problem: LinearProblem, omega: Array, W: Array) -> tuple[Array, bool]:
-    """Take Newton steps until the predicted decrease is below rounding (done) or a step fails (not done).
-
-    The last Hessian says that as well as one taken anew at the end.
-    """
+    """Take Newton steps until the decrease that the last Hessian predicts is rounding (done) or a step fails."""
     value, gradient = _value_gradient(problem, omega, W)
     first = max(abs(value), TINY)
     factor: Factor | None = None
@@ -225,11 +217,7 @@ def _descend(problem: LinearProblem, omega: Array, W: Array) -> tuple[Array, boo
         least = ROUNDING * max(abs(value), SEPARATED * first)
         if factor is not None and _newton_step(factor, gradient)[1] <= least:
             return W, True
-        H = problem.hessian(W, omega)
-        try:
-            factor = Factor(H)
-        except LinAlgError:  # without enough curvature
-            factor = Shifted(H)
+        factor = convexified(problem.hessian(W, omega), np.empty((0, W.size)), np.empty(0, dtype=bool))
         step, decrement = _newton_step(factor, gradient)
         if decrement <= least:
             return W, True

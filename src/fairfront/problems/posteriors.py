@@ -93,7 +93,6 @@ class Posteriors:
         return (self.label, *self.members)
 
     def pairs(self, X: Any) -> Array:
-        """Shape (n, pairs)."""
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         return self.joined([guess.raw(X, n) for guess in self.guesses])
 
@@ -167,14 +166,12 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.posteriors.label.model.feature_names_in_)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> PosteriorClassifier:
-        """Return the classifier as it is."""
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
     def predict_proba(self, X: Any) -> Array:
-        """Under the weights, (n, K)."""
         return weighed(self.posteriors.pairs(X), self.weights)
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -199,8 +196,7 @@ class PosteriorProblem(EstimatorProblem):
         P_w(j | x)  proportional to  sum_c w_cj P(label j, cell c | x),
 
     and deciding for the largest minimises the weighted error, also where weights are negative. So one classifier of
-    labels and one of cells per label, fitted plainly, give an estimate of what every weighted fit estimates, for all
-    weightings.
+    labels and one of cells per label, fitted plainly, estimate what all weighted fits estimate.
     """
 
     made: ClassVar[str] = "Posteriors"
@@ -256,10 +252,7 @@ class PosteriorProblem(EstimatorProblem):
         return PosteriorClassifier(self.learn()[0], self.weights(multipliers), self.objectives.task.classes)
 
     def learn(self, on_fit: Callable[[], None] = lambda: None) -> tuple[Posteriors, Array]:
-        """Return posteriors fitted to all rows, and pairs of the rows that folds left out; both are made once.
-
-        The first are scaled to the rows that were held out.
-        """
+        """Return posteriors of all rows, scaled to those held out, and the pairs of these; both are made once."""
         if not self.fitted:
             self.fitted.append(self._learnt(on_fit))
         return self.fitted[0]

@@ -1,8 +1,7 @@
 """Resources of a call: its threads, its memory and its time; work beyond them is refused before it begins.
 
 Passes over rows use threads of this process, and each of them one thread of BLAS, whose own threads make the small
-products of a pass several times slower, and far slower than that beside other work. Segments of rows depend on the
-size of the data only, and their sums are added in the order of the rows: the same bytes on any number of threads.
+products of a pass several times slower, and far slower than that beside other work.
 
 ``FAIRFRONT_THREADS`` is the number of threads of one process. Without it there are as many as the process has cores, or
 as BLAS may use where that is less (``OMP_NUM_THREADS``, joblib's workers), at most `MOST_THREADS`. Dask's local
@@ -20,7 +19,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from threading import Lock, local
@@ -107,17 +106,15 @@ def _helpers() -> ThreadPoolExecutor:
 
 
 class _Process:
-    """What threads of this process share: the limits asked of BLAS, and the threads that are in a pass.
-
-    BLAS libraries have one number for all threads, so the smallest that is asked for.
-    """
+    """What threads share: the limits asked of BLAS, of which the smallest holds, and how many are in a pass."""
 
     def __init__(self) -> None:
         self.lock, self.asked, self.busy, self.here = Lock(), list[int](), 0, local()
         self.first: Any = None
         self.before: int | None = None
 
-    def enter(self, n: int) -> None:
+    @contextmanager
+    def limited(self, n: int) -> Iterator[None]:
         with self.lock:
             lowest = min(self.asked, default=None)
             if lowest is None:
@@ -126,29 +123,31 @@ class _Process:
                 limiter = _libraries("blas").limit(limits=n)
                 self.first = self.first or limiter
             self.asked.append(n)
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.asked.remove(n)
+                if not self.asked:
+                    self.first.restore_original_limits()
+                    self.first = None
+                elif n < min(self.asked):
+                    _libraries("blas").limit(limits=min(self.asked))
 
-    def leave(self, n: int) -> None:
-        with self.lock:
-            self.asked.remove(n)
-            if not self.asked:
-                self.first.restore_original_limits()
-                self.first = None
-            elif n < min(self.asked):
-                _libraries("blas").limit(limits=min(self.asked))
-
-    def take(self, want: int) -> int:
-        """Return how many threads a pass gets, its own included: all passes together take no more than all."""
+    @contextmanager
+    def taken(self, want: int) -> Iterator[int]:
+        """Tell how many threads a pass gets, its own included: all passes together take no more than all."""
         most = 1
         if want > 1 and not getattr(self.here, "alone", False):
             most = threads_setting() or min(_cores(), self.before or MOST_THREADS, MOST_THREADS)
         with self.lock:
             got = max(1, min(want, most - self.busy))
             self.busy += got
-        return got
-
-    def give(self, got: int) -> None:
-        with self.lock:
-            self.busy -= got
+        try:
+            yield got
+        finally:
+            with self.lock:
+                self.busy -= got
 
 
 _PROCESS = _Process()
@@ -171,14 +170,8 @@ def blas_threads(n: int | None = None) -> Iterator[None]:
     Also a decorator. Where limits are nested, or asked for by several threads, the smallest holds.
     """
     limit = threads_setting() if n is None else n
-    if limit is None:
+    with nullcontext() if limit is None else _PROCESS.limited(limit):
         yield
-        return
-    _PROCESS.enter(limit)
-    try:
-        yield
-    finally:
-        _PROCESS.leave(limit)
 
 
 @contextmanager
@@ -198,12 +191,8 @@ def in_threads(function: Callable[[Item], Found], items: Sequence[Item], want: i
 
     This thread works too, so that nothing waits where the machine has no core to spare.
     """
-    with blas_threads(1):
-        got = _PROCESS.take(min(want, len(items)))
-        try:
-            return [function(item) for item in items] if got == 1 else _shared(function, items, got)
-        finally:
-            _PROCESS.give(got)
+    with _PROCESS.limited(1), _PROCESS.taken(min(want, len(items))) as got:
+        return [function(item) for item in items] if got == 1 else _shared(function, items, got)
 
 
 def _shared(function: Callable[[Item], Found], items: Sequence[Item], threads: int) -> list[Found]:
@@ -282,7 +271,6 @@ def check_points(problem: Any, points: float, usual: float, what: str = "points"
 
 
 def check_steps(problem: Any, runs: int, steps: float, usual: float) -> None:
-    """Refuse limits on the steps of first-order runs that amount to days."""
     each = PER_STEP + problem.rows.n * problem.K * problem.d * runs * PER_PRODUCT
     check_time(steps * each, max(ENDLESS, OFTEN * usual * each), f"{runs} runs of {_plain(steps)} steps")
 

@@ -84,7 +84,6 @@ class EstimatorProblem:
         return weightings * (self.fits_per_reading + (not lazy and not self.folds.same))
 
     def check(self) -> None:
-        """Refuse cells that have no held-out rows to be measured on."""
         for each in (self.objectives, self.criterion):
             fit_rows.cell_values(each, np.zeros((each.n_scores, len(self.codes))), self.folds.held)
 
@@ -105,10 +104,8 @@ class EstimatorProblem:
         scores = np.zeros((found[0][1].shape[0], len(self.codes)))
         for (_, held), (_, part) in zip(self.folds.pairs, found, strict=True):
             scores[:, held] = part
-        model = found[0][0] if self.folds.same else None
-        return self._measured(
-            multipliers, scores, model, fit_rows.is_heuristic(self.objectives.layout, self.omega(multipliers))
-        )
+        heuristic = fit_rows.is_heuristic(self.objectives.layout, self.omega(multipliers))
+        return self._measured(multipliers, scores, found[0][0], heuristic)
 
     def refit(self, multipliers: Array) -> Any:
         return self._fit(self.weighted(multipliers), None, self._begun(None, None))
@@ -134,10 +131,9 @@ class EstimatorProblem:
 
     def _fit(self, rows: WeightedRows, only: Ints | None, begun: Any) -> Any:
         seen = self._seen(rows, only)
-        grown = None if self.shared is None else self.shared.grow(begun, *seen, self.fit_params)
-        return (
-            grown if grown is not None else learners.fit_learner(self.estimator, *seen[1:], self.seed, self.fit_params)
-        )
+        if self.shared and (grown := self.shared.grow(begun, *seen, self.fit_params)) is not None:
+            return grown
+        return learners.fit_learner(self.estimator, *seen[1:], self.seed, self.fit_params)
 
     def fit_and_score(self, rows: WeightedRows, fit: Ints, held: Ints, begun: Any) -> tuple[Any, Array]:
         """Fit to some rows and score others; the model itself is kept only when it is its own measure."""
@@ -159,7 +155,6 @@ class EstimatorProblem:
 
 
 def run_jobs(jobs: Iterable[Any], n_jobs: int | None, on_done: Callable[[], None]) -> list[Any]:
-    """In the order of the jobs."""
     found = []
     for result in Parallel(n_jobs=n_jobs, return_as="generator")(jobs):
         found.append(result)

@@ -50,7 +50,6 @@ class Side:
 
 
 def _matrix_of(x: Any) -> Any:
-    """An array of floats or a CSR matrix of features that were looked at before."""
     if sparse.issparse(x):
         return sparse.csr_array(x)
     array = x.to_numpy() if hasattr(x, "to_numpy") else np.asarray(x)
@@ -75,8 +74,7 @@ def side(y: Any, groups: Any, weight: Any, plan: Plan, known: str) -> Side:
 class LooseDesign(DenseDesign):
     """A dense matrix in the precision and order that it has: rows are taken when they are needed, a chunk at a time.
 
-    For rows that are not worth a copy, because they are read for one pass only or lie on disk. ``order`` None means
-    that the rows are sorted already.
+    For rows that are read for one pass only or lie on disk; where they are sorted already, ``order`` is None.
     """
 
     def __init__(self, X: NDArray[Any], order: NDArray[np.intp] | None, frame: Frame) -> None:
@@ -107,10 +105,7 @@ def _sorted_rows(known: Side, plan: Plan) -> tuple[NDArray[np.intp], Array, Cell
 
 
 def prepared(x: Any, known: Side, plan: Plan, loose: bool = False) -> Piece:
-    """Return a partition's rows as a piece to keep in memory: a sorted copy in double precision.
-
-    A loose one is for one pass: its rows are sorted a chunk at a time.
-    """
+    """Return a partition's rows as a piece: a sorted copy to keep in memory, or a loose one for one pass."""
     order, targets, cells = _sorted_rows(known, plan)
     matrix = _matrix_of(x)
     if loose and not sparse.issparse(matrix):
@@ -131,7 +126,6 @@ class Spooled:
     plan: Plan
 
     def mapped(self) -> Piece:
-        """Its rows stay on disk."""
         rows = np.load(f"{self.stem}-rows.npy", mmap_mode="r")
         targets = np.load(f"{self.stem}-targets.npy")
         weight = np.load(f"{self.stem}-weights.npy") if self.plan.weighted else None
@@ -222,14 +216,10 @@ class DaskRows:
         return self._remembered(ask, 1 + gradients, measures, W[0])[: 1 + gradients]
 
     def _brings(self, k: int, W: Array) -> bool:
-        """Tell whether gradients at W (K, d) bring the Hessians of k cells along."""
         return self.eager and 8 * k * W.size**2 <= EAGER_BYTES
 
     def products(self, measures: Bound, factors: Factors, W: Array, float32: bool) -> Array:
-        """Return X^T diag(v) X per pair of classes, from the cells' where passes bring them along.
-
-        They do so without the memo too, which a resumed run does not have.
-        """
+        """From the cells' where passes bring them along, also without the memo, which a resumed run does not have."""
         k = 2 + max(int(where.max()) for _, where in measures)  # the penalty comes after all cells
         if not self._brings(k, W):
             return self.total(partial(Piece.products, measures=measures, factors=factors, W=W, float32=float32))[0]
@@ -240,7 +230,7 @@ class DaskRows:
         return np.asarray(np.tensordot(share, H, axes=1))
 
     def bend(self, measures: Bound, factors: Factors, W: Array) -> tuple[Array, Product]:
-        """Return the diagonal and the product of a Hessian that is never formed; each product is one pass."""
+        """Each product is one pass."""
         ask = partial(_bent, measures=measures, factors=factors, W=W)
         return self.total(ask)[0], lambda V: self.total(partial(ask, V=V))[0]
 
@@ -251,10 +241,7 @@ class DaskRows:
 def lazy_matrix(
     read: Callable[..., Any], parts: Sequence[tuple[Any, ...]], lengths: Sequence[int], width: int, like: Any
 ) -> Any:
-    """Return an array (n, width) whose partitions are ``read(*part)``, each with the given number of rows.
-
-    ``like`` is an empty matrix of the kind that ``read`` returns.
-    """
+    """Return an array (n, width) whose partitions are ``read(*part)``, matrices like an empty one, of these lengths."""
     array, call = require_dask("dask.array"), require_dask().delayed(read, pure=False)
     blocks = [array.from_delayed(call(*part), (n, width), meta=like) for part, n in zip(parts, lengths, strict=True)]
     return blocks[0] if len(blocks) == 1 else array.concatenate(blocks, axis=0)

@@ -32,7 +32,6 @@ POLL = 1.0
 
 
 def require_dask(module: str = "dask") -> Any:
-    """Return a module of Dask, or say which extra brings it."""
     return require(module, "dask", "data larger than memory")
 
 
@@ -88,16 +87,14 @@ class Runner:
                 self.client = distributed.default_client()
 
     def delayed(self, function: Any) -> Any:
-        """Return a function whose calls are put off, each under a name of its own."""
         return self.dask.delayed(function, pure=False)
 
     def over(
         self, parts: Iterable[tuple[Any, ...]], function: Callable[..., Any], combine: Callable[[list[Any]], Any]
     ) -> Any:
-        """Return the combination of a function's results on parts.
+        """Return the combination of a function's results on parts, which meet in a tree of fixed shape.
 
-        They meet in a tree of fixed shape, so that equal parts give equal bytes on any workers. What the function
-        carries goes inside every task: as a task of its own, workers would wait for it.
+        What the function carries goes inside every task: as a task of its own, workers would wait for it.
         """
         call, join = self.delayed(function), self.delayed(combine)
         level = [call(*part) for part in parts]
@@ -110,24 +107,17 @@ class Runner:
         """Compute a delayed value, or a list of collections as a whole, and return it in memory."""
         if self.client is None:
             return self.dask.compute(value, **self.threads)[0]
-        future = self.client.compute(self.dask.delayed(value) if isinstance(value, list) else value)
-        self._wait([future])
-        return self._answer(future)
+        return self._results([self.client.compute(self.dask.delayed(value) if isinstance(value, list) else value)])[0]
 
     def kept(self, values: list[Any]) -> list[Any]:
         """Compute delayed values and leave them where they are; what is lost with a worker is computed again."""
         if self.client is None:
             return list(self.dask.persist(*values, **self.threads))
         persisted = self.client.persist(values)
-        futures = self.client.futures_of(persisted)
-        self._wait(futures)
-        for future in futures:
-            if future.status != "finished":
-                self._answer(future)
+        self._results(self.client.futures_of(persisted), but="finished")
         return list(persisted)
 
     def memory(self) -> float:
-        """Bytes of all workers, or of this machine."""
         here = memory()
         if self.client is None:
             return here
@@ -137,36 +127,32 @@ class Runner:
             workers = self.client.scheduler_info()["workers"]
         return float(sum(worker["memory_limit"] or here for worker in workers.values()))
 
-    def _wait(self, futures: list[Any]) -> None:
-        """Wait for futures as long as there are workers, and a little longer."""
-        distributed = sys.modules["distributed"]
-        alone: float | None = None
-        while True:
-            try:
-                distributed.wait(futures, timeout=POLL)
-                return
-            except TimeoutError:
-                try:
-                    workers = len(self.client.nthreads())
-                except (OSError, RuntimeError) as error:  # the client is closed, or cannot reach anybody
-                    _lose(error)
-                alone = None if workers else time.monotonic() if alone is None else alone
-            except distributed.CancelledError as error:
-                _lose(error)
-            if alone is not None and time.monotonic() - alone >= self.settings.patience:
-                self.client.cancel(futures)
-                _lose(None, f"no worker for {self.settings.patience:g} s")
-
-    def _answer(self, future: Any) -> Any:
-        distributed = sys.modules["distributed"]
+    def _results(self, futures: list[Any], but: str = "") -> list[Any]:
+        """Return results as soon as all are there, but for those of one status; wait while there are workers."""
+        distributed, seen, done = sys.modules["distributed"], time.monotonic(), False
         try:
-            return future.result()
+            while not done:
+                try:
+                    done = bool(distributed.wait(futures, timeout=POLL))
+                except TimeoutError:
+                    if self._workers():
+                        seen = time.monotonic()
+                    elif time.monotonic() - seen >= self.settings.patience:
+                        self.client.cancel(futures)
+                        _lose(None, f"no worker for {self.settings.patience:g} s")
+            return [future.result() for future in futures if future.status != but]
         except distributed.KilledWorker as error:
             raise ClusterError(
                 "a partition was being read or added up when its worker died, more than once, most likely for want of "
                 "memory, expected partitions that fit into a worker a few times; make them smaller, or workers larger."
             ) from error
         except distributed.CancelledError as error:
+            _lose(error)
+
+    def _workers(self) -> int:
+        try:
+            return len(self.client.nthreads())
+        except (OSError, RuntimeError) as error:  # the client is closed, or cannot reach anybody
             _lose(error)
 
 

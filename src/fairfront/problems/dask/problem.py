@@ -10,6 +10,7 @@ import warnings
 import weakref
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from ..pieces import feature_names
 from ..resources import GIGABYTE
 from .partition import DaskRows, Plan, SpoolError, prepared, side, spooled
 from .passes import DaskSettings, Runner, aligned_blocks
-from .scan import Scan, merged, scan
+from .scan import Scan, scan
 
 LOG = logging.getLogger("fairfront")
 DISK_SHARE = 0.8
@@ -42,7 +43,6 @@ class DaskProblem(LinearProblem):
 
     @property
     def passes(self) -> int:
-        """Return the number of passes over the data so far."""
         return self.rows.passes
 
 
@@ -144,7 +144,8 @@ def dask_problem(question: Question, X: Any, y: Any, sensitive_features: Any, sa
     _check_kinds(X, y, sensitive_features, sample_weight)
     runner, regression = Runner(DaskSettings.current()), question.task == "regression"
     blocks = aligned_blocks(X, y, sensitive_features, sample_weight)
-    seen: Scan = runner.over(((i, *block, regression) for i, block in enumerate(blocks)), scan, merged)
+    scans = ((i, *block, regression) for i, block in enumerate(blocks))
+    seen: Scan = runner.over(scans, scan, partial(reduce, Scan.joined))
     if seen.fault:
         raise InputError(seen.fault)
     if seen.moments is None:
@@ -181,7 +182,6 @@ def brought(*collections: Any) -> tuple[Any, ...]:
 
 
 def _check_kinds(X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> None:
-    """Refuse what has no meaning on Dask before anything is computed."""
     if isinstance(sensitive_features, GroupProbabilities):
         raise InputError(
             "GroupProbabilities are for data in memory, found Dask collections; give each row the group that is most "

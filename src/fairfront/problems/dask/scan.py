@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
+from functools import cached_property
 from hashlib import blake2b
 from typing import Any
 
@@ -65,7 +65,9 @@ class Tally:
             before = found.get(key, (0, 0.0))
             found[key] = (before[0] + rows, before[1] + weight)
         _check_number(found, MOST_IN_ALL, "all partitions")
-        return Tally(self.names or other.names, _both_kinds(self.kinds, other.kinds), found)
+        pairs = zip(self.kinds, other.kinds, strict=False)  # without rows there are no kinds
+        kinds = tuple((a[0] or b[0], b[1] if a[1] is None else a[1]) for a, b in pairs)
+        return Tally(self.names or other.names, kinds or self.kinds or other.kinds, found)
 
     @cached_property
     def keys(self) -> tuple[Key, ...]:
@@ -93,13 +95,6 @@ def _kind(values: NDArray[Any], levels: Sequence[Any]) -> Kind:
     known = [level for level in levels if level is not None]
     floats = values.dtype.kind == "f" or any(isinstance(level, float) for level in known)
     return values.dtype == object, floats if known else None
-
-
-def _both_kinds(one: tuple[Kind, ...], other: tuple[Kind, ...]) -> tuple[Kind, ...]:
-    if not one or not other:
-        return one or other
-    pairs = zip(one, other, strict=True)
-    return tuple((a[0] or b[0], b[1] if a[1] is None else a[1]) for a, b in pairs)
 
 
 def _column(values: list[Any], kind: Kind) -> NDArray[Any]:
@@ -148,7 +143,6 @@ class Sides:
 
     @property
     def tally(self) -> Tally:
-        """Of the rows of weight above 0."""
         (place, keys), weight = self.keyed, self.weight
         counts = np.bincount(place if weight is None else place[weight > 0.0], minlength=len(keys))
         sums = counts if weight is None else np.bincount(place, weight, minlength=len(keys))
@@ -205,9 +199,27 @@ class Scan:
     def columns(self) -> int:
         return 0 if self.moments is None else len(self.moments.mean)
 
+    def joined(self, other: Scan) -> Scan:
+        if self.fault or other.fault:
+            return self if self.fault else other
+        if self.rows and other.rows and self.columns != other.columns:
+            return Scan(fault=f"partitions have {self.columns} and {other.columns} features, expected the same in all.")
+        return Scan(
+            _both(self.moments, other.moments),
+            _both(self.target, other.target),
+            self.nbytes + other.nbytes,
+            self.tally.joined(other.tally),
+            self.unit and other.unit,
+            self.sparse or other.sparse,
+            self.digests + other.digests,
+        )
+
+
+def _both(one: Moments | None, other: Moments | None) -> Moments | None:
+    return one.joined(other) if one and other else one or other
+
 
 def scan(place: int, x: Any, y: Any, groups: Any, weight: Any, regression: bool) -> Scan:
-    """Return what one partition holds, or what is wrong with it."""
     try:
         return _scanned(x, y, groups, weight, regression)
     except InputError as error:
@@ -232,27 +244,3 @@ def _scanned(x: Any, y: Any, groups: Any, weight: Any, regression: bool) -> Scan
     thin = sparse.issparse(matrix)
     nbytes = int(12 * matrix.nnz + 16 * n if thin else 8 * n * (d + 2))  # as a sorted copy
     return Scan(moments(matrix), None if target is None else moments(target[:, None]), nbytes, sparse=thin, **known)
-
-
-def merged(parts: Sequence[Scan]) -> Scan:
-    return reduce(_joined, parts)
-
-
-def _joined(one: Scan, other: Scan) -> Scan:
-    if one.fault or other.fault:
-        return one if one.fault else other
-    if one.rows and other.rows and one.columns != other.columns:
-        return Scan(fault=f"partitions have {one.columns} and {other.columns} features, expected the same in all.")
-    return Scan(
-        _both(one.moments, other.moments),
-        _both(one.target, other.target),
-        one.nbytes + other.nbytes,
-        one.tally.joined(other.tally),
-        one.unit and other.unit,
-        one.sparse or other.sparse,
-        one.digests + other.digests,
-    )
-
-
-def _both(one: Moments | None, other: Moments | None) -> Moments | None:
-    return one.joined(other) if one and other else one or other
