@@ -70,13 +70,12 @@ def find_folds(cv: Any, X: Any, y: NDArray[Any], kept: Ints, cells: Cells, class
     if isinstance(cv, (int, np.integer)):
         if not 2 <= cv <= n:
             raise InputError(f"cv is {cv}, expected 2 folds or more (and no more than rows), a fraction, or 'train'.")
-        fold = np.empty(n, dtype=np.intp)
-        fold[shuffled] = place % int(cv)  # rows of each stratum are dealt out like cards
-        return Folds(tuple((np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(cv)), same=False)
-    if not 0.0 < cv < 1.0:
+        parts = [place % int(cv) == fold for fold in range(cv)]  # rows of each stratum are dealt out like cards
+    elif not 0.0 < cv < 1.0:
         raise InputError(f"cv is {cv}, expected a held-out fraction between 0 and 1, or a number of folds.")
-    steps = np.floor((place + 1) * float(cv)) > np.floor(place * float(cv))
-    return Folds(((np.sort(shuffled[~steps]), np.sort(shuffled[steps])),), same=False)
+    else:
+        parts = [np.floor((place + 1) * float(cv)) > np.floor(place * float(cv))]
+    return Folds(tuple((np.sort(shuffled[~held]), np.sort(shuffled[held])) for held in parts), same=False)
 
 
 def _given_folds(cv: Any, X: Any, y: NDArray[Any], kept: Ints) -> Folds:

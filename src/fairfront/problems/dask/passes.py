@@ -121,10 +121,7 @@ class Runner:
         here = memory()
         if self.client is None:
             return here
-        try:
-            workers = self.client.scheduler_info(n_workers=-1)["workers"]
-        except TypeError:  # before 2025 all workers were told of without asking
-            workers = self.client.scheduler_info()["workers"]
+        workers = self.client.scheduler_info(n_workers=-1)["workers"]
         return float(sum(worker["memory_limit"] or here for worker in workers.values()))
 
     def _results(self, futures: list[Any], but: str = "") -> list[Any]:
