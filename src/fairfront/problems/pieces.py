@@ -79,8 +79,7 @@ class Piece:
         cells: Cells = state["cells"]
         if cells.row_weight is not None:
             cells = replace(cells, row_weight=aligned(cells.row_weight))
-        for name, value in {**state, "targets": aligned(state["targets"]), "cells": cells}.items():
-            object.__setattr__(self, name, value)
+        self.__dict__.update(state, targets=aligned(state["targets"]), cells=cells)
 
     def __sizeof__(self) -> int:
         """Return the bytes of all arrays: Dask asks, and leaves large pieces where they are instead of sending them."""

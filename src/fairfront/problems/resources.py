@@ -19,13 +19,14 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from threading import Lock, local
 from typing import Any, TypeVar
 
 import numpy as np
+from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
 from ..exceptions import InputError
@@ -81,20 +82,12 @@ def threads_setting() -> int | None:
 
 
 @cache
-def _looked(user_api: str, with_scipy: bool) -> ThreadpoolController:
-    return ThreadpoolController().select(user_api=user_api)  # looks at all loaded libraries, which takes milliseconds
-
-
 def _libraries(user_api: str) -> ThreadpoolController:
-    """Return the libraries of this process; SciPy brings a BLAS of its own, later than NumPy."""
-    return _looked(user_api, "scipy.linalg" in sys.modules)
+    """Of this process, that of SciPy among them, which `point` imports; to look at all takes milliseconds."""
+    return ThreadpoolController().select(user_api=user_api)
 
 
-@cache
-def _cores() -> int:
-    from joblib import cpu_count
-
-    return int(cpu_count())
+_cores = cache(cpu_count)
 
 
 @cache
@@ -224,16 +217,13 @@ def memory() -> float:
     said = _setting(MEMORY, "gigabytes as a number above 0, such as 4", most=sys.float_info.max)
     if said is not None:
         return said * GIGABYTE
-    limits = []
+    limits = [UNKNOWN]
+    with suppress(AttributeError, OSError, ValueError):  # systems that do not tell
+        limits = [float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))]
     for file in CONTAINERS:
-        try:
+        with suppress(OSError, ValueError):  # no such file, or the word max
             limits.append(float(file.read_text()))
-        except (OSError, ValueError):  # no such file, or the word max
-            continue
-    try:
-        return min(float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")), *limits, float("inf"))
-    except (AttributeError, OSError, ValueError):  # systems that do not tell
-        return min(UNKNOWN, *limits, float("inf"))
+    return min(limits)
 
 
 def minutes() -> float:

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from ...exceptions import InputError
 from ...objectives import Array
-from ...validation.data import as_columns, as_numbers, check_labels, check_matrix, check_weights, factorize
+from ...validation.data import as_columns, as_weights, check_labels, check_matrix, factorize, weighted_rows
 from ..design import Moments
 from ..pieces import moments
 from .passes import check_sizes
@@ -129,10 +129,7 @@ class Sides:
         columns = as_columns(groups, "sensitive_features", n=n)
         if regression and labels.dtype.kind not in "biuf":
             raise InputError(f"y has values of type {labels.dtype}, expected numbers for regression.")
-        given = None if weight is None else as_numbers(np.asarray(weight), "sample_weight")
-        given = np.full(n, given) if given is not None and given.ndim == 0 else given
-        if given is not None and (given.shape != (n,) or given.any()):  # a partition of weights 0 is not yet an error
-            check_weights(given, n)
+        given = None if weight is None else as_weights(weight, n)  # a partition of weights 0 is not yet an error
         if regression:
             return cls(list(columns.values()), tuple(columns), labels.astype(np.float64), given)
         return cls([labels, *columns.values()], tuple(columns), None, given)
@@ -236,8 +233,7 @@ def _scanned(x: Any, y: Any, groups: Any, weight: Any, regression: bool) -> Scan
     target, given = sides.target, sides.weight
     unit = given is None or bool((given == 1.0).all())
     known: dict[str, Any] = {"tally": sides.tally, "unit": unit, "digests": (sides.digest,)}
-    if given is not None and not given.all():
-        busy = np.flatnonzero(given)
+    if (busy := weighted_rows(given)) is not None:
         matrix, target = matrix[busy], None if target is None else target[busy]
     if not matrix.shape[0]:
         return Scan(**known)
