@@ -72,7 +72,12 @@ class Registry(dict[str, T]):
         self[name] = item
         return item
 
-    def __missing__(self, name: str) -> T:
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and super().__contains__(name)
+
+    def __getitem__(self, name: str) -> T:
+        if name in self:
+            return super().__getitem__(name)
         near = difflib.get_close_matches(str(name), self, n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]!r}?" if near else "."
         raise InputError(f"unknown {self.kind} {shown(name)}, expected one of {', '.join(self)}{hint}")
