@@ -23,10 +23,11 @@ from ..tables import Schema, Source, Table, TrainingRows, infer, load
 from ..tables.arrow import ArrowSource, FrameSource, ParquetBlocks
 from ..tables.encoder import TableEncoder, is_thin
 from ..tables.findings import MAX_LEVELS, Finding, screen
-from ..tables.roles import PARTS, Codes, Split, parse_split, read_groups, read_target
+from ..tables.roles import PARTS, Codes, Split, parse_split
 from ..validation.data import factorize
 from .parquet_parts import Kept, drawn_rows, lazy_rows, parts_note, streamed_rows
-from .settings import PROXY, Settings
+from .people import people_of
+from .settings import Settings
 
 SHARE = 0.5
 """Share of the memory that a table may take before it is read in parts."""
@@ -153,19 +154,11 @@ def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepa
             times=split.times,
             on_progress=lambda done: bar.update(source.size + done, "loading"),
         )
-    weight = _weights(table, settings)
-    used = np.arange(table.n) if weight is None else np.flatnonzero(weight)
-    notes = _notes(settings, table.n - len(used))
-    table = table.take(used) if len(used) < table.n else table
-    target = read_target(table, settings.target, settings.favourable, regression=settings.regression)
-    table = table.take(target.rows) if target.dropped else table
-    used, labels = used[target.rows], target.column
-    favourable, unlabelled = target.favourable, target.dropped
-    groups, weight = read_groups(table, settings.groups), None if weight is None else weight[used]
-    proxies = {name: table.complete(name).numbers for name in settings.group_probabilities}
+    table, used, people = people_of(table, settings)
+    labels, groups = people.labels, {} if isinstance(people.groups, GroupProbabilities) else people.groups
     place = np.full(schema.n, -1, dtype=np.int8)
     place[used] = codes = split.codes(table, _atoms(labels, groups), settings.seed)
-    del target, used
+    del used
     train = np.flatnonzero(codes == 0)
     candidates = _candidates(schema, settings, split)
     rows: Table | ParquetBlocks = table
@@ -178,6 +171,7 @@ def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepa
     members = {name: each.take(drawn) for name, each in groups.items()}
     findings = screen(known, labels.take(drawn), members, regression=settings.regression, allow=settings.allow)
     encoder = TableEncoder.fit(known, _kept_columns(candidates, findings))
+    notes = _notes(settings, people.idle)
     if streamed:
         notes = (parts_note(bytes_needed(schema, settings), encoder, np.bincount(codes).tolist()), *notes)
     return Prepared(
@@ -185,13 +179,13 @@ def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepa
         schema=schema,
         findings=(*notes, *findings),
         encoder=encoder,
-        favourable=favourable,
-        unlabelled=unlabelled,
-        split_words=split.describe(grouped=not proxies),
+        favourable=people.favourable,
+        unlabelled=people.unlabelled,
+        split_words=split.describe(grouped=not settings.group_probabilities),
         place=place,
         labels=labels,
-        groups=GroupProbabilities(proxies, name=PROXY) if proxies else groups,
-        weight=weight,
+        groups=people.groups,
+        weight=people.weight,
         rows=rows,
     )
 
@@ -247,17 +241,6 @@ def _notes(settings: Settings, idle: int) -> tuple[Finding, ...]:
     if idle:
         said.append(f"Rows with 0 in {settings.weight!r} were left out: {count_in_words(idle)}.")
     return tuple(Finding("", "noted", sentence) for sentence in said)
-
-
-def _weights(table: Table, settings: Settings) -> Array | None:
-    if settings.weight is None:
-        return None
-    values = table.columns[settings.weight].numbers
-    if values is None or not np.isfinite(values).all() or (values < 0).any():
-        raise InputError(
-            f"weight column {settings.weight!r} has words, missing or negative values, expected numbers >= 0."
-        )
-    return values
 
 
 def _atoms(labels: Codes, groups: Mapping[str, Codes]) -> NDArray[np.intp]:

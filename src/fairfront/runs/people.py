@@ -1,0 +1,57 @@
+"""People: who is in the rows of a table by the settings of a run, with labels, groups and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InputError
+from ..objectives import Array, GroupProbabilities
+from ..tables import Table
+from ..tables.roles import Codes, read_groups, read_target
+from .settings import PROXY, Settings
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """Labels, groups and weights of the rows of a table that are used.
+
+    Those without a label (``unlabelled`` of them) and of weight 0 (``idle``) are not.
+    """
+
+    labels: Codes
+    favourable: Any
+    groups: Mapping[str, Codes] | GroupProbabilities
+    weight: Array | None
+    unlabelled: int
+    idle: int
+
+
+def people_of(table: Table, settings: Settings) -> tuple[Table, NDArray[np.intp], People]:
+    """Return a table with the rows that are used alone, their places in the one given, and the people in them."""
+    weight, n = _weights(table, settings), table.n
+    used = np.arange(n) if weight is None else np.flatnonzero(weight)
+    idle = n - len(used)
+    table = table.take(used) if idle else table
+    target = read_target(table, settings.target, settings.favourable, regression=settings.regression)
+    table = table.take(target.rows) if target.dropped else table
+    used = used[target.rows]
+    proxies = {name: table.complete(name).numbers for name in settings.group_probabilities}
+    groups = GroupProbabilities(proxies, name=PROXY) if proxies else read_groups(table, settings.groups)
+    weight = None if weight is None else weight[used]
+    return table, used, People(target.column, target.favourable, groups, weight, target.dropped, idle)
+
+
+def _weights(table: Table, settings: Settings) -> Array | None:
+    if settings.weight is None:
+        return None
+    values = table.columns[settings.weight].numbers
+    if values is None or not np.isfinite(values).all() or (values < 0).any():
+        raise InputError(
+            f"weight column {settings.weight!r} has words, missing or negative values, expected numbers >= 0."
+        )
+    return values
