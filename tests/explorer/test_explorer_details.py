@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import fairfront as ff
 from fairfront.explorer import describe_points
-from fairfront.explorer.comparison import pairwise, share_change
+from fairfront.explorer.comparison import pairwise
 from fairfront.explorer.details import detailed, walk
 from fairfront.explorer.payload import most_moved
 from fairfront.frontier.selection import plain_place
@@ -20,6 +20,7 @@ from fairfront.measures import wilson
 from fairfront.measures.calibration import reliability_bins
 from fairfront.measures.claims import flips
 from fairfront.measures.evaluation import decide
+from fairfront.measures.paired import share_change
 from fairfront.measures.published import published
 from tests.support.pages import loans
 

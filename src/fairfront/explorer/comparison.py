@@ -1,13 +1,4 @@
-"""Points against the plain model on the same rows: changes per rate and group, calibration, and which points differ.
-
-A difference of two shares on the same rows rests on the rows where the two differ. With b rows for the one and c for
-the other of n, Agresti and Min (Statistics in Medicine 24, 2005, 729-740) add half a row to each of the four cells:
-
-    (b - c) / (n + 2)  -+  z sqrt(b + c + 1 - (b - c)^2 / (n + 2)) / (n + 2)
-
-Means of values (regression) take the plain normal interval of the differences. With unequal weights, n is Kish's
-effective number of rows and b, c are scaled to it.
-"""
+"""Points against the plain model on the same rows: changes per rate and group, calibration, and which points differ."""
 
 from __future__ import annotations
 
@@ -16,15 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..measures import Evaluation, PerGroup
 from ..measures.calibration import reliability_bins
-from ..measures.claims import Sides, changed_sides, moves_by_rate
-from ..measures.counts import ratio, weighted_sums
+from ..measures.claims import Sides, moves_by_rate
+from ..measures.counts import ratio
 from ..measures.disclosure import pool_of
 from ..measures.figures import PARTS
-from ..measures.intervals import normal_quantile
+from ..measures.paired import Change, effective_rows, mean_change, mean_changes, rounded, share_change, share_changes
 from ..measures.published import published, published_people, published_totals
 from ..measures.rates import Margins
 from ..objectives import Array, Attribute, Task
@@ -37,14 +28,6 @@ ROWS_AT_ONCE = 16_384
 
 def base64_of(data: bytes) -> str:
     return base64.b64encode(data).decode("ascii")
-
-
-def rounded(values: ArrayLike, digits: int = 6) -> list[Any]:
-    """None for NaN."""
-    array = np.round(np.asarray(values, dtype=np.float64), digits)
-    found = array.astype(object)
-    found[~np.isfinite(array)] = None
-    return list(found.tolist())
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,57 +67,6 @@ class Rows:
         return np.column_stack([member * among[:, None], among])
 
 
-@dataclass(frozen=True, eq=False)
-class Change:
-    """A difference with the ends of its interval, arrays of one shape."""
-
-    value: Array
-    lower: Array
-    upper: Array
-
-    def less(self, other: Change) -> Change:
-        """Of other people: squared and added, as Newcombe does for two shares."""
-        value = self.value - other.value
-        down = np.hypot(self.value - self.lower, other.upper - other.value)
-        up = np.hypot(self.upper - self.value, other.value - other.lower)
-        return Change(value, value - down, value + up)
-
-    def moved_to(self, value: Array) -> Change:
-        return Change(value, self.lower - self.value + value, self.upper - self.value + value)
-
-    def columns(self, part: slice | int) -> Change:
-        return Change(self.value[:, part], self.lower[:, part], self.upper[:, part])
-
-    def listed(self) -> dict[str, Any]:
-        return {"change": rounded(self.value), "lower": rounded(self.lower), "upper": rounded(self.upper)}
-
-    @property
-    def excludes_zero(self) -> NDArray[np.bool_]:
-        return np.asarray((self.lower > 0) | (self.upper < 0))
-
-
-def share_change(gained: Array, lost: Array, size: Array, confidence: float) -> Change:
-    """Of a share when ``gained`` of ``size`` rows come in and ``lost`` go out."""
-    net, differ = gained - lost, gained + lost
-    n = np.where(size > 0, size, np.nan)
-    half = normal_quantile(confidence) * np.sqrt(np.maximum(differ + 1.0 - net**2 / (n + 2.0), 0.0)) / (n + 2.0)
-    middle, value = net / (n + 2.0), net / n
-    return Change(value, np.minimum(middle - half, value), np.maximum(middle + half, value))
-
-
-def _mean_change(mean: Array, square: Array, size: Array, confidence: float) -> Change:
-    """From the mean and mean square of the rows' differences."""
-    n = np.where(size > 1, size, np.nan)
-    half = normal_quantile(confidence) * np.sqrt(np.maximum(square - mean**2, 0.0) / n)
-    return Change(mean, mean - half, mean + half)
-
-
-def _effective_rows(columns: Array) -> Array:
-    """Kish's effective number of rows of each column of weights, (q,)."""
-    squared = (columns**2).sum(axis=0)
-    return np.asarray(columns.sum(axis=0) ** 2 / np.where(squared > 0, squared, 1.0))
-
-
 def pairwise(values: NDArray[Any], weight: Array, confidence: float, *, share: bool) -> Change:
     """Return the differences of weighted means between any two of k models, (k, k), row model less column model.
 
@@ -151,12 +83,12 @@ def pairwise(values: NDArray[Any], weight: Array, confidence: float, *, share: b
         mean += np.asarray(block @ row, dtype=np.float64)
     if total <= 0:
         return Change(*(np.full((k, k), np.nan) for _ in range(3)))
-    size = _effective_rows(weight[:, None])[0]
+    size = effective_rows(weight[:, None])[0]
     own = np.diag(product) / total
     square = np.maximum(own[:, None] + own[None, :] - 2.0 * product / total, 0.0)
     difference = (mean[:, None] - mean[None, :]) / total
     if not share:
-        return _mean_change(difference, square, size, confidence)
+        return mean_change(difference, square, size, confidence)
     gained, lost = (np.maximum(square + s * difference, 0.0) * size / 2.0 for s in (1.0, -1.0))
     return share_change(gained, lost, size, confidence)
 
@@ -251,20 +183,9 @@ def _people(rows: Rows, rates: PerGroup, rate: str, columns: Array, exact: Margi
 def _change(rows: Rows, rate: str, columns: Array, sides: Sides | None, people: Array) -> Change:
     """Against the plain model in each column, (k, q), from the rows that changed ``sides``."""
     values = rows.values(rate)
-    before, total = values[rows.plain], columns.sum(axis=0)
-    size = _effective_rows(columns) * people
     if sides is None:
-        mean = ratio(weighted_sums(values, columns, lambda block: block - before), total)
-        square = ratio(weighted_sums(values, columns, lambda block: (block - before) ** 2), total)
-        return _mean_change(mean, square, size, rows.confidence)
-    exact = changed_sides(values, before, columns / rows.weight[:, None])
-    weights = changed_sides(values, before, columns)
-    scale = np.nan_to_num(ratio(size, total * people))
-    gained, lost = (
-        w * np.nan_to_num(ratio(shown, all_rows)) * scale
-        for w, shown, all_rows in zip(weights, sides, exact, strict=True)
-    )
-    return share_change(gained, lost, size, rows.confidence)
+        return mean_changes(values, rows.plain, columns, people, rows.confidence)
+    return share_changes(values, rows.plain, columns, rows.weight, sides, people, rows.confidence)
 
 
 def _calibration(rows: Rows, probabilities: Array, member: Array) -> list[Any]:

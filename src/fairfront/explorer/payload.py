@@ -17,10 +17,11 @@ from ..measures import ClassRates, Evaluation, GroupRates, PerGroup
 from ..measures.claims import decides_alike, no_better, rival_words
 from ..measures.figures import Column, larger_is_better
 from ..measures.intervals import bonferroni, normal_quantile, rows_behind
+from ..measures.paired import rounded
 from ..measures.published import published
 from ..measures.rates import DENOMINATORS
 from ..objectives import NOTIONS, Array, Task, rates_of
-from .comparison import base64_of, rounded
+from .comparison import base64_of
 from .details import Details, detailed, walk
 
 CONFIDENCE = 0.95

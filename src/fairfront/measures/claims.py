@@ -240,17 +240,18 @@ def moves_by_rate(
 
 
 def moves_by_group(
-    attribute: Attribute, decided: NDArray[np.bool_], plain: int, good: NDArray[np.bool_], small: int
-) -> tuple[tuple[str, ...], Array, Array]:
-    """Return groups and everyone, and how many rows of each gained and lost a favourable decision, (N, c + 1).
+    attribute: Attribute, decided: NDArray[Any], labels: NDArray[Any], task: Task, plain: int, small: int
+) -> tuple[tuple[str, ...], dict[str, Sides]]:
+    """Return groups and everyone, and how many rows of each come into each rate and go out of it, (N, c + 1).
 
-    Exact where ``small`` is 0, else as they may be published, with small groups pooled.
+    ``decided`` (N, n) and ``labels`` (n,) are codes of classes. Counts are exact where ``small`` is 0, else as they may
+    be published, with small groups pooled.
     """
     member, levels, shown = attribute.membership(), attribute.levels, None
     if small:
         pool = pool_of(levels, member.sum(axis=0))
         levels, member = pool.levels, np.column_stack([member[:, list(some)].sum(axis=1) for some in pool.members])
-        counts = count(decided, good.astype(np.intp), 2, member, member.shape[1])
-        shown = published_people(Margins.of(counts.rows, 1))
-    gained, lost = moves_by_rate(decided, decided != good, plain, good, member, shown)["selection"]
-    return (*levels, OVERALL), gained, lost
+        counts = count(decided, labels, len(task.classes), member, member.shape[1])
+        shown = published_people(Margins.of(counts.rows, task.favourable))
+    favoured, good = decided == task.favourable, labels == task.favourable
+    return (*levels, OVERALL), moves_by_rate(favoured, decided != labels, plain, good, member, shown)

@@ -168,6 +168,7 @@ def pruned(run: Run, ids: Sequence[int]) -> Run:
         run,
         frontier=subset(run.frontier, kept),
         manifest={**with_earlier(run.manifest, run.checksum), "keep": "chosen", "kept_ids": kept, "shown": kept},
+        validated={id: found for id, found in run.validated.items() if id in names},
         tested={id: found for id, found in run.tested.items() if id in names},
         stability=stability,
         details=None,  # they compare points that are gone

@@ -33,7 +33,7 @@ from .options import plain_id, shortlist
 from .preparation import Prepared, prepare
 from .run import Run
 from .settings import PROXY, Settings
-from .test_part import judged_on_test
+from .test_part import figures_on
 
 WORDS = {"min_size": "min_size (--min-size on the command line)"}
 """A table's groups are named by columns and have no Groups of their own to lower a size in."""
@@ -122,10 +122,11 @@ def judged(run: Run, ready: Prepared, progress: Any, small: int = LIMIT) -> Run:
     front = run.frontier.evaluate(held.X, held.y, **held.people, **asked)
     held = held.seen()  # rows of a file larger than memory, or a sample of them
     details = describe_points(front, held.X, held.y, small=small, **held.people)
-    front = published_frontier(front) if small else front
+    front, known = published_frontier(front) if small else front, (ready.settings, progress, small)
+    validated = figures_on(front, held, *known, name="validation")
     del held
-    tested = judged_on_test(front, ready.part("test"), ready.settings, progress, small)
-    return replace(run, frontier=front, details=details, tested=tested)
+    tested = figures_on(front, ready.part("test"), *known)
+    return replace(run, frontier=front, details=details, validated=validated, tested=tested)
 
 
 def with_exact_counts(run: Run, data: Any, progress: Any = "auto") -> Run:

@@ -56,8 +56,8 @@ class Run:
         Aggregates of validation rows that the explorer shows: who gains, who loses, how surely.
     stability : mapping
         What bootstrap refits found, for the card.
-    tested : mapping
-        Figures on test of every point; only the card of a chosen model reads them.
+    validated, tested : mapping
+        Figures of every point on validation and on test, by id; only the card of a chosen model reads those of test.
     decisions : tuple of mappings
         Records of what was chosen from this run; each of them opened the test part once.
     path : Path or None
@@ -72,6 +72,7 @@ class Run:
     stability: Mapping[str, Any] = field(default_factory=dict)
     details: Details | None = None
     path: Path | None = None
+    validated: Mapping[str, Any] = field(default_factory=dict, repr=False)
     tested: Mapping[str, Any] = field(default_factory=dict, repr=False)
     decisions: tuple[Mapping[str, Any], ...] = ()
     checksum: str | None = None
@@ -87,7 +88,7 @@ class Run:
     @property
     def judged(self) -> Mapping[str, Mapping[str, Any]]:
         """Return what the card says of points on rows that did not train them: figures by part and then by id."""
-        return {"test": self.tested}
+        return {"validation": self.validated, "test": self.tested}
 
     def options(self, n: int | None = None) -> list[Option]:
         """Return points as people see them, the plain and the suggested one marked.
@@ -208,7 +209,7 @@ class Run:
         write_frontier(self.frontier, folder / FRONTIER)
         encoding, arrays = self.encoder.to_content()
         write_package(folder, ENCODER, KINDS[ENCODER], encoding, arrays, SCHEMA)
-        sealed = {"points": self.tested, "stability": self.stability}
+        sealed = {"validation": self.validated, "points": self.tested, "stability": self.stability}
         write_package(folder, TEST, KINDS[TEST], sealed, {}, SCHEMA)
         if self.details is not None:
             write_file(folder / DETAILS, self.details.to_json())
@@ -234,6 +235,7 @@ def read_run(folder: Path, trusted: tuple[str, ...] = ()) -> Run:
             stability=dict(tested["stability"]),
             details=Details.from_json(read_json(details)) if details.exists() else None,
             path=folder,
+            validated=dict(tested["validation"]),
             tested=dict(tested["points"]),
             decisions=records.read_records(folder, sums, stages(manifest, checksum)),
             checksum=checksum,
