@@ -202,16 +202,10 @@ class PosteriorProblem(EstimatorProblem):
     made: ClassVar[str] = "Posteriors"
     used_for: ClassVar[str] = "a guess of the group inside the model"
 
+    noise: ClassVar[float] = 0.0  # all weightings share their fits: gaps are a smooth function of the multipliers
+    fits_per_reading: ClassVar[int] = 0
+
     fitted: list[tuple[Posteriors, Array]] = field(default_factory=list)
-
-    @property
-    def noise(self) -> float:
-        """All weightings share their fits, so that gaps are a smooth function of the multipliers."""
-        return 0.0
-
-    @property
-    def fits_per_reading(self) -> int:
-        return 0
 
     def fits(self, weightings: int, lazy: bool) -> int:
         """To labels and groups, in every fold and on all rows."""
@@ -258,14 +252,10 @@ class PosteriorProblem(EstimatorProblem):
         return self.fitted[0]
 
     def _learnt(self, on_fit: Callable[[], None]) -> tuple[Posteriors, Array]:
-        def on_part() -> None:
-            for _ in filter(lambda size: size > 1, rows.sizes):
-                on_fit()
-
         rows, held, same = self.rows, self.folds.held, self.folds.same
         parts = [fit for fit, _ in self.folds.pairs] + ([] if same else [np.arange(len(self.codes), dtype=np.intp)])
         jobs = (delayed(fit_posteriors)(self.estimator, self.X, rows, only, self.seed) for only in parts)
-        models = run_jobs(jobs, self.n_jobs, on_part)
+        models = run_jobs(jobs, self.n_jobs, on_fit, sum(size > 1 for size in rows.sizes))
         raw = [np.zeros((len(held), size)) for size in rows.sizes]
         for (_, out), model in zip(self.folds.pairs, models, strict=False):
             X = take_rows(self.X, out)

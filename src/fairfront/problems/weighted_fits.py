@@ -154,11 +154,13 @@ class EstimatorProblem:
         return Reading(multipliers, loss, gaps, gaps * self.signs, model, heuristic)
 
 
-def run_jobs(jobs: Iterable[Any], n_jobs: int | None, on_done: Callable[[], None]) -> list[Any]:
+def run_jobs(jobs: Iterable[Any], n_jobs: int | None, on_fit: Callable[[], None], fits: int = 1) -> list[Any]:
+    """Each job is so many fits."""
     found = []
     for result in Parallel(n_jobs=n_jobs, return_as="generator")(jobs):
         found.append(result)
-        on_done()
+        for _ in range(fits):
+            on_fit()
     return found
 
 
