@@ -79,6 +79,24 @@ def test_killed_training_ends_with_the_same_weights(tmp_path) -> None:
     assert not list(tmp_path.glob(".run*"))
 
 
+def by_milestones(optimizer: Any) -> Any:
+    """Return a scheduler whose state has numbers for keys, also inside that of another one."""
+    plan = torch.optim.lr_scheduler
+    first, then = plan.ConstantLR(optimizer, 0.5, 2), plan.MultiStepLR(optimizer, [1, 2, 3], 0.1)
+    return plan.SequentialLR(optimizer, [first, then], [2])
+
+
+@pytest.mark.parametrize("nested", [True, False])
+def test_schedulers_with_milestones_go_on_where_they_were(tmp_path, nested: bool) -> None:
+    how: dict[str, Any] = {"scheduler": lambda o: torch.optim.lr_scheduler.MultiStepLR(o, [3, 4, 5], 0.1)}
+    how = {"scheduler": by_milestones} if nested else how
+    file = tmp_path / "run.safetensors"
+    fitted(file, training=fft.Training(epochs=2, lr=1e-2, batch_size=64), **how)
+    continued, whole = fitted(file, **how), fitted(None, **how)
+    for name, value in whole.module.state_dict().items():
+        assert torch.equal(value, continued.module.state_dict()[name])
+
+
 def test_checkpoints_of_other_runs_are_refused(tmp_path) -> None:
     file = tmp_path / "run.safetensors"
     fitted(file, training=fft.Training(epochs=1, lr=1e-2, batch_size=64))

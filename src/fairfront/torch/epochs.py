@@ -29,7 +29,7 @@ from .step import FairStep, MovingAverage
 SMALLEST_BATCH, LARGEST_BATCH = 256, 4096
 """Between these, batches have a tenth of the rows: enough of every cell, and enough steps per epoch."""
 KIND = "fairfront torch checkpoint 3"
-ARRAY, TENSOR, AVERAGE = "$array", "$tensor", "$average"
+ARRAY, TENSOR, AVERAGE, ITEMS = "$array", "$tensor", "$average", "$items"
 REMEMBERED = ("values", "products", "gradients", "squared", "scale", "missed", "beta")
 """What a step knows of the steps before it."""
 
@@ -231,7 +231,8 @@ class _Checkpoint:
             tensors[name] = torch.as_tensor(value).detach().cpu().clone().contiguous()
             return {ARRAY if isinstance(value, np.ndarray) else TENSOR: name}
 
-        data = safetensors().save(tensors, {"content": json.dumps(parts, default=named), "format": KIND})
+        content = json.dumps(_with_items(parts), default=named)
+        data = safetensors().save(tensors, {"content": content, "format": KIND})
         write_file(self.path, data, overwrite=True, own=lambda head: b'"__metadata__"' in head[:32], private=True)
 
     def resumed(self) -> TrainingState:
@@ -240,10 +241,9 @@ class _Checkpoint:
         step, parts = self.step, _read(self.path)
         self.owner.refuse_other(Fingerprint(**parts["owner"]), self.path)
         _restore(step, parts["weights"])
-        known = parts["optimizer"]
-        for group in known["param_groups"]:  # JSON has lists for tuples, and text for the numbers of parameters
+        for group in parts["optimizer"]["param_groups"]:  # JSON has lists for tuples
             group.update({name: tuple(value) for name, value in group.items() if name == "betas"})
-        step.optimizer.load_state_dict({**known, "state": {int(place): each for place, each in known["state"].items()}})
+        step.optimizer.load_state_dict(parts["optimizer"])
         if self.scheduler is not None:
             self.scheduler.load_state_dict({**self.scheduler.state_dict(), **parts["scheduler"]})
 
@@ -264,10 +264,22 @@ def _rows(inputs: Any, objectives: TorchObjectives) -> Any:
     return arrays, [(block.targets, block.cell, block.shares, block.weight) for block in objectives.blocks]
 
 
+def _with_items(value: Any) -> Any:
+    """Return mappings with other keys than text as their items: JSON would turn a scheduler's milestone 3 into "3"."""
+    if isinstance(value, (list, tuple)):
+        return [_with_items(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    items = {key: _with_items(each) for key, each in value.items()}
+    return items if all(isinstance(key, str) for key in items) else {ITEMS: list(items.items())}
+
+
 def _read(path: Any) -> dict[str, Any]:
     data = read_bytes(path)
 
-    def tensor_of(found: dict[str, Any]) -> Any:
+    def opened(found: dict[str, Any]) -> Any:
+        if ITEMS in found:
+            return dict(found[ITEMS])
         if ARRAY in found:
             return tensors[found[ARRAY]].numpy()
         return tensors[found[TENSOR]] if TENSOR in found else found
@@ -276,7 +288,7 @@ def _read(path: Any) -> dict[str, Any]:
         size = int.from_bytes(data[:8], "little")
         header = json.loads(data[8 : 8 + size]).get("__metadata__", {})
         tensors, kind = safetensors().load(data), header.get("format")
-        content = json.loads(header["content"], object_hook=tensor_of) if kind == KIND else {}
+        content = json.loads(header["content"], object_hook=opened) if kind == KIND else {}
     except Exception as error:  # safetensors has errors of its own kinds
         raise InputError(f"{path} is not a checkpoint or is damaged ({error}); delete it to start again.") from error
     if kind != KIND:
