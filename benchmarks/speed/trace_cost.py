@@ -63,8 +63,8 @@ def inside(path: str, warm: str, folder: str, words: list[str]) -> dict[str, Any
     from sklearn.linear_model import LogisticRegression
 
     from fairfront.cli import app
+    from fairfront.runs import load
     from fairfront.runs.preparation import prepare
-    from fairfront.runs.run import load
     from fairfront.runs.settings import Settings, parse_groups
     from fairfront.tables import open_source
 

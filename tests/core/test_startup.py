@@ -33,7 +33,7 @@ HEAVY = {
     "sklearn",
     "torch",
 }
-COMMANDS = ["trace", "show", "report", "select", "predict", "verify", "audit", "demo", "data"]
+COMMANDS = ["trace", "show", "report", "select", "predict", "evaluate", "verify", "audit", "demo", "data"]
 BELOW_DATA = ["list", "path", "fetch"]
 HELP = [["--help"], *([each, "--help"] for each in COMMANDS), *(["data", each, "--help"] for each in BELOW_DATA)]
 WRONG = [["nonsense"], ["trace"], ["trace", "rows.csv", "--target", "y"], ["audit", "rows.csv", "--cutoff", "high"]]

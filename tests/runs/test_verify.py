@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import fairfront as ff
-from fairfront.runs import verification
-from fairfront.runs.verification import Check, agrees, verify_model, verify_run
+from fairfront.runs import verification, verify_model, verify_run
+from fairfront.runs.checks import Check, agrees
 from fairfront.storage.differences import Difference, differences
 from fairfront.storage.packages import SIGNATURE
 from fairfront.storage.places import CHECKSUMS
@@ -430,7 +430,7 @@ def test_a_signature_shows_edits_by_others_and_deleted_decisions(made: Path, key
     run, data, ours = tmp_path / "run", made / "loans.csv", keys / "ours.pem"
     replace(ff.load(made / "run"), decisions=()).save(run, sign=ours)
     said = fairfront("select", run, "--id", 1, "-o", tmp_path / "no").stderr
-    assert f"give --sign KEY, or select in a copy of it without {SIGNATURE}." in said
+    assert f"give --sign KEY, or work in a copy of it without {SIGNATURE}." in said
     shutil.copytree(run, tmp_path / "unsigned", ignore=shutil.ignore_patterns(SIGNATURE))
     assert fairfront("select", tmp_path / "unsigned", "--id", 1, "-o", tmp_path / "of-copy").returncode == 0
     for n in (1, 2):

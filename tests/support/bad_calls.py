@@ -343,6 +343,9 @@ def of_tables() -> Iterator[Call]:
     yield Call("Run.choose", r.choose, {"id": 0})
     for method in ("select", "decide"):
         yield Call(f"Run.{method}", getattr(r, method), {"id": 0, "reason": "", "by": ""})
+    other = {"data": FRAME, "name": "oot", "delimiter": None, "missing": ("NA",), "overwrite": False}
+    named = {"name": kind("text"), "delimiter": NAME | "None", "missing": different["missing"]}
+    yield Call("Run.evaluate", r.evaluate, other, named)
     yield Call("Run.save", r.save, {"path": "run", "overwrite": True}, {"path": PLACE})
     model = r.select(id=0)
     for method in ("predict", "predict_proba"):

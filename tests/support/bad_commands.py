@@ -88,6 +88,7 @@ GOOD: dict[str, dict[str, tuple[str, ...]]] = {
     "report": {"run": ("run",), "output": ("out.html",)},
     "select": {"run": ("run",), "output": ("out",), "least_gap": ("tpr",)},
     "predict": {"model": ("model",), "file": ("loans.csv",), "output": ("out.csv",)},
+    "evaluate": {"run": ("run",), "file": ("loans.csv",), "name": ("oot",)},
     "verify": {"folder": ("run",), "source": ("loans.csv",)},
     "audit": {
         "file": ("loans.csv",),
@@ -234,7 +235,10 @@ def clashes() -> Iterator[Call]:
         ("predict", {"output": ("fifo.csv",), "overwrite": ()}),
         ("predict", {"output": ("folder",), "overwrite": ()}),
         ("predict", {"output": ("loans.csv",)}),
+        ("evaluate", {"name": ("test",)}),
+        ("evaluate", {"file": ("fifo.csv",)}),
         ("verify", {"source": ("fifo.csv",)}),
+        ("verify", {"evaluated": ("loans.csv",)}),
         ("audit", {"score": ("p",)}),
         ("audit", {"cutoff": ("0.5",)}),
         ("audit", {"group_probabilities": ("p,w",)}),
@@ -393,6 +397,7 @@ def reason(call: Call) -> str:
 
 
 NAMES = tuple(kind for kind in BAD if kind not in ("empty", "long", "very long", "climbing", "missing file"))
+NAMED = tuple(kind for kind, word in BAD.items() if re.fullmatch(r"[a-z0-9]{1,40}", word))
 ACCEPTED: dict[tuple[str, str], tuple[tuple[str, ...], str]] = {
     ("report", "title"): (("*",), "free text"),
     ("select", "reason"): (("*",), "free text"),
@@ -401,6 +406,7 @@ ACCEPTED: dict[tuple[str, str], tuple[tuple[str, ...], str]] = {
     ("*", "checkpoint"): (NAMES, "any new name is a name"),
     ("*", "id"): (("zero", "two"), "the run has points with these ids"),
     ("*", "missing"): (("*",), "any text may stand for a missing value"),
+    ("evaluate", "name"): (NAMED, "short words of letters and digits are names"),
     ("*", "trust"): (
         ("FIFO", "empty file", "bytes", "not parquet", "JSON", "deep JSON", "other table", "not gzip"),
         "the form of a name of a type",

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fairfront.runs.decision import ADDED
 from fairfront.storage.documents import pack
 from fairfront.storage.packages import checksum_of, digest_of, found_in, write_checksums
 
@@ -26,7 +27,7 @@ def reseal(folder: Path) -> None:
             plain = json.dumps(found, sort_keys=True, separators=(",", ":"))
             found["sha256"] = hashlib.sha256(plain.encode()).hexdigest()
             path.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
-    run, previous = checksum_of(found_in(folder), "decisions"), None
+    run, previous = checksum_of(found_in(folder), ADDED), None
     for path in sorted((folder / "decisions").glob("*.json")):
         edit_json(path, lambda found, before=previous: found.update(run=run, previous=before))
         previous = digest_of(path)

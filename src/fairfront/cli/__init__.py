@@ -12,6 +12,7 @@ import typer
 from .audit import audit
 from .data import data_app
 from .demo import demo
+from .evaluate import evaluate
 from .screen import options, run_app
 from .select import predict, select
 from .show import report, show, verify
@@ -28,7 +29,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # help is text: markup would turn "by:ID:" into a picture
     context_settings={"default_map": {"help": False, "data": {"help": False}}},  # typer loads pydantic to read None
 )
-for command in (trace, show, report, select, predict, verify, audit, demo):
+for command in (trace, show, report, select, predict, evaluate, verify, audit, demo):
     app.command()(command)
 app.add_typer(data_app, name="data")
 app.callback(help=PURPOSE)(options)

@@ -28,16 +28,18 @@ from .screen import (
 )
 
 if TYPE_CHECKING:
-    from ..runs.verification import Check
+    from ..runs.checks import Check
 
 DIFFERS = 3
 LISTED = 40
+USUAL = "validation"
 AGREES = {True: "same", False: "differs", None: ""}
 
 
 def show(
     run: RunFolder,
     id: Annotated[list[int] | None, typer.Option(help="Point whose rates are shown; may be repeated.")] = None,
+    on: Annotated[str, typer.Option(help="Rows whose figures are shown: validation, or a name of evaluate.")] = USUAL,
     trust: Trust = None,
     json_output: AsJson = False,
     small: Small = 10,
@@ -45,24 +47,35 @@ def show(
 ) -> None:
     """Show a run: its options, a picture, and rates per group.
 
-    Figures are those of validation.
+    Figures are those of validation, beside them those of other files that were evaluated.
 
     Example: fairfront show run --id 3
     """
     from ..runs.options import plain_id, suggested_id
-    from .summary import options_json, print_compared, print_next, print_options, print_picture, print_rates
+    from .summary import (
+        options_json,
+        print_compared,
+        print_evaluations,
+        print_next,
+        print_options,
+        print_picture,
+        print_rates,
+        seen_on,
+    )
 
-    found = run_at(run, trust, small, data)
+    whole = run_at(run, trust, small, data)
+    found = seen_on(whole, on)
     if json_output:
         typer.echo(json.dumps(options_json(found), indent=1, allow_nan=False))
         return
     console, front = screen(), found.frontier
     print_compared(console, found)
-    print_options(console, front, found.options())
-    print_picture(console, found)
     suggested = suggested_id(front)
     shown = id or ([] if suggested is None else [suggested])
+    print_options(console, front, found.options())
+    print_picture(console, found)
     print_rates(console, front, list(dict.fromkeys([plain_id(front), *shown])))
+    print_evaluations(console, whole, shown)
     print_next(console, found, run)
 
 
@@ -79,7 +92,7 @@ def report(
     """Write the explorer of a run: one page in which a person chooses.
 
     The page is self-contained and shows the frontier, rates per group, and who gains and who loses.
-    Figures are those of validation; the test part is not in the file.
+    Figures are those of validation and of other files that were evaluated; the test part is not in the file.
 
     Example: fairfront report run -o report.html
     """
@@ -100,6 +113,9 @@ def verify(
         ),
     ],
     data: Annotated[Path | None, path_option("The run's file, for a model of --small 0 or of a removed point.")] = None,
+    evaluated: Annotated[
+        list[Path] | None, typer.Option(help="File of an evaluation of the run, judged again; may be repeated.")
+    ] = None,
     key: Annotated[Path | None, path_option("PEM file of the public key that must have signed it.")] = None,
     trust: Trust = None,
     json_output: AsJson = False,
@@ -114,17 +130,17 @@ def verify(
     Example: fairfront verify run adult.csv
     """
     from ..runs import Run, TableModel, verify_model, verify_run
-    from ..runs.verification import Check, agrees
+    from ..runs.checks import Check, agrees
 
     what = ""
     try:
         found = stored_at(folder, (Run, TableModel), "a run or a model", trust)
         if isinstance(found, TableModel):
-            checks = verify_model(folder, run_at(source, trust), data, key, trust or ())
+            checks = verify_model(folder, run_at(source, trust), data, key, trust or (), evaluated or ())
         elif data is not None:
             raise InputError("--data goes with a model; a run is compared with the file in the second place.")
         else:
-            checks = verify_run(found, source, key=key)
+            checks = verify_run(found, source, key=key, evaluated=evaluated or ())
         what = "model" if isinstance(found, TableModel) else "run"
     except ChangedError as error:
         checks = [Check("files", False, str(error))]
@@ -139,7 +155,9 @@ def verify(
 
 
 def _show_checks(what: str, checks: list[Check]) -> None:
-    from ..runs.verification import RECORD, SIGNED
+    from ..runs.checks import SIGNED
+    from ..runs.external import EVALUATIONS
+    from ..runs.model_verification import RECORD
 
     heads = ["what", "", "found"]
     table = table_of(f"Reproduction check of the {what}", heads, left=heads)
@@ -159,4 +177,6 @@ def _show_checks(what: str, checks: list[Check]) -> None:
         outcome = f"reproduced, but not signed as asked for (signature: {wrong[0].found})."
     elif any(check.what == RECORD and check.same is None for check in checks):
         outcome = "reproduced; the run has no record of the decision."
+    elif any(check.same is None and check.what.startswith(EVALUATIONS) for check in checks):
+        outcome = "reproduced, but for evaluations whose file was not given."
     say(console, f"The {what} was {outcome}")

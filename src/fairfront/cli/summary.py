@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from ..runs.options import (
     main_error,
     main_gap,
     mark_words,
+    options_of,
     pair_sentences,
     plain_id,
     suggested_id,
@@ -48,6 +50,8 @@ def options_json(run: Run) -> dict[str, Any]:
         operating = {"rule": point.rule.words, "placed_on": point.placed_on, "cutoffs": cutoffs}
     return {
         "format": "fairfront options",
+        "on": front.record().name,
+        "evaluations": evaluations_json(run),
         "notions": list(front.facts.notions),
         "points": len(front),
         "plain": plain_id(front),
@@ -57,6 +61,41 @@ def options_json(run: Run) -> dict[str, Any]:
         "notes": list(front.sentences[len(front.facts.notions) :]),
         "options": [each.to_json() for each in run.options()],
     }
+
+
+def evaluations_json(run: Run) -> list[dict[str, Any]]:
+    """Say what is known of external evaluations without the figures of single points."""
+    about = ("file", "sha256", "at", "notes")
+    return [{"name": name, **{key: getattr(each, key) for key in about}} for name, each in run.external.items()]
+
+
+def seen_on(run: Run, on: str | None) -> Run:
+    """Return a run that has one evaluation, by default that of validation: all figures are then of its rows."""
+    record = run.frontier.record(on)
+    return replace(run, frontier=replace(run.frontier, evaluations={record.name: record}))
+
+
+def print_evaluations(console: Console, run: Run, ids: list[int]) -> None:
+    """Print figures of some points on validation and on external rows, and where those are from."""
+    if not run.external:
+        return
+    usual = (plain_id(run.frontier), suggested_id(run.frontier))
+    shown = list(dict.fromkeys(each for each in (*usual, *ids) if each is not None))
+    heads, rows = ["on", "rows", "id"], []
+    for name in ("validation", *run.external):
+        front = seen_on(run, name).frontier
+        for option in options_of(front, shown):
+            names = [each for each in option.figures if each not in ("loss", front.facts.gap_column)]
+            about = (name, str(front.record().n)) if option.id == shown[0] else ("", "")
+            rows.append([*about, str(option.id), *(_digits(option.figures[each]) for each in names)])
+    heads += [HEADS.get(each, "upper" if "at most" in each else in_words(each)) for each in names]
+    table = table_of("On other rows, at the cut-offs of validation", heads, left=["on"], pad=0)
+    for row in rows:
+        table.add_row(*map(escape, row), end_section=row[2] == str(shown[-1]))
+    console.print(table)
+    for name, each in run.external.items():
+        known = f", sha256 {each.sha256[:12]}" if each.sha256 else ""
+        say(console, f"{name}: {each.file}{known}, judged at {each.at}.", *(f"{name}: {said}" for said in each.notes))
 
 
 def print_compared(console: Console, run: Run) -> None:
@@ -82,10 +121,10 @@ def print_options(console: Console, front: Frontier, options: list[Option]) -> N
 
 
 def _legend(front: Frontier) -> list[str]:
-    facts, record, sure = front.facts, front.evaluations["validation"], has_intervals(front)
+    facts, record, sure = front.facts, front.record(), has_intervals(front)
     names = [name for name, _ in facts.sensitive]
     gap, lead = in_words(main_gap(front)), in_words(leading_gap(front))
-    lines = [f"loss and {in_words(facts.gap_column)}: {facts.measured_on}; the other figures: validation."]
+    lines = [f"loss and {in_words(facts.gap_column)}: {facts.measured_on}; the other figures: {record.name}."]
     if facts.task.classes:
         lines[0] += " approved: share of favourable decisions; ratio: lowest share of a group over the highest."
     if sure:
@@ -102,7 +141,8 @@ def _legend(front: Frontier) -> list[str]:
         return [*lines, "suggested: none, because no point decides better than without looking at people."]
     what = f"upper end of the {gap}" if sure and lead == gap else f"{lead} as observed"
     among = f"points whose {main_error(front)} is within {tolerance_of(front):g} of the smallest"
-    return [*lines, f"suggested: the smallest {what} among {among}."]
+    other = "" if record.name == "validation" else f" on {record.name}; fairfront select chooses on validation"
+    return [*lines, f"suggested: the smallest {what} among {among}{other}."]
 
 
 def _digits(value: float) -> str:
@@ -142,7 +182,7 @@ def print_picture(console: Console, run: Run) -> None:
         for c, r, id in zip(columns, rows, ids, strict=True):
             if (id in marks) is strong:
                 grid[r][c] = marks.get(id, "o")
-    say(console, f"{error} (up) against {gap} (across) on validation; P plain, S suggested")
+    say(console, f"{error} (up) against {gap} (across) on {front.record().name}; P plain, S suggested")
     labels = {0: f"{y.max():.3f}", HEIGHT - 1: f"{y.min():.3f}"}
     for i, line in enumerate(grid):
         say(console, f"{labels.get(i, ''):>8} |{''.join(line)}")
@@ -157,10 +197,11 @@ def _steps(values: Any, cells: int) -> Any:
 
 
 def print_rates(console: Console, front: Frontier, ids: list[int]) -> None:
-    for name, rates in front.evaluations["validation"].groups.items():
+    record = front.record()
+    for name, rates in record.groups.items():
         shown = RATES if isinstance(rates, GroupRates) else VALUES
         what = "Rates" if shown is RATES else "Means"
-        table = table_of(f"{what} per group of {name} on validation", ["group", "n", "id", *shown], left=["group"])
+        table = table_of(f"{what} per group of {name} on {record.name}", ["group", "n", "id", *shown], left=["group"])
         for j, level in enumerate(rates.levels):
             for place in map(front.place, ids):
                 about = (escape(level), f"{rates.n[j]:.0f}") if place == front.place(ids[0]) else ("", "")

@@ -73,7 +73,7 @@ def write_frontier(front: Frontier, folder: Any) -> None:
     arrays: Arrays = {name: getattr(front.points, name) for name in ARRAYS} | _inside("models", stored.arrays)
     evaluations = []
     for i, record in enumerate(front.evaluations.values()):
-        described, figures = _evaluation_content(record)
+        described, figures = evaluation_content(record)
         evaluations.append(described)
         arrays |= _inside(f"evaluations.{i}", figures)
     content = {
@@ -114,7 +114,8 @@ def _read(folder: Path, trusted: Sequence[str]) -> Frontier:
             **{name: arrays[name] for name in ARRAYS},
         )
         records = [
-            _evaluation_of(each, _outside(f"evaluations.{i}", arrays)) for i, each in enumerate(content["evaluations"])
+            stored_evaluation(each, _outside(f"evaluations.{i}", arrays))
+            for i, each in enumerate(content["evaluations"])
         ]
         if kind not in MODELS and kind in ROOMS:
             import_module(f"{__package__.partition('.')[0]}.{ROOMS[kind]}")
@@ -154,7 +155,7 @@ def _outside(name: str, arrays: Arrays) -> Arrays:
     return {each.removeprefix(start): values for each, values in arrays.items() if each.startswith(start)}
 
 
-def _evaluation_content(record: Evaluation) -> tuple[dict[str, Any], Arrays]:
+def evaluation_content(record: Evaluation) -> tuple[dict[str, Any], Arrays]:
     arrays: Arrays = {"columns": np.stack(list(record.columns.values()))}
     arrays |= {f"signed.{i}": values for i, values in enumerate(record.signed.values())}
     groups, point, operating = [], record.operating, None
@@ -177,7 +178,7 @@ def _stored_rates(kind: type[PerGroup]) -> list[str]:
     return [each.name for each in fields(kind) if each.name != "levels"]
 
 
-def _evaluation_of(content: Mapping[str, Any], arrays: Arrays) -> Evaluation:
+def stored_evaluation(content: Mapping[str, Any], arrays: Arrays) -> Evaluation:
     groups, sizes = {}, {}
     for i, each in enumerate(content["groups"]):
         if each["kind"] not in RATES:

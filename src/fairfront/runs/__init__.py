@@ -1,11 +1,11 @@
 """From a table to a decision: runs, chosen models, cards and evidence that can be made again."""
 
+from .archive import load as load
 from .model import TableModel as TableModel
 from .model import predict_file as predict_file
+from .model_verification import verify_model as verify_model
 from .pipeline import trace_table as trace_table
 from .run import Run as Run
-from .run import load as load
 from .settings import Settings as Settings
 from .settings import parse_groups as parse_groups
-from .verification import verify_model as verify_model
 from .verification import verify_run as verify_run

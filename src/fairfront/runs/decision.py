@@ -23,6 +23,7 @@ from ..storage.documents import read_json
 from ..storage.folders import write_file, write_numbered
 from ..storage.packages import SIGNATURE, check_checksums, checksum_of, digest, found_in, is_signed
 from ..storage.places import MANIFEST
+from .external import EVALUATIONS, own_frontier, read_external
 from .manifest import as_text, seal
 from .options import mark_words, options_of
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 DECISIONS = "decisions"
 """Folder of a run in which decisions are kept."""
+ADDED = (DECISIONS, EVALUATIONS)
+"""What is added to a run after it was traced, and is not in its checksum."""
 FORMAT, SCHEMA = "fairfront decision", 2
 BROKEN = "it was edited, deleted or added by something else than fairfront select: copy the run again."
 
@@ -170,6 +173,7 @@ def pruned(run: Run, ids: Sequence[int]) -> Run:
         manifest={**with_earlier(run.manifest, run.checksum), "keep": "chosen", "kept_ids": kept, "shown": kept},
         validated={id: found for id, found in run.validated.items() if id in names},
         tested={id: found for id, found in run.tested.items() if id in names},
+        external={name: each.taken(kept) for name, each in run.external.items()},
         stability=stability,
         details=None,  # they compare points that are gone
     )
@@ -211,7 +215,7 @@ def read_records(folder: Path, sums: Mapping[str, str], known: Sequence[str]) ->
 
 def write_records(folder: Path, manifest: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> None:
     """Write the records of a run beside its other files; where they are of other files, the manifest says so."""
-    checksum, last = checksum_of(found_in(folder), DECISIONS), records[-1]["run"]
+    checksum, last = checksum_of(found_in(folder), ADDED), records[-1]["run"]
     if last not in stages(manifest, checksum):
         write_file(folder / MANIFEST, as_text(with_earlier(manifest, last)), overwrite=True)
     for n, record in enumerate(records, start=1):
@@ -219,18 +223,16 @@ def write_records(folder: Path, manifest: Mapping[str, Any], records: Sequence[M
 
 
 def check_recordable(run: Run, key: Any = None) -> None:
-    """Refuse a run that cannot count how often its test part was opened, before it is opened."""
+    """Refuse a run to which nothing can be added, before its test part is opened or other rows are judged."""
     if run.path is None:
         raise InputError("the run has no folder yet, expected one that was saved; call run.save(path) first.")
     place = run.path / DECISIONS
     if not os.access(place if place.exists() else run.path, os.W_OK):
-        raise InputError(
-            f"{run.path} is read-only, expected a run in which the decision can be recorded; copy it and select there."
-        )
+        raise InputError(f"{run.path} is read-only, expected a run to which can be added; copy it and work there.")
     if key is None and is_signed(run.path):
         raise InputError(
-            f"{run.path} is signed, and a record without a signature would break it, expected the key too; give "
-            f"--sign KEY, or select in a copy of it without {SIGNATURE}."
+            f"{run.path} is signed, and what is added without a signature would break it, expected the key too; give "
+            f"--sign KEY, or work in a copy of it without {SIGNATURE}."
         )
 
 
@@ -246,13 +248,15 @@ def check_kept(path: Any, records: int, key: Any) -> None:
         raise InputError(f"{path} is signed, expected a key to sign what replaces it; give one, or move it away.")
 
 
-def records_now(run: Run) -> tuple[Mapping[str, Any], ...]:
-    """Return the records that a run's folder has at this moment, refusing one that was replaced by another run."""
+def current(run: Run) -> Run:
+    """Return a run with what was added to its folder since it was read, refusing one that another run replaced."""
     assert run.path is not None
     sums = check_checksums(run.path, growing=DECISIONS)
-    if checksum_of(sums, DECISIONS) != run.checksum:
-        raise InputError(f"{run.path} was written anew while it was read, expected the run as it was; select again.")
-    return read_records(run.path, sums, stages(run.manifest, str(run.checksum)))
+    if checksum_of(sums, ADDED) != run.checksum:
+        raise InputError(f"{run.path} was written anew while it was read, expected the run as it was; start again.")
+    front, external = read_external(run.path, own_frontier(run.frontier, run.external))
+    known = read_records(run.path, sums, stages(run.manifest, str(run.checksum)))
+    return replace(run, frontier=front, external=external, decisions=known)
 
 
 def add_record(run: Run, decision: Decision, key: Any = None) -> None:

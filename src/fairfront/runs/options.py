@@ -26,7 +26,7 @@ SHOWN = 7
 
 @dataclass(frozen=True)
 class Option:
-    """One point as a person sees it: its id, what it is, and its figures on validation."""
+    """One point as a person sees it: its id, what it is, and its figures on the rows it is judged on."""
 
     id: int
     marks: tuple[str, ...]
@@ -147,7 +147,8 @@ def options_of(front: Frontier, ids: Iterable[int]) -> list[Option]:
 
 
 def mark_words(front: Frontier, options: list[Option]) -> list[str]:
-    words = {ALIKE: "decides more than 99 % of the validation rows alike", NO_BETTER: rival_words(front.record())}
+    record = front.record()
+    words = {ALIKE: f"decides more than 99 % of the {record.name} rows alike", NO_BETTER: rival_words(record)}
     there = {mark for option in options for mark in option.marks}
     return [f"{mark}: {said}; never suggested." for mark, said in words.items() if mark in there]
 

@@ -27,6 +27,7 @@ from ..tracing import trace
 from ..validation import check_progress, is_dask
 from . import decision as records
 from .decision import DECISIONS, Decision, pruned
+from .external import added, check_name
 from .manifest import manifest_of
 from .model import MODEL, TableModel, fill_model
 from .options import plain_id, shortlist
@@ -145,10 +146,31 @@ def with_exact_counts(run: Run, data: Any, progress: Any = "auto") -> Run:
         )
     ready = prepare(source, settings, progress)
     facts = replace(run.frontier.facts, left_out=_left_out(run.frontier, ready))
-    bare = replace(run, frontier=replace(run.frontier, facts=facts, evaluations={}))
+    others = {name: run.frontier.evaluations[name] for name in run.external}  # their rows are in another file
+    bare = replace(run, frontier=replace(run.frontier, facts=facts, evaluations=others))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GroupWarning)
         return judged(bare, ready, progress, small=0)
+
+
+def write_evaluation(
+    stored: Run, data: Any, *, name: str, overwrite: bool = False, key: Any = None, **reading: Any
+) -> Run:
+    """Judge a run on another file and write it with that evaluation, whole or not at all; return it.
+
+    What was added to its folder meanwhile stays.
+    """
+    records.check_recordable(stored, key)
+    assert stored.path is not None
+    found = stored.evaluate(data, name=name, overwrite=overwrite, **reading)
+    make_folder(stored.path / DECISIONS)  # copies may lack a folder that was empty
+    with turn(stored.path / DECISIONS):
+        now = records.current(stored)
+        name = check_name(now, name, overwrite)
+        about = replace(found.external[name], after=len(now.decisions))
+        larger = added(now, found.frontier.evaluations[name], about)
+        larger.save(stored.path, overwrite=True, sign=key)
+    return larger
 
 
 def write_choice(
@@ -175,8 +197,8 @@ def write_choice(
     assert stored.path is not None
     make_folder(stored.path / DECISIONS)  # copies may lack a folder that was empty
     with turn(stored.path / DECISIONS):
-        now = records.records_now(stored)
-        stored = replace(stored, decisions=now)
+        stored = records.current(stored)
+        now = stored.decisions
         model, decision = replace(judged or stored, decisions=now).decide(reason=reason, by=by, **rule)
         record = replace(decision, candidates=records.candidates(stored, decision.id))
 

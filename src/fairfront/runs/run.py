@@ -14,20 +14,21 @@ from ..frontier import Frontier
 from ..frontier.judgement import operating_words
 from ..frontier.models import LinearModels
 from ..frontier.store import KIND as FRONTIER_KIND
-from ..frontier.store import load_frontier, write_frontier
+from ..frontier.store import write_frontier
 from ..measures.disclosure import LIMIT
 from ..measures.figures import in_shell, marked_in_shell, reference_words
-from ..storage.documents import read_json
 from ..storage.folders import make_folder, write_file, write_folder
-from ..storage.packages import check_checksums, checksum_of, parts_of, read_package, write_package
-from ..storage.places import MANIFEST, SEALED, check_new_folder, read_folder
+from ..storage.packages import write_package
+from ..storage.places import MANIFEST, check_new_folder
 from ..tables.encoder import TableEncoder
-from ..validation import check_choice, check_count, check_names, check_path, check_text, refuse
+from ..validation import check_choice, check_count, check_text
 from . import decision as records
 from .card import card_of
-from .decision import DECISIONS, Decision, stages
-from .manifest import SCHEMA, as_text, check_manifest, inventory, key_of, known_by, of_format, seal
-from .model import TableModel, read_model
+from .decision import DECISIONS, Decision
+from .external import EVALUATIONS, External, added, check_name, judged_rows, own_frontier, write_external
+from .external import KIND as EVALUATION_KIND
+from .manifest import SCHEMA, as_text, inventory, key_of, known_by, of_format, seal
+from .model import TableModel
 from .options import Option, options_of, shortlist, suggested_id
 
 FRONTIER, ENCODER, TEST, DETAILS = "frontier", "encoder", "test", "details.json"
@@ -35,7 +36,12 @@ KINDS = {ENCODER: "fairfront encoder", TEST: "fairfront test figures"}
 RUN = inventory(
     "run",
     {f"{FRONTIER}/frontier": FRONTIER_KIND, **KINDS},
-    {DETAILS: known_by(Details.from_json), f"{DECISIONS}/[0-9]*.json": of_format(records.FORMAT)},
+    {
+        DETAILS: known_by(Details.from_json),
+        f"{DECISIONS}/[0-9]*.json": of_format(records.FORMAT),
+        f"{EVALUATIONS}/*.json": of_format(EVALUATION_KIND),
+        f"{EVALUATIONS}/*.npz": lambda data: data.startswith(b"PK"),
+    },
     growing=DECISIONS,
 )
 
@@ -60,10 +66,12 @@ class Run:
         Figures of every point on validation and on test, by id; only the card of a chosen model reads those of test.
     decisions : tuple of mappings
         Records of what was chosen from this run; each of them opened the test part once.
+    external : mapping
+        What is known of evaluations on other files, by name; their rates are in ``frontier.evaluations``.
     path : Path or None
         The folder it was read from or written to.
     checksum : str or None
-        One checksum of all its files in that folder but the decision records, which name it.
+        One checksum of all its files in that folder but external evaluations and decision records, which name it.
     """
 
     frontier: Frontier
@@ -76,6 +84,7 @@ class Run:
     tested: Mapping[str, Any] = field(default_factory=dict, repr=False)
     decisions: tuple[Mapping[str, Any], ...] = ()
     checksum: str | None = None
+    external: Mapping[str, External] = field(default_factory=dict)
 
     @property
     def shown(self) -> tuple[int, ...]:
@@ -88,7 +97,8 @@ class Run:
     @property
     def judged(self) -> Mapping[str, Mapping[str, Any]]:
         """Return what the card says of points on rows that did not train them: figures by part and then by id."""
-        return {"validation": self.validated, "test": self.tested}
+        external = {name: each.points for name, each in self.external.items()}
+        return {"validation": self.validated, "test": self.tested, **external}
 
     def options(self, n: int | None = None) -> list[Option]:
         """Return points as people see them, the plain and the suggested one marked.
@@ -150,6 +160,33 @@ class Run:
         decision = records.decided(self, id, rule, reason, by)
         return model_of(self, id, decision), decision
 
+    def evaluate(
+        self,
+        data: Any,
+        *,
+        name: str,
+        delimiter: str | None = None,
+        missing: Sequence[str] = (),
+        overwrite: bool = False,
+        progress: Any = "auto",
+    ) -> Run:
+        """Return this run with its points judged on another file: of a later time, or another branch.
+
+        Cut-offs are those of validation, and nothing is chosen on these rows. The target, the columns of groups and
+        the weights have to be there; groups and values that training did not have are judged too, with a warning.
+
+        Parameters
+        ----------
+        data : path or data frame
+        name : what the rows are, such as ``"oot"``; rates are in ``frontier.evaluations[name]``
+        delimiter, missing : how the file differs from the one that the run was traced from, as in `trace_table`
+        overwrite : whether to replace an evaluation of that name
+        progress : bool or "auto"
+        """
+        name = check_name(self, name, overwrite)
+        reading: dict[str, Any] = {"delimiter": delimiter, "missing": missing, "progress": progress}
+        return added(self, *judged_rows(self, data, name, **reading))
+
     def model(self, id: int) -> TableModel:
         """Return a model without a decision about it.
 
@@ -206,7 +243,7 @@ class Run:
         return write_folder(path, lambda folder: self._fill(folder, key), RUN, overwrite=overwrite)
 
     def _fill(self, folder: Path, key: Any) -> None:
-        write_frontier(self.frontier, folder / FRONTIER)
+        write_frontier(own_frontier(self.frontier, self.external), folder / FRONTIER)
         encoding, arrays = self.encoder.to_content()
         write_package(folder, ENCODER, KINDS[ENCODER], encoding, arrays, SCHEMA)
         sealed = {"validation": self.validated, "points": self.tested, "stability": self.stability}
@@ -215,57 +252,10 @@ class Run:
             write_file(folder / DETAILS, self.details.to_json())
         write_file(folder / MANIFEST, as_text(self.manifest))
         make_folder(folder / DECISIONS)
+        write_external(folder, self.frontier, self.external)
         if self.decisions:
             records.write_records(folder, self.manifest, self.decisions)
         seal(folder, key)
-
-
-def read_run(folder: Path, trusted: tuple[str, ...] = ()) -> Run:
-    sums = check_checksums(folder, growing=DECISIONS)
-    manifest = check_manifest(read_json(folder / MANIFEST), str(folder / MANIFEST))
-    encoding, arrays = read_package(folder, ENCODER, KINDS[ENCODER], SCHEMA)
-    tested, _ = read_package(folder, TEST, KINDS[TEST], SCHEMA)
-    front = load_frontier(folder / FRONTIER, trusted=trusted)
-    checksum, details = checksum_of(sums, DECISIONS), folder / DETAILS
-    with parts_of(folder, "run"):
-        return Run(
-            frontier=front,
-            encoder=TableEncoder.from_content(encoding, arrays),
-            manifest=manifest,
-            stability=dict(tested["stability"]),
-            details=Details.from_json(read_json(details)) if details.exists() else None,
-            path=folder,
-            validated=dict(tested["validation"]),
-            tested=dict(tested["points"]),
-            decisions=records.read_records(folder, sums, stages(manifest, checksum)),
-            checksum=checksum,
-        )
-
-
-def load(path: Any, *, trusted: Sequence[str] = ()) -> Any:
-    """Read a `Frontier`, a `Run` or a `TableModel` from the folder it was saved to.
-
-    Parameters
-    ----------
-    path : path
-        A folder written by ``Frontier.save``, ``Run.save``, ``TableModel.save`` or the command line.
-    trusted : sequence of str
-        Types inside estimators that a user brought which may be loaded, after reading the list that the error shows.
-        Models of fairfront itself are arrays and JSON: loading them executes nothing.
-    """
-    folder, expected = check_path(path), "a list of the names of types, such as those that an error has listed"
-    if isinstance(trusted, str):
-        raise refuse("trusted", trusted, expected)
-    types = check_names(trusted, "trusted", expected)
-
-    def read(place: Path) -> Any:
-        if (place / "model.json").exists():
-            return read_model(place, types)
-        if any((place / name).exists() for name in SEALED):
-            return read_run(place, types)
-        return load_frontier(place, trusted=types)
-
-    return read_folder(folder, read)
 
 
 def model_of(run: Run, id: int, decision: Decision | None) -> TableModel:

@@ -1,4 +1,4 @@
-"""Verification: make a run again from its manifest, or a model from its run, and compare everything that is stored.
+"""Verification of a run: made again from its manifest and rows, and compared in everything that is stored.
 
 What is made again follows from the rows and the settings: encoder, points, figures, the parts of the manifest that
 tracing finds, and of decision records all but who, when and why. Those three are people's words, as are the name of the
@@ -7,52 +7,41 @@ file and the versions of the time; they are taken over.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from .. import __version__
-from ..exceptions import ChangedError, FairfrontError, InputError
-from ..storage.differences import Difference, differences
+from ..exceptions import ChangedError, FairfrontError, FairfrontWarning, InputError
+from ..storage.differences import differences
 from ..storage.foreign import SUFFIX, untrusted_types
-from ..storage.packages import found_in, is_signed, read_checksums
-from ..storage.places import CHECKSUMS, MANIFEST
-from ..storage.seals import is_signature_of, public_key
+from ..storage.places import MANIFEST
+from ..storage.seals import public_key
+from ..tables import open_source
+from .archive import read_run
+from .checks import TOLERANCE, Check, file_checks, first_digits, signature_check
 from .decision import Decision, candidates, decided, pruned, stages, with_earlier
+from .external import EVALUATIONS, added
 from .manifest import versions
-from .model import ONNX, TableModel
 from .pipeline import FRAME, run_of, with_exact_counts
-from .run import ENCODER, Run, load, model_of, read_run
+from .run import ENCODER, Run
 from .settings import Settings
 
-TOLERANCE = 1e-6
 WRITER = "*:fairfront"
 FREE = (WRITER, f"{MANIFEST}:earlier", "*:run", "*:previous")
 """What another version may write otherwise: its own number, and checksums of its files, which loading has checked."""
 TAKEN_OVER = ("versions", "fairfront")
 """Parts of a manifest that say where and when, which another machine and day need not have."""
-SIGNED, RECORD = "signature", "record"
 MIXED = (f"{ENCODER}.npz",)
 """Means and scales of columns, each in a unit of its own."""
 
 
-@dataclass(frozen=True)
-class Check:
-    """One comparison: what was compared, whether it agrees, what was found, and every field that differs.
-
-    ``same`` is None where nothing was compared; what is not decisive is told and no more.
-    """
-
-    what: str
-    same: bool | None
-    found: str
-    decisive: bool = True
-    differences: tuple[Difference, ...] = ()
-
-
-def verify_run(run: Run, data: Any, progress: Any = "auto", key: Any = None) -> list[Check]:
+def verify_run(
+    run: Run, data: Any, progress: Any = "auto", key: Any = None, evaluated: Sequence[Any] = ()
+) -> list[Check]:
     """Trace a run again and compare every field of every file with the one stored.
 
     With the versions, machine and BLAS of the manifest everything must be equal to the last bit. With others, which
@@ -67,9 +56,12 @@ def verify_run(run: Run, data: Any, progress: Any = "auto", key: Any = None) -> 
         The rows that the run was traced from.
     key : path
         PEM file of the public key that must have signed the run.
+    evaluated : sequence of paths
+        Files of external evaluations, known by their sha256; evaluations whose file is not given are not made again.
     """
+    files = evaluated_files(run, evaluated)
     signed = None if key is None else public_key(key)
-    again = _traced_again(run, data, progress)
+    again = traced_again(run, data, progress)
     then = {"fairfront": run.manifest.get("fairfront"), **run.manifest["versions"]}
     now = {"fairfront": __version__, **versions()}
     names = [name for name in {**now, **then} if now.get(name) != then.get(name)]
@@ -79,88 +71,25 @@ def verify_run(run: Run, data: Any, progress: Any = "auto", key: Any = None) -> 
         rows = Check("data", None, found, decisive=False)
     else:
         sha, known = (each.manifest["data"].get("sha256") for each in (again, run))
-        found = f"sha256 {_first_digits(sha)}, the manifest has {_first_digits(known)}"
+        found = f"sha256 {first_digits(sha)}, the manifest has {first_digits(known)}"
         rows = Check("data", sha == known, found)
     with TemporaryDirectory(prefix="fairfront-") as home:
         stored = run.path or run.save(Path(home) / "stored")
-        new = _write_replica(run, again, data, Path(home))
+        new = _write_replica(run, again, data, Path(home), files)
         compared = differences(stored, new, TOLERANCE if other else 0.0, FREE if other else (), MIXED)
+        taken_over = [name for name, each in run.external.items() if each.sha256 not in files]
+        gone = {f"{EVALUATIONS}/{name}{suffix}" for name in taken_over for suffix in (".json", ".npz")}
+        compared = {name: found for name, found in compared.items() if name not in gone}
         return [
-            _signature(stored, signed),
+            signature_check(stored, signed),
             rows,
             Check("versions", not other, "; ".join(other) or "equal", decisive=False),
-            *_files(compared, bool(other)),
+            *file_checks(compared, bool(other)),
+            *(_not_again(run, name) for name in taken_over),
         ]
 
 
-def verify_model(path: Any, run: Run, data: Any = None, key: Any = None, trusted: Sequence[str] = ()) -> list[Check]:
-    """Make a model again from the run that it was chosen from and compare every file, card and record included.
-
-    That the run itself is right is what `verify_run` shows. Nothing is refitted, but where points were removed from the
-    run since and data are given. Where the run has no record of the decision, as of `Run.select`, that is told, and the
-    rule is applied again.
-
-    Parameters
-    ----------
-    path : path
-        The folder of the model.
-    data : path or data frame
-        The rows of the run, for a model that was chosen by exact counts or whose point was removed from the run since.
-    key : path
-        PEM file of the public key that must have signed the model.
-    trusted : sequence of str
-        Types inside an estimator that may be loaded.
-    """
-    signed = None if key is None else public_key(key)
-    folder, model = Path(path), load(path, trusted=trusted)
-    if not isinstance(model, TableModel):
-        raise InputError(f"{folder} holds a {type(model).__name__}, expected a model written by fairfront select.")
-    with TemporaryDirectory(prefix="fairfront-") as home:
-        try:
-            again, recorded = _model_again(run, model, data, Path(home))
-        except InputError:
-            raise
-        except (TypeError, ValueError, LookupError, AttributeError) as error:  # a record that only the model has
-            raise ChangedError(
-                f"{folder} has a decision record that was edited, for it cannot be followed ({error})."
-            ) from error
-        new = Path(home) / "model"
-        again.save(new, onnx=(folder / ONNX).exists())
-        free = () if run.manifest.get("fairfront") == __version__ else (WRITER,)
-        return [_signature(folder, signed), recorded, *_files(differences(folder, new, free=free), False)]
-
-
-def agrees(checks: list[Check]) -> bool:
-    return all(check.same for check in checks if check.decisive)
-
-
-def _first_digits(digest: str | None) -> str:
-    return "none" if digest is None else digest[:12]
-
-
-def _signature(folder: Path, key: Any) -> Check:
-    """Say whether the list of checksums is signed, by the key if one is given, and covers all records."""
-    if key is None:
-        there = "there, and not checked without --key" if is_signed(folder) else "none"
-        return Check(SIGNED, None, there, decisive=False)
-    if not is_signed(folder):
-        return Check(SIGNED, False, "none, expected one by the key")
-    if not is_signature_of(folder, key):
-        return Check(SIGNED, False, f"not of this {CHECKSUMS} by this key")
-    later = sorted(set(found_in(folder)) - set(read_checksums(folder)))
-    return Check(SIGNED, not later, f"does not cover {', '.join(later)}" if later else "by the key")
-
-
-def _files(found: Mapping[str, list[Difference]], rounded: bool) -> list[Check]:
-    equal = f"equal up to {TOLERANCE:g}" if rounded else "equal to the last bit"
-    checks = []
-    for name, said in found.items():
-        words = f"{len(said)} {'field differs' if len(said) == 1 else 'fields differ'}" if said else equal
-        checks.append(Check(name, not said, words, differences=tuple(said)))
-    return checks
-
-
-def _traced_again(run: Run, data: Any, progress: Any) -> Run:
+def traced_again(run: Run, data: Any, progress: Any) -> Run:
     """Under the name and the versions that the manifest has."""
     known = run.manifest
     try:
@@ -177,20 +106,61 @@ def _traced_again(run: Run, data: Any, progress: Any) -> Run:
     return replace(again, manifest={**again.manifest, **taken, "data": origin})
 
 
-def _write_replica(run: Run, again: Run, data: Any, home: Path) -> Path:
-    """With the stages and the records that the stored run has."""
-    states = _states(run, again, home)
+def evaluated_files(run: Run, evaluated: Sequence[Any]) -> dict[str | None, Path]:
+    """Return files of external evaluations by their sha256, refusing those of none."""
+    files: dict[str | None, Path] = {open_source(each).sha256(): Path(each) for each in evaluated}
+    for sha, file in files.items():
+        if sha not in {each.sha256 for each in run.external.values()}:
+            known = ", ".join(f"{name} ({each.file})" for name, each in run.external.items()) or "none"
+            raise InputError(
+                f"{file} is not the file of an external evaluation of the run (by its sha256), expected that of one of "
+                f"these: {known}."
+            )
+    return files
+
+
+def _not_again(run: Run, name: str) -> Check:
+    file = run.external[name].file
+    found = f"not reproduced: needs its file ({file}); give --evaluated FILE"
+    if run.external[name].sha256 is None:
+        found = "not reproduced: judged on a data frame"
+    return Check(f"{EVALUATIONS}/{name}", None, found, decisive=False)
+
+
+def with_external(run: Run, state: Run, names: Iterable[str], states: Sequence[Run], files: Mapping[Any, Path]) -> Run:
+    """Add external evaluations of a run: judged again by the state they were of where files are given, or as stored."""
+    known = stages(run.manifest, str(run.checksum))
+    for name in names:
+        each = run.external[name]
+        record, about = run.frontier.evaluations[name], each
+        if each.sha256 in files:
+            later = run.decisions[each.after :]
+            then = states[known.index(later[0]["run"]) if later else -1]
+            reading: dict[str, Any] = {"delimiter": each.delimiter, "missing": each.missing, "progress": False}
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FairfrontWarning)
+                found = pruned(then.evaluate(files[each.sha256], name=name, **reading), state.frontier.ids.tolist())
+            record = found.frontier.evaluations[name]
+            about = replace(found.external[name], file=each.file, at=each.at, after=each.after)
+        state = added(state, record, about)
+    return state
+
+
+def _write_replica(run: Run, again: Run, data: Any, home: Path, files: Mapping[Any, Path]) -> Path:
+    """With the stages, the records and the external evaluations that the stored run has."""
+    states = states_of(run, again, home)
     known = stages(run.manifest, str(run.checksum))
     records: tuple[Mapping[str, Any], ...] = ()
     for record in run.decisions:
         state = replace(states[known.index(record["run"])], decisions=records)
-        records = (*records, _decided_again(state, record, data)[1].to_json())
-    if not records:
+        records = (*records, decided_again(state, record, data)[1].to_json())
+    if not records and not run.external:
         return home / str(len(states) - 1)
-    return replace(states[-1], decisions=records).save(home / "records")
+    last = with_external(run, states[-1], run.external, states, files)
+    return replace(last, decisions=records).save(home / "added")
 
 
-def _states(run: Run, again: Run, home: Path) -> list[Run]:
+def states_of(run: Run, again: Run, home: Path) -> list[Run]:
     """Return a run that was traced again as it was before each time that points were removed, and as it is now.
 
     Each is written and read, as the one that is compared was; its own types of estimators need no confirmation.
@@ -212,7 +182,7 @@ def _states(run: Run, again: Run, home: Path) -> list[Run]:
     return states
 
 
-def _decided_again(state: Run, record: Mapping[str, Any], data: Any) -> tuple[Run, Decision]:
+def decided_again(state: Run, record: Mapping[str, Any], data: Any) -> tuple[Run, Decision]:
     """Return what a record's rule chooses from a run, and the run with the counts that the rule read.
 
     Exact counts need the rows; the record itself has published ones.
@@ -227,65 +197,3 @@ def _decided_again(state: Run, record: Mapping[str, Any], data: Any) -> tuple[Ru
         ) from error
     found = decided(judged, id, record["rule"], record["reason"], record["by"])
     return judged, replace(found, at=record["at"], candidates=candidates(state, id))
-
-
-def _model_again(run: Run, model: TableModel, data: Any, home: Path) -> tuple[TableModel, Check]:
-    """Return a model made again, with card, record and manifest where it has a record, and what the run knows of it."""
-    n = len(run.decisions)
-    found = f"not one of the {n} in the run: fairfront select writes one, Run.select in Python does not"
-    unrecorded = Check(RECORD, None, found, decisive=False)
-    if model.decision is None:
-        return run.model(model.about["id"]), unrecorded
-    record, recorded = _record_of(run, model.decision) or (model.decision, unrecorded)
-    state = _state(run, record, data, home)
-    if recorded.same and record["small"]:
-        judged, tuples = state, {name: tuple(record[name]) for name in ("candidates", "notes", "footnotes")}
-        decision = Decision(**{**record, **tuples})
-    else:
-        if not record["small"] and data is None:
-            raise InputError("the model was chosen by exact counts, which need the rows; add --data FILE.")
-        judged, decision = _decided_again(state, record, data)
-        decision = replace(decision, candidates=candidates(judged, decision.id))
-    return replace(model_of(judged, decision.id, decision), manifest=state.manifest), recorded
-
-
-def _record_of(run: Run, given: Mapping[str, Any]) -> tuple[Mapping[str, Any], Check] | None:
-    """Return the run's record of a model's decision, or the model's own where that differs; None if it has none."""
-    number: Any = given.get("opened")
-    there = given.get("run") is not None and isinstance(number, int) and 0 < number <= len(run.decisions)
-    record = run.decisions[number - 1] if there else given
-    if there and record["id"] == given.get("id"):
-        return record, Check(RECORD, True, f"decision {number} of the run")
-    known = (None, *stages(run.manifest, str(run.checksum)))
-    if set(given) != set(Decision.__dataclass_fields__) or given["run"] not in known:
-        raise InputError(
-            f"the model's decision {number} is of other files than the run has (their checksum differs), expected the "
-            "run that it was chosen from; give that run."
-        )
-    if not there:
-        return None
-    return given, Check(RECORD, False, f"decision {number} of the run is another one, of id {record['id']}")
-
-
-def _state(run: Run, record: Mapping[str, Any], data: Any, home: Path) -> Run:
-    """Traced again if points were removed since and rows are given."""
-    unsaved = record["run"] is None  # chosen from the run as it was traced, before it had a folder
-    place = 0 if unsaved else stages(run.manifest, str(run.checksum)).index(record["run"])
-    earlier = list(run.manifest.get("earlier", ()))
-    state = run
-    if place < len(earlier) and data is not None:
-        state = _states(run, _traced_again(run, data, False), home)[place]
-    elif place < len(earlier):  # the manifest that the run had then
-        kept = earlier[place]["kept"]
-        manifest = {name: value for name, value in run.manifest.items() if name not in ("earlier", "kept_ids")}
-        manifest["keep"] = "all" if kept == "all" else "chosen"
-        manifest["shown"] = [each["id"] for each in record["candidates"] if each["shown"]]
-        manifest |= ({"earlier": earlier[:place]} if place else {}) | ({} if kept == "all" else {"kept_ids": kept})
-        state = replace(run, manifest=manifest)
-    if record["id"] not in state.frontier.ids.tolist():
-        raise InputError(
-            f"the run has no point {record['id']} any more, because --keep chosen removed it; add --data FILE to trace "
-            "it again."
-        )
-    before = () if unsaved else run.decisions[: record["opened"] - 1]
-    return replace(state, decisions=before, checksum=record["run"])

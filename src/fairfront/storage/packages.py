@@ -251,9 +251,10 @@ def _as_lines(sums: Mapping[str, str]) -> str:
     return "".join(f"{sums[name]}  {name}\n" for name in sorted(sums))
 
 
-def checksum_of(sums: Mapping[str, str], growing: str) -> str:
-    """Leave out the files of a subfolder that grows."""
-    return digest(_as_lines({name: found for name, found in sums.items() if not is_in(name, growing)}))
+def checksum_of(sums: Mapping[str, str], growing: Sequence[str]) -> str:
+    """Leave out the files of subfolders that grow."""
+    kept = {name: found for name, found in sums.items() if not any(is_in(name, each) for each in growing)}
+    return digest(_as_lines(kept))
 
 
 def is_signed(folder: Path) -> bool:

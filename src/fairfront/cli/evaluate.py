@@ -1,0 +1,48 @@
+"""``fairfront evaluate``: the points of a run on rows of another time or branch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .screen import Delimiter, Missing, RunFolder, Sign, Trust, checked, run_at, say, screen
+
+
+def evaluate(
+    run: RunFolder,
+    file: Annotated[
+        Path,
+        typer.Argument(help="CSV, TSV, Parquet or Feather with the columns of training.", callback=checked),
+    ],
+    name: Annotated[str, typer.Option(help="What the rows are, such as oot (out of time).")],
+    delimiter: Delimiter = None,
+    missing: Missing = None,
+    trust: Trust = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the evaluation of that name.")] = False,
+    sign: Sign = None,
+) -> None:
+    """Judge the points of a run on another file and keep the figures.
+
+    The file is read as the run's own was, and decisions are made at the cut-offs of validation. Nothing is chosen on
+    it: show, report and the cards of later choices have its figures beside those of validation and test.
+
+    Example: fairfront evaluate run loans-2024.csv --name oot
+    """
+    from ..runs.external import check_name
+    from ..runs.manifest import key_of
+    from ..runs.pipeline import write_evaluation
+    from ..runs.run import RUN
+    from ..storage.places import check_new_folder
+    from .summary import print_evaluations
+
+    key = key_of(sign)
+    stored = run_at(run, trust)
+    check_name(stored, name, overwrite)
+    check_new_folder(run, RUN, overwrite=True)
+    reading: dict[str, Any] = {"delimiter": delimiter, "missing": missing or ()}
+    found = write_evaluation(stored, file, name=name, overwrite=overwrite, key=key, **reading)
+    console = screen()
+    print_evaluations(console, found, [])
+    say(console, f"Added to {run}. Rates per group: fairfront show {run} --on {name}.")

@@ -1,0 +1,257 @@
+"""External evaluations: rows of another time or branch, judged by every point of a run at its own cut-offs.
+
+Nothing is trained, placed or chosen on them. A run keeps each as one package beside its other files, which do not
+change.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse as sp
+
+from ..exceptions import ChangedError, FairfrontWarning, GroupWarning, InputError, progress_bar, spelled
+from ..frontier import Frontier
+from ..frontier.judgement import encode_labels, is_test
+from ..frontier.store import evaluation_content, stored_evaluation
+from ..measures import Evaluation
+from ..measures.disclosure import POOLED
+from ..measures.published import published
+from ..objectives import GroupProbabilities, count_in_words
+from ..objectives.groups import FEWEST
+from ..problems.resources import GIGABYTE, memory
+from ..storage.folders import make_folder
+from ..storage.packages import read_package, write_package
+from ..tables import Source, coerce, infer, load, open_source
+from ..tables.encoder import CategoryBlock
+from ..tables.roles import PARTS, read_target
+from ..tables.table import nearest
+from ..validation import check_flag, check_names, check_progress, check_text
+from .manifest import SCHEMA
+from .people import People, people_of
+from .preparation import Part
+from .settings import Settings
+from .test_part import figures_on
+
+if TYPE_CHECKING:
+    from .run import Run
+
+EVALUATIONS, KIND = "evaluations", "fairfront evaluation"
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
+STRANGE = 0.01
+"""Share of rows with values that training did not know by name, above which it is said."""
+
+
+@dataclass(frozen=True, eq=False)
+class External:
+    """What is known of an external evaluation besides the frontier's own record of that name.
+
+    Attributes
+    ----------
+    file, sha256 : str or None
+        Name and fingerprint of the file; a data frame has none.
+    delimiter, missing
+        What it was read with besides the settings of the run.
+    at : str
+        When it was judged.
+    after : int
+        The number of decisions that the run had then: the cards of later ones show it.
+    notes : tuple of str
+        What has to be known to read the figures.
+    points : mapping
+        Figures of every solved point by id, as those on test.
+    """
+
+    file: str
+    sha256: str | None
+    delimiter: str | None
+    missing: tuple[str, ...]
+    at: str
+    after: int
+    notes: tuple[str, ...]
+    points: Mapping[str, Any] = field(repr=False)
+
+    def taken(self, ids: Sequence[int]) -> External:
+        names = {str(id) for id in ids}
+        return replace(self, points={id: found for id, found in self.points.items() if id in names})
+
+
+def judged_rows(
+    run: Run, data: Any, name: str, *, delimiter: str | None, missing: Sequence[str], progress: Any
+) -> tuple[Evaluation, External]:
+    """Judge the points of a run on other rows, by its own settings and encoder, at the cut-offs of validation."""
+    settings = Settings.from_json(run.manifest["settings"])
+    marks = check_names(missing, "missing", "texts such as 'NA'")
+    source = open_source(data, delimiter=delimiter or settings.delimiter, missing=(*settings.missing, *marks))
+    facts = run.frontier.facts
+    front = replace(run.frontier, facts=replace(facts, left_out=facts.told_left_out))  # as files of the run have it
+    part, people, noted = _read(run, source, settings, check_progress(progress))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GroupWarning)  # the notes say what is left of them in published figures
+        record = front.evaluate(part.X, part.y, **part.people, name=name).evaluations[name]
+        points = figures_on(front, part, settings, progress, name=name)
+    record = published(record, facts.task)
+    notes = (*_row_notes(people, settings), *noted, *_group_notes(record, front))
+    for sentence in notes:
+        warnings.warn(f"{name}: {sentence}", FairfrontWarning, stacklevel=3)
+    file = "data frame" if source.path is None else source.path.name
+    at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return record, External(file, source.sha256(), delimiter, marks, at, len(run.decisions), notes, points)
+
+
+def check_name(run: Run, name: Any, overwrite: bool) -> str:
+    """Refuse a name that is no name of a file, or taken; an evaluation that a card shows is not replaced."""
+    check_flag(overwrite, "overwrite")
+    what, given = spelled("name"), check_text(name, "name", "a name such as 'oot'")
+    if not NAME.fullmatch(given):
+        raise InputError(f"{what} is {given[:60]!r}, expected up to 40 letters, digits, - and _, such as oot-2024.")
+    if given in PARTS or is_test(given):
+        raise InputError(f"{what} is {given!r}, which is kept for the run's own rows, expected another, such as oot.")
+    same = next((known for known in run.external if known.casefold() == given.casefold()), None)
+    if same is None:
+        return given
+    if not overwrite:
+        how = spelled("overwrite", "overwrite=True")
+        raise InputError(f"the run has an evaluation {same!r} already, expected a new name, or {how} to replace it.")
+    if run.external[same].after < len(run.decisions):
+        raise InputError(
+            f"a model was chosen from the run since {same!r} was judged, and its card shows it, expected a new name; "
+            "it is not replaced."
+        )
+    return same
+
+
+def _read(run: Run, source: Source, settings: Settings, progress: Any) -> tuple[Part, People, list[str]]:
+    _check_columns(run, source, settings)
+    kinds = {each["name"]: each["kind"] for each in run.manifest["columns"]["columns"]}
+    weight = () if settings.weight is None else (settings.weight,)
+    columns = (settings.target, *settings.compared, *weight)
+    text = [name for name in columns if name in settings.groups or kinds.get(name) == "category"]
+    numbers = [name for name in columns if name not in text]
+    with progress_bar(progress, "reading", 3 * source.size) as bar:
+        schema = infer(source, text=text, numbers=numbers, columns=columns, on_progress=bar.update)
+        _check_size(run, source, schema.n)
+        table = load(source, schema, on_progress=lambda done: bar.update(source.size + done))
+        if not settings.regression:
+            labels = read_target(table, settings.target).labels
+            encode_labels(labels, run.frontier.facts.task, f"{settings.target!r} of {source.title}")
+        table, used, people = people_of(table, settings)
+        matrices, strange = _encoded(run, source, lambda done: bar.update(2 * source.size + done))
+    X = sp.vstack(matrices, format="csr") if run.encoder.sparse else np.concatenate(matrices)
+    if X.shape[0] != schema.n:
+        raise InputError(f"{source.title} has {X.shape[0]} rows, expected {schema.n} as a moment ago; it is changing.")
+    groups: Any = people.groups
+    if not isinstance(groups, GroupProbabilities):
+        groups = {name: codes.take() for name, codes in groups.items()}
+    if len(used) < FEWEST:
+        raise InputError(f"{source.title} has fewer than {FEWEST} rows to judge, expected more; no figures of so few.")
+    return Part(X[used], people.labels.take(), groups, people.weight), people, _strange_notes(strange, schema.n)
+
+
+def _check_columns(run: Run, source: Source, settings: Settings) -> None:
+    roles = {"the target": (settings.target,), "groups": settings.compared}
+    roles["weights"] = () if settings.weight is None else (settings.weight,)
+    for role, names in roles.items():
+        for name in names:
+            if name not in source.names:
+                near = nearest(name, source.names, "; add it.")
+                raise InputError(f"{source.title} has no column {name!r}, which the run reads as {role}{near}")
+    run.encoder.check(source.names)
+
+
+def _check_size(run: Run, source: Source, n: int) -> None:
+    """Refuse a file whose matrix and scores do not fit in memory."""
+    width = len(run.encoder.columns) if run.encoder.sparse else len(run.encoder.feature_names)
+    task = run.frontier.facts.task
+    outputs = len(task.classes) if task.kind == "multiclass" else 1
+    need, room = 8.0 * n * (2 * width + 2 * outputs * len(run.frontier)), memory()
+    if need > room:
+        raise InputError(
+            f"{source.title} needs about {need / GIGABYTE:.3g} GB in memory to be judged, expected at most "
+            f"{room / GIGABYTE:.3g} GB; take a random sample of its rows."
+        )
+
+
+def _encoded(run: Run, source: Source, on_progress: Any) -> tuple[list[Any], dict[str, int]]:
+    """Return the matrices of a source's chunks, and per column the rows whose value training had no name for."""
+    matrices, marks = [], tuple(source.missing)
+    strange = {block.name: 0 for block in run.encoder.blocks if isinstance(block, CategoryBlock)}
+    for chunk in source.chunks(run.encoder.columns):
+        table = coerce(chunk, run.encoder, marks)
+        matrices.append(run.encoder.transform(table))
+        for name in strange:
+            column = table.columns[name]
+            strange[name] += int((column.values == column.n_levels - 1).sum())
+        on_progress(chunk.done)
+    return matrices, strange
+
+
+def _strange_notes(strange: Mapping[str, int], n: int) -> list[str]:
+    return [
+        f"{count / n:.0%} of rows have a value of {name!r} that was rare or unknown in training."
+        for name, count in strange.items()
+        if count >= max(FEWEST, STRANGE * n)
+    ]
+
+
+def _row_notes(people: People, settings: Settings) -> Iterator[str]:
+    if people.unlabelled:
+        yield f"rows without {settings.target!r} were left out: {count_in_words(people.unlabelled)}."
+    if people.idle:
+        yield f"rows with 0 in {settings.weight!r} were left out: {count_in_words(people.idle)}."
+
+
+def _group_notes(record: Evaluation, front: Frontier) -> Iterator[str]:
+    """Names of groups of few people are not among published ones."""
+    trained = dict(front.facts.sensitive)
+    for name, rates in record.groups.items():
+        known, levels = trained.get(name, rates.levels), rates.levels
+        new = [level for level in levels if level not in (*known, POOLED)]
+        gone = [level for level in known if level not in levels]
+        if new:
+            yield f"groups of {name!r} that training did not compare: {', '.join(new)}."
+        if gone:
+            yield f"groups of {name!r} with no or few rows here: {', '.join(gone)}."
+        if levels[-1] != known[-1]:
+            yield f"the reference group of {name!r} is {levels[-1]!r} here."
+
+
+def added(run: Run, record: Evaluation, about: External) -> Run:
+    front = replace(run.frontier, evaluations={**run.frontier.evaluations, record.name: record})
+    return replace(run, frontier=front, external={**run.external, record.name: about})
+
+
+def own_frontier(front: Frontier, external: Mapping[str, External]) -> Frontier:
+    """Leave out external evaluations."""
+    own = {name: record for name, record in front.evaluations.items() if name not in external}
+    return replace(front, evaluations=own)
+
+
+def write_external(folder: Path, front: Frontier, external: Mapping[str, External]) -> None:
+    if external:
+        make_folder(folder / EVALUATIONS)
+    for name, each in external.items():
+        record, arrays = evaluation_content(front.evaluations[name])
+        write_package(folder / EVALUATIONS, name, KIND, {"about": asdict(each), "evaluation": record}, arrays, SCHEMA)
+
+
+def read_external(folder: Path, front: Frontier) -> tuple[Frontier, dict[str, External]]:
+    """Return a frontier with the external evaluations of a run's folder, and what is known of them, oldest first."""
+    found, records = {}, {}
+    for file in sorted((folder / EVALUATIONS).glob("*.json")):
+        content, arrays = read_package(file.parent, file.stem, KIND, SCHEMA)
+        record, about = stored_evaluation(content["evaluation"], arrays), content["about"]
+        tuples = {name: tuple(about[name]) for name in ("missing", "notes")}
+        found[file.stem], records[file.stem] = External(**{**about, **tuples}), record
+        if record.name != file.stem or record.n_models != len(front):
+            raise ChangedError(f"{file} is of another name or run, expected {file.stem!r} of this one; copy it again.")
+    external = dict(sorted(found.items(), key=lambda item: (item[1].at, item[0])))
+    evaluations = {**front.evaluations, **{name: records[name] for name in external}}
+    return replace(front, evaluations=evaluations), external
