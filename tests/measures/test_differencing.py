@@ -19,8 +19,7 @@ import numpy as np
 import pytest
 
 import fairfront as ff
-from fairfront.measures.published import published_totals
-from fairfront.measures.rates import Margins
+from fairfront.measures.published import published_people
 from fairfront.runs import Run
 from fairfront.runs.pipeline import with_exact_counts
 from tests.support.adversary import LIMIT, Guess, audited, beside, evaluated, recalls_of, small
@@ -211,7 +210,7 @@ def test_several_classes_leave_no_small_count(outputs_of: Any) -> None:
         for counts in recalls_of(shown, name):
             assert not small(counts).size
         assert any(small(counts).size for counts in recalls_of(exact, name))
-    totals = published_totals(Margins.of(exact.sums.everyone.rows, good))
+    _, totals = published_people(exact.sums.everyone.rows, good)
     assert not small([totals.hits, totals.labels - totals.hits]).size
     np.testing.assert_allclose(shown["error"] * shown.n, totals.wrong[:, 0])
     np.testing.assert_allclose(shown["approval_rate"] * shown.n, totals.chosen[:, 0])

@@ -167,3 +167,29 @@ def test_moves_of_labels_add_up_to_those_of_all_people() -> None:
     }
     np.testing.assert_array_equal(of["selection"]["gained"], of["tpr"]["gained"] + of["fpr"]["gained"])
     np.testing.assert_array_equal(of["error"]["gained"], of["tpr"]["lost"] + of["fpr"]["gained"])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_an_audit_and_an_evaluation_of_the_same_rows_tell_the_same(classes: int, weighted: bool) -> None:
+    """Two roundings of one count would tell more of it than one."""
+    rng = np.random.default_rng(classes)
+    for n in (90, 150, 240):
+        group, y = rng.choice(["a", "b", "c"], n, p=[0.5, 0.4, 0.1]), rng.choice(classes, n)
+        scores = rng.dirichlet(np.ones(classes), n) + 0.5 * np.eye(classes)[y]
+        scores = scores / scores.sum(axis=1, keepdims=True)
+        known = {
+            "sensitive_features": group,
+            "favourable": 1,
+            "groups": ff.Groups(min_size=2),
+            "sample_weight": rng.integers(1, 4, n) if weighted else None,
+        }
+        front = ff.Frontier.from_scores({"mine": scores}, y, **known)
+        record = published(front.evaluations["validation"], front.facts.task).groups["group"]
+        table = ff.audit(y, scores, n_resamples=1, **known).published().groups["group"]
+        lines = [table.lines.names.index(level) for level in record.levels]
+        np.testing.assert_array_equal(table.columns["n"][lines], record.n)
+        for rate in ("selection", "tpr", "fpr", "error"):
+            np.testing.assert_allclose(table.columns[rate][lines], record.rate(rate)[0], rtol=1e-12)
+        for k in range(classes if classes > 2 else 0):
+            np.testing.assert_allclose(table.columns[f"recall[{k}]"][lines], record.rate("recall")[0, :, k], rtol=1e-12)

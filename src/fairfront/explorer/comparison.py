@@ -16,7 +16,7 @@ from ..measures.counts import ratio
 from ..measures.disclosure import pool_of
 from ..measures.figures import PARTS
 from ..measures.paired import Change, effective_rows, mean_change, mean_changes, rounded, share_change, share_changes
-from ..measures.published import published, published_people, published_totals
+from ..measures.published import published, published_people
 from ..measures.rates import Margins
 from ..objectives import Array, Attribute, Task
 
@@ -103,17 +103,16 @@ def describe(rows: Rows) -> dict[str, Any]:
     described: list[dict[str, Any]] = []
     everyone: Sides | None = None
     for place, attribute in enumerate(rows.attributes):
-        rates, (member, exact) = record.groups[attribute.name], _pooled(rows, place)
-        people = None if exact is None else published_people(exact)
+        rates, (member, people) = record.groups[attribute.name], _pooled(rows, place)
         moved: dict[str, Sides] = {}
         if not rows.regression:
-            moved = moves_by_rate(rows.decided, rows.wrong, rows.plain, rows.good, member, people)
+            moved = moves_by_rate(rows.decided, rows.wrong, rows.plain, rows.good, member, people and people[0])
             everyone = everyone or (moved["error"][0][:, -1:], moved["error"][1][:, -1:])
         changes = {}
         for rate in MEANS if rows.regression else SHARES:
             c, values, sides = member.shape[1], rates.rate(rate), moved.get(rate)
             columns = rows.columns(member, rate)
-            change = _change(rows, rate, columns, sides, _people(rows, rates, rate, columns, exact))
+            change = _change(rows, rate, columns, sides, _people(rows, rates, rate, columns, people))
             change = change.moved_to(np.column_stack([values - values[rows.plain], change.value[:, c:]]))
             gap = change.columns(slice(0, c - 1)).less(change.columns(slice(c - 1, c)))
             counts = {} if sides is None else {"gained": rounded(sides[0], 0), "lost": rounded(sides[1], 0)}
@@ -149,8 +148,8 @@ def _differing(rows: Rows) -> NDArray[np.bool_]:
     return found
 
 
-def _pooled(rows: Rows, place: int) -> tuple[Array, Margins | None]:
-    """Members (n, c) of an attribute's groups, and the rows of these and of no group that are to be published.
+def _pooled(rows: Rows, place: int) -> tuple[Array, tuple[Margins, Margins] | None]:
+    """Members (n, c) of an attribute's groups, and the published rows of these and of no group, and of everyone.
 
     Groups of a few people are together, as in `published`, unless counts are exact.
     """
@@ -163,19 +162,17 @@ def _pooled(rows: Rows, place: int) -> tuple[Array, Margins | None]:
     if rows.regression or sums is None:
         return joined, None
     counts: Any = sums.groups[place].pooled((*pool.members, (len(attribute.levels),)))
-    return joined, Margins.of(counts.rows, rows.task.favourable)
+    return joined, published_people(counts.rows, rows.task.favourable)
 
 
-def _people(rows: Rows, rates: PerGroup, rate: str, columns: Array, exact: Margins | None) -> Array:
+def _people(rows: Rows, rates: PerGroup, rate: str, columns: Array, people: tuple[Margins, Margins] | None) -> Array:
     """Published over exact rows behind a rate, of every group and of everyone, (c + 1,)."""
     if not rows.small:
         return np.ones(columns.shape[1])
     behind = (columns / rows.weight[:, None]).sum(axis=0)
     shown, everyone = rates.n, behind[-1]
-    if exact is not None:
-        groups, all_rows = (
-            getattr(each, PARTS[rate][1]) for each in (published_people(exact), published_totals(exact))
-        )
+    if people is not None:
+        groups, all_rows = (getattr(each, PARTS[rate][1]) for each in people)
         shown, everyone = groups[:-1], all_rows[0]
     return np.nan_to_num(ratio(np.append(shown, everyone), behind))
 

@@ -252,6 +252,6 @@ def moves_by_group(
         pool = pool_of(levels, member.sum(axis=0))
         levels, member = pool.levels, np.column_stack([member[:, list(some)].sum(axis=1) for some in pool.members])
         counts = count(decided, labels, len(task.classes), member, member.shape[1])
-        shown = published_people(Margins.of(counts.rows, task.favourable))
+        shown, _ = published_people(counts.rows, task.favourable)
     favoured, good = decided == task.favourable, labels == task.favourable
     return (*levels, OVERALL), moves_by_rate(favoured, decided != labels, plain, good, member, shown)

@@ -15,14 +15,13 @@ from .disclosure import (
     any_small,
     in_units,
     pool_of,
-    publish_decisions,
-    publish_labels,
+    publish_counts,
     publish_sizes,
-    publish_totals,
+    publish_table,
     publish_weights,
 )
 from .evaluation import Evaluation, evaluation_of
-from .rates import Margins, PerGroup, effective_sizes, kish, means_of
+from .rates import Margins, PerGroup, effective_sizes, means_of
 
 
 def published(record: Evaluation, task: Task) -> Evaluation:
@@ -39,7 +38,7 @@ def published(record: Evaluation, task: Task) -> Evaluation:
         if isinstance(pooled, Means):
             groups[name] = _means(pooled, pool, record.sums)
         else:
-            groups[name], sizes[name] = _rates(pooled, pool, record.sums, task.favourable)
+            groups[name], sizes[name] = _rates(pooled, pool, task.favourable)
     area, everyone = record.columns.get("auc"), record.sums.everyone
     if area is not None and isinstance(everyone, Counts) and everyone.rows[:1].sum(axis=(0, 1, 3)).min() < LIMIT:
         area = np.full_like(area, np.nan)  # it rests on a few people of one label
@@ -61,73 +60,26 @@ def _means(exact: Means, pool: Pool, sums: Sums) -> PerGroup:
     return means_of(shown, np.where(few, 0.0, weight), np.where(few[:, None], 0.0, total), pool.levels)
 
 
-def _rates(counts: Counts, pool: Pool, sums: Sums, good: int) -> tuple[PerGroup, dict[str, Array]]:
-    """Return rates of published rows, none of groups of a few people, and the effective sizes behind them."""
-    everyone = Margins.of(counts.rows, good)
-    exact, shown = everyone.without_last(), published_people(everyone).without_last()
-    weight, squared = (Margins.of(each[:, :-1], good) for each in (counts.weight, counts.squared))
-    parts = ((everyone.hits, everyone.labels), (everyone.alarm, everyone.negative))
-    decided = np.concatenate([side.ravel() for part, whole in parts for side in (part, whole - part)])
-    some_small, scaled = any_small(everyone.everyone, everyone.labels, decided, 2), weight
-    if some_small:
-        scaled = shown if sums.effective_n is None else _scaled(weight, exact, shown, sums.weight / sums.n)
-    few = exact.everyone < LIMIT
-    scaled = scaled.changed(
-        lambda each, axis: np.where(np.expand_dims(few, 1) if each.ndim > axis + 1 else few, 0, each)
+def _rates(counts: Counts, pool: Pool, good: int) -> tuple[PerGroup, dict[str, Array]]:
+    """Return rates of published rows, none of groups of a few people, and the effective sizes behind them.
+
+    The counts are those of an audit of the same rows: two roundings of one count would tell more of it than one.
+    """
+    few = counts.sizes[:-1] < LIMIT
+    found = publish_counts(counts.with_everyone(), good).changed(lambda cells: cells[:, :-2])
+    weight, squared = (
+        Margins.of(np.where(few[:, None, None], 0.0, cells), good) for cells in (found.weight, found.squared)
     )
-    if some_small:  # effective sizes go with the published rows, in whole rows
-        sizes = publish_weights(kish(weight.labels, squared.labels), exact.labels, shown.labels, 1.0)
-        squared = replace(squared, labels=np.nan_to_num(ratio(scaled.labels**2, sizes)))
-    return scaled.rates(shown, pool.levels), effective_sizes(scaled, squared)
+    return weight.rates(Margins.of(found.rows, good), pool.levels), effective_sizes(weight, squared)
 
 
-def _scaled(weight: Margins, exact: Margins, shown: Margins, unit: float) -> Margins:
-    """Return the weights of published rows, in units of a row's mean."""
+def published_people(rows: Array, good: int) -> tuple[Margins, Margins]:
+    """Return what may be published of rows by group, label and decision, (N, c, K, K), and of all of them as one group.
 
-    def share(part: str, whole: str) -> Array:
-        inner, people, shown_people = (getattr(each, part) for each in (weight, exact, shown))
-        outer, others, shown_others = (getattr(each, whole) - getattr(each, part) for each in (weight, exact, shown))
-        inside = publish_weights(inner, people, shown_people, unit)
-        return np.nan_to_num(ratio(inside, inside + publish_weights(outer, others, shown_others, unit)))
-
-    found = replace(weight, labels=publish_weights(weight.labels, exact.labels, shown.labels, unit))
-    return replace(
-        found, hits=share("hits", "labels") * found.labels, alarm=share("alarm", "negative") * found.negative
-    )
-
-
-def published_people(exact: Margins) -> Margins:
-    """Return rows by group, label and decision that may be published; the last group is that without one."""
-    n = publish_sizes(exact.everyone, exact.labels.shape[1], 2)
-    return _decided(exact, n, published_totals(exact))
-
-
-def published_totals(exact: Margins) -> Margins:
-    """Return all rows, however they are divided into groups, by label and decision, as one group."""
-    everyone = exact.changed(lambda each, axis: each.sum(axis=axis, keepdims=True))
-    return _decided(everyone, everyone.everyone, None)
-
-
-def _decided(exact: Margins, n: Array, totals: Margins | None) -> Margins:
-    """``n`` (c,) and ``totals``, if any, are published."""
-    good, K = exact.k, exact.labels.shape[1]
-    order = [good, 1 - good] if K == 2 else list(range(K))
-    labels = np.empty_like(exact.labels)
-    labels[:, order] = publish_labels(exact.labels[:, order], n)
-    negative = n - labels[:, good]
-
-    def split(part: Array, whole: Array, shown: Array, total: Array | None, of: Array | None) -> Array:
-        known = None if total is None or of is None else np.column_stack([total[:, 0], of - total[:, 0]])
-        return publish_decisions(np.stack([part, whole - part], axis=2), shown, known)[:, :, 0]
-
-    def hits(k: int) -> Array:
-        known = (None, None) if totals is None else (totals.hits[:, :, k], totals.labels[0, k])
-        return split(exact.hits[:, :, k], exact.labels[:, k], labels[:, k], *known)
-
-    known = (None, None) if totals is None else (totals.alarm, totals.negative[0])
-    alarm = split(exact.alarm, exact.negative, negative, *known)
-    decided = [negative - alarm if K == 2 and k != good else hits(k) for k in range(K)]
-    return Margins(labels, np.stack(decided, axis=2), alarm, good)
+    The last group is that without one; the second part does not depend on how rows are divided into groups.
+    """
+    shown = publish_table(rows, good)
+    return Margins.of(shown[:, :-1], good), Margins.of(shown[:, -1:], good)
 
 
 def _overall(sums: Sums, task: Task) -> Overall:
@@ -135,20 +87,11 @@ def _overall(sums: Sums, task: Task) -> Overall:
     found = sums.overall
     if isinstance(sums.everyone, Means):
         return found
-    exact, good = Margins.of(sums.everyone.rows, task.favourable), task.favourable
-    shown = published_totals(exact)
-    per_row = sums.weight / sums.n
-    (were, wrong), (approved, told) = (
-        [getattr(each, name)[:, 0] for each in (exact, shown)] for name in ("wrong", "chosen")
-    )
-    decided = np.empty_like(found.decided)
-    decided[:, good] = found.decided[:, good] * np.nan_to_num(ratio(told, approved))
-    others = [k for k in range(decided.shape[1]) if k != good]
-    left = sums.n - decided[:, good] / per_row
-    decided[:, others] = publish_totals(np.rint(found.decided[:, others] / per_row), left) * per_row
+    exact, shown = sums.everyone.rows[:, 0], publish_table(sums.everyone.rows, task.favourable)[:, -1]
+    were, wrong = (cells.sum(axis=(1, 2)) - np.trace(cells, axis1=1, axis2=2) for cells in (exact, shown))
     return replace(
         found,
-        wrong=np.where(wrong == were, found.wrong, publish_weights(found.wrong, were, wrong, per_row)),
-        labels=found.labels * np.nan_to_num(ratio(shown.labels[0], exact.labels[0])),
-        decided=decided,
+        wrong=np.where(wrong == were, found.wrong, publish_weights(found.wrong, were, wrong, sums.weight / sums.n)),
+        labels=found.labels * np.nan_to_num(ratio(shown[0].sum(axis=1), exact[0].sum(axis=1))),
+        decided=found.decided * np.nan_to_num(ratio(shown.sum(axis=1), exact.sum(axis=1))),
     )

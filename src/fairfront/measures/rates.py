@@ -7,7 +7,7 @@ favourable decisions given or taken away: rates do not tell the two apart, `clai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -172,14 +172,6 @@ class Margins:
     def labelled(self) -> Array:
         """Return the rows of groups by label: of two labels the favourable one first, of several by class."""
         return self.labels if self.labels.shape[1] > 2 else np.column_stack([self.positive, self.negative])
-
-    def changed(self, change: Callable[[Array, int], Array]) -> Margins:
-        """Change all sums; the second argument of ``change`` is the axis of groups."""
-        return Margins(change(self.labels, 0), change(self.hits, 1), change(self.alarm, 1), self.k)
-
-    def without_last(self) -> Margins:
-        """Leave out the last group, the rows without one."""
-        return self.changed(lambda sums, axis: np.delete(sums, -1, axis=axis))
 
     def rates(self, rows: Margins, levels: Sequence[str]) -> GroupRates:
         """Return the rates of N models from weights; ``rows`` are those of the groups."""
