@@ -13,6 +13,7 @@ from sklearn.model_selection import train_test_split
 
 from fairfront.datasets import (
     DATASETS,
+    ORIGINS,
     Dataset,
     encode,
     load,
@@ -67,6 +68,10 @@ def toy(**changes: object) -> Dataset:
 
 
 @pytest.mark.slow
+def test_data_sets_are_listed_by_name() -> None:
+    assert list(DATASETS) == sorted(DATASETS) == list(ORIGINS)
+
+
 @pytest.mark.parametrize("name", tuple(DATASETS))
 def test_contract(name):
     data = loaded(name)

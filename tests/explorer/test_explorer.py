@@ -19,7 +19,6 @@ from sklearn.linear_model import LogisticRegression
 import fairfront as ff
 from fairfront.explorer import Details, describe_points, frontier_fragment, write_explorer
 from fairfront.explorer.page import SCRIPTS, asset, safe_json
-from fairfront.frontier.selection import figures
 from fairfront.measures.disclosure import POOLED
 from fairfront.measures.published import published
 from tests.support.pages import HOSTILE, loans, record_of, unpacked
@@ -168,7 +167,7 @@ def test_small_groups_are_pooled_and_counts_rounded(tmp_path: Path) -> None:
     assert np.isnan(rates[:, attribute["levels"].index(POOLED)]).all()  # seven people in all
     shown = published(front.evaluations["validation"], front.facts.task)
     np.testing.assert_array_equal(unpacked(record["parts"][0]["columns"]["tpr_gap"]), shown["tpr_gap"])
-    np.testing.assert_array_equal(unpacked(record["parts"][0]["upper"]["tpr_gap"]), figures(shown, "tpr_gap", 0.95))
+    np.testing.assert_array_equal(unpacked(record["parts"][0]["upper"]["tpr_gap"]), shown.figure("tpr_gap", 0.95))
     open_page = record_of(front.to_html(tmp_path / "b.html", small=0))
     np.testing.assert_array_equal(unpacked(open_page["parts"][0]["columns"]["tpr_gap"]), front.column("tpr_gap"))
     assert "stray" in open_page["parts"][0]["attributes"][0]["levels"]

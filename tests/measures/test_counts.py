@@ -78,7 +78,7 @@ def test_sums_of_two_parts_are_those_of_all_rows(kind: str) -> None:
 def test_counts_without_weights_are_one_array() -> None:
     data = rows_of(1, 50, 2, 2)
     found = count(data["decided"], data["truth"], 2, data["codes"], 2)
-    for counts in (found, found + found, found.pooled([(0, 1), (2,)]), found.together(), found.of_model(1)):
+    for counts in (found, found + found, found.pooled([(0, 1), (2,)]), found.together(), found.take(1)):
         assert isinstance(counts, Counts)
         assert counts.weight is counts.rows
         assert counts.squared is counts.rows

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..validation import Registry
 from .base import DATASETS, Dataset, encode
 from .cache import Fetched, fetch
 from .compas import load_compas
@@ -35,6 +36,12 @@ __all__ = [
     "load_oulad",
     "paper_matrix",
 ]
+
+REGISTRIES: tuple[Registry[Any], ...] = (DATASETS, ORIGINS)
+for registry in REGISTRIES:  # listed by name, whichever file a data set is in
+    by_name = sorted(registry.items())
+    registry.clear()
+    registry.update(by_name)
 
 
 def load(name: str, **options: Any) -> Dataset:

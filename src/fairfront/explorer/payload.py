@@ -12,7 +12,7 @@ from ..exceptions import InputError
 from ..frontier import Facts, Frontier
 from ..frontier.judgement import is_test, operating_words
 from ..frontier.models import Models, Places
-from ..frontier.selection import GAPS, figures, plain_place
+from ..frontier.selection import GAPS, plain_place
 from ..measures import ClassRates, Evaluation, GroupRates, PerGroup
 from ..measures.claims import decides_alike, no_better, rival_words
 from ..measures.figures import Column, larger_is_better
@@ -126,7 +126,7 @@ def _part(record: Evaluation, facts: Facts, small: int) -> dict[str, Any]:
         "no_better": np.flatnonzero(no_better(record, task)).tolist(),
         "rival": rival_words(record),
         "columns": {name: packed(values) for name, values in (record.columns | _mistakes(record)).items()},
-        "upper": {name: packed(figures(record, name, CONFIDENCE)) for name in sure},
+        "upper": {name: packed(record.figure(name, CONFIDENCE)) for name in sure},
         "attributes": [_attribute(name, rates, record.sizes.get(name), task) for name, rates in record.groups.items()],
     }
 

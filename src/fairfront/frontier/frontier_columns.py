@@ -21,7 +21,7 @@ from ..validation import BACKENDS, check_choice, check_confidence, check_count, 
 from .judgement import asked_of, held_rows
 from .models import Models
 from .points import Facts, Points
-from .selection import Rule, figures
+from .selection import Rule
 
 if TYPE_CHECKING:
     from .linear_frontier import Stability
@@ -109,7 +109,7 @@ class FrontierColumns(PointColumns):
             check_confidence(confidence)
         training = dict(zip(self.facts.gap_columns, self.gaps.T, strict=True))
         training |= {"loss": self.loss, self.facts.gap_column: self.gaps.max(axis=1)}
-        return training[name] if name in training else figures(self.record(on), name, confidence)
+        return training[name] if name in training else self.record(on).figure(name, confidence)
 
     def record(self, on: str | None = None) -> Evaluation:
         """Return an evaluation.

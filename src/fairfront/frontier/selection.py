@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
-from ..measures import Evaluation, GroupRates
 from ..measures.claims import trivial, worst_pair
 from ..measures.figures import Column, larger_is_better
-from ..measures.intervals import Sizes, error_interval, selection_ratio_lower, worst_gap_floor, worst_gap_upper
+from ..measures.intervals import bonferroni, worst_gap_floor
 from ..objectives import Array
 from ..validation import check_confidence, check_flag, check_mapping, check_number, check_positive, check_text, refuse
 from ..validation.data import check_preferences
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 GAPS = ("tpr_gap", "fpr_gap", "selection_gap", "error_gap", "recall_gap")
 """Gaps of shares, which have intervals."""
-End = Callable[[GroupRates, str, float, Sizes | None], Array]
 Places = NDArray[np.intp]
 NEITHER = frozenset({"approval_rate"})
 """Columns of which neither larger nor smaller values are better: they can be bounded from both sides."""
@@ -166,9 +164,9 @@ class Rule:
         record, confidence = front.record(self.on), self.confidence
         if confidence is None or Column.of(name).kind not in GAPS:
             return ""
-        parts = [name] if name in record.columns else [each for each in record.columns if Column.of(each).kind == name]
-        sure = 1.0 - (1.0 - confidence) / len(parts)
-        floors = np.stack([figures(record, part, sure, worst_gap_floor) for part in parts])
+        parts = record.parts(name)
+        sure = bonferroni(confidence, len(parts))
+        floors = np.stack([record.figure(part, sure, worst_gap_floor) for part in parts])
         floor = np.fmax.reduce(floors)
         if np.isnan(floor[among]).all():
             return ""
@@ -214,47 +212,6 @@ def _finite(values: Array, name: str) -> Array:
 def subset(front: Frontier, ids: Sequence[int]) -> Frontier:
     """Return a frontier of the points with these ids, in their order on the frontier; ids stay."""
     places = sorted({front.place(id) for id in ids})
-    evaluations = {}
-    for name, record in front.evaluations.items():  # what belongs to groups alone stays
-        groups = {}
-        for attribute, rates in record.groups.items():
-            stored: Any = {each.name for each in fields(rates)} & set(rates.names)
-            groups[attribute] = replace(rates, **{rate: getattr(rates, rate)[places] for rate in stored})
-        evaluations[name] = replace(
-            record,
-            columns={key: values[places] for key, values in record.columns.items()},
-            signed={key: values[places] for key, values in record.signed.items()},
-            groups=groups,
-            operating=None if record.operating is None else record.operating.take(places),
-            alike=None if record.alike is None else record.alike[places],
-        )
+    evaluations = {name: record.take(places) for name, record in front.evaluations.items()}
     models, points = front.models.take(places), front.points.take(places)
     return replace(front, models=models, points=points, evaluations=evaluations)
-
-
-def figures(record: Evaluation, name: str, confidence: float | None, end: End = worst_gap_upper) -> Array:
-    """Return a column of an evaluation, as the end of its interval that has to hold when a confidence is given.
-
-    That is the upper end of an error and of a gap, the lower end of the selection ratio (of each pair of groups on its
-    own, because all have to hold). With several attributes ``tpr_gap`` is the worst of ``sex.tpr_gap``... and its upper
-    end holds for all of them at once. ``end`` takes something else of a gap's intervals than their upper end.
-    """
-    parts = [each for each in record.columns if Column.of(each).kind == name and each != name]
-    if name not in record.columns and parts:
-        if larger_is_better(name):
-            return np.asarray(np.fmin.reduce([figures(record, part, confidence) for part in parts]))
-        sure = None if confidence is None else 1.0 - (1.0 - confidence) / len(parts)
-        return np.asarray(np.fmax.reduce([figures(record, part, sure, end) for part in parts]))
-    values = record[name]
-    if confidence is None:
-        return values
-    column = Column.of(name)
-    if name == "error":
-        return error_interval(values, np.full(len(values), record.effective_n or record.n), confidence)[1]
-    attribute = column.attribute or next(iter(record.groups))
-    rates, sizes = record.groups.get(attribute), record.sizes.get(attribute)
-    if isinstance(rates, GroupRates) and column.figure == "selection_ratio":
-        return selection_ratio_lower(rates, confidence, sizes)
-    if isinstance(rates, GroupRates) and column.kind in GAPS:
-        return end(rates, column.figure, confidence, sizes)
-    return values

@@ -253,7 +253,7 @@ def audits(
         decided, K = np.stack([each.decided for each in models]), len(first.task.classes)
         counts = [each.counts(decided, first.truth, K, first.weight) for each in lines]
     for place, judged in enumerate(models):
-        known = [None if each is None else each.of_model(place) for each in counts]
+        known = [None if each is None else each.take(place) for each in counts]
         yield audited(judged, list(zip(lines, known, strict=True)), settings)
 
 

@@ -56,7 +56,7 @@ def worst_pair(record: Evaluation, column: str, model: int, task: Task) -> Pair 
         raise refuse("name", column, "the name of a gap or a ratio")
     name = column
     if column not in record.columns:
-        parts = [each for each in record.columns if Column.of(each).kind == column]
+        parts = record.parts(column)
         if not parts:
             raise refuse("name", column, f"one of {', '.join(record.columns)}")
         sign = -1.0 if larger_is_better(column) else 1.0

@@ -7,7 +7,7 @@ are the rows without a group, so that groups add up to all rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,8 +84,9 @@ class Counts:
     def pooled(self, members: Sequence[Sequence[int]]) -> Counts:
         return self.changed(lambda cells: np.stack([cells[:, list(some)].sum(axis=1) for some in members], axis=1))
 
-    def of_model(self, place: int) -> Counts:
-        return self.changed(lambda cells: cells[place])
+    def take(self, places: int | Sequence[int]) -> Counts:
+        """Return the counts of some models, or those of one without its axis."""
+        return self.changed(lambda cells: cells[places])
 
     def together(self) -> Counts:
         return self.changed(lambda cells: cells.sum(axis=1, keepdims=True))
@@ -118,6 +119,9 @@ class Means:
         some = [list(places) for places in members]
         rows, weight = (np.array([each[places].sum() for places in some]) for each in (self.rows, self.weight))
         return Means(rows, weight, np.stack([self.sums[:, places].sum(axis=1) for places in some], axis=1))
+
+    def take(self, places: Sequence[int]) -> Means:
+        return replace(self, sums=self.sums[places])
 
     @property
     def sizes(self) -> Array:
@@ -168,6 +172,11 @@ class Sums:
         cells = self.everyone.weight[:, 0]
         wrong = cells.sum(axis=(1, 2)) - np.trace(cells, axis1=1, axis2=2)
         return Overall(self.n, self.weight, wrong, cells[:1].sum(axis=(0, 2)), cells.sum(axis=1))
+
+    def take(self, places: Sequence[int]) -> Sums:
+        """Return the sums of some models, without their scores."""
+        groups = tuple(each.take(places) for each in self.groups)
+        return Sums(self.total, self.everyone.take(places), groups)
 
     def __add__(self, other: Sums) -> Sums:
         groups: Any = tuple(one + two for one, two in zip(self.groups, other.groups, strict=True))  # type: ignore[operator]

@@ -7,7 +7,7 @@ rates. They are never loss gaps, the surrogate that models are trained on.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,7 +20,11 @@ from ..problems.resources import blas_threads
 from ..validation.data import check_weights
 from .counts import Counts, Overall, Sums, blocks, row_weight, sums_of
 from .cutoffs import NONE_GIVEN, OperatingPoint
-from .rates import Margins, PerGroup, effective_sizes, gaps, rates_of, selection_ratio, worst_gap
+from .figures import Column, larger_is_better
+from .intervals import Sizes, bonferroni, error_interval, selection_ratio_lower, worst_gap_upper
+from .rates import GroupRates, Margins, PerGroup, effective_sizes, gaps, rates_of, selection_ratio, worst_gap
+
+End = Callable[[GroupRates, str, float, Sizes | None], Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +101,48 @@ class Evaluation:
         hint = f"; did you mean {near[0]!r}?" if near else "."
         known = ", ".join(self.columns)
         raise InputError(f"evaluation {self.name!r} has no column {column!r}, expected one of {known}{hint}")
+
+    def take(self, places: Sequence[int]) -> Evaluation:
+        """Return the judgement of some of the models, in the order of ``places``."""
+        return replace(
+            self,
+            columns={name: values[places] for name, values in self.columns.items()},
+            signed={name: values[places] for name, values in self.signed.items()},
+            groups={name: rates.take(places) for name, rates in self.groups.items()},
+            operating=None if self.operating is None else self.operating.take(places),
+            alike=None if self.alike is None else self.alike[places],
+            sums=None if self.sums is None else self.sums.take(places),
+        )
+
+    def parts(self, name: str) -> list[str]:
+        """Return the columns that a name stands for: its own, or with several attributes that of each."""
+        return [name] if name in self.columns else [each for each in self.columns if Column.of(each).kind == name]
+
+    def figure(self, name: str, confidence: float | None = None, end: End = worst_gap_upper) -> Array:
+        """Return a column, (N,), as the end of its interval that has to hold when a confidence is given.
+
+        That is the upper end of an error and of a gap, the lower end of the selection ratio (of each pair of groups on
+        its own, because all have to hold). With several attributes ``tpr_gap`` is the worst of ``sex.tpr_gap``... and
+        its upper end holds for all of them at once. ``end`` takes something else of a gap's intervals.
+        """
+        parts = self.parts(name)
+        if parts and parts != [name]:
+            if larger_is_better(name):
+                return np.asarray(np.fmin.reduce([self.figure(part, confidence) for part in parts]))
+            sure = None if confidence is None else bonferroni(confidence, len(parts))
+            return np.asarray(np.fmax.reduce([self.figure(part, sure, end) for part in parts]))
+        values, column = self[name], Column.of(name)
+        if confidence is None:
+            return values
+        if name == "error":
+            return error_interval(values, np.full(len(values), self.effective_n or self.n), confidence)[1]
+        attribute = column.attribute or next(iter(self.groups))
+        rates, sizes = self.groups.get(attribute), self.sizes.get(attribute)
+        if isinstance(rates, GroupRates) and column.figure == "selection_ratio":
+            return selection_ratio_lower(rates, confidence, sizes)
+        if isinstance(rates, GroupRates) and column.gap:
+            return end(rates, column.figure, confidence, sizes)
+        return values
 
 
 @blas_threads(1)

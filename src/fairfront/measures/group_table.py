@@ -96,7 +96,7 @@ def tabulate(judged: Judged, lines: Lines, settings: Settings, counts: Counts | 
     if judged.task.kind == "regression":
         return _value_table(judged, lines, settings, nobody)
     if counts is None:
-        counts = lines.counts(judged.decided[None], judged.truth, len(judged.task.classes), judged.weight).of_model(0)
+        counts = lines.counts(judged.decided[None], judged.truth, len(judged.task.classes), judged.weight).take(0)
     scores = {k: drawn_scores(each, lines, settings) for k, each in judged.scored.items()}
     return _table_of(lines, Counted(counts, scores, nobody, nobody), judged.task, settings)
 
@@ -151,7 +151,7 @@ def _value_table(
     those of all rows are not where their number is ``known``.
     """
     nothing = np.zeros(len(judged.truth), dtype=np.intp)
-    counts = lines.counts(nothing[None], nothing, 1, judged.weight).of_model(0).changed(lambda cells: cells[:, 0, 0])
+    counts = lines.counts(nothing[None], nothing, 1, judged.weight).take(0).changed(lambda cells: cells[:, 0, 0])
     n, weight = counts.rows, counts.weight
     size = np.nan_to_num(ratio(weight**2, counts.squared))
     columns: dict[str, Any] = {"weight": weight}
@@ -185,7 +185,7 @@ def published_table(judged: Judged, exact: GroupTable, settings: Settings) -> Gr
     known = exact if lines is exact.lines else tabulate(judged, lines, settings)
     counts = known.behind.counts.changed(lambda cells: cells[None])
     shown = publish_counts(counts, judged.task.favourable)
-    return _published_counts(known, judged.task, settings, None if shown is counts else shown.of_model(0), whole=True)
+    return _published_counts(known, judged.task, settings, None if shown is counts else shown.take(0), whole=True)
 
 
 def published_strata(
@@ -211,7 +211,7 @@ def published_strata(
         small = any(any_small_cell(rows[None, :-1]) for rows in (*exact, exact.sum(axis=0)))
         for level, shown in zip(levels, of_levels(exact, published.behind.counts.rows), strict=True):
             behind = tables[level].behind.counts.changed(lambda cells: cells[None])
-            counts = with_rows(behind, shown[None]).of_model(0) if small else None
+            counts = with_rows(behind, shown[None]).take(0) if small else None
             found[level][name] = _published_counts(tables[level], levels[level][0].task, settings, counts)
     return found
 

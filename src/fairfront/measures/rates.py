@@ -8,8 +8,8 @@ favourable decisions given or taken away: rates do not tell the two apart, `clai
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -39,6 +39,11 @@ class PerGroup:
     @property
     def reference(self) -> str:
         return self.levels[-1]
+
+    def take(self, places: Sequence[int]) -> Self:
+        """Return the values of some models; what belongs to groups alone stays."""
+        stored: Any = {each.name for each in fields(self)} & set(self.names)
+        return replace(self, **{name: getattr(self, name)[places] for name in stored})
 
     def rate(self, name: str) -> Array:
         if name not in self.names:
