@@ -7,10 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import fairfront as ff
 from fairfront.objectives import GAPS
 from fairfront.solvers import Target
+from fairfront.solvers.base import SOLVERS
 from fairfront.solvers.quadratic import imbalance
 from tests.support.cases import central
+from tests.support.people import people
 from tests.support.twins import assert_on_line, cohort
 
 BALANCES = ("softmax", "ratio")
@@ -123,3 +126,10 @@ def test_preferences_and_caps_live_in_one_batch() -> None:
     np.testing.assert_allclose(found[:, 0], [0.1, 0.2, 0.5])
     kept = both.take(np.array([False, True, True]))
     np.testing.assert_array_equal(kept.by_preference, [False, True])
+
+
+@pytest.mark.parametrize("solver", list(SOLVERS))
+def test_preferences_of_different_lengths_are_refused_in_a_sentence(solver: str) -> None:
+    X, y, group = people(300)
+    with pytest.raises(ff.InputError, match="preferences cannot be read as an array"):
+        ff.trace(X, y, sensitive_features=group, solver=solver, preferences=[[1.0], [1.0, 2.0]], progress=False)

@@ -14,6 +14,7 @@ from ..objectives import Algebra, Array
 from ..problems import LinearProblem, Point
 from ..problems.resources import check_steps
 from ..validation import refuse
+from ..validation.data import shape_of
 from .base import TARGETS, Journal, Mask, OnPoint, Request, Solved, Solver, Status, Target, check_needs
 from .journal import Archive, Ids, RunLog, of_few
 
@@ -172,7 +173,7 @@ class Descent(Solver):
     def trace(self, problem: LinearProblem, request: Request, journal: Journal, on_point: OnPoint) -> list[Solved]:
         """Return the ends of all runs, which go as one batch, and what they passed on their way."""
         asked = request.preferences
-        count = asked if isinstance(asked, (int, np.integer)) else np.ndim(asked) and len(asked)
+        count = asked if isinstance(asked, (int, np.integer)) else next(iter(shape_of(asked, "preferences")), 0)
         check_steps(problem, int(count) or TARGETS, self.max_iter, type(self)().max_iter)
         work, seed = self.working(problem), journal.seed(request.random_state)
         start, target = self.aim(work, replace(request, random_state=seed), journal)
