@@ -187,7 +187,7 @@ class TestThreads:
         assert threads_setting() is None
         monkeypatch.setenv(SETTING, "3")
         assert threads_setting() == 3
-        for wrong in ("0", "two", "-1"):
+        for wrong in ("0", "two", "-1", "2.5", "\u00b2", "9" * 400):
             monkeypatch.setenv(SETTING, wrong)
             with pytest.raises(InputError, match=SETTING):
                 threads_setting()

@@ -77,7 +77,7 @@ def _setting(variable: str, expected: str, most: float = float("inf"), whole: bo
 
 
 def threads_setting() -> int | None:
-    said = _setting(THREADS, "a whole number of at least 1, or unset it", whole=True)
+    said = _setting(THREADS, "a whole number of at least 1, or unset it", most=sys.float_info.max, whole=True)
     return None if said is None else int(said)
 
 
