@@ -381,6 +381,16 @@ def test_differences_of_trees_arrays_and_text(tmp_path: Path) -> None:
     assert differences(tmp_path / "one", tmp_path / "two", free=("*:[2]", "a.json:[0]", "*:[1]"))["a.json"] == []
 
 
+@pytest.mark.parametrize("mixed", [(), ("b.npz",)])
+def test_nothing_is_near_to_an_infinity_but_itself(tmp_path: Path, mixed: tuple[str, ...]) -> None:
+    for name, number in (("one", np.inf), ("two", 3.0)):
+        (tmp_path / name).mkdir()
+        np.savez(tmp_path / name / "b.npz", factor=np.array([1.0, number, -np.inf, np.nan]))
+    for places in (("one", "two"), ("two", "one")):
+        found = differences(*(tmp_path / name for name in places), tolerance=1e-6, mixed=mixed)
+        assert [each.field for each in found["b.npz"]] == ["factor[1]"]
+
+
 def test_numbers_of_mixed_units_are_compared_each_by_itself(tmp_path: Path) -> None:
     for name, small in (("one", 1e-6), ("two", -1e-6)):
         (tmp_path / name).mkdir()

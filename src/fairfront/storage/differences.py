@@ -151,8 +151,8 @@ def _in_array(
         if one.dtype.kind in "iuf":
             by = np.abs(one.astype(float) - two.astype(float))
         if one.dtype.kind in "fc":
-            largest = max(1.0, float(np.max(np.abs(one), where=np.isfinite(one), initial=0.0)))
-            within = tolerance * (np.abs(one) if mixed else largest)
+            sizes = np.where(np.isfinite(one), np.abs(one), 0.0)  # nothing is near to an infinity but itself
+            within = tolerance * (sizes if mixed else max(1.0, float(sizes.max(initial=0.0))))
             far = ~np.isclose(one, two, rtol=0.0, atol=within, equal_nan=True)
     if not far.any():
         return None
