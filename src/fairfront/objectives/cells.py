@@ -230,11 +230,8 @@ def build(
             named = [notion.name] * (len(notions) > 1) + [attribute.name] * (len(attributes) > 1)
             prefix, levels = "".join(f"{part}: " for part in named), attribute.levels
             for comparison in notion.comparisons(task, surrogate):
-                suffix, first, of = (
-                    f" | {comparison.words}" if comparison.words else "",
-                    len(compared),
-                    comparison.labels,
-                )
+                suffix = f" | {comparison.words}" if comparison.words else ""
+                first, of = len(compared), comparison.labels
                 for level, name in enumerate(levels):
                     inside = atoms.belongs(place, level, of)
                     compared.append((inside, comparison.quantity, f"{prefix}{name}{suffix}", of))

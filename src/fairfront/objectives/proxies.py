@@ -82,13 +82,14 @@ class GroupProbabilities:
         ----------
         rows : array of row numbers, or mask of shape (n,)
         """
-        index, found = np.asarray(rows) if shape_of(rows, "rows") else np.empty(()), copy.copy(self)
+        expected, found = f"row numbers below {len(self)}, or True or False for each row", copy.copy(self)
+        index = np.asarray(rows) if shape_of(rows, "rows") else np.empty(())
+        if index.ndim != 1 or index.dtype.kind not in "biu":
+            raise refuse("rows", rows, expected)
         try:
-            if index.ndim != 1 or index.dtype.kind not in "biu":
-                raise IndexError
             found.shares = self.shares[index]
         except IndexError:
-            raise refuse("rows", rows, f"row numbers below {len(self)}, or True or False for each row") from None
+            raise refuse("rows", rows, expected) from None
         return found
 
     def __len__(self) -> int:

@@ -17,6 +17,7 @@ from scipy.linalg import qr, solve_triangular
 from ..exceptions import InputError
 from ..objectives import Array
 from ..validation.data import LARGEST, SMALLEST
+from .point import TINY
 
 ROWS = 4096
 """Rows that are looked at, framed or copied together, so that they are still in the cache."""
@@ -86,7 +87,7 @@ def _basis_of(blocks: Iterable[Array], columns: int) -> Basis | None:
     for rows in blocks:
         n, R = n + len(rows), qr(np.vstack([R, rows]), mode="r", check_finite=False)[0][:columns]
     R, order = qr(R, mode="r", pivoting=True, check_finite=False)
-    left = np.abs(np.diag(R)) / max(float(np.abs(R[0, 0])), 1e-300)
+    left = np.abs(np.diag(R)) / max(float(np.abs(R[0, 0])), TINY)
     rank = int((left > NULL).sum())
     if rank == 0 or not LITTLE < left[rank - 1] < NEAR:
         return None

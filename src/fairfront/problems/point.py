@@ -22,8 +22,9 @@ DENSE_LIMIT = 3000
 """Largest K d for which second-order quantities are formed."""
 JITTERS = (1e-13, 1e-11, 1e-9)
 """What is added to a unit diagonal, rounding first; a Hessian that needs more is not singular but indefinite."""
-FLOOR, TINY = 1e-8, 1e-300
-"""Smallest eigenvalue that is taken, as a share of the largest, and what stands for 0 where it would be divided by."""
+FLOOR, LEAST, TINY = 1e-8, 1e-12, 1e-300
+"""Smallest eigenvalue that is taken, as a share of the largest; what the largest counts for at least; and what stands
+for 0 where it would be divided by."""
 PUSHES = (1.0, 1e2, 1e4)
 """Multiples of the Hessian's size that are added across the active gaps, in turn: large ones cost digits."""
 WITHIN = (
@@ -108,7 +109,7 @@ class Shifted(Factor):
 
     def __init__(self, H: Array) -> None:
         values, vectors = np.linalg.eigh(0.5 * (H + H.T))
-        floor = FLOOR * max(float(np.abs(values).max()), 1e-12)
+        floor = FLOOR * max(float(np.abs(values).max()), LEAST)
         self.inverse = (vectors / np.maximum(np.abs(values), floor)) @ vectors.T
 
     def solve(self, V: Array) -> Array:
@@ -190,7 +191,9 @@ QUASI = {"maxiter": 2000, "ftol": 1e-15, "gtol": 1e-9, "maxcor": 20}
 
 def fit_cells(problem: LinearProblem, omega: Array, W: Array, second_order: bool) -> Array:
     """Return the minimiser of omega.L from W on; hinges are rounded widely first, ever more narrowly then."""
-    path = [*(problem.loss.smoothed(width) for width in WIDTHS), *[problem.loss] * problem.loss.smooth]
+    path = [problem.loss.smoothed(width) for width in WIDTHS]
+    if problem.loss.smooth:
+        path.append(problem.loss)
     for loss in dict.fromkeys(path):
         twin = problem.with_loss(loss).without_metric()
         W = newton(twin, omega, W) if second_order else lbfgs(twin, omega, W)

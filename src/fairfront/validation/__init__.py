@@ -84,10 +84,12 @@ class Registry(dict[str, T]):
 
     def made(self, given: Any, kind: type, expected: str = "") -> Any:
         """Return an instance of the kind as it is, and a new one of the class with a name."""
-        if not isinstance(given, (str, kind)):
+        if isinstance(given, str):
+            named: Any = self[given]
+            return named()
+        if not isinstance(given, kind):
             raise refuse(self.kind, given, expected or f"a name or a {kind.__name__}")
-        named: Any = self[given] if isinstance(given, str) else None
-        return given if named is None else named()
+        return given
 
 
 def refuse_masked(values: Any, what: str) -> None:

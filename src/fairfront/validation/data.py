@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..exceptions import InputError, spelled
-from . import as_plain, check_positive, counted, is_missing, pass_hint, refuse_kind, refuse_masked, shown
+from . import as_plain, check_positive, counted, is_missing, pass_hint, refuse, refuse_kind, refuse_masked, shown
 
 Array = NDArray[np.float64]
 CONVERTIBLE = (str, bytes, complex, date, timedelta, np.datetime64, np.timedelta64)
@@ -191,7 +191,7 @@ def check_rows(X: Any) -> int:
     """Return the number of rows of what a learner takes; its columns are the learner's own affair."""
     refuse_misread(X, "X")
     if not (isinstance(X, (list, tuple)) or getattr(X, "shape", hasattr(X, "__array__") and hasattr(X, "__len__"))):
-        raise InputError(f"{spelled('X')} is {shown(X)}, expected an array, a data frame or a list of rows.")
+        raise refuse("X", X, "an array, a data frame or a list of rows")
     found = X.shape[0] if hasattr(X, "shape") else len(X)
     if found == 0:
         raise InputError("X has 0 rows, expected at least one sample.")
