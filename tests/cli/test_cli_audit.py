@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import fairfront as ff
 from fairfront.cli import app
-from tests.support.cli import fairfront
+from tests.support.cli import command, fairfront
 from tests.support.extras import optional
 from tests.support.waiting import PATIENCE
 
@@ -53,6 +53,13 @@ def test_table_and_sentences(scored: Path) -> None:
         assert words in done.output, words
     assert "complies" not in done.output
     assert "nan" not in done.output.lower()
+
+
+def test_a_score_that_speaks_for_the_other_label_is_noticed(scored: Path) -> None:
+    done = command("audit", scored, *BASE, "--favourable", "1", "--favourable", "below", "--cutoff", "0.4")
+    assert done.returncode == 0
+    assert "speak against 1; if they do, give --favourable 'above'." in done.stdout
+    assert "note: AUC is 0." in done.stderr
 
 
 def test_names_are_printed_as_they_are(scored: Path) -> None:
@@ -136,7 +143,8 @@ def test_decisions_risk_scores_weights_and_control(scored: Path) -> None:
     assert decided.exit_code == 0, decided.output
     below = run(scored, *BASE, "--favourable", "below", "--cutoff", "0.4")
     assert "A score below 0.4 is decided as 0" in below.output
-    both = run(scored, *BASE, "--favourable", "below", "--favourable", "1", "--approval-rate", "0.3")
+    with pytest.warns(ff.FairfrontWarning, match="speak against 1"):
+        both = run(scored, *BASE, "--favourable", "below", "--favourable", "1", "--approval-rate", "0.3")
     assert "is decided as 1" in both.output
     assert "least cost" in run(scored, *BASE, "--favourable", "1", "--costs", "5,1").output
     within = run(scored, *BASE, "--favourable", "1", "--control", "area", "--cutoff", "0.4")

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import typer
 
 import fairfront as ff
+from fairfront.cli.screen import interruptible
 from fairfront.runs.options import plain_id
 from tests.support.cli import command as fairfront
 from tests.support.extras import ONNX
@@ -63,7 +67,7 @@ def traced(loans: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def chosen(traced: Path) -> Path:
     model = traced.parent / "model"
-    rule = ("--least-gap", "tpr", "--within", "error:0.01")
+    rule = ("--least-gap", "tpr", "--within", "error=0.01")
     done = fairfront("select", traced, *rule, "--by", "A. Smith", "--reason", "pilot", *ONNX, "-o", model)
     assert done.returncode == 0, done.stderr
     return model
@@ -310,7 +314,41 @@ def test_interrupted_work_leaves_nothing_that_looks_finished(loans: Path, tmp_pa
         _, error = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert "Traceback" not in error
+    assert f"Interrupted; {checkpoint} has what was found: go on with the same command and --resume." in error
     assert list(tmp_path.iterdir()) == [checkpoint]
+
+
+def test_an_interrupt_is_answered(capsys: pytest.CaptureFixture[str]) -> None:
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(typer.Exit) as stopped:
+        interruptible(stop)()
+    assert stopped.value.exit_code == 130
+    assert capsys.readouterr().err == "Interrupted; nothing was written.\n"
+
+
+OUTPUTS = {
+    "trace": ("trace", "rows.csv", "--target", "y", "--groups", "g"),
+    "report": ("report", "run"),
+    "select": ("select", "run", "--id", "0"),
+    "demo": ("demo",),
+}
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_outputs_are_tried_before_anything_is_read(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: Any, **__: Any) -> None:
+        raise PermissionError(errno.EACCES, "no")
+
+    (tmp_path / "file").write_text("")
+    said = fairfront(*OUTPUTS[name], "-o", str(tmp_path / "file" / "out")).stderr
+    assert f"{tmp_path / 'file'} is not a folder, expected one to write 'out' into" in said
+    monkeypatch.setattr(Path, "mkdir", refused)
+    done = fairfront(*OUTPUTS[name], "-o", str(tmp_path / "out"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"out was not written because {tmp_path} is read-only or not yours" in done.stderr  # no word of the input
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
 
 
 def test_damaged_files_are_told(traced: Path, tmp_path: Path) -> None:

@@ -146,13 +146,13 @@ def command_line(folder: Path, file: Path, trace: Iterable[str], least: str) -> 
     yield "verify model", ["verify", model, run, "--json"]
 
 
-def day(file: Path, *trace: str, least: str = "error", trust: str = "") -> Arrays:
+def day(file: Path, *trace: str, least: str = "error") -> Arrays:
     """Return what every command said and every file that it wrote."""
     found: Arrays = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for what, words in command_line(folder, file, trace, least):
-            done = command(*words, *(["--trust", trust] if trust and what != "trace" else []))
+            done = command(*words)
             said = _steady(done.stdout + done.stderr, folder).replace(str(file), "FILE")
             found[f"said:{what}"] = np.array([str(done.returncode), *said.splitlines()])
         for path in sorted(folder.rglob("*")):

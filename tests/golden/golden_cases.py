@@ -26,7 +26,6 @@ from tests.support.cli import command
 CASES: dict[str, Callable[[], Arrays]] = {}
 SMALL: set[str] = set()
 CLASSES = ("--target", "region", "--favourable", "north", "--loss", "softmax")
-TREES = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
 
 
 def case(name: str, *, small: bool = False) -> Callable[[Callable[[], Arrays]], Callable[[], Arrays]]:
@@ -220,7 +219,7 @@ def _() -> Arrays:
 @case("commands on loans with costs and trees")
 def _() -> Arrays:
     more = ["--drop", "group", "--costs", "5,1", "--model", "boosting", "--max-fits", "3", "--stability", "0"]
-    return day(loans(), "--target", "outcome", "--favourable", "repaid", "--groups", "sex:ref=M", *more, trust=TREES)
+    return day(loans(), "--target", "outcome", "--favourable", "repaid", "--groups", "sex:ref=M", *more)
 
 
 @case("commands on a regression")

@@ -160,6 +160,21 @@ def test_risk_scores_are_favourable_below() -> None:
     assert "below 0.605" in below.rule
 
 
+def test_scores_of_the_other_label_are_noticed() -> None:
+    data = people()
+    rows = {"y_true": data["y"], "sensitive_features": {"race": data["race"]}, "favourable": 1}
+    with pytest.warns(ff.FairfrontWarning, match=r"AUC is 0\.\d+ .* speak against 1; .* favourable_side='below'"):
+        found = ff.audit(**rows, scores_or_labels=1.0 - data["p"])
+    for each in (found.sentences, found.published().sentences, found.to_dict()["sentences"]):
+        assert any("favourable_side='below'" in sentence for sentence in each)
+    with pytest.warns(ff.FairfrontWarning, match="favourable_side='above'"):
+        ff.audit(**rows, scores_or_labels=data["p"], favourable_side="below")
+    right = ff.audit(**rows, scores_or_labels=1.0 - data["p"], favourable_side="below")  # no warning
+    assert not any("AUC is" in sentence for sentence in right.sentences)
+    chance = 0.999 * np.random.default_rng(3).random(len(data["p"])) - 0.0001 * data["y"]
+    ff.audit(**rows, scores_or_labels=np.abs(chance))  # near a half: no warning, whatever its side
+
+
 def test_several_classes_have_figures_per_class() -> None:
     random = np.random.default_rng(0)
     y, decided = (np.array(["a", "b", "c"])[random.integers(0, 3, 600)] for _ in range(2))

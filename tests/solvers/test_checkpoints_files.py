@@ -210,8 +210,11 @@ def test_a_real_limit_on_the_size_of_files(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_yours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fairfront.storage.checkpoints.os.access", lambda *_: False)
-    with pytest.raises(ff.InputError, match="is read-only or not yours, expected one for the checkpoint"):
+    def refused(*_: Any, **__: Any) -> None:
+        raise PermissionError(errno.EACCES, "no")
+
+    monkeypatch.setattr(Path, "mkdir", refused)
+    with pytest.raises(ff.InputError, match=r"was not written because .* is read-only or not yours"):
         traced(tmp_path / "run.checkpoint")
 
 

@@ -13,7 +13,7 @@ from .audit import audit
 from .data import data_app
 from .demo import demo
 from .evaluate import evaluate
-from .screen import options, run_app
+from .screen import interruptible, options, run_app
 from .select import predict, select
 from .show import report, show, verify
 from .trace import trace
@@ -30,7 +30,7 @@ app = typer.Typer(
     context_settings={"default_map": {"help": False, "data": {"help": False}}},  # typer loads pydantic to read None
 )
 for command in (trace, show, report, select, predict, evaluate, verify, audit, demo):
-    app.command()(command)
+    app.command()(interruptible(command))
 app.add_typer(data_app, name="data")
 app.callback(help=PURPOSE)(options)
 

@@ -9,12 +9,10 @@ import typer
 from rich.markup import escape
 
 from ..exceptions import InputError
-from .screen import AsJson, say, screen, table_of
+from .screen import AsJson, interruptible, say, screen, table_of
 
 if TYPE_CHECKING:
     from ..datasets import Origin
-
-INTERRUPTED = 130
 
 data_app = typer.Typer(help="List, find and fetch data sets.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(help="Name of the data set, as in the list.", show_default=False)]
@@ -69,6 +67,7 @@ def data_path(
 
 
 @data_app.command("fetch")
+@interruptible
 def fetch_data(name: Name) -> None:
     """Fetch a data set from its public origin into the cache.
 
@@ -89,8 +88,7 @@ def fetch_data(name: Name) -> None:
     try:
         done = fetch(name)
     except KeyboardInterrupt:
-        typer.echo(f"interrupted; what came is kept: go on with fairfront data fetch {name}.", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+        raise KeyboardInterrupt(f"what came is kept: go on with fairfront data fetch {name}") from None
     said = f"{', '.join(done.new)} fetched and checked" if done.new else "already there and right, nothing to do"
     typer.echo(f"{name}: {said}, in {done.folder}")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -24,11 +25,14 @@ if TYPE_CHECKING:
 Mistake: type[Exception] = typer.BadParameter.__mro__[2]
 """What typer raises where words cannot be read as a command; it has no public name of its own."""
 SHOWN = 60
+INTERRUPTED = 130
+"""Exit code of a command that got SIGINT: 128 and its number."""
 NAMES = (
     "approval_rate at_least at_most checkpoint confidence costs cutoff delimiter favourable group_probabilities groups "
     "max_fits min_size overwrite resume ridge split use_sensitive weight within"
 )
 OPTIONS = {name: f"--{name.replace('_', '-')}" for name in NAMES.split()} | {
+    "favourable_side=": "--favourable ",
     "n_points": "--points",
     "trusted": "--trust",
     "confidence=None (0)": "--confidence 0",
@@ -119,6 +123,20 @@ def run_app(app: typer.Typer) -> None:
             error.show()  # type: ignore[attr-defined]
             sys.exit(2)
         _fail(_sentence(error))
+
+
+def interruptible(command: Callable[..., None]) -> Callable[..., None]:
+    """Say what became of work that a person interrupts: what the interrupt says, or that nothing was written."""
+
+    @wraps(command)
+    def run(*args: Any, **given: Any) -> None:
+        try:
+            command(*args, **given)
+        except KeyboardInterrupt as stop:
+            typer.echo(f"Interrupted; {stop if stop.args else 'nothing was written'}.", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+
+    return run
 
 
 def _fail(text: str) -> NoReturn:

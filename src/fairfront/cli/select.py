@@ -97,7 +97,10 @@ def select(
     asked = {"within": within, "at_most": at_most, "at_least": at_least}
     rule = _rule(found, least_gap, most, asked, id, knee, confidence)
     known: dict[str, Any] = {"reason": reason, "by": by, "keep": keep, "onnx": onnx, "overwrite": overwrite, "key": key}
-    model, decision = write_choice(stored, output, rule, judged=found, **known)
+    try:
+        model, decision = write_choice(stored, output, rule, judged=found, **known)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"{output} is complete or as it was before; the run's records say which") from None
     said = [f"id {decision.id}: {decision.rule_words}.", model.about["operating_point"], *decision.notes]
     said += pair_sentences(found.frontier, [decision.id])
     if "confidence" in rule:  # a rule on columns
@@ -146,8 +149,8 @@ def _rule(
 ) -> dict[str, Any]:
     names = (*run.frontier.column_names(), run.frontier.facts.gap_column)
     rule: dict[str, Any] = {"id": id, "knee": knee or None}
-    rule["least"] = None if least_gap is None else _column(least_gap, names, first="_gap")
-    rule["most"] = None if most is None else _column(most, names)
+    rule["least"] = None if least_gap is None else _column(least_gap, names, "--least-gap", first="_gap")
+    rule["most"] = None if most is None else _column(most, names, "--most")
     rule |= {name: _pairs(texts, names, f"--{name.replace('_', '-')}") for name, texts in asked.items() if texts}
     given = {name: value for name, value in rule.items() if value is not None}
     if set(given) == {"within"}:
@@ -162,7 +165,7 @@ def _rule(
     return given if alone else {**given, "confidence": None if confidence == 0 else confidence}
 
 
-def _column(name: str, names: tuple[str, ...], first: str = "") -> str:
+def _column(name: str, names: tuple[str, ...], option: str, first: str = "") -> str:
     """Return the column that a short name such as ``tpr`` stands for; ``first`` is the ending that is tried first."""
     known = {*names, *(each.rpartition(".")[2] for each in names), "loss"}
     for each in (f"{name}{first}", name, f"{name}_gap"):
@@ -171,19 +174,18 @@ def _column(name: str, names: tuple[str, ...], first: str = "") -> str:
     short = {each.removesuffix("_gap") for each in known} if first else set()
     near = difflib.get_close_matches(name, sorted(known | short), n=1, cutoff=0.5)
     hint = f"; did you mean {near[0]!r}?" if near else "."
-    raise InputError(f"{name!r} is not a column, expected one of {', '.join(sorted(known))}{hint}")
+    raise InputError(f"{option} names {name!r}, expected one of {', '.join(sorted(known))}{hint}")
 
 
 def _pairs(texts: list[str] | None, names: tuple[str, ...], option: str) -> dict[str, float]:
-    """Read NAME=NUMBER, or NAME:NUMBER, into columns and numbers."""
     found = {}
     for text in texts or []:
-        name, there, value = text.replace(":", "=").rpartition("=")
+        name, there, value = text.rpartition("=")
         try:
             number = float(value)
         except ValueError:
             there = ""
         if not there or not name:
             raise InputError(f"{option} is {text!r}, expected NAME=NUMBER such as error=0.005.")
-        found[_column(name, names)] = number
+        found[_column(name, names, option)] = number
     return found

@@ -108,7 +108,12 @@ def trace(
     settings = Settings.of(**{**given, "missing": (*MISSING, *(missing or ()))})
     console = screen(stderr=json_output)
     told = partial(_say_what_was_read, console)
-    run = run_of(file, settings, checkpoint=checkpoint, resume=resume, on_read=told)
+    try:
+        run = run_of(file, settings, checkpoint=checkpoint, resume=resume, on_read=told)
+    except KeyboardInterrupt:
+        if checkpoint is None or not checkpoint.exists():
+            raise
+        raise KeyboardInterrupt(f"{checkpoint} has what was found: go on with the same command and --resume") from None
     run.save(output, overwrite=overwrite, sign=key)
     if json_output:
         typer.echo(json.dumps(options_json(run), indent=1, allow_nan=False))

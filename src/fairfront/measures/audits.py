@@ -6,7 +6,9 @@ column. What would not fit is refused first.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import Any, Literal
@@ -14,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError, spelled, spelling
+from ..exceptions import FairfrontWarning, InputError, spelled, spelling
 from ..objectives import Groups, check_groups, take_groups, warn_of_proxies
 from ..problems.dask.passes import reduced
 from ..problems.resources import GIGABYTE, memory
@@ -22,7 +24,7 @@ from ..validation import check_confidence, check_count, check_flag, check_seed, 
 from ..validation.data import as_columns, factorize, weighted_rows
 from .audit_record import Audit, audited
 from .cutoffs import Operating, Side
-from .figures import idle_sentence
+from .figures import backward_sentences, idle_sentence
 from .judged import read_judged
 from .lines import lines_of
 from .table_columns import Settings
@@ -122,7 +124,15 @@ def audit(
             n = len(rows)
         lines = lines_of(sensitive, n, groups or Groups())
         levels = {} if control is None else levels_of(control, n)
-    return audited(judged, [(each, None) for each in lines], settings, levels, idle)
+    found = audited(judged, [(each, None) for each in lines], settings, levels, idle)
+    return _with_warning(found, backward_sentences(judged, next(iter(found.published().tables.values()))))
+
+
+def _with_warning(found: Audit, said: tuple[str, ...]) -> Audit:
+    for sentence in said:
+        warnings.warn(sentence, FairfrontWarning, stacklevel=3)
+    shown = found.published()
+    return replace(found, notions=(*found.notions, *said), shown=replace(shown, notions=(*shown.notions, *said)))
 
 
 def levels_of(control_features: Any, n: int) -> dict[str, NDArray[np.intp]]:

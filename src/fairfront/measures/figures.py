@@ -11,6 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import spelled
 from ..objectives import count_in_words
 
 if TYPE_CHECKING:
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
     from .lines import Lines
     from .table_columns import Worst
 
+NONE = np.array([np.nan])
 FORM = re.compile(
     r"(?:(?P<attribute>.*)\.)?(?P<figure>[a-z_]+?)(?:\[(?P<label>.*)\])?(?P<gap>_gap)?(?:_(?P<end>lower|upper))?", re.S
 )
@@ -193,6 +198,17 @@ def notion_sentences(judged: Judged) -> tuple[str, ...]:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+def backward_sentences(judged: Judged, columns: Mapping[str, NDArray[Any]]) -> tuple[str, ...]:
+    """Say that scores rank people the wrong way round, where the AUC of all rows is surely below a half."""
+    low, value, high = (float(columns.get(f"auc{end}", NONE)[-1]) for end in ("_lower", "", "_upper"))
+    if not high < 0.5:
+        return ()
+    other = "below" if judged.side == "above" else "above"
+    said = f"AUC is {value:.3f} ({low:.3f} to {high:.3f}), expected more than 0.5: scores seem to speak against"
+    remedy = f"if they do, give {spelled('favourable_side=')}{other!r}"
+    return (f"{said} {judged.task.favourable_label!r}; {remedy}.",)
 
 
 def idle_sentence(n: int) -> str:

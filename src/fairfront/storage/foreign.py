@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -24,8 +25,11 @@ from .documents import archive_of, is_stored, read_bytes
 from .folders import write_file
 
 SUFFIX = ".skops"
-OWN = {f"fairfront.problems.posteriors.{name}" for name in ("Guess", "PosteriorClassifier", "Posteriors", "Scaling")}
-"""Our own types around a user's estimators: they hold values and run nothing when they are built."""
+OWN = {
+    *(f"fairfront.problems.posteriors.{name}" for name in ("Guess", "PosteriorClassifier", "Posteriors", "Scaling")),
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+}
+"""Types of the models that fairfront itself fits and writes: they hold values and run nothing when they are built."""
 PURPOSE = "saving or loading an estimator of another package"
 SKOPS_SCHEMA = "schema.json"
 
@@ -61,7 +65,7 @@ def check_trusted(path: Any, trusted: Sequence[str]) -> None:
         raise InputError(f"trusted is {shown(trusted)}, expected a list of type names.")
     unknown = [name for name in untrusted_types(path) if name not in trusted]
     if unknown:
-        words = " ".join(f"--trust {name}" for name in unknown)
+        words = " ".join(f"--trust {shlex.quote(name)}" for name in unknown)
         both = f"trusted={unknown!r} ({words} on the command line)"
         raise InputError(
             f"{path} holds types that are not known to be harmless when loaded: {', '.join(unknown)}; if you trust "

@@ -74,20 +74,29 @@ def check_new_folder(path: Any, inventory: Inventory, overwrite: bool = False) -
     with told(target):
         if _is_replaced(target, stat.S_IFDIR, overwrite, outside=True):
             read_folder(target, inventory.check)
+        _try_to_write(target)
 
 
 def check_new_file(path: Any, overwrite: bool = False, own: Own = anything) -> None:
     target = real(path)
     with told(target):
-        if not _is_replaced(target, stat.S_IFREG, overwrite, outside=own is not anything):
-            return
-        with target.open("rb") as file:
-            head = file.read(HEAD)
-        if head and not own(head):
-            raise InputError(
-                f"{target} is not a file that fairfront writes under such a name, and stays, expected one of its own; "
-                "choose another name."
-            )
+        if _is_replaced(target, stat.S_IFREG, overwrite, outside=own is not anything):
+            with target.open("rb") as file:
+                head = file.read(HEAD)
+            if head and not own(head):
+                raise InputError(
+                    f"{target} is not a file that fairfront writes under such a name, and stays, expected one of its "
+                    "own; choose another name."
+                )
+        _try_to_write(target)
+
+
+def _try_to_write(target: Path) -> None:
+    """Make and remove something beside a place, so that one that cannot be written is known before the work."""
+    draft = beside(target, PARTIAL)
+    if str(draft) not in _ours:  # else it is being written
+        draft.mkdir()
+        draft.rmdir()
 
 
 def _is_replaced(target: Path, kind: int, overwrite: bool, outside: bool) -> bool:

@@ -164,7 +164,7 @@ def check_matrix(X: Any) -> Any:
         matrix = as_array(_values(X, "X"), "X", "(n, d)", like=None)
         _check_shape(matrix.shape)
         if matrix.dtype not in (np.float32, np.float64):
-            matrix = as_numbers(matrix, "X", "encode categories first")
+            matrix = as_numbers(matrix, "X", "encode categories first, or use fairfront.trace_table, which does")
         numbers = matrix
     with np.errstate(over="ignore", invalid="ignore"):
         total = numbers.sum()
