@@ -20,10 +20,10 @@ from .validation import check_choice, check_confidence, check_flag, check_instan
 # Okabe and Ito: colours that stay apart for colour-blind readers.
 SOLVED, VISITED, PLAIN, CHOSEN = "#0072b2", "#999999", "#000000", "#d55e00"
 WORDS = {
-    "tpr": "share decided favourably, of those labelled so",
-    "fpr": "share decided favourably, of the others",
-    "selection": "share decided favourably",
-    "error": "share decided wrongly",
+    "tpr": "true positive rate",
+    "fpr": "false positive rate",
+    "selection": "selection rate",
+    "error": "error rate",
 }
 
 
@@ -96,7 +96,7 @@ def plot_points(
         axes.scatter(across[~solved], up[~solved], s=10, color=VISITED, label="seen on the way")
     word = "fitted" if np.isnan(front.kkt).all() else "solved"  # to a tolerance that is known
     axes.scatter(across[solved], up[solved], s=26, color=SOLVED, label=word, zorder=3)
-    marked = [(plain_place(front), "s", PLAIN, "plain model")]
+    marked = [(plain_place(front), "s", PLAIN, "unconstrained model")]
     if chosen is not None:
         marked.append((front.place(chosen), "D", CHOSEN, f"chosen (id {chosen})"))
     rate_gap = x.endswith("_gap") and x not in (front.facts.gap_column, *front.facts.gap_columns)
@@ -134,12 +134,12 @@ def plot_groups(
     attribute: str | None = None,
     confidence: float = 0.95,
 ) -> Any:
-    """Draw a rate in every group, plain model and chosen one, with Wilson intervals and the rows behind it.
+    """Draw a rate in every group, unconstrained model and chosen one, with Wilson intervals and the rows behind it.
 
     Parameters
     ----------
     front : Frontier
-    chosen : the id of the point to compare with the plain model
+    chosen : the id of the point to compare with the unconstrained model
     rate : ``tpr``, ``fpr``, ``selection`` or ``error``
     ax : matplotlib axes, optional
     on : the evaluation to take rates from
@@ -156,7 +156,10 @@ def plot_groups(
     sizes = rows_behind(rates, rate, record.sizes.get(attribute) if rate in DENOMINATORS else None)
     axes = _axes(ax, "plot_groups")
     at = np.arange(len(rates.levels))
-    models = [(plain_place(front), VISITED, "plain model"), (front.place(chosen), CHOSEN, f"chosen (id {chosen})")]
+    models = [
+        (plain_place(front), VISITED, "unconstrained model"),
+        (front.place(chosen), CHOSEN, f"chosen (id {chosen})"),
+    ]
     for k, (place, colour, label) in enumerate(models):
         values = rates.rate(rate)[place]
         known = np.flatnonzero(np.isfinite(values) & (sizes > 0))

@@ -142,10 +142,10 @@ def test_decisions_risk_scores_weights_and_control(scored: Path) -> None:
     decided = run(scored, "--label", "y", "--decision", "d", "--groups", "sex", "--favourable", "1", "--weight", "w")
     assert decided.exit_code == 0, decided.output
     below = run(scored, *BASE, "--favourable", "below", "--cutoff", "0.4")
-    assert "A score below 0.4 is decided as 0" in below.output
+    assert "The decision is 0 for scores below 0.4" in below.output
     with pytest.warns(ff.FairfrontWarning, match="speak against 1"):
         both = run(scored, *BASE, "--favourable", "below", "--favourable", "1", "--approval-rate", "0.3")
-    assert "is decided as 1" in both.output
+    assert "The decision is 1" in both.output
     assert "least cost" in run(scored, *BASE, "--favourable", "1", "--costs", "5,1").output
     within = run(scored, *BASE, "--favourable", "1", "--control", "area", "--cutoff", "0.4")
     assert "sex within n" in within.output

@@ -144,7 +144,7 @@ def test_fetch_then_nothing_to_do(cache: Path) -> None:
         assert end(start(server, "path", "small"))[:2] == (0, f"{cache / 'small'}\n")
         code, out, err = end(start(server, "fetch", "small"))
         assert (code, err) == (0, "")
-        assert "already there and right, nothing to do" in out
+        assert "already there and complete, nothing to do" in out
     assert len(server.requests) == 1
     assert run("fetch", "loans").stdout == "loans is part of fairfront: nothing to fetch.\n"
 

@@ -59,7 +59,14 @@ def traced(loans: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = tmp_path_factory.mktemp("runs") / "run"
     done = fairfront("trace", loans, *TRACE, "--drop", "applicant", "--stability", 4, "-o", run)
     assert done.returncode == 0, done.stderr
-    for words in ("options out of", "plain", "suggested", "Next:", "fairfront select", "Among people whose label"):
+    for words in (
+        "candidate models",
+        "unconstrained",
+        "suggested",
+        "Next:",
+        "fairfront select",
+        "among people labelled",
+    ):
         assert words in done.stdout, done.stdout
     return run
 
@@ -85,7 +92,7 @@ def test_an_identifier_is_noticed(loans: Path, tmp_path: Path) -> None:
 def test_show(traced: Path) -> None:
     done = fairfront("show", traced)
     assert done.returncode == 0, done.stderr
-    for words in ("P plain", "Rates per group", "tpr_gap"):
+    for words in ("U unconstrained", "Rates per group", "TPR gap"):
         assert words in done.stdout
     found = json.loads(fairfront("show", traced, "--json").stdout)
     assert found["sensitive"]["features"] == "no"

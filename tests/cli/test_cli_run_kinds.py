@@ -52,13 +52,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_values(folder: Path, tmp_path: Path) -> None:
     settings = ("--loss", "squared", "--groups", "sex,area", "--notion", "disparate_mistreatment")
     said = fairfront("trace", folder / "values.csv", *BASE, *settings, "-o", tmp_path / "run")
-    assert "at most" not in said  # gaps of predicted values have no interval here
+    assert "upper" not in said  # gaps of predicted values have no interval here
     (next_line,) = (line for line in said.splitlines() if "fairfront select" in line)
     rule = next_line.split("--least-gap ")[1].split(" -o")[0].replace("--within ", "").split()
     assert rule[0] == "mse"
     suggested = json.loads(fairfront("show", tmp_path / "run", "--json"))["suggested"]
     said = fairfront("select", tmp_path / "run", "--least-gap", rule[0], "--within", rule[1], "-o", tmp_path / "model")
-    assert f"id {suggested}: the least mse_gap (as observed)" in said  # the line to type gives what was suggested
+    assert f"id {suggested}: the smallest mse_gap (as observed)" in said  # the line to type gives what was suggested
     assert "Means per group of sex" in fairfront("show", tmp_path / "run")
     card = (tmp_path / "model" / "card.md").read_text()
     assert "values are predicted, there is none" in card
@@ -94,7 +94,7 @@ def test_boosted_trees_from_file_to_predictions(folder: Path, tmp_path: Path, mo
     said = fairfront("trace", data, *base, *more, "-o", run)
     assert ("it guesses the group from the features" in " ".join(said.split())) == bool(more)
     assert "--trust" not in said  # fairfront knows the types that it writes itself
-    assert "plain" in fairfront("show", run)
+    assert "unconstrained" in fairfront("show", run)
     model = tmp_path / "model"
     fairfront("select", run, "--least-gap", "tpr", "--keep", "chosen", "-o", model)
     assert ("it guesses the group from the features" in (model / "card.md").read_text()) == bool(more)
@@ -108,7 +108,7 @@ def test_boosted_trees_from_file_to_predictions(folder: Path, tmp_path: Path, mo
     trees = [tree for model in models if model is not None for some in model._predictors for tree in some]
     assert trees
     assert all(not tree.nodes["count"].any() for tree in trees)  # two trees would count the people between two cuts
-    assert "plain" in fairfront("show", run)
+    assert "unconstrained" in fairfront("show", run)
 
 
 def test_posteriors_are_for_boosted_classes(folder: Path, tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_the_least_gap_is_a_gap(folder: Path, tmp_path: Path) -> None:
     assert "TPR gap" in said
     assert "FPR gap" in said
     said = fairfront("select", run, "--least-gap", "error", "--within", "error=0.5", "-o", tmp_path / "model")
-    assert "the least error_gap" in said
+    assert "the smallest error_gap" in said
 
 
 def test_a_model_that_decides_everyone_alike_is_a_run_too(tmp_path: Path) -> None:

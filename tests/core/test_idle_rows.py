@@ -74,7 +74,7 @@ def test_the_audit_leaves_them_out_and_says_how_many() -> None:
     one = ff.audit(Y, P, sensitive_features={"g": A}, sample_weight=WEIGHT)
     two = ff.audit(Y[KEPT], P[KEPT], sensitive_features={"g": A[KEPT]}, sample_weight=WEIGHT[KEPT])
     assert one.n == two.n == KEPT.sum()
-    said = "Rows of weight 0 count as if they were not there: 300 were left out."
+    said = "Rows of weight 0 were excluded: 300."
     assert said in one.sentences
     assert said in one.to_dict()["sentences"]
     assert said in one._repr_html_()

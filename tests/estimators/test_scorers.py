@@ -92,5 +92,5 @@ def test_what_cannot_be_scored_is_one_sentence() -> None:
     with pytest.raises(ff.InputError, match="not defined on these rows"):
         ff.scorer("tpr_gap", favourable="paid")(model, X[late], y[late], sensitive_features=group[late])
     few = np.where(np.arange(len(y)) < 5, "few", group)
-    with pytest.warns(ff.GroupWarning, match="stay out of the gaps: few"):
+    with pytest.warns(ff.GroupWarning, match="are excluded from the gaps: few"):
         ff.scorer("tpr_gap", groups=ff.Groups(min_size=30))(model, X, y, sensitive_features=few)

@@ -83,7 +83,7 @@ def test_candidates_open(visit: Any, tmp_path: Path, small: int) -> None:
     front = ff.Frontier.from_models(models, X, y, sensitive_features=groups)
     found = visit(write_explorer(front, tmp_path / "a.html", X=X, y=y, sensitive_features=groups, small=small))
     assert "Most accurate candidate" in found.text("#cards")
-    assert "plain model" not in found.text("main").lower()
+    assert "unconstrained model" not in found.text("main").lower()
     assert ("Counts are exact" if small == 0 else "rounded to 0, 5 or 10") in found.text("footer")
     found.fill("#cap", "5")
     found.page.locator("#picture").focus()

@@ -39,7 +39,7 @@ def test_points_are_the_columns_and_the_axes_are_those_given() -> None:
     expected = np.column_stack([front.column("tpr_gap"), front.column("error")])
     np.testing.assert_array_equal(drawn(ax, "solved"), expected[solved])
     np.testing.assert_array_equal(drawn(ax, f"chosen (id {chosen})")[0], expected[front.place(chosen)])
-    np.testing.assert_array_equal(drawn(ax, "plain model")[0], expected[np.argmin(front.loss)])
+    np.testing.assert_array_equal(drawn(ax, "unconstrained model")[0], expected[np.argmin(front.loss)])
 
 
 def test_the_band_is_the_interval_of_the_error() -> None:

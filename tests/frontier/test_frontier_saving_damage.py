@@ -124,7 +124,7 @@ def test_frontiers_of_schema_1_are_refused_in_one_sentence(saved) -> None:
     assert document["schema"] == 2
     document["schema"] = 1
     sealed(saved, document)
-    with pytest.raises(ff.InputError, match=r"with schema 1, which fairfront .* reads no more .* or make it anew\.$"):
+    with pytest.raises(ff.InputError, match=r"with schema 1, which fairfront .* no longer reads .* or recreate it\.$"):
         load_frontier(saved)
 
 

@@ -145,8 +145,8 @@ def test_test_rows_never_place_a_cutoff() -> None:
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        ({"approval_rate": 0}, "every row would be decided alike"),
-        ({"approval_rate": 1.0}, "every row would be decided alike"),
+        ({"approval_rate": 0}, "every row would get the same decision"),
+        ({"approval_rate": 1.0}, "every row would get the same decision"),
         ({"approval_rate": float("nan")}, "expected a share of people between 0 and 1"),
         ({"approval_rate": 80}, "expected a share of people between 0 and 1"),
         ({"cutoff": float("nan")}, "expected a finite number"),
@@ -226,10 +226,12 @@ def test_points_that_decide_alike_are_passed_over_by_rules() -> None:
     assert not alike[usable(front, None)].any()
     for rule in ({"knee": True}, {"least": "tpr_gap"}, {"least": "tpr_gap", "within": {"error": 0.01}}):
         assert not alike[front.place(front.choose(**rule))]
-    with pytest.raises(ff.InputError, match="would, but decides nearly everyone alike"):
+    with pytest.raises(ff.InputError, match="would, but gives nearly everyone the same decision"):
         front.choose(at_most={"tpr_gap": 0.005}, confidence=None)
     assert front.choose(id=int(front.ids[alike][0])) == front.ids[alike][0]
-    with pytest.raises(ff.InputError, match=r"comes nearer, but decides nearly everyone alike .*trace further\.$"):
+    with pytest.raises(
+        ff.InputError, match=r"comes nearer, but gives nearly everyone the same decision .*trace further\.$"
+    ):
         front.choose(at_most={"tpr_gap": -1.0}, confidence=None)
     with pytest.raises(ff.InputError, match="take gaps as observed with confidence=None"):
         front.choose(at_most={"tpr_gap": -1.0})

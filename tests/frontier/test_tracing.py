@@ -120,7 +120,9 @@ def test_tables_and_words(front) -> None:
     frame = front.to_frame()
     assert list(frame["id"]) == list(front.ids)
     assert front.to_frame("polars").shape == frame.shape
-    assert front.facts.sentences == ("Among people whose label is 'yes', the share decided as 'yes'.",)
+    assert front.facts.sentences == (
+        "Equal opportunity compares true positive rates: among people labelled 'yes', the share predicted 'yes'.",
+    )
     assert front.facts.sensitive == (("group", ("B", "A")),)
 
 

@@ -136,7 +136,7 @@ def test_three_strays_leave_a_choice_and_true_reasons(tmp_path: Path) -> None:
     said = fairfront("trace", file, *base, "-o", tmp_path / "run")
     assert "not defined" not in said
     chosen = fairfront("select", tmp_path / "run", "--least-gap", "tpr", "--within", "error=0.01", "-o", tmp_path / "m")
-    assert "the least tpr_gap" in chosen
+    assert "the smallest tpr_gap" in chosen
     assert "has no rows" not in chosen
     assert "TPR gap of id" in chosen
     shown = fairfront("show", tmp_path / "run")

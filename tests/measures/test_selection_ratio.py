@@ -109,7 +109,7 @@ def test_the_gate_is_closed_whoever_the_reference_is(tmp_path: Path, groups: str
     assert done.exit_code == 3, done.output
     assert "is not met." in done.output
     assert re.search(r"selection ratio: Female \(\d+ people\) has 0\.0\d+ times the rate of Male", done.output)
-    assert "the lower end of each pair of groups on its own is 0.0" in done.output
+    assert "the lower bound of each single pair of groups is 0.0" in done.output
 
 
 def test_an_audit_names_both_groups_and_keeps_the_ratio_to_the_reference() -> None:

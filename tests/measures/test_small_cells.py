@@ -50,7 +50,7 @@ def test_min_size_counts_the_rows_that_the_notion_compares(notion: str, levels: 
     if "c" in levels:
         assert not told
     else:
-        assert "fewer than 30 rows stay out of the gaps: c (12 rows with label 1)" in told[0]
+        assert "fewer than 30 rows are excluded from the gaps: c (12 rows with label 1)" in told[0]
 
 
 def test_what_is_only_judged_leaves_out_nobody_with_enough_rows() -> None:
@@ -185,7 +185,7 @@ def test_an_audit_says_whom_a_worst_figure_is_between_and_over_whom_it_is(weight
         assert not each.floor > each.upper
     said = next(s for s in found.sentences if "TPR gap" in s)
     (one, other), (few, many) = worst["tpr_gap"].between, worst["tpr_gap"].people
-    assert f"between {one} ({few:.0f} people) and {other} ({many:.0f}), at most" in said
+    assert f"between {one} ({few:.0f} people) and {other} ({many:.0f}), 95% upper bound" in said
     assert said.endswith(f"; over {8 - len(small)} of 8 groups; not compared: {', '.join(small)}.")
     assert f"; {one} has the lower rate; over" in said
     for figure, rate in (("tpr_gap", "tpr"), ("fpr_gap", "fpr"), ("error_gap", "error")):

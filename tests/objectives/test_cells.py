@@ -137,7 +137,7 @@ def test_certain_probabilities_are_hard_groups(weights: str | None, min_size: in
     built = []
     for form in ({"race": columns["race"]}, GroupProbabilities(shares, levels=levels)):
         if small:
-            with pytest.warns(GroupWarning, match="stay out of the gaps"):
+            with pytest.warns(GroupWarning, match="are excluded from the gaps"):
                 built.append(assemble(X, y, form, **options))
         else:
             built.append(assemble(X, y, form, **options))

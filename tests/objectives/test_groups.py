@@ -85,7 +85,7 @@ def test_booleans_and_fractions() -> None:
 
 def test_small_groups_stay_out_with_a_warning() -> None:
     column = ["a"] * 40 + ["b"] * 35 + ["c"] * 3
-    text = r"groups of 'race' with fewer than 30 rows stay out of the gaps: c \(fewer than 10 rows\); they count in"
+    text = r"'race' with fewer than 30 rows are excluded from the gaps: c \(fewer than 10 rows\); they still count in"
     with pytest.warns(GroupWarning, match=text):
         (attribute,) = Groups().resolve({"race": column}, 78)
     assert attribute.levels == ("b", "a")
@@ -93,7 +93,7 @@ def test_small_groups_stay_out_with_a_warning() -> None:
     assert (attribute.codes[-3:] == -1).all()
     assert attribute.n_missing == 0
     shares = np.array([[c == "a", c == "b", c == "c"] for c in column], dtype=float)
-    with pytest.warns(GroupWarning, match=r"stay out of the gaps: c \(fewer than 10 rows\)"):
+    with pytest.warns(GroupWarning, match=r"are excluded from the gaps: c \(fewer than 10 rows\)"):
         (soft,) = Groups().resolve(GroupProbabilities(shares, levels=list("abc")), 78)
     assert (soft.levels, soft.left_out) == (attribute.levels, attribute.left_out)
     np.testing.assert_array_equal(soft.sizes(), attribute.sizes())

@@ -107,18 +107,19 @@ def test_registry_refuses_a_name_twice() -> None:
 
 
 WORDS = {
-    "equal_opportunity": "Among people whose label is 'repaid', the share decided as 'repaid'.",
-    "predictive_equality": "Among people whose label is not 'repaid', the share decided as 'repaid'.",
-    "equalized_odds": "Among people of either label, the share decided as 'repaid'.",
-    "disparate_mistreatment": "Among all people of a group, the share decided wrongly.",
-    "demographic_parity": "Among all people of a group, the share decided as 'repaid'.",
-    "group_loss": "The mean loss of the group that fares worst.",
+    "equal_opportunity": "true positive rates: among people labelled 'repaid', the share predicted 'repaid'.",
+    "predictive_equality": "false positive rates: among people not labelled 'repaid', the share predicted 'repaid'.",
+    "equalized_odds": "true and false positive rates: among people of either label, the share predicted 'repaid'.",
+    "disparate_mistreatment": "error rates: the share of people predicted wrongly.",
+    "demographic_parity": "selection rates: the share of people predicted 'repaid'.",
+    "group_loss": "mean losses, and bounds the largest.",
 }
 
 
 @pytest.mark.parametrize("name", list(WORDS))
 def test_sentences_for_a_favourable_label(name: str) -> None:
-    assert NOTIONS[name]().sentence(Task("binary", ("defaulted", "repaid"), 1)) == WORDS[name]
+    said = f"{name.replace('_', ' ').capitalize()} compares {WORDS[name]}"
+    assert NOTIONS[name]().sentence(Task("binary", ("defaulted", "repaid"), 1)) == said
 
 
 def test_favourable_may_be_the_first_class() -> None:

@@ -113,7 +113,7 @@ EDITS: dict[str, tuple[str, Edit]] = {
     "one figure": arrays(lambda a: a["evaluations.0.columns"].__setitem__((3, 0), np.nan)),
     "cut-offs": arrays(lambda a: a.update({"evaluations.0.cutoffs": a["evaluations.0.cutoffs"] * 0.9})),
     "status": text("frontier/frontier.json", '"EFFICIENT"', '"FLOOR"'),
-    "sentences": text("frontier/frontier.json", "Among people", "Among all people"),
+    "sentences": text("frontier/frontier.json", "among people", "among all people"),
     "reference": text("frontier/frontier.json", '"favourable_was_given": true', '"favourable_was_given": false'),
     "writer": text("frontier/frontier.json", f'"fairfront": "{ff.__version__}"', '"fairfront": "0.0.9"'),
     "details": tree("details.json", lambda found: found.update(_halved(found))),

@@ -325,7 +325,7 @@ def test_every_kind_of_damage_has_its_sentence(package, damage) -> None:
 
 
 def test_older_schemas_are_refused(package) -> None:
-    with pytest.raises(ff.InputError, match=r"with schema 1, which fairfront .* reads no more \(expected 3\)"):
+    with pytest.raises(ff.InputError, match=r"with schema 1, which fairfront .* no longer reads \(expected 3\)"):
         read_package(package, "thing", KIND, schema=3)
 
 

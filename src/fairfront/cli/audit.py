@@ -22,35 +22,58 @@ SIDES = ("above", "below")
 
 def audit(
     file: TableFile,
-    label: Annotated[str, typer.Option(help="Column of what turned out to be true.")],
+    label: Annotated[str, typer.Option(metavar="COLUMN", help="True outcomes.")],
     favourable: Annotated[
-        list[str], typer.Option(help="The label that is good for the person, or 'above'/'below' for scores; or both.")
+        list[str],
+        typer.Option(
+            metavar="LABEL",
+            help="Favourable outcome; or the side of the cut-off that is favourable, above or below; or both.",
+        ),
     ],
     groups: Groups = None,
     group_probabilities: Proxies = None,
-    score: Annotated[str | None, typer.Option(help="Column of scores.")] = None,
-    decision: Annotated[str | None, typer.Option(help="Column of decisions, in the words of the label.")] = None,
-    cutoff: Annotated[float | None, typer.Option(help="Cut-off on scores, one for all groups.")] = None,
-    approval_rate: Annotated[float | None, typer.Option(help="Share of favourable decisions.")] = None,
-    costs: Annotated[str | None, typer.Option(help="Costs of a false positive and a false negative: 5,1.")] = None,
-    control: Annotated[str | None, typer.Option(help="Columns whose levels are compared within.")] = None,
+    score: Annotated[str | None, typer.Option(metavar="COLUMN", help="Scores.")] = None,
+    decision: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Decisions, with the same values as the label.")
+    ] = None,
+    cutoff: Annotated[
+        float | None, typer.Option(metavar="NUMBER", help="Cut-off on scores, one for all groups.")
+    ] = None,
+    approval_rate: Annotated[
+        float | None, typer.Option(metavar="NUMBER", help="Share of favourable decisions; the cut-off follows.")
+    ] = None,
+    costs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FP,FN",
+            help="Costs of a false positive and a false negative, such as 5,1; the cut-off of the lowest cost is used.",
+        ),
+    ] = None,
+    control: Annotated[
+        str | None, typer.Option(metavar="COLUMNS", help="Compare groups within the levels of these columns.")
+    ] = None,
     weight: Weight = None,
     missing: Missing = None,
     delimiter: Delimiter = None,
     require: Annotated[
-        list[str] | None, typer.Option(help='What must hold, such as "selection_ratio.lower>=0.80"; may be repeated.')
+        list[str] | None,
+        typer.Option(metavar="RULE", help='Requirement such as "selection_ratio.lower>=0.80"; may be repeated.'),
     ] = None,
-    baseline: Annotated[Path | None, path_option("An earlier audit, written with --json.")] = None,
+    baseline: Annotated[Path | None, path_option("Earlier audit to compare with, written with --json.")] = None,
     json_output: AsJson = False,
-    min_size: Annotated[int, typer.Option(help="Smaller groups are listed and not compared.", min=1)] = 30,
-    confidence: Annotated[float, typer.Option(help="Confidence of intervals.")] = 0.95,
-    simultaneous: Annotated[bool, typer.Option(help="Intervals of gaps hold for all groups together.")] = False,
+    min_size: Annotated[
+        int, typer.Option(metavar="N", help="Groups with fewer rows are listed and not compared.", min=1)
+    ] = 30,
+    confidence: Annotated[float, typer.Option(metavar="NUMBER", help="Confidence level of intervals.")] = 0.95,
+    simultaneous: Annotated[
+        bool, typer.Option("--simultaneous", help="Intervals of gaps hold for all groups at once.")
+    ] = False,
     small: Small = 10,
 ) -> None:
-    """Show how decisions differ between groups and how sure that is.
+    """Compare decisions between groups, with confidence intervals and tests.
 
-    Exit codes: 0 requirements met (or none asked), 2 bad input, 3 not met, 4 inconclusive: the interval straddles
-    the bound, or groups are probabilities.
+    Exit codes: 0 requirements met (or none given), 2 bad input, 3 not met, 4 inconclusive: the interval contains the
+    bound, or groups are probabilities.
 
     Example: fairfront audit scored.csv --label repaid --score p --favourable 1 --groups sex,race:ref=White
     """
@@ -79,7 +102,7 @@ def audit(
     values = [as_label(word, truth) for word in favourable if word not in SIDES]
     if len(sides) > 1 or len(values) > 1 or (sides and decision):
         raise InputError(f"--favourable is {', '.join(favourable)}, expected one label, and a side for scores only.")
-    weighed = as_costs(costs)
+    prices = as_costs(costs)
     names = {"scores_or_labels": f"column {score or decision!r}", "y_true": f"column {label!r}"}
     with spelling({**names, "sample_weight": "--weight", "control_features": "--control"}):
         given = {name: table.complete(name).numbers for name in (score, weight, *proxies) if name is not None}
@@ -94,7 +117,7 @@ def audit(
             favourable_side=sides[0] if sides else None,
             cutoff=cutoff,
             approval_rate=approval_rate,
-            costs=None if weighed is None else {"false_positive": weighed[0], "false_negative": weighed[1]},
+            costs=None if prices is None else {"false_positive": prices[0], "false_negative": prices[1]},
             control_features={name: table.texts(name) for name in within} or None,
             groups=objectives.Groups(reference=dict(references) or None, min_size=min_size),
             sample_weight=given[weight] if weight else None,

@@ -27,9 +27,9 @@ Named = Mapping[str, Sequence[str]]
 TESTS = {"p_value": "Fisher p", "deviations": "SDs", "detectable_gap": "detectable"}
 RIGHT = ("tpr", "fpr", "precision", "error", "auc", "slope")
 LEGEND = (
-    "rate: share with the favourable decision; ratio: over the reference group's rate, with its interval; Fisher p: of "
-    "Fisher's exact test of equal rates; SDs: the difference of rates in standard deviations; detectable: the "
-    "smallest gap of rates that a test on this many rows would find 4 times out of 5. Intervals "
+    "rate: share with the favourable decision. ratio: rate divided by the reference group's, with its interval. Fisher "
+    "p: p-value of Fisher's exact test of equal rates. SDs: difference of rates in standard deviations. detectable: "
+    "minimum detectable gap, which a test on this many rows finds with 80 % power. Intervals "
     "and gaps of TPR, FPR, precision, error, AUC and slope are in --json."
 )
 CHANGED = ("selection", "selection_over_reference")
@@ -97,14 +97,14 @@ def show(found: Audit, verdicts: Sequence[str], before: Mapping[str, Any] | None
     lines = [*lines, LEGEND]
     if before is not None:
         lines.append(
-            "rate change, ratio change: the figure here less the baseline's; those of other figures are in --json."
+            "rate change, ratio change: the figure here minus the baseline's; changes of other figures are in --json."
         )
         if before.get("rule") != found.rule or before.get("cutoff") != found.cutoff:
             lines.append(f"Cut-offs differ, which is part of the changes: in the baseline {before.get('rule')}.")
     everyone = {name: column[-1] for name, column in tables[0][1].items() if name in RANKED and not column[-1].reason}
     if everyone:
         said = ", ".join(f"{figure_of(name).heading} {_number(everyone[name])}" for name in RANKED if name in everyone)
-        lines.append(f"All rows, whatever the cut-off: {said} (Gini is 2 AUC - 1).")
+        lines.append(f"All rows, independent of the cut-off: {said} (Gini is 2 AUC - 1).")
     for line in (*lines, *found.found, *verdicts):
         console.print(line, markup=False)
 

@@ -71,7 +71,7 @@ def data_path(
 def fetch_data(name: Name) -> None:
     """Fetch a data set from its public origin into the cache.
 
-    An interrupted fetch goes on where it stopped.
+    An interrupted fetch continues where it stopped.
 
     Example: fairfront data fetch adult
     """
@@ -89,7 +89,7 @@ def fetch_data(name: Name) -> None:
         done = fetch(name)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"what came is kept: go on with fairfront data fetch {name}") from None
-    said = f"{', '.join(done.new)} fetched and checked" if done.new else "already there and right, nothing to do"
+    said = f"{', '.join(done.new)} fetched and checked" if done.new else "already there and complete, nothing to do"
     typer.echo(f"{name}: {said}, in {done.folder}")
 
 

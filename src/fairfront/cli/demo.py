@@ -23,12 +23,16 @@ GAP = "tpr_gap"
 
 
 def demo(
-    output: Annotated[Path, path_option("Folder for picture and page.", "--output", "-o")] = Path("demo-output"),
-    rows: Annotated[int, typer.Option(help="Number of synthetic loan applications.", min=600)] = 6000,
-    seed: Annotated[int, typer.Option(help="Seed of the data and of the split.", min=0, max=2**32 - 1)] = 0,
+    output: Annotated[Path, path_option("Folder to write the picture and the page to.", "--output", "-o")] = Path(
+        "demo-output"
+    ),
+    rows: Annotated[int, typer.Option(metavar="N", help="Number of synthetic loan applications.", min=600)] = 6000,
+    seed: Annotated[
+        int, typer.Option(metavar="N", help="Seed of the data and of the split.", min=0, max=2**32 - 1)
+    ] = 0,
     overwrite: Overwrite = False,
 ) -> None:
-    """Go from embedded rows to a chosen model, and report it on test.
+    """Run the whole workflow on embedded data, from rows to a chosen model reported on test.
 
     The frontier of loan decisions is traced, shown in the terminal, drawn, and written as a page.
 
@@ -51,7 +55,7 @@ def demo(
     train, validation, test = _split(data, seed)
     X, names = data.matrix("one_hot", fit_on=train)
     y, groups = data.y, data.sensitive_features()
-    say(console, f"Synthetic loans: {rows} applications; 60 % train, 20 % validation, 20 % test.")
+    say(console, f"Synthetic loans: {rows} applications. Random split: 60 % train, 20 % validation, 20 % test.")
 
     front = trace(
         X[train],
@@ -124,15 +128,15 @@ def _report(console: Console, front: Frontier, chosen: int, X: Any, y: Any, grou
     plain = plain_place(front)
     rates = next(iter(tested.evaluations["test"].groups.values()))
     assert isinstance(rates, GroupRates)
-    heads = ("group", "repaid on test", "plain model", f"chosen (id {chosen})")
+    heads = ("group", "repaid on test", "unconstrained", f"chosen (id {chosen})")
     table = table_of("On test: share of those who repaid that is approved", heads, left=["group"])
     for j, level in enumerate(rates.levels):
         shown = [f"{rates.rate('tpr')[i, j]:.3f}" for i in (plain, chosen)]
         table.add_row(level, f"{rates.positives[j]:.0f}", *shown)
     console.print(table)
     error = tested.column("error", "test")
-    said = f"Error on test: plain {error[plain]:.3f}, chosen {error[chosen]:.3f}."
-    say(console, f"{said} Small groups give uncertain rates: read the counts next to them.")
+    said = f"Error on test: unconstrained {error[plain]:.3f}, chosen {error[chosen]:.3f}."
+    say(console, f"{said} Rates of small groups are uncertain: read them with their counts.")
 
 
 def _draw(console: Console, front: Frontier, chosen: int, folder: Path) -> None:

@@ -58,25 +58,33 @@ def checked(param: typer.CallbackParam, path: Path | None) -> Path | None:
 
 def path_option(help: str, *names: str) -> Any:
     """Return an option that names a file or folder."""
-    return typer.Option(*names, help=help, callback=checked)
+    return typer.Option(*names, metavar="PATH", help=help, callback=checked)
 
 
 TableFile = Annotated[
     Path, typer.Argument(help="CSV, TSV, Parquet or Feather; CSV and TSV may be gzipped.", callback=checked)
 ]
 RunFolder = Annotated[Path, typer.Argument(help="Folder written by fairfront trace.", callback=checked)]
-Groups = Annotated[str | None, typer.Option(help="Columns of groups: sex,race:ref=White.")]
+Groups = Annotated[str | None, typer.Option(metavar="COLUMNS", help="Sensitive features, such as sex,race:ref=White.")]
 Proxies = Annotated[
-    str | None, typer.Option(help="Instead: columns of probabilities, one per group: p_black,p_white:ref.")
+    str | None,
+    typer.Option(metavar="COLUMNS", help="Instead of groups: their probabilities, such as p_black,p_white:ref."),
 ]
-Weight = Annotated[str | None, typer.Option(help="Column of sample weights.")]
-Missing = Annotated[list[str] | None, typer.Option(help="Additional string read as missing; may be repeated.")]
-Delimiter = Annotated[str | None, typer.Option(help="Character between columns (default: comma).")]
-Trust = Annotated[list[str] | None, typer.Option(help="Type inside an estimator that may be loaded; may be repeated.")]
+Weight = Annotated[str | None, typer.Option(metavar="COLUMN", help="Sample weights.")]
+Missing = Annotated[
+    list[str] | None, typer.Option(metavar="TEXT", help="Additional string read as missing; may be repeated.")
+]
+Delimiter = Annotated[str | None, typer.Option(metavar="CHARACTER", help="Field delimiter (default: comma).")]
+Trust = Annotated[
+    list[str] | None, typer.Option(metavar="TYPE", help="Type inside an estimator that may be loaded; may be repeated.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what the command wrote there before.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what this command wrote there before.")]
 Small = Annotated[
-    int, typer.Option(help="Counts below it are rounded: 10, or 0 for exact counts, for use where the rows are kept.")
+    int,
+    typer.Option(
+        metavar="N", help="Round counts below this: 10, or 0 for exact counts, where the rows may be seen anyway."
+    ),
 ]
 Data = Annotated[Path | None, path_option("With --small 0: the file that the run was traced from.")]
 Sign = Annotated[Path | None, path_option("PEM file of the Ed25519 private key to sign with (extra sign).")]

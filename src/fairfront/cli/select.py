@@ -37,29 +37,42 @@ def select(
     run: RunFolder,
     output: Annotated[Path, path_option("Folder to write the model to.", "--output", "-o")],
     least_gap: Annotated[
-        str | None, typer.Option(help="Smallest gap: tpr, fpr, selection, error, or a column such as sex.tpr_gap.")
+        str | None,
+        typer.Option(metavar="NAME", help="Smallest gap: tpr, fpr, selection, error, or a column such as sex.tpr_gap."),
     ] = None,
     most: Annotated[
-        str | None, typer.Option(help="Largest of a column that is better when larger: auc, selection_ratio.")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Largest value of a column that is better when larger: auc, selection_ratio."
+        ),
     ] = None,
     within: Annotated[
-        list[str] | None, typer.Option(help="How much worse than the best another column may be, as error=0.005.")
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=NUMBER",
+            help="How much worse than the best a column may be, such as error=0.005; may be repeated.",
+        ),
     ] = None,
-    at_most: Annotated[list[str] | None, typer.Option(help="Upper bound such as tpr_gap=.02; may be repeated.")] = None,
+    at_most: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=NUMBER", help="Upper limit, such as tpr_gap=.02; may be repeated.")
+    ] = None,
     at_least: Annotated[
-        list[str] | None, typer.Option(help="Lower bound such as selection_ratio=.8; may be repeated.")
+        list[str] | None,
+        typer.Option(metavar="NAME=NUMBER", help="Lower limit, such as selection_ratio=.8; may be repeated."),
     ] = None,
-    id: Annotated[int | None, typer.Option(help="The point with this id.")] = None,
+    id: Annotated[int | None, typer.Option(metavar="N", help="The model with this id.")] = None,
     knee: Annotated[bool, typer.Option("--knee", help="The knee of the training frontier.")] = False,
     confidence: Annotated[
-        float, typer.Option(help="Gaps are upper ends at this confidence; 0 takes them as observed.")
+        float, typer.Option(metavar="NUMBER", help="Rules use confidence bounds of this level; 0 uses observed values.")
     ] = 0.95,
-    reason: Annotated[str, typer.Option(help="Why this point; goes into the record and the card.")] = "",
-    by: Annotated[str, typer.Option(help="Who decides.")] = "",
-    onnx: Annotated[bool, typer.Option("--onnx", help="Write model.onnx too.")] = False,
+    reason: Annotated[
+        str, typer.Option(metavar="TEXT", help="Why this model; goes into the record and the card.")
+    ] = "",
+    by: Annotated[str, typer.Option(metavar="TEXT", help="Who decides.")] = "",
+    onnx: Annotated[bool, typer.Option("--onnx", help="Also write model.onnx.")] = False,
     keep: Annotated[
         Literal["all", "chosen"],
-        typer.Option(help="What stays in the run: all points, or those of all records and the plain model."),
+        typer.Option(help="What stays in the run: all models, or the chosen and the unconstrained ones only."),
     ] = "all",
     trust: Trust = None,
     overwrite: Overwrite = False,
@@ -67,10 +80,10 @@ def select(
     data: Data = None,
     sign: Sign = None,
 ) -> None:
-    """Choose a point of a run and write it as a model with its card.
+    """Choose a model of a run and write it with its card.
 
     The rule is applied on validation, at the operating point of the run, and a record of the decision is kept. Among
-    the points within bounds the one of the smallest error is taken, unless --least-gap or --most says otherwise.
+    the models that meet the rules, the one with the lowest error is taken, unless --least-gap or --most is given.
 
     Example: fairfront select run --least-gap tpr --within error=0.005 --by "A. Smith" -o model
     """
@@ -117,15 +130,17 @@ def predict(
         Path, typer.Argument(help="CSV, TSV, Parquet or Feather with the columns of training.", callback=checked)
     ],
     output: Annotated[Path, path_option("CSV file to write.", "--output", "-o")],
-    keep: Annotated[list[str] | None, typer.Option(help="Column of the input to copy; may be repeated.")] = None,
+    keep: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Column of the input to copy; may be repeated.")
+    ] = None,
     delimiter: Delimiter = None,
     missing: Missing = None,
     trust: Trust = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Write labels and probabilities for the rows of a file.
+    """Write predictions and probabilities for the rows of a file.
 
-    They are in the order of the rows; group columns are not needed. Files larger than memory are read in chunks.
+    Rows keep their order; group columns are not needed. Files larger than memory are read in chunks.
 
     Example: fairfront predict model new.csv --keep id -o decided.csv
     """

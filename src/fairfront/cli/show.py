@@ -1,4 +1,4 @@
-"""``fairfront show``, ``report`` and ``verify``: a run in the terminal, as a page, and made again."""
+"""``fairfront show``, ``report`` and ``verify``: a run in the terminal, as a page, and reproduced."""
 
 from __future__ import annotations
 
@@ -38,16 +38,20 @@ AGREES = {True: "same", False: "differs", None: ""}
 
 def show(
     run: RunFolder,
-    id: Annotated[list[int] | None, typer.Option(help="Point whose rates are shown; may be repeated.")] = None,
-    on: Annotated[str, typer.Option(help="Rows whose figures are shown: validation, or a name of evaluate.")] = USUAL,
+    id: Annotated[
+        list[int] | None, typer.Option(metavar="N", help="Model whose rates are shown; may be repeated.")
+    ] = None,
+    on: Annotated[
+        str, typer.Option(metavar="NAME", help="Rows whose figures are shown: validation, or a name of evaluate.")
+    ] = USUAL,
     trust: Trust = None,
     json_output: AsJson = False,
     small: Small = 10,
     data: Data = None,
 ) -> None:
-    """Show a run: its options, a picture, and rates per group.
+    """Show a run: its candidate models, a picture, and rates per group.
 
-    Figures are those of validation, beside them those of other files that were evaluated.
+    Figures are of the validation part; those of other files that were evaluated stand beside them.
 
     Example: fairfront show run --id 3
     """
@@ -76,23 +80,23 @@ def show(
     print_picture(console, found)
     print_rates(console, front, list(dict.fromkeys([plain_id(front), *shown])))
     print_evaluations(console, whole, shown)
-    print_next(console, found, run)
+    print_next(console, found, run, shown=True)
 
 
 def report(
     run: RunFolder,
     output: Annotated[Path, path_option("HTML file to write.", "--output", "-o")],
-    id: Annotated[int | None, typer.Option(help="Point to open on; by default the suggested one.")] = None,
+    id: Annotated[int | None, typer.Option(metavar="N", help="Model to open on (default: the suggested one).")] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     trust: Trust = None,
     overwrite: Overwrite = False,
     small: Small = 10,
     data: Data = None,
 ) -> None:
-    """Write the explorer of a run: one page in which a person chooses.
+    """Write the explorer of a run: one HTML page in which a person compares and chooses models.
 
     The page is self-contained and shows the frontier, rates per group, and who gains and who loses.
-    Figures are those of validation and of other files that were evaluated; the test part is not in the file.
+    Figures are of the validation part and of other files that were evaluated; the test part is not in the file.
 
     Example: fairfront report run -o report.html
     """
@@ -112,20 +116,23 @@ def verify(
             help="The file that the run was traced from; the run that the model was chosen from.", callback=checked
         ),
     ],
-    data: Annotated[Path | None, path_option("The run's file, for a model of --small 0 or of a removed point.")] = None,
-    evaluated: Annotated[
-        list[Path] | None, typer.Option(help="File of an evaluation of the run, judged again; may be repeated.")
+    data: Annotated[
+        Path | None, path_option("The run's input file, for a model of --small 0 or one that was removed.")
     ] = None,
-    key: Annotated[Path | None, path_option("PEM file of the public key that must have signed it.")] = None,
+    evaluated: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="PATH", help="File of an evaluation of the run, judged again; may be repeated."),
+    ] = None,
+    key: Annotated[Path | None, path_option("PEM file of the Ed25519 public key that must have signed it.")] = None,
     trust: Trust = None,
     json_output: AsJson = False,
 ) -> None:
-    """Make a run or a model again and compare every field.
+    """Reproduce a run or a model and compare every field.
 
-    A run is traced again from its rows and manifest, a model is made again from its run, and all files are compared.
+    A run is traced again from its rows and manifest, a model selected again from its run, and all files are compared.
 
-    Exit codes: 0 all agrees, 2 bad input, 3 something differs, was changed since it was written, or lacks the signature
-    that --key asks for.
+    Exit codes: 0 everything agrees, 2 bad input, 3 something differs, was changed after it was written, or lacks the
+    signature that --key requires.
 
     Example: fairfront verify run adult.csv
     """

@@ -1,4 +1,4 @@
-"""What commands print of a run: the notion, the options, a picture, rates per group, what to type next."""
+"""What commands print of a run: what is compared, candidate models, a picture, rates per group, what to type next."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ..frontier import Frontier
 from ..frontier.judgement import operating_words
 from ..measures import GroupRates
 from ..measures.disclosure import EXACT, ROUNDED
+from ..measures.figures import Column
 from ..runs import Run
 from ..runs.options import (
     Option,
@@ -76,7 +77,7 @@ def seen_on(run: Run, on: str | None) -> Run:
 
 
 def print_evaluations(console: Console, run: Run, ids: list[int]) -> None:
-    """Print figures of some points on validation and on external rows, and where those are from."""
+    """Print figures of some models on validation and on external rows, and where those are from."""
     if not run.external:
         return
     usual = (plain_id(run.frontier), suggested_id(run.frontier))
@@ -88,7 +89,7 @@ def print_evaluations(console: Console, run: Run, ids: list[int]) -> None:
             names = [each for each in option.figures if each not in ("loss", front.facts.gap_column)]
             about = (name, str(front.record().n)) if option.id == shown[0] else ("", "")
             rows.append([*about, str(option.id), *(_digits(option.figures[each]) for each in names)])
-    heads += [HEADS.get(each, "upper" if "at most" in each else in_words(each)) for each in names]
+    heads += [HEADS.get(each, "upper" if Column.of(each).end else in_words(each)) for each in names]
     table = table_of("On other rows, at the cut-offs of validation", heads, left=["on"], pad=0)
     for row in rows:
         table.add_row(*map(escape, row), end_section=row[2] == str(shown[-1]))
@@ -106,12 +107,12 @@ def print_compared(console: Console, run: Run) -> None:
 
 
 def print_options(console: Console, front: Frontier, options: list[Option]) -> None:
-    """Print a line for each option; of several gaps, the first has its upper end beside it."""
-    first = f"{main_gap(front)} at most"
-    heads = {name: HEADS.get(name, in_words(name)) for name in options[0].figures if "at most" not in name}
-    names = [name for name in options[0].figures if name in heads or name == first]
-    title = f"{counted(len(options), 'option')} out of {counted(len(front), 'point')}"
-    table = table_of(title, ["id", *({**heads, first: "upper"}[name] for name in names), ""], pad=0)
+    """Print a line for each option; of several gaps, the first has its upper bound beside it."""
+    first = f"{main_gap(front)}_upper"
+    names = [name for name in options[0].figures if name == first or Column.of(name).end != "upper"]
+    heads = [{**HEADS, first: "upper"}.get(name, in_words(name)) for name in names]
+    title = f"{len(options)} of {counted(len(front), 'candidate model')}"
+    table = table_of(title, ["id", *heads, ""], pad=0)
     for each in options:
         cells = [f"{each.figures[name]:.4f}" if "loss" in name else _digits(each.figures[name]) for name in names]
         table.add_row(str(each.id), *cells, each.mark, style="bold" if each.mark else None)
@@ -124,11 +125,13 @@ def _legend(front: Frontier) -> list[str]:
     facts, record, sure = front.facts, front.record(), has_intervals(front)
     names = [name for name, _ in facts.sensitive]
     gap, lead = in_words(main_gap(front)), in_words(leading_gap(front))
-    lines = [f"loss and {in_words(facts.gap_column)}: {facts.measured_on}; the other figures: {record.name}."]
+    lines = [f"loss and {in_words(facts.gap_column)}: on {facts.measured_on}; all other figures: on {record.name}."]
     if facts.task.classes:
-        lines[0] += " approved: share of favourable decisions; ratio: lowest share of a group over the highest."
+        lines.append(
+            "approved: share of favourable decisions. ratio: lowest share of any group divided by the highest."
+        )
     if sure:
-        lines[0] += f" upper: upper end of the {gap} at 95 % confidence."
+        lines.append(f"upper: {gap}, 95 % upper bound, which holds for all pairs of groups at once.")
     if len(names) > 1:
         lines.append(f"Gaps are the largest over {' and '.join(names)}; ratios the smallest.")
     if record.weighted:
@@ -136,13 +139,14 @@ def _legend(front: Frontier) -> list[str]:
     lines.append(ROUNDED if record.small else EXACT)
     operating = operating_words(front.record(), facts)
     if operating:
-        lines.append(f"{operating} Another needs the rows: fairfront trace ... {ANOTHER}.")
+        lines.append(f"{operating} To use another, trace again with {ANOTHER}.")
     if suggested_id(front) is None:
-        return [*lines, "suggested: none, because no point decides better than without looking at people."]
-    what = f"upper end of the {gap}" if sure and lead == gap else f"{lead} as observed"
-    among = f"points whose {main_error(front)} is within {tolerance_of(front):g} of the smallest"
+        none = "suggested: none, because every model gives nearly everyone the same decision or is no better than chance."
+        return [*lines, none]
+    what = f"95 % upper bound of the {gap}" if sure and lead == gap else f"{lead} as observed"
+    among = f"models whose {main_error(front)} is within {tolerance_of(front):g} of the lowest"
     other = "" if record.name == "validation" else f" on {record.name}; fairfront select chooses on validation"
-    return [*lines, f"suggested: the smallest {what} among {among}{other}."]
+    return [*lines, f"suggested: smallest {what} among {among}{other}."]
 
 
 def _digits(value: float) -> str:
@@ -151,7 +155,8 @@ def _digits(value: float) -> str:
     return f"{value:.3f}" if abs(value) < 100 else f"{value:.4g}"
 
 
-def print_next(console: Console, run: Run, path: Path) -> None:
+def print_next(console: Console, run: Run, path: Path, *, shown: bool = False) -> None:
+    """``shown`` is whether the run is on the screen already."""
     front, where = run.frontier, shlex.quote(str(path))
     foreign = untrusted_types(path) if any(path.rglob(f"*{SUFFIX}")) else ()
     trust = "".join(f" --trust {shlex.quote(name)}" for name in foreign)
@@ -159,7 +164,7 @@ def print_next(console: Console, run: Run, path: Path) -> None:
     say(
         console,
         "Next:",
-        f"  fairfront show {where}{trust}",
+        *([] if shown else [f"  fairfront show {where}{trust}"]),
         f"  fairfront report {where} -o report.html{trust}",
         f"  fairfront select {where} --least-gap {gap} --within {within} -o model{trust}",
         f"  fairfront predict model new.csv -o decided.csv{trust}",
@@ -167,7 +172,7 @@ def print_next(console: Console, run: Run, path: Path) -> None:
 
 
 def print_picture(console: Console, run: Run) -> None:
-    """Draw error against the gap with characters: o a point, P plain, S suggested."""
+    """Draw error against the gap with characters: o a model, U the unconstrained one, S the suggested one."""
     front = run.frontier
     error, gap = main_error(front), main_gap(front)
     x, y = front.column(gap)[front.solved], front.column(error)[front.solved]
@@ -176,13 +181,14 @@ def print_picture(console: Console, run: Run) -> None:
         return
     x, y, ids = x[known], y[known], front.ids[front.solved][known].tolist()
     grid = [[" "] * WIDTH for _ in range(HEIGHT)]
-    marks = {plain_id(front): "P", suggested_id(front): "S"}
+    marks = {plain_id(front): "U", suggested_id(front): "S"}
     columns, rows = _steps(x, WIDTH), HEIGHT - 1 - _steps(y, HEIGHT)
     for strong in (False, True):  # marked points are drawn last, on top
         for c, r, id in zip(columns, rows, ids, strict=True):
             if (id in marks) is strong:
                 grid[r][c] = marks.get(id, "o")
-    say(console, f"{error} (up) against {gap} (across) on {front.record().name}; P plain, S suggested")
+    axes = f"{error} (vertical) against {in_words(gap)} (horizontal) on {front.record().name}"
+    say(console, f"{axes}; U unconstrained, S suggested")
     labels = {0: f"{y.max():.3f}", HEIGHT - 1: f"{y.min():.3f}"}
     for i, line in enumerate(grid):
         say(console, f"{labels.get(i, ''):>8} |{''.join(line)}")
@@ -201,7 +207,8 @@ def print_rates(console: Console, front: Frontier, ids: list[int]) -> None:
     for name, rates in record.groups.items():
         shown = RATES if isinstance(rates, GroupRates) else VALUES
         what = "Rates" if shown is RATES else "Means"
-        table = table_of(f"{what} per group of {name} on {record.name}", ["group", "n", "id", *shown], left=["group"])
+        heads = ["group", "n", "id", *map(in_words, shown)]
+        table = table_of(f"{what} per group of {name} on {record.name}", heads, left=["group"])
         for j, level in enumerate(rates.levels):
             for place in map(front.place, ids):
                 about = (escape(level), f"{rates.n[j]:.0f}") if place == front.place(ids[0]) else ("", "")

@@ -20,73 +20,96 @@ if TYPE_CHECKING:
 def trace(
     context: typer.Context,
     file: TableFile,
-    target: Annotated[str, typer.Option(help="Column to predict.")],
+    target: Annotated[str, typer.Option(metavar="COLUMN", help="Column to predict.")],
     output: Annotated[Path, path_option("Folder to write the run to.", "--output", "-o")],
     groups: Groups = None,
     group_probabilities: Proxies = None,
     favourable: Annotated[
-        str | None, typer.Option(help="The target's value that is good for the person; not for --loss squared.")
+        str | None,
+        typer.Option(metavar="VALUE", help="Favourable outcome: a value of the target; not for --loss squared."),
     ] = None,
     notion: Annotated[
-        list[str] | None, typer.Option(help=f"What is compared; may be repeated: {', '.join(NOTIONS)}.")
+        list[str] | None,
+        typer.Option(metavar="NAME", help=f"Fairness criterion; may be repeated: {', '.join(NOTIONS)}."),
     ] = None,
-    loss: Annotated[str, typer.Option(help=f"Training loss: {', '.join(LOSSES)}.")] = "logistic",
+    loss: Annotated[str, typer.Option(metavar="NAME", help=f"Training loss: {', '.join(LOSSES)}.")] = "logistic",
     model: Annotated[Literal["linear", "boosting"], typer.Option(help="Linear models, or boosted trees.")] = "linear",
     surrogate: Annotated[
-        Literal["loss", "rate"], typer.Option(help="Gaps of the training loss, or of smooth rates.")
+        Literal["loss", "rate"], typer.Option(help="Train on gaps of the loss, or of smooth rates.")
     ] = "loss",
     split: Annotated[
-        str, typer.Option(help="60/20/20, time:COLUMN:D1,D2 or by:ID: train, validation, test.")
+        str, typer.Option(metavar="RULE", help="Train, validation and test: 60/20/20, time:COLUMN:D1,D2 or by:ID.")
     ] = "60/20/20",
-    drop: Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")] = None,
-    allow: Annotated[
-        list[str] | None, typer.Option(help="Column to keep although it would be refused; may be repeated.")
+    drop: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out; may be repeated.")
     ] = None,
-    text: Annotated[list[str] | None, typer.Option(help="Column to read as categories; may be repeated.")] = None,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Column to keep although it would be refused; may be repeated."),
+    ] = None,
+    text: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Column to read as categories; may be repeated.")
+    ] = None,
     numbers: Annotated[
-        list[str] | None, typer.Option("--number", help="Column to read as numbers; may be repeated.")
+        list[str] | None, typer.Option("--number", metavar="COLUMN", help="Column to read as numbers; may be repeated.")
     ] = None,
     missing: Missing = None,
     delimiter: Delimiter = None,
     weight: Weight = None,
     use_sensitive: Annotated[
-        bool, typer.Option("--use-sensitive", help="Let the model read the group columns; every output says so.")
+        bool, typer.Option("--use-sensitive", help="Use the group columns as features; every output says so.")
     ] = False,
-    cross: Annotated[bool, typer.Option("--cross", help="Cross the group columns into one.")] = False,
-    min_size: Annotated[int, typer.Option(help="Groups with fewer rows to compare stay out of the gaps.", min=1)] = 30,
+    cross: Annotated[
+        bool, typer.Option("--cross", help="Compare combinations of the group columns (intersections).")
+    ] = False,
+    min_size: Annotated[
+        int, typer.Option(metavar="N", help="Groups with fewer rows to compare are excluded from the gaps.", min=1)
+    ] = 30,
     n_points: Annotated[
-        int | None, typer.Option("--points", help="Number of points; by default as many as the curve needs.", min=2)
+        int | None,
+        typer.Option("--points", metavar="N", help="Number of models on the frontier (default: adaptive).", min=2),
     ] = None,
-    max_fits: Annotated[int, typer.Option(help="Weightings that --model boosting tries.", min=3)] = 12,
+    max_fits: Annotated[int, typer.Option(metavar="N", help="Weighted fits of --model boosting.", min=3)] = 12,
     posteriors: Annotated[
         bool,
-        typer.Option("--posteriors", help="Boosted trees fitted to labels and groups once; models guess the group."),
+        typer.Option("--posteriors", help="Fit boosted trees to labels and groups once; models then guess the group."),
     ] = False,
     cutoff: Annotated[
-        float | None, typer.Option(help="Cut-off on the probability of the favourable value, one for all groups.")
+        float | None,
+        typer.Option(
+            metavar="NUMBER", help="Cut-off on the probability of the favourable outcome, one for all groups."
+        ),
     ] = None,
     approval_rate: Annotated[
-        float | None, typer.Option(help="Share of favourable decisions; cut-offs are placed on validation.")
+        float | None,
+        typer.Option(metavar="NUMBER", help="Share of favourable decisions; cut-offs are set on validation."),
     ] = None,
     costs: Annotated[
-        str | None, typer.Option(help="Costs of a false positive and a false negative, as 5,1: the least cost.")
+        str | None,
+        typer.Option(
+            metavar="FP,FN",
+            help="Costs of a false positive and a false negative, such as 5,1; cut-offs minimise the cost.",
+        ),
     ] = None,
-    ridge: Annotated[float | None, typer.Option(help="Ridge; by default 1 / (sum of weights).")] = None,
+    ridge: Annotated[
+        float | None, typer.Option(metavar="NUMBER", help="Ridge penalty (default: 1 / sum of weights).")
+    ] = None,
     stability: Annotated[
-        int | None, typer.Option(help="Bootstrap refits; by default 20 where the data are not large.", min=0)
+        int | None,
+        typer.Option(metavar="N", help="Number of bootstrap refits (default: 20 unless the data are large).", min=0),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the split and of everything random.", min=0)] = 0,
-    checkpoint: Annotated[Path | None, path_option("File from which --resume goes on; it holds no data.")] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Random seed.", min=0)] = 0,
+    checkpoint: Annotated[Path | None, path_option("Checkpoint file, for --resume; it holds no data.")] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the checkpoint, or begin where there is none yet.")
+        bool, typer.Option("--resume", help="Resume from the checkpoint, or start if there is none yet.")
     ] = False,
     json_output: AsJson = False,
     overwrite: Overwrite = False,
     sign: Sign = None,
 ) -> None:
-    """Trace the frontier between error and the gap of a file's groups.
+    """Trace the trade-off between error and the gap between groups, from a file.
 
-    Tracing sees train, choosing sees validation, the card of a chosen model reports test.
+    Models are trained on the train part, compared on validation, and reported on test when one is chosen.
 
     Example: fairfront trace adult.csv --target income --favourable ">50K" --groups sex,race:ref=White -o run
     """
@@ -131,7 +154,8 @@ def _say_what_was_read(console: Console, prepared: Prepared) -> None:
     texts = [name for name in prepared.encoder.columns if kinds[name] != "number"]
     rows = str(prepared.n) if prepared.n == sum(prepared.sizes.values()) else f"About {prepared.n}"
     lines = [
-        f"{rows} rows. Numbers: {', '.join(numbers) or 'none'}. Categories: {', '.join(texts) or 'none'}.",
+        f"{rows} rows. Numeric columns: {', '.join(numbers) or 'none'}.",
+        f"Categorical columns: {', '.join(texts) or 'none'}.",
         f"{prepared.split_words} " + ", ".join(f"{part} {n}" for part, n in prepared.sizes.items()) + " rows.",
         *(found.sentence for found in prepared.findings),
     ]

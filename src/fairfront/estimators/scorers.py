@@ -87,7 +87,7 @@ class GroupScore:
         for each in lines_of(sensitive_features, len(judged.truth), self.groups):
             small = [name for name, kind in zip(each.names, each.status, strict=True) if kind == TOO_FEW]
             if small:
-                said = f"groups of {each.attribute!r} with fewer than {each.min_size} rows stay out of the gaps"
+                said = f"groups of {each.attribute!r} with fewer than {each.min_size} rows are excluded from the gaps"
                 warnings.warn(f"{said}: {', '.join(small)}.", GroupWarning, stacklevel=2)
             found.append(self._figure(tabulate(judged, each, Settings(n_resamples=0)), judged.task))
         known = [value for value in found if value == value]

@@ -52,7 +52,7 @@ class Details:
     ids : tuple of int
         The points described.
     overall : mapping
-        ``error`` (``mse`` for regression): ``change``, ``lower``, ``upper`` against the plain model, one per id.
+        ``error`` (``mse`` for regression): ``change``, ``lower``, ``upper`` against the unconstrained one, per id.
     attributes : tuple of mappings
         Per sensitive attribute: ``name``, ``levels``, ``n``, ``rates`` (per rate the change of every group and of its
         gap to the reference, and how many rows ``gained`` and ``lost``), ``calibration`` (bins per id and group, or
@@ -94,10 +94,12 @@ def walk(front: Frontier) -> NDArray[np.intp]:
 
 
 def detailed(front: Frontier, ids: Iterable[int] = (), limit: int = MOST_DETAILED) -> NDArray[np.intp]:
-    """At most ``limit`` places along the walk, always with the plain model and the ids asked for."""
+    """At most ``limit`` places along the walk, always with the unconstrained model and the ids asked for."""
     wanted = {plain_place(front), *(front.place(i) for i in ids)}
     if limit < len(wanted):
-        raise InputError(f"limit is {limit}, expected at least {len(wanted)}: the plain model and the ids asked for.")
+        raise InputError(
+            f"limit is {limit}, expected at least {len(wanted)}: the unconstrained model and the ids asked for."
+        )
     along = [int(i) for i in walk(front) if int(i) not in wanted]
     room = limit - len(wanted)
     if len(along) > room:
@@ -127,7 +129,7 @@ def describe_points(
     small: int = 10,
     sample_weight: Any = None,
 ) -> Details:
-    """Compare points with the plain model on rows that tracing did not see, and keep aggregates only.
+    """Compare points with the unconstrained model on rows that tracing did not see, and keep aggregates only.
 
     Parameters
     ----------
@@ -137,7 +139,7 @@ def describe_points(
     on : str
         Their name.
     ids : iterable of int
-        Points that must be described, besides the plain model.
+        Points that must be described, besides the unconstrained model.
     limit : int, optional
         The most points to describe, by default 150 and fewer on more than 130 000 rows; a larger frontier is thinned
         evenly along its walk.

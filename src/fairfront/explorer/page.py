@@ -75,8 +75,8 @@ def write_explorer(
     chosen : int, optional
         The id that the page opens on; by default the least gap within half a point of the smallest error.
     X, y, sensitive_features, sample_weight
-        Validation rows, never test rows: with them the page says who gains and who loses against the plain model, how
-        surely, and how well each group is calibrated. Only aggregates are written.
+        Validation rows, never test rows: with them the page says who gains and who loses against the unconstrained
+        model, how surely, and how well each group is calibrated. Only aggregates are written.
     on : str
         The evaluation to choose on, and the name of those rows.
     details : Details, optional
@@ -203,7 +203,7 @@ def frontier_fragment(front: Frontier) -> str:
     heads = "".join(f"<th>{escape(name)}</th>" for name in ("id", "", *columns))
     lines = []
     for place in detailed(front, limit=ROWS):
-        mark = "plain" if place == plain else str(names[place])[:60] if names is not None else ""
+        mark = "unconstrained" if place == plain else str(names[place])[:60] if names is not None else ""
         numbers = [f"{v[place]:.4g}" if np.isfinite(v[place]) else "not defined" for v in values]
         cells = (str(front.ids[place]), mark, *numbers)
         lines.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")

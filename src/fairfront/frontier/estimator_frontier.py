@@ -98,7 +98,7 @@ def _read_all(
     if few and kept.keeps:
         warnings.warn(
             f"the checkpoint keeps no fits, because gaps are measured on a (group, label) cell of fewer than {FEWEST} "
-            "held-out rows and would give them away; a resumed run fits again.",
+            "held-out rows and would reveal them; a resumed run fits again.",
             FairfrontWarning,
             stacklevel=4,
         )
@@ -223,7 +223,7 @@ def _frontier(problem: EstimatorProblem, fits: list[Reading], models: Models, so
         base,
         sentences=(*base.sentences, words, *[GUESSED] * posterior, *[HEURISTIC] * heuristic),
         unit="loss gap" if problem.criterion is problem.objectives else "rate gap",
-        used_for=f"{problem.used_for} and evaluation; predictions need no sensitive feature",
+        used_for=f"{problem.used_for} and evaluation; predictions do not need it",
         measured_on=measured,
         heuristic=heuristic,
     )

@@ -17,7 +17,7 @@ from ..exceptions import FairfrontWarning, InputError
 from ..measures.cutoffs import OperatingPoint
 from ..objectives import Array, Task
 from ..problems.learners import log_odds, output_of, probabilities_of, scores_of_learner
-from ..problems.posteriors import Guess, PosteriorClassifier, Posteriors, Scaling, weighed
+from ..problems.posteriors import Guess, PosteriorClassifier, Posteriors, Scaling, weighted_posterior
 from ..storage.folders import make_folder
 from ..storage.foreign import SUFFIX, check_trusted, read_estimator, write_estimator
 from .models import FOLDER, Models, Places, Stored, read_known
@@ -116,7 +116,7 @@ class PosteriorModels(Models):
 
     def responses(self, X: Any) -> tuple[Array, Array]:
         pairs = self.posteriors.pairs(X)
-        return _responses([weighed(pairs, weights) for weights in self.weightings], self.task)
+        return _responses([weighted_posterior(pairs, weights) for weights in self.weightings], self.task)
 
     def write(self, folder: Path) -> Stored:
         """Every classifier once, however many models there are; scalings and weights are arrays."""

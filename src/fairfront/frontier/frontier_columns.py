@@ -48,7 +48,7 @@ class PointColumns:
     multipliers: Array = _column(
         "multipliers",
         "How much the training loss would fall if the gap were allowed to grow, per unit of gap, signed, (N, ...): per "
-        "pair for two groups and per group for more. They are no prices in accuracy.",
+        "pair for two groups and per group for more. They are not prices in accuracy.",
     )
     multiplier_names: tuple[str, ...] = _column("multiplier_names", "Pairs or groups of the columns of multipliers.")
 

@@ -152,7 +152,7 @@ class Facts:
     question: Question | None = field(default=None, repr=False)
     newton: Newton = field(default_factory=Newton, repr=False)
     path: Path = "worst_gap"
-    used_for: str = "training weights and evaluation; predictions need no sensitive feature"
+    used_for: str = "training weights and evaluation; predictions do not need it"
     measured_on: str = "training"
     heuristic: bool = False
     proxies: tuple[str, ...] = ()

@@ -151,7 +151,9 @@ class Rule:
         ):
             if some:
                 named = ", ".join(str(front.ids[i]) for i in some)
-                said.append(f"id {named} {what}, but decides nearly everyone alike or no better than chance")
+                said.append(
+                    f"id {named} {what}, but gives nearly everyone the same decision, or is no better than chance"
+                )
         claims = (self._least_claim(front, name, among) for name, _, _ in bounds)
         said += [text for text in claims if text]
         observed = (

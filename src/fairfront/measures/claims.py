@@ -25,8 +25,8 @@ from .rates import Margins, PerGroup
 
 ALIKE, ROUNDING = 0.99, 1e-9
 RIVALS: dict[str | None, str] = {
-    "approval_rate": "error no smaller than that of as many approvals drawn by lot",
-    "costs": "costs no less than deciding everyone alike",
+    "approval_rate": "error no lower than when as many people are approved at random",
+    "costs": "cost no lower than giving everyone the same decision",
 }
 
 
@@ -119,7 +119,7 @@ def trivial(record: Evaluation, task: Task) -> NDArray[np.bool_]:
 
 def rival_words(record: Evaluation) -> str:
     asked = None if record.operating is None else record.operating.rule.asked
-    return RIVALS.get(asked, "error no smaller than that of giving everyone the majority label")
+    return RIVALS.get(asked, "error no lower than giving everyone the majority label")
 
 
 OVERALL = "overall"

@@ -61,7 +61,7 @@ class Operating:
         if self.asked == "approval_rate" and _check_rate(self.approval_rate) in (0.0, 1.0):
             raise InputError(
                 f"{spelled('approval_rate')} is {self.approval_rate:g}, expected a share between 0 and 1; every row "
-                "would be decided alike."
+                "would get the same decision."
             )
         if self.costs is None:
             return self
@@ -95,7 +95,7 @@ class Operating:
         if not low <= found <= high:
             raise InputError(
                 f"{spelled('cutoff')} is {found:g}, expected one within the scores, which run from {low:g} to "
-                f"{high:g}; every row would be decided alike."
+                f"{high:g}; every row would get the same decision."
             )
         return np.full(len(scores), found)
 

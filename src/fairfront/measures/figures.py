@@ -89,8 +89,8 @@ COMPARES = {
     "tpr": "compares, among people whose label is {good}, the share who get the favourable decision",
     "fpr": "compares, among people whose label is not {good}, the share who get the favourable decision",
     "precision": "compares, among favourable decisions, the share whose label is {good}",
-    "error": "compares the share of people who are decided wrongly",
-    "in_the_large": "compares the mean of label minus probability (above 0: rated too low)",
+    "error": "compares the share of people whose decision is wrong",
+    "in_the_large": "compares the mean bias, label minus probability (above 0: predicted too low)",
     "prediction": "compares the mean prediction",
     "residual": "compares the mean of value minus prediction (above 0: predicted too low)",
     "mse": "compares the mean squared error",
@@ -131,7 +131,7 @@ SCORED = _catalogue(
     Figure("gini", "difference of probabilities", UNRANKED, 1, "Gini"),
     Figure("ks", "difference of shares", UNRANKED, 1, "KS"),
     Figure("brier", "squared probability", IMPROBABLE, -1),
-    Figure("in_the_large", PEOPLE, IMPROBABLE, 0, "label minus probability", "calibration in the large"),
+    Figure("in_the_large", PEOPLE, IMPROBABLE, 0, "mean bias", "calibration in the large"),
     Figure("slope", "log odds per log odds", UNSLOPED, 0, "calib. slope"),
     Figure("mean_score", "unit of the score", "no rows"),
 )
@@ -212,7 +212,7 @@ def backward_sentences(judged: Judged, columns: Mapping[str, NDArray[Any]]) -> t
 
 
 def idle_sentence(n: int) -> str:
-    return f"Rows of weight 0 count as if they were not there: {count_in_words(n)} were left out."
+    return f"Rows of weight 0 were excluded: {count_in_words(n)}."
 
 
 def reference_words(levels: Sequence[str], largest: bool, another: str = "") -> str:
@@ -281,17 +281,17 @@ def _worst_sentence(worst: Worst, confidence: float) -> str:
     one, other = low, high
     if few == few:  # people are counted
         one, other, rate = f"{low} ({few:.0f} people)", f"{high} ({many:.0f})", "rate"
-    sure, over = f"{confidence:.0%} confidence over all groups", ""
+    sure, over = f"{confidence:.0%}", ""
     if worst.not_compared:
         left = f"; over {worst.groups - len(worst.not_compared)} of {worst.groups} groups"
         over = f"{left}; not compared: {', '.join(worst.not_compared)}"
     if worst.figure in RATIOS:
-        ends = f"{worst.lower:.3f} to {worst.upper:.3f}"
-        return f"{what}: {one} has {worst.value:.3f} times the rate of {other} ({ends}; {sure}){over}."
+        ends = f"{sure} interval {worst.lower:.3f} to {worst.upper:.3f} over all pairs"
+        return f"{what}: {one} has {worst.value:.3f} times the rate of {other} ({ends}){over}."
     lower = f"; {low} has the lower {rate}" if worst.value > 0 else ""
     return (
         f"{what}: {worst.value:.4g} between {one} and {other}, "
-        f"at most {worst.upper:.4g} ({worst.unit}; {sure}){lower}{over}."
+        f"{sure} upper bound {worst.upper:.4g} over all pairs ({worst.unit}){lower}{over}."
     )
 
 

@@ -115,7 +115,7 @@ def read_judged(
         cutoff, how = operating.find(scores, truth == good, side, weight)
         decided = np.where(decide(scores, cutoff, side), good, 1 - good)
         which = f"of {cutoff:.6g} or more" if side == "above" else f"below {cutoff:.6g}"
-        rule = f"a score {which} is decided as {kind.favourable_label!r} ({how})"
+        rule = f"the decision is {kind.favourable_label!r} for scores {which} ({how})"
         judged = Judged(kind, truth, decided, rule, scores, _within_unit(scores), side, cutoff)
     said = favourable is not None or operating.side is not None
     return replace(judged, weight=weight, favourable_was_given=said)

@@ -53,7 +53,7 @@ def parse_requirement(text: str) -> Requirement:
     end = words.pop() if len(words) > 1 and words[-1] in ("lower", "upper", "value") else "value"
     if (end, sign) in (("lower", "<="), ("upper", ">=")):
         other = "upper" if end == "lower" else "lower"
-        raise InputError(f"requirement {text!r} asks for the easy end of the interval, expected .{other} with {sign}.")
+        raise InputError(f"requirement {text!r} uses the bound that is easier to meet, expected .{other} with {sign}.")
     return Requirement(text.strip(), ".".join(words[:-1]) or None, words[-1], end, sign, float(found["bound"]))
 
 
@@ -85,6 +85,6 @@ def verdict_of(table: GroupTable, asked: Requirement) -> Verdict:
         elif sign * possible < sign * asked.bound:
             outcome = "not met"
         alone = asked.figure in RATIOS and asked.end == "lower"
-        judged = f"the lower end of each pair of groups on its own is {claim:.4g} or more; " if alone else ""
+        judged = f"the lower bound of each single pair of groups is {claim:.4g} or more; " if alone else ""
     figures = f"{asked.figure} is {value:.4g} ({lower:.4g} to {upper:.4g})"
     return Verdict(asked.text, attribute, outcome, f"{attribute}: {figures}; {judged}{asked.text} is {outcome}.")

@@ -162,8 +162,8 @@ class Groups:
         if len(out):
             told = [f"{found.levels[i]} ({count_in_words(rows[kind[i], i])} rows{words[kind[i]]})" for i in out]
             warnings.warn(
-                f"groups of {found.name!r} with fewer than {self.min_size} rows stay out of the gaps: "
-                f"{', '.join(told)}; they count in the loss.",
+                f"groups of {found.name!r} with fewer than {self.min_size} rows are excluded from the gaps: "
+                f"{', '.join(told)}; they still count in the loss.",
                 GroupWarning,
                 stacklevel=2,
             )

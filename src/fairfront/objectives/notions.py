@@ -18,7 +18,7 @@ from .surrogates import Quantity
 Surrogate = Literal["loss", "rate"]
 CLASSES: tuple[Kind, ...] = ("binary", "multiclass")
 ALL: tuple[Kind, ...] = ("binary", "multiclass", "regression")
-EACH_LABEL = "Among people of each label in turn, the share decided as that label."
+EACH_LABEL = "true positive rates of each label: among people with that label, the share predicted it"
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class Notion(ABC):
     """What is compared between groups, stated for the favourable label.
 
     ``rates`` are the rates of decisions that the notion is about, ``means`` those of predicted values; outputs show
-    their gaps first. ``words`` say for every kind of task what is compared, ``caveat`` what is not, with ``{good}`` for
-    the favourable label. ``no_rates`` is why the notion has no meaning for ``surrogate="rate"``, empty where it has.
+    their gaps first. ``words`` say for every kind of task what it compares, ``caveat`` what it does not, with
+    ``{good}`` for the favourable label. ``no_rates`` is why the notion has no meaning for ``surrogate="rate"``, empty where it has.
     """
 
     name: ClassVar[str]
@@ -72,7 +72,8 @@ class Notion(ABC):
         task : Task
             Its kind chooses among ``words``, its favourable label is named in them.
         """
-        return self.words.get(task.kind, f"What {self.name!r} compares.").format(good=task.favourable_label)
+        name, words = self.name.replace("_", " ").capitalize(), self.words.get(task.kind, "")
+        return f"{name} compares {words.format(good=task.favourable_label)}." if words else f"{name} is compared."
 
     def check(self, task: Task, surrogate: Surrogate) -> None:
         """Refuse a task or a surrogate that the notion has no meaning for.
@@ -121,7 +122,7 @@ class EqualOpportunity(Notion):
     name = "equal_opportunity"
     rates = ("tpr",)
     words: ClassVar[Mapping[str, str]] = {
-        "binary": "Among people whose label is {good!r}, the share decided as {good!r}.",
+        "binary": "true positive rates: among people labelled {good!r}, the share predicted {good!r}",
         "multiclass": EACH_LABEL,
     }
     caveat = "It does not compare people whose label is another, nor how many of a group receive {good}."
@@ -138,7 +139,9 @@ class PredictiveEquality(Notion):
 
     name = "predictive_equality"
     rates = ("fpr",)
-    words = dict.fromkeys(CLASSES, "Among people whose label is not {good!r}, the share decided as {good!r}.")
+    words = dict.fromkeys(
+        CLASSES, "false positive rates: among people not labelled {good!r}, the share predicted {good!r}"
+    )
     caveat = "It does not compare people whose label is {good}, nor how many of a group receive {good}."
 
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
@@ -158,7 +161,7 @@ class EqualizedOdds(Notion):
     name = "equalized_odds"
     rates = ("tpr", "fpr")
     words: ClassVar[Mapping[str, str]] = {
-        "binary": "Among people of either label, the share decided as {good!r}.",
+        "binary": "true and false positive rates: among people of either label, the share predicted {good!r}",
         "multiclass": EACH_LABEL,
     }
     caveat = "It does not compare how many of a group receive {good}: groups with other labels may differ."
@@ -174,10 +177,10 @@ class DisparateMistreatment(Notion):
 
     name = "disparate_mistreatment"
     words: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(CLASSES, "Among all people of a group, the share decided wrongly."),
-        "regression": "Among all people of a group, the mean loss of the prediction.",
+        **dict.fromkeys(CLASSES, "error rates: the share of people predicted wrongly"),
+        "regression": "the mean loss of predictions",
     }
-    caveat = "It does not tell mistakes in a person's favour from mistakes against them."
+    caveat = "It does not distinguish errors in a person's favour from errors against them."
     kinds = ALL
 
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
@@ -196,11 +199,11 @@ class DemographicParity(Notion):
     rates = ("selection",)
     means = ("prediction",)
     words: ClassVar[Mapping[str, str]] = {
-        "binary": "Among all people of a group, the share decided as {good!r}.",
-        "multiclass": "Among all people of a group, the share decided as each label in turn.",
-        "regression": "Among all people of a group, the mean prediction.",
+        "binary": "selection rates: the share of people predicted {good!r}",
+        "multiclass": "selection rates: the share of people predicted each label in turn",
+        "regression": "mean predictions",
     }
-    caveat = "It does not look at the labels: nothing is said of mistakes in any group."
+    caveat = "It does not look at the labels: it says nothing about errors in any group."
     kinds = ALL
 
     def comparisons(self, task: Task, surrogate: Surrogate) -> tuple[Comparison, ...]:
@@ -219,7 +222,7 @@ class GroupLoss(Notion):
     """
 
     name = "group_loss"
-    words = dict.fromkeys(ALL, "The mean loss of the group that fares worst.")
+    words = dict.fromkeys(ALL, "mean losses, and bounds the largest")
     caveat = "It does not compare rates of decisions: a bounded loss may go with very different rates."
     no_rates = (
         "bounds a loss, found surrogate='rate'; use surrogate='loss', or notion='disparate_mistreatment' for error "
@@ -247,7 +250,7 @@ class ScoreCovariance(Notion):
 
     name = "score_covariance"
     rates = ("selection",)
-    words: ClassVar[Mapping[str, str]] = {"binary": "Among all people of a group, the mean score for {good!r}."}
+    words: ClassVar[Mapping[str, str]] = {"binary": "mean scores for {good!r}"}
     caveat = "It does not compare decisions: equal mean scores may go with very different rates."
     no_rates = (
         "compares mean scores, found surrogate='rate'; use surrogate='loss', or notion='demographic_parity' for shares "

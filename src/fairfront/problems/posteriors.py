@@ -172,13 +172,13 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return True
 
     def predict_proba(self, X: Any) -> Array:
-        return weighed(self.posteriors.pairs(X), self.weights)
+        return weighted_posterior(self.posteriors.pairs(X), self.weights)
 
     def predict(self, X: Any) -> NDArray[Any]:
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
 
-def weighed(pairs: Array, weights: Array) -> Array:
+def weighted_posterior(pairs: Array, weights: Array) -> Array:
     """Return probabilities of labels (n, K) from those of pairs, (n, pairs), and their weights, (pairs, K)."""
     found = pairs @ weights
     total = found.sum(axis=1, keepdims=True)
@@ -228,7 +228,7 @@ class PosteriorProblem(EstimatorProblem):
             raise InputError(
                 f"a group has fewer than {FEWEST} rows of a label, expected more for posteriors, from which their "
                 "number could be read; merge groups, leave some out with "
-                f"{spelled('min_size', 'groups=Groups(min_size=...)')}, or weigh fits."
+                f"{spelled('min_size', 'groups=Groups(min_size=...)')}, or use weighted fits."
             )
 
     def weights(self, multipliers: Array) -> Array:
@@ -239,7 +239,7 @@ class PosteriorProblem(EstimatorProblem):
         """Measure the model of the multipliers on rows that its posteriors were not fitted to."""
         _, pairs = self.learn(on_fit)
         scores = np.zeros((self.objectives.n_scores, len(self.codes)))
-        scores[:, self.folds.held] = log_odds(weighed(pairs, self.weights(multipliers)))
+        scores[:, self.folds.held] = log_odds(weighted_posterior(pairs, self.weights(multipliers)))
         return self._measured(multipliers, scores, None, heuristic=False)
 
     def refit(self, multipliers: Array) -> PosteriorClassifier:

@@ -75,7 +75,7 @@ class Decision:
     def rule_words(self) -> str:
         rule, sure = self.rule, self.rule.get("confidence", 0.95)
         if "id" in rule:
-            return f"id {rule['id']} was named"
+            return "selected by id"
         if rule.get("knee"):
             return "the knee of the training frontier"
         if "preference" in rule:
@@ -86,19 +86,19 @@ class Decision:
             for name, value in (rule.get(key) or {}).items()
         ]
         for name, value in (rule.get("within") or {}).items():
-            conditions.append(f"{name} within {value:g} of the {'largest' if larger_is_better(name) else 'smallest'}")
-        for word, key in (("least", "least"), ("largest", "most")):
+            conditions.append(f"{name} within {value:g} of the {'highest' if larger_is_better(name) else 'lowest'}")
+        for word, key in (("smallest", "least"), ("largest", "most")):
             if rule.get(key):
                 return ", ".join([f"the {word} {rule[key]} ({_end(rule[key], sure)})", *conditions])
-        best = f"the smallest {next((n for n in ('error', 'mse') if n in self.candidates[0]), 'training loss')}"
+        best = f"the lowest {next((n for n in ('error', 'mse') if n in self.candidates[0]), 'training loss')}"
         return f"{best} with {', '.join(conditions)}" if conditions else best
 
 
 def _end(name: str, confidence: float | None) -> str:
-    """Say which end of an interval a rule used; losses, AUC and gaps of predicted values have none."""
+    """Say which bound of an interval a rule used; losses, AUC and gaps of predicted values have none."""
     if confidence is None or Column.of(name).kind not in {*GAPS, "error", "selection_ratio"}:
         return "as observed"
-    return f"{'lower' if larger_is_better(name) else 'upper'} end at {confidence:.0%} confidence"
+    return f"{confidence:.0%} {'lower' if larger_is_better(name) else 'upper'} bound"
 
 
 def candidates(run: Run, id: int) -> tuple[dict[str, Any], ...]:
@@ -201,7 +201,7 @@ def read_records(folder: Path, sums: Mapping[str, str], known: Sequence[str]) ->
         if set(record) != set(Decision.__dataclass_fields__) or record["opened"] != number:
             raise ChangedError(f"{where} does not have the fields of record {number}; {BROKEN}")
         if where.read_bytes() != as_text(record).encode():
-            raise ChangedError(f"{where} is spelt otherwise than fairfront writes; {BROKEN}")
+            raise ChangedError(f"{where} is not formatted as fairfront writes it; {BROKEN}")
         if record["previous"] != previous:
             raise ChangedError(f"{where} does not follow the record before it (its checksum differs); {BROKEN}")
         if record["run"] not in known[stage:]:
@@ -253,7 +253,7 @@ def current(run: Run) -> Run:
     assert run.path is not None
     sums = check_checksums(run.path, growing=DECISIONS)
     if checksum_of(sums, ADDED) != run.checksum:
-        raise InputError(f"{run.path} was written anew while it was read, expected the run as it was; start again.")
+        raise InputError(f"{run.path} was rewritten while it was being read, expected the run as it was; start again.")
     front, external = read_external(run.path, own_frontier(run.frontier, run.external))
     known = read_records(run.path, sums, stages(run.manifest, str(run.checksum)))
     return replace(run, frontier=front, external=external, decisions=known)

@@ -64,14 +64,14 @@ def manifest_of(prepared: Prepared, data: Mapping[str, Any], shown: Sequence[int
 def _used_where(settings: Settings) -> dict[str, str]:
     columns = ", ".join(settings.group_probabilities)
     by = f"the probabilities of groups ({columns})" if columns else "group"
-    weighed = {"training weights": f"yes: rows are weighted by {by} and label"}
-    guessed = {"training weights": "no", "inside the model": "yes: it guesses the group from the features"}
-    one = "no: values are predicted, there is none" if settings.regression else "no: one cut-off for everyone"
+    weighted = {"training weights": f"yes (rows are reweighted by {by} and label)"}
+    guessed = {"training weights": "no", "inside the model": "yes (it guesses the group from the features)"}
+    one = "no (values are predicted, there is none)" if settings.regression else "no (one cut-off for all groups)"
     if settings.posteriors:
         one = "not by group; the cut-off on the label's probability moves with the guess"
     return {
-        "features": "yes, asked for: predictions need it" if settings.use_sensitive else "no",
-        **(guessed if settings.posteriors else weighed),
+        "features": "yes, as requested (predictions need it)" if settings.use_sensitive else "no",
+        **(guessed if settings.posteriors else weighted),
         "threshold": one,
         "evaluation": "yes, as probabilities" if columns else "yes",
     }

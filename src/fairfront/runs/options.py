@@ -17,7 +17,7 @@ from ..measures.figures import Column
 from ..objectives import rates_of
 from ..pareto import spread
 
-ALIKE, NO_BETTER = "alike", "no better"
+ALIKE, NO_BETTER, UNCONSTRAINED = "alike", "no better", "unconstrained"
 ACRONYMS = {"auc": "AUC", "fpr": "FPR", "tpr": "TPR"}
 TOLERANCE = 0.005
 RELATIVE = 0.05
@@ -90,7 +90,7 @@ def plain_id(front: Frontier) -> int:
 
 
 def suggested_id(front: Frontier) -> int | None:
-    """Return the id with the least upper end of the gap among those within a tolerance of the smallest error.
+    """Return the id with the smallest upper bound of the gap among those within a tolerance of the smallest error.
 
     Points that decide nearly everyone alike, or no better than without looking, are never suggested; None where there
     are no others.
@@ -134,13 +134,13 @@ def options_of(front: Frontier, ids: Iterable[int]) -> list[Option]:
     for gap in main_gaps(front):
         columns[gap] = front.column(gap)
         if has_intervals(front):
-            columns[f"{gap} at most"] = front.column(gap, confidence=0.95)
+            columns[f"{gap}_upper"] = front.column(gap, confidence=0.95)
     if task.classes:
         columns["selection_ratio"] = front.column("selection_ratio")
     found = []
     for id in ids:
         place = front.place(id)
-        marks = {"plain": id == plain, "suggested": id == suggested, ALIKE: alike[place], NO_BETTER: worse[place]}
+        marks = {UNCONSTRAINED: id == plain, "suggested": id == suggested, ALIKE: alike[place], NO_BETTER: worse[place]}
         figures = {name: float(values[place]) for name, values in columns.items()}
         found.append(Option(int(front.ids[place]), tuple(name for name, there in marks.items() if there), figures))
     return found
@@ -148,7 +148,8 @@ def options_of(front: Frontier, ids: Iterable[int]) -> list[Option]:
 
 def mark_words(front: Frontier, options: list[Option]) -> list[str]:
     record = front.record()
-    words = {ALIKE: f"decides more than 99 % of the {record.name} rows alike", NO_BETTER: rival_words(record)}
+    alike = f"gives more than 99 % of the {record.name} rows the same decision"
+    words = {ALIKE: alike, NO_BETTER: rival_words(record)}
     there = {mark for option in options for mark in option.marks}
     return [f"{mark}: {said}; never suggested." for mark, said in words.items() if mark in there]
 
@@ -175,6 +176,6 @@ def pair_sentences(front: Frontier, ids: Iterable[int]) -> list[str]:
         few = [level for level, gone in zip(rates.levels, unknown, strict=True) if gone]
         out, every = [*few, *left_out.get(name, ())], len(rates.levels) + len(left_out.get(name, ()))
         if out:
-            words = f"{every - len(out)} of {every} groups; not compared, for too few rows: {', '.join(out)}."
-            said.append(f"Gaps of {name} are over {words}")
+            words = f"{every - len(out)} of {every} groups; excluded, too few rows: {', '.join(out)}."
+            said.append(f"Gaps of {name} compare {words}")
     return said

@@ -77,7 +77,7 @@ def parts_note(need: float, encoder: TableEncoder, sizes: list[int]) -> Finding:
         "",
         "noted",
         f"The table would take about {need / GIGABYTE:.3g} GB, more than half of the memory ({memory() / GIGABYTE:.3g} "
-        f"GB): it is read in parts from the file, again and again{seen}.",
+        f"GB): it is read from the file in parts, several times{seen}.",
     )
 
 

@@ -191,7 +191,7 @@ def write_choice(
     The model's files are complete when the record is written and take their place after it, so that the test part is
     never opened without a record. Of two choices at once, the second waits and counts the first. The rule reads the
     exact counts of ``judged`` where it is given. With ``keep="chosen"`` only points that a record names, and the plain
-    model, stay in the run: some houses must not store models that nobody chose.
+    model, stay in the run, for organisations that must not store models that nobody chose.
     """
     records.check_recordable(stored, key)
     assert stored.path is not None
@@ -256,7 +256,7 @@ def _stability(front: Frontier, ready: Prepared, progress: Any) -> dict[str, Any
         return {"why_not": "no refits were asked for (--stability 0)"}
     train = ready.part("train")
     if is_dask(train.X):
-        return {"why_not": "the data are larger than memory, and refits draw all training rows again and again"}
+        return {"why_not": "the data are larger than memory, and refits would read all training rows many times"}
     if n is None and train.X.shape[0] * train.X.shape[1] > AFFORDABLE:
         return {"why_not": "the data are large, so refits are made only when asked for (--stability 20)"}
     if ready.settings.model != "linear":

@@ -98,7 +98,7 @@ def traced_again(run: Run, data: Any, progress: Any) -> Run:
         raise
     except Exception as error:  # settings that were edited fail anywhere
         raise InputError(
-            f"the run cannot be made again from {data} ({type(error).__name__}: {error}), expected the settings that "
+            f"the run cannot be reproduced from {data} ({type(error).__name__}: {error}), expected the settings that "
             "fairfront trace wrote and their file; they were edited, or the file is another one."
         ) from error
     taken = {name: known[name] for name in TAKEN_OVER if name in known}

@@ -44,10 +44,10 @@ class Status(StrEnum):
         "efficient: weighted Chebyshev point, the smallest largest pi_i h_i "
         "(the preference line does not meet the frontier)"
     )
-    NEAREST = "preference not reachable: nearest point (the gaps are below what the preference asks without any effort)"
+    NEAREST = "preference not reachable: nearest point (the unconstrained gaps are below what the preference asks)"
     OUT_OF_REACH = "not reachable: nearest point (the gaps cannot be made as small as asked)"
     FLOOR = "efficient: the smallest gap that these models can reach on these data"
-    PAST = "solved with the gaps past zero, on the other side of what plain training has"
+    PAST = "solved with the gaps past zero, on the other side of those of the unconstrained model"
     WEAK = (
         "weakly efficient: some objectives are at their smallest but another could still fall; "
         "use normalised gradients or another start"

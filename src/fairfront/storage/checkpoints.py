@@ -31,7 +31,7 @@ from .places import check_new_file, check_outside
 
 KINDS = b"fairfront checkpoint "
 KIND = KINDS + b"1"
-ANEW = "delete it to start anew, or choose another path."
+ANEW = "delete it to start again, or choose another path."
 BUSY = {errno.EACCES, errno.EAGAIN}
 LOCKLESS = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS}
 _taken: set[str] = set()
@@ -115,7 +115,7 @@ def read_checkpoint(path: Any) -> tuple[Fingerprint, list[Entry]]:
     kind, _, rest = data.partition(b"\n")
     if kind != KIND:
         older = kind.startswith(KINDS)
-        what = "a checkpoint of another version of fairfront" if older else "no checkpoint of fairfront"
+        what = "a checkpoint of another version of fairfront" if older else "not a checkpoint of fairfront"
         raise InputError(f"{path} is {what}, expected one that starts with {KIND.decode()!r}; {ANEW}")
     seal, _, body = rest.partition(b"\n")
     if hashlib.sha256(body).hexdigest().encode("ascii") != seal:

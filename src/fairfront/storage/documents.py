@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import ChangedError, InputError
 
-AGAIN = "copy it again or make it anew."
+AGAIN = "copy it again or recreate it."
 DEPTH = 100
 """Lists and objects inside one another; what fairfront writes has a tenth of it."""
 DIGITS = 300
@@ -203,7 +203,7 @@ def unpack(packed: bytes, described: Mapping[str, Any], file: str) -> dict[str, 
                 raise ChangedError(f"{file} lacks the array {missing[0]!r}; {AGAIN}")
             if len(inside) > len(described):
                 strange = min(set(inside) - {f"{name}.npy" for name in described} or inside)
-                raise ChangedError(f"{file} holds {strange!r}, which its JSON does not name; make it anew.")
+                raise ChangedError(f"{file} holds {strange!r}, which its JSON does not name; recreate it.")
             return {
                 name: _array(archive, f"{name}.npy", str(known["dtype"]), list(known["shape"]), f"{name!r} of {file}")
                 for name, known in described.items()
@@ -216,7 +216,7 @@ def _array(archive: zipfile.ZipFile, member: str, dtype: str, shape: list[int], 
     """Read and compare the header first, and then just the bytes that it stands for."""
     entry = archive.getinfo(member)
     if not is_stored(entry):
-        raise ChangedError(f"array {name} is compressed, expected it as it is; make it anew.")
+        raise ChangedError(f"array {name} is compressed, expected it as it is; recreate it.")
     with archive.open(entry) as inside:
         try:
             read = npy.read_array_header_1_0 if npy.read_magic(inside) == (1, 0) else npy.read_array_header_2_0
@@ -233,7 +233,7 @@ def _array(archive: zipfile.ZipFile, member: str, dtype: str, shape: list[int], 
             raise ChangedError(f"array {name} is of type {kind}, expected numbers or booleans.")
         if kind.str != dtype or list(found) != shape:
             raise ChangedError(
-                f"array {name} has type {kind.str} and shape {list(found)}, expected {dtype} and {shape}; make it anew."
+                f"array {name} has type {kind.str} and shape {list(found)}, expected {dtype} and {shape}; recreate it."
             )
         size, there = kind.itemsize * math.prod(found), entry.file_size - inside.tell()
         if size != there:

@@ -84,18 +84,18 @@ def _loading(path: Any) -> Iterator[tuple[Any, bytes]]:
     """Refuse compressed members, and say in one sentence whatever fails inside."""
     skops = require("skops.io", "skops", PURPOSE)
     data = read_bytes(path)
-    damaged = f"{path} is not a file of skops or is damaged; copy it again or save the estimator anew."
+    damaged = f"{path} is not a file of skops or is damaged; copy it again or save the estimator again."
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             packed = [entry.filename for entry in archive.infolist() if not is_stored(entry)]
     except (zipfile.BadZipFile, ValueError, OSError) as error:
         raise ChangedError(damaged) from error
     if packed:
-        raise InputError(f"{path} holds {packed[0]!r} compressed, expected it as it is; save the estimator anew.")
+        raise InputError(f"{path} holds {packed[0]!r} compressed, expected it as it is; save the estimator again.")
     try:
         yield skops, data
     except Exception as error:  # packages that are missing or too old, and damaged files, fail in ways of their own
-        said = f"{path} cannot be loaded ({_first_line(error)}); save the estimator anew with the versions used here."
+        said = f"{path} cannot be loaded ({_first_line(error)}); save the estimator again with the versions used here."
         if isinstance(error, ImportError):
             said = f"{path} needs a package that is not here ({_first_line(error)}); install it and load again."
         raise InputError(damaged if isinstance(error, zipfile.BadZipFile) else said) from error

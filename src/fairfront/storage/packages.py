@@ -34,7 +34,7 @@ Arrays = dict[str, NDArray[Any]]
 KEYS = {"format", "schema", "fairfront", "arrays", "files", "content", "sha256"}
 SIGNATURE = "SHA256SUMS.sig"
 LINE = re.compile(r"([0-9a-f]{64})  (.+)")
-RENEW = "copy the folder again or make it anew."
+RENEW = "copy the folder again or recreate it."
 
 
 def write_package(
@@ -77,7 +77,7 @@ def read_package(folder: Any, name: str, kind: str, schema: int = 1) -> tuple[An
         raise ChangedError(f"{path} has the schema {found!r}, expected a number from 1 to {schema}; {AGAIN}")
     if found != schema:
         newer = f"and fairfront {_version()} reads up to {schema}; upgrade fairfront"
-        older = f"which fairfront {_version()} reads no more (expected {schema}); use that version, or make it anew"
+        older = f"which fairfront {_version()} no longer reads (expected {schema}); use that version, or recreate it"
         said = newer if found > schema else older
         raise InputError(f"{path} was written by fairfront {writer} with schema {found}, {said}.")
     if set(document) != KEYS:
@@ -196,7 +196,7 @@ def read_checksums(folder: Path) -> dict[str, str]:
     if not _is_regular(file):
         raise ChangedError(
             f"{folder} has no {CHECKSUMS}, expected the list of checksums that fairfront writes with every run and "
-            "model; make it anew."
+            "model; recreate it."
         )
     text = file.read_bytes().decode("utf-8", errors="replace")
     lines = [LINE.fullmatch(line) for line in text.split("\n")[:-1]]

@@ -1,4 +1,4 @@
-"""Seals: what a folder of one kind may hold, so that nothing else is ever replaced, and who vouches for it.
+"""Seals: what a folder of one kind may hold, so that nothing else is ever replaced, and who signed it.
 
 SHA256SUMS.sig is the Ed25519 signature of the list of checksums, with keys in PEM files. It covers every file, so an
 edit by someone without the private key is seen by whoever has the public one. A signature is the 64 bytes that

@@ -1,4 +1,4 @@
-// What changes against the plain model, in words and in people; every difference is on held-out rows.
+// What changes against the unconstrained model, in words and in people; every difference is on held-out rows.
 
 function detailAttribute() {
   const attribute = attributeNow();
@@ -16,9 +16,9 @@ function moreOrFewer(change, lower, upper) {
 
 // One line per group: all people, then those that the notion is about.
 function groupSentence(record, line, g, level) {
-  const spoken = [["selection", `people decided as ${GOOD}`]];
-  if (raw.facts.rates.includes("tpr") || raw.facts.rates.includes("recall")) spoken.push(["tpr", `people labelled ${GOOD} decided so`]);
-  if (raw.facts.rates.includes("fpr")) spoken.push(["fpr", `people with another label decided as ${GOOD}`]);
+  const spoken = [["selection", `people predicted ${GOOD}`]];
+  if (raw.facts.rates.includes("tpr") || raw.facts.rates.includes("recall")) spoken.push(["tpr", `people labelled ${GOOD} predicted so`]);
+  if (raw.facts.rates.includes("fpr")) spoken.push(["fpr", `people with another label predicted ${GOOD}`]);
   if (spoken.every(([rate]) => record.rates[rate].lower[line][g] === null)) return el("li", null, named(level), ": too few people.");
   const clauses = spoken.flatMap(([rate, whom], i) => {
     const [change, lower, upper] = ["change", "lower", "upper"].map((k) => record.rates[rate][k][line][g]);
@@ -31,7 +31,7 @@ function groupSentence(record, line, g, level) {
 
 function drawWords(choose) {
   if (state.chosen === raw.points.plain) {
-    put("words", note(`The ${PLAIN} is chosen: nothing changes. Walk along the frontier, or set a tolerance or a cap.`));
+    put("words", note(`The ${PLAIN} is chosen: nothing changes. Move along the frontier, or set a tolerance or a cap.`));
     return;
   }
   const gone = detailsMissing(`The change against the ${PLAIN}`, state.chosen, choose);
@@ -111,11 +111,11 @@ function drawMoves(choose) {
   const rows = groups.map((level, g) => el("tr", null, el("th", { scope: "row" }, named(level)),
     ["gained", "lost"].map((side) => el("td", { "data-move": `${side}|${g}` }, whole(count(side, g)), meter(side, count(side, g) / most))),
     el("td", null, change[line][g] === null ? "too few people" : signed(1000 * change[line][g], 0))));
-  put("moves", el("table", null, el("thead", null, el("tr", null, ["Group", "Newly favoured", "Newly refused", "Net per 1 000"].map((h) => el("th", { scope: "col" }, h)))),
+  put("moves", el("table", null, el("thead", null, el("tr", null, ["Group", "Newly approved", "Newly declined", "Net per 1 000"].map((h) => el("th", { scope: "col" }, h)))),
     el("tbody", null, rows)), note(`Rows of the ${whole(details.n)} ${details.on} rows whose decision differs from the ${PLAIN}'s${details.weighted ? "; the net per 1 000 is weighted by sample weights" : ""}. ${countsWords(details.small)}${details.small && details.attributes.length > 1 ? " Everyone is the sum of the groups as rounded, so that it can differ between attributes." : ""} A smaller gap can come from favourable decisions taken away: read both columns.`));
 }
 
-// Predictions are values: nobody is favoured or refused, but a group's predictions rise or fall and fit better or worse.
+// Predictions are values: nobody is approved or declined, but a group's predictions rise or fall and fit better or worse.
 function valueMoves(record, line) {
   const cell = (rate, g) => {
     const [change, lower, upper] = ["change", "lower", "upper"].map((k) => record.rates[rate][k][line][g]);

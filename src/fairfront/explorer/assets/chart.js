@@ -53,7 +53,7 @@ function chartNote(count) {
     said.push("The band and the crossing lines are 95 % intervals of each figure on its own, a gap's for all pairs of groups at once; two models on the same rows can differ significantly although their bands overlap.");
     if (x.cut || y.cut) said.push("Some intervals extend beyond the chart.");
   }
-  if (details && state.likes) said.push(`Shaded points: on the same ${details.on} rows neither the error nor a gap of the notion differs significantly (not corrected for multiple comparisons).`);
+  if (details && state.likes) said.push(`Shaded points: on the same ${details.on} rows neither the error nor a gap of the fairness criterion differs significantly (not corrected for multiple comparisons).`);
   if (count < solved.length) said.push(`${whole(solved.length - count)} of ${whole(solved.length)} points are not drawn: a figure is hidden or not defined there.`);
   if (count > 1000) said.push(`Overlapping points are drawn once; clicking, walking and choosing use all ${whole(count)}.`);
   return said.join(" ");

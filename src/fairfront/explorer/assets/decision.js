@@ -1,4 +1,4 @@
-// The decision: plain, chosen and smallest gap side by side.
+// The decision: unconstrained, chosen and smallest gap side by side.
 
 const TOLERANCE = "0.5"; // points of error above the smallest: half a person in a hundred
 
@@ -123,7 +123,7 @@ function withInterval(change, lower, upper, name) {
 
 function drawCards(choose) {
   const least = leastNow();
-  put("cards", card("plain", raw.facts.trained ? "Plain model" : "Most accurate candidate", raw.points.plain, choose), card("chosen", raw.facts.trained ? "Chosen model" : "Chosen candidate", state.chosen, choose),
+  put("cards", card("plain", raw.facts.trained ? "Unconstrained model" : "Most accurate candidate", raw.points.plain, choose), card("chosen", raw.facts.trained ? "Chosen model" : "Chosen candidate", state.chosen, choose),
     card("least", "Smallest gap within the tolerance", least.place, choose, usable(partNow()).length ? `${columnWords(state.gap)} has no value at any point within the tolerance: too few people. Look at another gap.` : "No point does better than a decision that ignores the features."));
 }
 

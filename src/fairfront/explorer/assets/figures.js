@@ -1,14 +1,14 @@
 // Figures: what each column is called, how it is written, and how sure it is.
 
 const GOOD = raw.facts.favourable === null ? "" : `“${raw.facts.favourable}”`;
-// What the others are compared with: candidates were not trained here, so none of them is the plain model.
-const PLAIN = raw.facts.trained ? "plain model" : "most accurate candidate";
-const ROLES = { plain: raw.facts.trained ? "plain" : "best", chosen: "chosen" };
+// What the others are compared with: candidates were not trained here, so none of them is the unconstrained model.
+const PLAIN = raw.facts.trained ? "unconstrained model" : "most accurate candidate";
+const ROLES = { plain: raw.facts.trained ? "unconstrained" : "best", chosen: "chosen" };
 const RATE_WORDS = {
-  selection: ["Favourable decisions", `share of all people decided as ${GOOD}`],
-  tpr: ["Favourable decisions among those labelled so", `share decided as ${GOOD} among people labelled ${GOOD}`],
-  fpr: ["Favourable decisions among the others", `share decided as ${GOOD} among people with another label`],
-  error: ["Wrong decisions", "share of all people whose decision differs from their label"],
+  selection: ["Selection rate", `share of all people predicted ${GOOD}`],
+  tpr: ["True positive rate", `share predicted ${GOOD} among people labelled ${GOOD}`],
+  fpr: ["False positive rate", `share predicted ${GOOD} among people with another label`],
+  error: ["Error rate", "share of all people whose prediction differs from their label"],
   prediction: ["Mean prediction", "mean of the predictions"],
   residual: ["Mean residual", "mean of value minus prediction: above 0 where the model predicts too little"],
   mse: ["Mean squared error", "mean of (value - prediction) squared"],
@@ -18,7 +18,7 @@ const RATE_WORDS = {
 function rateWords(rate) {
   if (!rate.startsWith("recall:")) return RATE_WORDS[rate];
   const label = `“${raw.facts.classes[Number(rate.slice(7))]}”`;
-  return [`Decided as ${label} among those labelled so`, `share decided as ${label} among people labelled ${label}`];
+  return [`Recall of ${label}`, `share predicted ${label} among people labelled ${label}`];
 }
 
 function isCompared(rate) {

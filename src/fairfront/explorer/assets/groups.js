@@ -1,4 +1,4 @@
-// Rates by group as bars with intervals and counts, the chosen model beside the plain one.
+// Rates by group as bars with intervals and counts, the chosen model beside the unconstrained one.
 
 function attributeNow() {
   const part = partNow();
@@ -58,7 +58,7 @@ function rateBlock(attribute, rate) {
     }))));
   const compared = isCompared(rate);
   return el("section", { class: compared ? "rate compared" : "rate" },
-    el("h4", null, title, compared ? el("span", { class: "chip" }, "compared by the notion") : null), el("p", { class: "note" }, words), lines);
+    el("h4", null, title, compared ? el("span", { class: "chip" }, "compared by the fairness criterion") : null), el("p", { class: "note" }, words), lines);
 }
 
 function drawBars() {

@@ -62,8 +62,8 @@ function fillPickers() {
   byId("sure").disabled = !sure;
   byId("sure-label").textContent = sure ? "Use the 95 % upper confidence bound of each gap" : "This gap has no interval here: its observed value is used";
   put("rule-note", ruleNote(part));
-  byId("cost-missed-label").textContent = `Cost of refusing someone labelled ${GOOD}`.slice(0, 90);
-  byId("cost-false-label").textContent = `Cost of deciding someone else as ${GOOD}`.slice(0, 90);
+  byId("cost-missed-label").textContent = `Cost of declining someone labelled ${GOOD}`.slice(0, 90);
+  byId("cost-false-label").textContent = `Cost of approving someone not labelled ${GOOD}`.slice(0, 90);
 }
 
 // The rates by group are those of the attribute whose gap is looked at.
@@ -139,9 +139,9 @@ function headings() {
   const part = partNow();
   const notions = facts.notions.map((n) => n.name.replaceAll("_", " ")).join(" and ");
   put("subtitle", `${whole(N)} ${facts.trained ? "models, each a trade-off between accuracy and" : "candidates, judged on accuracy and"} ${notions}, for `,
-    facts.sensitive.flatMap(([name], i) => [i ? ", " : "", named(name)]), part ? `. Rates on ${part.name.slice(0, 40)}, ${whole(part.n)} rows. ${part.operating ? `${part.operating} Another rule needs the rows: ${raw.command ? "fairfront trace" : "front.evaluate"} with ${raw.command ? "--approval-rate, --cutoff or --costs" : "approval_rate=, cutoff= or costs="}.` : ""}` : ". Training figures only: no evaluation was made.");
+    facts.sensitive.flatMap(([name], i) => [i ? ", " : "", named(name)]), part ? `. Rates on ${part.name.slice(0, 40)}, ${whole(part.n)} rows. ${part.operating ? `${part.operating} To use another, run ${raw.command ? "fairfront trace" : "front.evaluate"} with ${raw.command ? "--approval-rate, --cutoff or --costs" : "approval_rate=, cutoff= or costs="}.` : ""}` : ". Training figures only: no evaluation was made.");
   put("footer", `Written by fairfront ${raw.version} on ${raw.written}. The page holds aggregates only, holds no test rows and loads nothing. ${countsWords(part ? part.small : raw.small)} `
-    + "A frontier is a trade-off for one notion, one data set and one kind of model; which point is right is a decision about people. No legal conclusion is drawn.");
+    + "A frontier is a trade-off for one fairness criterion, one data set and one kind of model; which point is right is a decision about people. No legal conclusion is drawn.");
   put("notices", notices(part));
 }
 
@@ -172,7 +172,7 @@ fillAttributes();
 headings();
 state.chosen = firstChoice();
 byId("words-title").textContent = `What changes from the ${PLAIN} to the chosen one`;
-if (!raw.facts.trained) byId("walk-label").textContent = "Walk along the candidates, from the largest gap to the smallest";
+if (!raw.facts.trained) byId("walk-label").textContent = "Step through the candidates, from the largest gap to the smallest";
 byId("walk").max = String(raw.points.walk.length - 1);
 drawNotion();
 drawAll();

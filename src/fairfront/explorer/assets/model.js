@@ -25,7 +25,7 @@ function drawMoved(choose) {
   }
   const lines = moved.lines[String(raw.points.ids[state.chosen])];
   if (!lines) {
-    put("moved", note("Not stored for this point: large frontiers keep it for some points along the walk."), nearbyMoved(choose));
+    put("moved", note("Not stored for this point: large frontiers keep it for some points of the frontier."), nearbyMoved(choose));
     return;
   }
   if (!lines.length) {
@@ -34,7 +34,7 @@ function drawMoved(choose) {
   }
   const most = Math.max(...lines.flatMap(([, a, b]) => [Math.abs(a), Math.abs(b)])) || 1;
   const cell = (v) => (v < 0 ? "−" : "+") + Math.abs(v).toPrecision(3);
-  put("moved", el("table", null, el("thead", null, el("tr", null, [moved.kind === "coefficient" ? "Column" : "Importance of", raw.facts.trained ? "Plain" : "Best", "Chosen", ""].map((h) => el("th", { scope: "col" }, h)))),
+  put("moved", el("table", null, el("thead", null, el("tr", null, [moved.kind === "coefficient" ? "Column" : "Importance of", raw.facts.trained ? "Unconstrained" : "Best", "Chosen", ""].map((h) => el("th", { scope: "col" }, h)))),
     el("tbody", null, lines.map(([name, before, after]) => el("tr", null, el("th", { scope: "row" }, named(moved.names[name])), el("td", null, cell(before)), el("td", null, cell(after)),
       el("td", { class: "span" }, spanBar(before / most, after / most)))))),
   note(moved.kind === "coefficient" ? `Coefficients of the ${regression ? "prediction" : "favourable decision"}, the most changed first, in the units of the columns as the model read them.` : "Importances, the most changed first."));
@@ -47,7 +47,7 @@ function nearbyMoved(choose) {
   return el("button", { type: "button", class: "small", on: { click: () => choose(near) } }, `Go to the nearest, ${nameOf(near)}`);
 }
 
-// From the plain coefficient (tick) to the chosen one (end of the bar), around zero in the middle.
+// From the unconstrained coefficient (tick) to the chosen one (end of the bar), around zero in the middle.
 function spanBar(before, after) {
   const at = (v) => 50 + 48 * v;
   const low = Math.min(at(before), at(after));
@@ -59,7 +59,7 @@ function spanBar(before, after) {
 function drawNotion() {
   const facts = raw.facts;
   const blocks = facts.notions.flatMap((notion) => [
-    el("p", null, el("b", null, `${notion.name.replaceAll("_", " ")}. `), notion.sentence, " Compared between the groups."),
+    el("p", null, notion.sentence),
     el("p", null, notion.leaves_out)]);
   const groups = facts.sensitive.map(([name, levels]) => el("li", null, named(name), ": ", levels.flatMap((level, i) => [i ? ", " : "", named(level)]), ` (the last is the reference${facts.largest.includes(name) ? ": the largest group, because none was named" : ""})`));
   const out = facts.left_out.map(([name, levels]) => el("li", null, "Excluded from the gaps, too few rows: ", named(name), ": ", levels.flatMap((level, i) => [i ? ", " : "", named(level)])));
