@@ -58,7 +58,7 @@ def test_table_and_sentences(scored: Path) -> None:
 def test_a_score_that_speaks_for_the_other_label_is_noticed(scored: Path) -> None:
     done = command("audit", scored, *BASE, "--favourable", "1", "--favourable", "below", "--cutoff", "0.4")
     assert done.returncode == 0
-    assert "speak against 1; if they do, give --favourable 'above'." in done.stdout
+    assert "speak against 1; if they do, give --favourable above." in done.stdout
     assert "note: AUC is 0." in done.stderr
 
 
@@ -102,7 +102,7 @@ def test_json_is_a_baseline(scored: Path, tmp_path: Path) -> None:
     assert "rate change" in again.output
     assert "+0." in again.output
     told = " ".join(again.output.split())
-    assert "rate change, ratio change: the figure here less the baseline's" in told
+    assert "rate change, ratio change: the figure here minus the baseline's" in told
     assert f"Cut-offs differ, which is part of the changes: in the baseline {found['rule']}." in told
     same = run(scored, *BASE, "--favourable", "1", "--baseline", str(last))
     assert "Cut-offs differ" not in same.output

@@ -239,9 +239,9 @@ def test_other_splits_losses_and_use_of_the_attribute(loans: Path, tmp_path: Pat
         "trace", loans, *base, "--split", "by:region", "--use-sensitive", "--points", 3, "-o", tmp_path / "by"
     )
     assert done.returncode == 0, done.stderr
-    assert "asked for" in done.stdout
+    assert "as requested" in done.stdout
     assert fairfront("select", tmp_path / "by", "--id", 0, "-o", tmp_path / "model").returncode == 0
-    assert "yes, asked for" in (tmp_path / "model" / "card.md").read_text()
+    assert "yes, as requested" in (tmp_path / "model" / "card.md").read_text()
 
 
 BAD = {

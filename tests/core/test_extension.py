@@ -199,7 +199,7 @@ def test_one_of_ones_own_makes_a_run_and_a_card(asked: dict[str, str], tmp_path:
     run = ff.load(tmp_path / "run")
     assert "tpr_gap" in run.options()[0].figures
     model = run.select(id=run.options()[0].id, reason="it is a test", by="the tests")
-    assert asked.get("loss", "What 'equal_refusal' compares.") in model.card.replace("\\", "")
+    assert asked.get("loss", "Equal refusal is compared.") in model.card.replace("\\", "")
     model.save(tmp_path / "model")
     again = ff.load(tmp_path / "model")
     np.testing.assert_array_equal(again.predict(file), model.predict(file))

@@ -25,7 +25,7 @@ from fairfront.frontier.selection import subset
 from fairfront.objectives import GroupProbabilities
 from fairfront.problems import estimator_problem
 from fairfront.problems.fit_rows import label_weights
-from fairfront.problems.posteriors import PosteriorClassifier, Scaling, fit_scaling, weighed
+from fairfront.problems.posteriors import PosteriorClassifier, Scaling, fit_scaling, weighted_posterior
 from fairfront.solvers import Status
 from fairfront.storage.foreign import read_estimator, untrusted_types, write_estimator
 from tests.support.searches import searching, trace
@@ -197,7 +197,7 @@ def test_killed_runs_end_the_same(tmp_path: Path) -> None:
 
 def test_rows_of_one_group_only_in_a_fold() -> None:
     pairs = np.array([[0.7, 0.3]])
-    np.testing.assert_allclose(weighed(pairs, np.zeros((2, 2))), [[0.5, 0.5]])
+    np.testing.assert_allclose(weighted_posterior(pairs, np.zeros((2, 2))), [[0.5, 0.5]])
     X, y, group = draw(n=300)
     found = []
     for names in ({"a": "a", "b": "b"}, {"a": "z", "b": "b"}):  # the class that a fold lacks is the last, or the first

@@ -270,7 +270,7 @@ def test_the_command_traces_with_probabilities(traced: tuple[Path, Path, Any]) -
 def test_a_model_chosen_by_probabilities_says_so(traced: tuple[Path, Path, Any]) -> None:
     path, folder, _ = traced
     model = folder.parent / "model"
-    done = run("select", folder, "--least-gap", "tpr", "--within", "error:0.01", "-o", model)
+    done = run("select", folder, "--least-gap", "tpr", "--within", "error=0.01", "-o", model)
     assert done.exit_code == 0, done.output
     assert "usually understate gaps between people" in done.output
     card = (model / "card.md").read_text()

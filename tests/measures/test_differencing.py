@@ -223,7 +223,7 @@ def test_rows_that_were_left_out_are_not_counted(outputs_of: Any) -> None:
     assert manifest["rows_without_target"] == "fewer than 10"
     assert manifest["columns"]["n"] - used in (0, 5, 10)
     assert manifest["columns"]["n"] - used != LEFT_OUT
-    assert f"{manifest['columns']['n']} rows. Numbers" in outputs.said
+    assert f"{manifest['columns']['n']} rows. Numeric columns" in outputs.said
     for column in manifest["columns"]["columns"]:
         assert not small(manifest["columns"]["n"] - column["n_distinct"]).size
         assert isinstance(column["n_missing"], str) or not small(column["n_missing"]).size

@@ -157,7 +157,7 @@ def test_trace_and_select_name_the_pair(tmp_path: Path) -> None:
     found = re.findall(r"TPR gap of id [\d, ]+: between (.+) \((\d+) people labelled '50000\+\.'\) and", done.output)
     assert found
     assert all(int(people) < 1_200 for _, people in found)
-    assert re.search(r"Gaps of race are over \d of 5 groups; not compared, for too few rows: ", done.output)
+    assert re.search(r"Gaps of race compare \d of 5 groups; excluded, too few rows: ", done.output)
     chosen = CliRunner().invoke(app, ["select", str(tmp_path / "run"), "--knee", "-o", str(tmp_path / "model")])
     assert "people labelled '50000+.')" in chosen.output
 

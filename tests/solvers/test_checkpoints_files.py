@@ -62,7 +62,7 @@ def test_resuming_needs_a_path() -> None:
         traced(None, resume=True)
 
 
-@pytest.mark.parametrize(("size", "sentence"), [(None, "is damaged"), (30, "is damaged"), (8, "no checkpoint")])
+@pytest.mark.parametrize(("size", "sentence"), [(None, "is damaged"), (30, "is damaged"), (8, "not a checkpoint")])
 def test_torn_files_are_told(size: int | None, sentence: str, written: Path) -> None:
     whole = written.read_bytes()
     for end in range(60, len(whole), 397) if size is None else [size]:
@@ -81,7 +81,7 @@ def test_changed_files_are_told(written: Path) -> None:
 
 def test_files_of_others_are_told(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
-    for text, sentence in (("buy milk\n", "no checkpoint"), ("fairfront checkpoint 9\n", "another version")):
+    for text, sentence in (("buy milk\n", "not a checkpoint"), ("fairfront checkpoint 9\n", "another version")):
         path.write_text(text)
         with pytest.raises(ff.InputError, match=sentence):
             traced(path, resume=True)

@@ -345,7 +345,8 @@ QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 PYTHON = re.compile(
     r"\b(overwrite|resume|confidence|least|most|small|trusted|cutoff|costs|groups|on)=(?!NUMBER)|\bTrue\b|\bNone\b|Groups\("
     r"|\b(n_points|max_fits|min_size|group_probabilities|use_sensitive|sensitive_features|sample_weight|at_most|at_least"
-    r"|scores_or_labels|y_true|control_features|n_resamples)\b|^fairfront: (cutoff|costs|confidence|approval_rate) "
+    r"|scores_or_labels|y_true|control_features|n_resamples)\b"
+    r"|^fairfront: (cutoff|costs|confidence|approval_rate|target|drop|allow|text|numbers|keep|small|stability|id|n) "
 )
 
 

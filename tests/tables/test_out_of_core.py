@@ -124,7 +124,7 @@ def test_parts_have_the_split_encoder_and_rows_of_memory(
 def test_what_is_done_is_said_in_the_findings(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, two = both(file, monkeypatch)
     assert two.findings[0].kind == "noted"
-    assert "more than half of the memory (0.0001 GB): it is read in parts from the file" in two.findings[0].sentence
+    assert "more than half of the memory (0.0001 GB): it is read from the file in parts" in two.findings[0].sentence
 
 
 def test_other_files_and_models_are_told_what_helps(
@@ -303,7 +303,7 @@ def test_the_command_line_says_that_it_reads_parts(file: Path, tmp_path: Path) -
             env=environment | more,
         )
         assert done.returncode == 0, done.stderr
-        assert ("it is read in parts from the file" in done.stdout) == bool(more)
+        assert ("it is read from the file in parts" in done.stdout) == bool(more)
     one, two = ff.load(tmp_path / "one"), ff.load(tmp_path / "two")
     np.testing.assert_allclose(two.frontier.models.coef, one.frontier.models.coef, rtol=0, atol=1e-8)
     model = two.select(least="tpr_gap", within={"error": 0.01})

@@ -70,7 +70,7 @@ def audit(
     ] = False,
     small: Small = 10,
 ) -> None:
-    """Compare decisions between groups, with confidence intervals and tests.
+    """Compare decisions between groups, with intervals and tests.
 
     Exit codes: 0 requirements met (or none given), 2 bad input, 3 not met, 4 inconclusive: the interval contains the
     bound, or groups are probabilities.

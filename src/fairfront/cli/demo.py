@@ -26,13 +26,15 @@ def demo(
     output: Annotated[Path, path_option("Folder to write the picture and the page to.", "--output", "-o")] = Path(
         "demo-output"
     ),
-    rows: Annotated[int, typer.Option(metavar="N", help="Number of synthetic loan applications.", min=600)] = 6000,
+    rows: Annotated[
+        int, typer.Option(metavar="N", help="Number of synthetic loan applications.", min=600, max=10_000_000)
+    ] = 6000,
     seed: Annotated[
         int, typer.Option(metavar="N", help="Seed of the data and of the split.", min=0, max=2**32 - 1)
     ] = 0,
     overwrite: Overwrite = False,
 ) -> None:
-    """Run the whole workflow on embedded data, from rows to a chosen model reported on test.
+    """Run the whole workflow on embedded data, up to a chosen model.
 
     The frontier of loan decisions is traced, shown in the terminal, drawn, and written as a page.
 

@@ -28,12 +28,15 @@ SHOWN = 60
 INTERRUPTED = 130
 """Exit code of a command that got SIGINT: 128 and its number."""
 NAMES = (
-    "approval_rate at_least at_most checkpoint confidence costs cutoff delimiter favourable group_probabilities groups "
-    "max_fits min_size overwrite resume ridge split use_sensitive weight within"
+    "allow approval_rate at_least at_most checkpoint confidence costs cutoff delimiter drop favourable "
+    "group_probabilities groups id keep max_fits min_size overwrite resume ridge small split stability target text "
+    "use_sensitive weight within"
 )
 OPTIONS = {name: f"--{name.replace('_', '-')}" for name in NAMES.split()} | {
-    "favourable_side=": "--favourable ",
+    "favourable_side='above'": "--favourable above",
+    "favourable_side='below'": "--favourable below",
     "n_points": "--points",
+    "numbers": "--number",
     "trusted": "--trust",
     "confidence=None (0)": "--confidence 0",
     "cutoff=, approval_rate= or costs=": "--cutoff, --approval-rate or --costs",
@@ -190,7 +193,8 @@ def _sentence(error: Any) -> str:
     else:
         reading = getattr(error.__cause__, "errors", None)  # knows the value that could not be read
         found = f" is {_short(repr(reading()[0]['input']))}" if reading is not None else ""
-        what = f"{_name_of(param)}{found}: {_joined(error.message)}"
+        expected = _joined(error.message).removeprefix("value error, ").partition(", unable to parse")[0]
+        what = f"{_name_of(param)}{found}: {expected}"
     return f"{what}; see {path} --help."
 
 
@@ -200,7 +204,7 @@ def _name_of(param: Any) -> str:
 
 def _joined(text: str) -> str:
     parts = " ".join(text.split()).rstrip(".").split(". ")
-    return "; ".join(part[:1].lower() + part[1:] for part in parts)
+    return "; ".join(part if part[:2].isupper() else part[:1].lower() + part[1:] for part in parts)
 
 
 def _short(text: str) -> str:

@@ -93,7 +93,7 @@ def report(
     small: Small = 10,
     data: Data = None,
 ) -> None:
-    """Write the explorer of a run: one HTML page in which a person compares and chooses models.
+    """Write the explorer of a run: one HTML page to choose a model in.
 
     The page is self-contained and shows the frontier, rates per group, and who gains and who loses.
     Figures are of the validation part and of other files that were evaluated; the test part is not in the file.

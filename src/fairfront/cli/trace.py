@@ -107,7 +107,7 @@ def trace(
     overwrite: Overwrite = False,
     sign: Sign = None,
 ) -> None:
-    """Trace the trade-off between error and the gap between groups, from a file.
+    """Trace the trade-off between error and gaps between groups.
 
     Models are trained on the train part, compared on validation, and reported on test when one is chosen.
 

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
+from ..exceptions import InputError, spelled
 from ..objectives import Array
 from ..objectives.groups import FEWEST, STEP, nearest
 from ..validation import is_whole, shown
@@ -65,8 +65,8 @@ class Cell:
 def check_small(small: Any) -> int:
     if not is_whole(small) or small not in (0, LIMIT):
         raise InputError(
-            f"small is {shown(small)}, expected {LIMIT} (counts below it are rounded) or 0 (exact counts, for use "
-            "where the rows are kept)."
+            f"{spelled('small')} is {shown(small)}, expected {LIMIT} (counts below it are rounded) or 0 (exact counts, "
+            "for use where the rows are kept)."
         )
     return int(small)
 

@@ -205,10 +205,9 @@ def backward_sentences(judged: Judged, columns: Mapping[str, NDArray[Any]]) -> t
     low, value, high = (float(columns.get(f"auc{end}", NONE)[-1]) for end in ("_lower", "", "_upper"))
     if not high < 0.5:
         return ()
-    other = "below" if judged.side == "above" else "above"
+    side = "favourable_side='below'" if judged.side == "above" else "favourable_side='above'"
     said = f"AUC is {value:.3f} ({low:.3f} to {high:.3f}), expected more than 0.5: scores seem to speak against"
-    remedy = f"if they do, give {spelled('favourable_side=')}{other!r}"
-    return (f"{said} {judged.task.favourable_label!r}; {remedy}.",)
+    return (f"{said} {judged.task.favourable_label!r}; if they do, give {spelled(side)}.",)
 
 
 def idle_sentence(n: int) -> str:

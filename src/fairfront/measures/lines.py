@@ -101,7 +101,7 @@ class Lines:
 def lines_of(sensitive_features: object, n: int, groups: Groups) -> tuple[Lines, ...]:
     """Resolve groups, keeping those that are too few and rows without a group as lines of their own."""
     found, least = [], groups.min_size
-    smaller = spelled("min_size", "groups=Groups(min_size=...)")
+    smaller = spelled("min_size", "min_size, as in groups=Groups(min_size=...)")
     for attribute in replace(groups, min_size=1).resolve(sensitive_features, n):
         sizes = attribute.sizes()
         big = sizes >= least
@@ -110,12 +110,12 @@ def lines_of(sensitive_features: object, n: int, groups: Groups) -> tuple[Lines,
             counts = ", ".join(told if len(told) <= 10 else [*told[:9], f"and {len(told) - 9} more"])
             raise InputError(
                 f"sensitive feature {attribute.name!r} has {counted(big.sum(), 'group')} of at least {least} rows, "
-                f"expected 2 or more (rows per group: {counts}); merge groups or pass {smaller}."
+                f"expected 2 or more (rows per group: {counts}); merge groups or lower {smaller}."
             )
         if not big[-1]:
             raise InputError(
                 f"reference group {attribute.reference!r} of {attribute.name!r} has {count_in_words(sizes[-1])} rows, "
-                f"expected at least {least}; choose another or pass {smaller}."
+                f"expected at least {least}; choose another or lower {smaller}."
             )
         order = np.concatenate([np.flatnonzero(big), np.flatnonzero(~big)])
         c, missing = int(big.sum()), bool(attribute.n_missing)

@@ -39,7 +39,8 @@ class Notion(ABC):
 
     ``rates`` are the rates of decisions that the notion is about, ``means`` those of predicted values; outputs show
     their gaps first. ``words`` say for every kind of task what it compares, ``caveat`` what it does not, with
-    ``{good}`` for the favourable label. ``no_rates`` is why the notion has no meaning for ``surrogate="rate"``, empty where it has.
+    ``{good}`` for the favourable label. ``no_rates`` is why the notion has no meaning for ``surrogate="rate"``, empty
+    where it has.
     """
 
     name: ClassVar[str]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from ..exceptions import InputError, progress_bar
+from ..exceptions import InputError, progress_bar, spelled
 from ..frontier.candidates import scores_of
 from ..frontier.estimator_models import at_cutoff
 from ..frontier.models import LinearModels, for_favourable, task_content, task_of
@@ -268,8 +268,8 @@ def predict_file(
             if done == 0:
                 for name in sorted(set(kept) & set(found)):
                     raise InputError(
-                        f"keep names {name!r}, which is the name of a column of predictions, expected others; rename "
-                        "it."
+                        f"{spelled('keep')} names {name!r}, which is the name of a column of predictions, expected "
+                        "others; rename it."
                     )
                 writer.write_rows([[*kept, *found]])
             writer.write_rows(zip(*(_texts(values) for values in (*kept.values(), *found.values())), strict=True))
