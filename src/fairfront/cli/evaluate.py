@@ -1,7 +1,8 @@
-"""``fairfront evaluate``: the points of a run on rows of another time or branch."""
+"""``fairfront evaluate``: the models of a run on rows of another time or branch."""
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,14 +17,14 @@ def evaluate(
         Path,
         typer.Argument(help="CSV, TSV, Parquet or Feather with the columns of training.", callback=checked),
     ],
-    name: Annotated[str, typer.Option(help="What the rows are, such as oot (out of time).")],
+    name: Annotated[str, typer.Option(metavar="NAME", help="What the rows are, such as oot (out of time).")],
     delimiter: Delimiter = None,
     missing: Missing = None,
     trust: Trust = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the evaluation of that name.")] = False,
     sign: Sign = None,
 ) -> None:
-    """Judge the points of a run on another file and keep the figures.
+    """Evaluate the models of a run on another file and keep the figures.
 
     The file is read as the run's own was, and decisions are made at the cut-offs of validation. Nothing is chosen on
     it: show, report and the cards of later choices have its figures beside those of validation and test.
@@ -45,4 +46,5 @@ def evaluate(
     found = write_evaluation(stored, file, name=name, overwrite=overwrite, key=key, **reading)
     console = screen()
     print_evaluations(console, found, [])
-    say(console, f"Added to {run}. Rates per group: fairfront show {run} --on {name}.")
+    where = f"{shlex.quote(str(run))} --on {shlex.quote(name)}"
+    say(console, f"Added to {run}. Rates per group: fairfront show {where}.")

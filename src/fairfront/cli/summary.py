@@ -141,7 +141,9 @@ def _legend(front: Frontier) -> list[str]:
     if operating:
         lines.append(f"{operating} To use another, trace again with {ANOTHER}.")
     if suggested_id(front) is None:
-        none = "suggested: none, because every model gives nearly everyone the same decision or is no better than chance."
+        none = (
+            "suggested: none, because every model gives nearly everyone the same decision or is no better than chance."
+        )
         return [*lines, none]
     what = f"95 % upper bound of the {gap}" if sure and lead == gap else f"{lead} as observed"
     among = f"models whose {main_error(front)} is within {tolerance_of(front):g} of the lowest"
