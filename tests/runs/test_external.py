@@ -126,7 +126,7 @@ def test_show_and_the_page_have_them_beside_validation(copy: Path) -> None:
     said = fairfront("show", copy / "run", "--id", 2)
     assert "Rates per group of sex on validation" in said
     assert "oot: later.csv, sha256 " in said
-    assert "the other figures: oot." in (on := fairfront("show", copy / "run", "--on", "oot"))
+    assert "all other figures: on oot." in (on := fairfront("show", copy / "run", "--on", "oot"))
     assert "fairfront select chooses on validation" in on
     assert "expected one of validation, oot." in fairfront("show", copy / "run", "--on", "ood", code=2)
     found = json.loads(command("show", copy / "run", "--on", "oot", "--json").stdout)

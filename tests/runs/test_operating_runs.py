@@ -121,7 +121,7 @@ def test_points_that_decide_nothing_are_marked_and_never_suggested(file: Path) -
     marked = [option for option in run.options() if "alike" in option.marks]
     assert marked
     assert all("suggested" not in option.marks for option in marked)
-    assert mark_words(run.frontier, marked)[0].startswith("alike: decides more than 99 % of the validation rows alike")
+    assert mark_words(run.frontier, marked)[0].startswith("alike: gives more than 99 % of the validation rows the same")
     assert {"approval_rate", "auc"} <= set(marked[0].figures)
     model = run.select(id=marked[-1].id)
     assert "is marked as alike" in model.decision["notes"][0]
@@ -152,7 +152,6 @@ def test_rules_in_the_shell(file: Path, tmp_path: Path) -> None:
         ("--at-least", "selection_ratio=0.3", "--confidence", "0"),
         ("--at-least", "approval_rate=.5", "--most", "auc"),
         ("--least-gap", "tpr", "--within", "auc=.02"),
-        ("--least-gap", "tpr", "--within", "error:0.005"),
     ):
         done = fairfront("select", run, *rule, "-o", tmp_path / "-".join(rule[1:2]), "--overwrite")
         assert done.returncode == 0, done.stderr
@@ -162,6 +161,7 @@ def test_rules_in_the_shell(file: Path, tmp_path: Path) -> None:
         (("--within", "error=0.005"), "--within goes with"),
         (("--at-most", "selection_ratio=.8"), "use --at-least"),
         (("--least-gap", "tpr", "--within", "error"), "expected NAME=NUMBER"),
+        (("--least-gap", "tpr", "--within", "error:0.005"), "expected NAME=NUMBER"),
     ):
         done = fairfront("select", run, *rule, "-o", tmp_path / "no")
         assert done.returncode == 2

@@ -24,10 +24,11 @@ def evaluate(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the evaluation of that name.")] = False,
     sign: Sign = None,
 ) -> None:
-    """Evaluate the models of a run on another file and keep the figures.
+    """Evaluate the models of a run on another file.
 
-    The file is read as the run's own was, and decisions are made at the cut-offs of validation. Nothing is chosen on
-    it: show, report and the cards of later choices have its figures beside those of validation and test.
+    Figures are kept in the run. The file is read as the run's own was, and decisions are made at the cut-offs of
+    validation. Nothing is chosen on it: show, report and the cards of later choices have its figures beside those of
+    validation and test.
 
     Example: fairfront evaluate run loans-2024.csv --name oot
     """

@@ -49,7 +49,7 @@ def show(
     small: Small = 10,
     data: Data = None,
 ) -> None:
-    """Show a run: its candidate models, a picture, and rates per group.
+    """Show a run: candidate models, a picture, rates per group.
 
     Figures are of the validation part; those of other files that were evaluated stand beside them.
 
