@@ -206,6 +206,12 @@ def test_bad_candidates_are_one_sentence() -> None:
         ff.Frontier.from_scores({"s": np.abs(X[:, 0])}, y, sensitive_features=group, cutoff=99)
     with pytest.raises(ff.InputError, match="scores of 'b' has 5 rows, expected 800, as many as the first"):
         ff.Frontier.from_scores({"a": X[:, 0], "b": X[:5, 0]}, y, sensitive_features=group, cutoff=0)
+    with pytest.raises(ff.InputError, match="y has 800 rows, expected 5, as many as scores"):
+        ff.Frontier.from_scores({"a": np.full(5, 0.5)}, y, sensitive_features=group)
+    with pytest.raises(ff.InputError, match="models is empty, expected a mapping"):
+        ff.Frontier.from_models({}, X, y, sensitive_features=group)
+    with pytest.raises(ff.InputError, match="rule is 'least_gap', expected one of id, at_most"):
+        scores.select(least_gap="tpr")
     with pytest.raises(ff.InputError, match="expected at least one candidate"):
         ff.Frontier.from_scores({}, y, sensitive_features=group)
     with pytest.raises(ff.InputError, match="gives scores of 10 rows, expected 800"):

@@ -14,18 +14,11 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
+from ..exceptions import InputError, spelled, spelling
 from ..measures import Evaluation
 from ..measures.cutoffs import Operating, Side
 from ..measures.evaluation import decide
-from ..objectives import (
-    Array,
-    Attribute,
-    Groups,
-    Task,
-    check_groups,
-    warn_of_proxies,
-)
+from ..objectives import Array, Attribute, Groups, Task, check_groups, warn_of_proxies
 from ..objectives.question import TaskName, read_classes
 from ..validation import check_choice, check_names, check_text, counted, refuse
 from ..validation.data import as_native, as_numbers, check_labels, check_rows, shape_of
@@ -187,7 +180,7 @@ class Options:
 
     def read(self, y: Any, n: int) -> tuple[Task, NDArray[Any]]:
         """Also return the codes of labels, or their values, (n,)."""
-        labels = check_labels(y, n)
+        labels = check_labels(y, n, like=spelled("X"))
         if self.task == "regression":
             return Task("regression"), as_numbers(labels, "y")
         return read_classes(labels, self.favourable)
@@ -207,7 +200,8 @@ class Options:
 
 def from_models(models: Mapping[str, Any], X: Any, y: Any, *, sensitive_features: Any, **options: Any) -> Frontier:
     if not isinstance(models, Mapping) or not models:
-        raise InputError(f"models is {type(models).__name__}, expected a mapping of names to fitted models.")
+        found = "empty" if isinstance(models, Mapping) else type(models).__name__
+        raise InputError(f"models is {found}, expected a mapping of names to fitted models.")
     for name, model in models.items():
         if isinstance(model, type) or not (hasattr(model, "predict") or callable(model)):
             raise refuse(f"model {name!r}", model, "a fitted model with predict, or a function of X")
@@ -218,6 +212,7 @@ def from_models(models: Mapping[str, Any], X: Any, y: Any, *, sensitive_features
     return known.frontier(given, held, held.judge_models(given, known.name, rule))
 
 
+@spelling({"X": "scores"})  # there are no features
 def from_scores(scores: Any, y: Any, *, sensitive_features: Any, **options: Any) -> Frontier:
     native = as_native(scores, "scores")
     if isinstance(native, nw.DataFrame):

@@ -220,7 +220,7 @@ class FrontierColumns(PointColumns):
         ----------
         **rule : as in `select`
         """
-        return int(self.ids[Rule(**rule).place(self)])
+        return int(self.ids[Rule.of(rule).place(self)])
 
     def refine(
         self,

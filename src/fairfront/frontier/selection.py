@@ -14,7 +14,16 @@ from ..measures.claims import trivial, worst_pair
 from ..measures.figures import Column, larger_is_better
 from ..measures.intervals import bonferroni, worst_gap_floor
 from ..objectives import Array
-from ..validation import check_confidence, check_flag, check_mapping, check_number, check_positive, check_text, refuse
+from ..validation import (
+    check_choice,
+    check_confidence,
+    check_flag,
+    check_mapping,
+    check_number,
+    check_positive,
+    check_text,
+    refuse,
+)
 from ..validation.data import check_preferences
 
 if TYPE_CHECKING:
@@ -50,6 +59,12 @@ class Rule:
     knee: bool = False
     on: str | None = None
     confidence: float | None = 0.95
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Rule:
+        for name in given:
+            check_choice(name, "rule", [each.name for each in fields(cls)])
+        return cls(**given)
 
     def __post_init__(self) -> None:
         check_flag(self.knee, "knee")

@@ -85,40 +85,50 @@ def read_judged(
         values = as_numbers(labels, truly, "regression needs numbers")
         predictions = as_numbers(check_labels(given, n, what), what, "regression needs numbers")
         return Judged(Task("regression"), values, predictions, "the predictions are those given", weight=weight)
-    matrix = as_numbers(given, what) if len(shape) == 2 and shape[1] > 1 else None
+    scores = as_numbers(given, what) if len(shape) == 2 and shape[1] > 1 else check_labels(given, n, what)
+    judged = _classified(labels, scores, favourable, operating, weight)
+    said = favourable is not None or operating.side is not None
+    return replace(judged, weight=weight, favourable_was_given=said)
+
+
+def _classified(
+    labels: NDArray[Any], given: NDArray[Any], favourable: Any, operating: Operating, weight: Array | None
+) -> Judged:
+    """Read decisions or scores, (n,), or one column of scores per class."""
+    what, matrix = spelled("scores_or_labels"), given if given.ndim == 2 else None
     if matrix is not None and not np.isfinite(matrix).all():
         raise InputError(f"{what} has NaN or infinity, expected a number for every row and class.")
-    predicted = None if matrix is not None else check_labels(given, n, what)
+    predicted = given if matrix is None else None
     classes, truth, codes = _classes(labels, predicted, scored=operating.asked is not None)
     good, side = _favourable(classes, favourable, operating.side)
-    kind = Task("binary" if len(classes) == 2 else "multiclass", tuple(classes), good)
+    task = Task("binary" if len(classes) == 2 else "multiclass", tuple(classes), good)
     if codes is not None:
         operating.refuse("decisions (labels)")
-        judged = Judged(kind, truth, codes, "the decisions are those given")
-    elif kind.kind == "multiclass":
+        return Judged(task, truth, codes, "the decisions are those given")
+    if task.kind == "multiclass":
         operating.refuse(f"{len(classes)} classes")
         if matrix is None:
             raise InputError(
                 f"{what} is one number per row, expected labels or one column per class for {len(classes)} classes; "
                 "for values to be predicted say task='regression'."
             )
-        if matrix.shape[1] != len(classes):
-            found = f"{what} has {counted(matrix.shape[1], 'column')}"
-            raise InputError(f"{found}, expected {len(classes)}, one per class of {truly}.")
+        _check_columns(matrix, len(classes), f"{len(classes)}, one per class of {spelled('y_true')}")
         rule = "the class with the largest score is the decision"
-        judged = Judged(kind, truth, matrix.argmax(axis=1), rule, matrix, _within_unit(matrix))
-    else:
-        if matrix is not None and matrix.shape[1] != 2:
-            found = f"{what} has {counted(matrix.shape[1], 'column')}"
-            raise InputError(f"{found}, expected 2 (one per class) or one value.")
-        scores = as_numbers(predicted, what) if matrix is None else matrix[:, 1]
-        cutoff, how = operating.find(scores, truth == good, side, weight)
-        decided = np.where(decide(scores, cutoff, side), good, 1 - good)
-        which = f"of {cutoff:.6g} or more" if side == "above" else f"below {cutoff:.6g}"
-        rule = f"the decision is {kind.favourable_label!r} for scores {which} ({how})"
-        judged = Judged(kind, truth, decided, rule, scores, _within_unit(scores), side, cutoff)
-    said = favourable is not None or operating.side is not None
-    return replace(judged, weight=weight, favourable_was_given=said)
+        return Judged(task, truth, matrix.argmax(axis=1), rule, matrix, _within_unit(matrix))
+    if matrix is not None:
+        _check_columns(matrix, 2, "2 (one per class) or one value")
+    scores = as_numbers(given, what) if matrix is None else matrix[:, 1]
+    cutoff, how = operating.find(scores, truth == good, side, weight)
+    decided = np.where(decide(scores, cutoff, side), good, 1 - good)
+    which = f"of {cutoff:.6g} or more" if side == "above" else f"below {cutoff:.6g}"
+    rule = f"the decision is {task.favourable_label!r} for scores {which} ({how})"
+    return Judged(task, truth, decided, rule, scores, _within_unit(scores), side, cutoff)
+
+
+def _check_columns(matrix: Array, K: int, expected: str) -> None:
+    if matrix.shape[1] != K:
+        found = counted(matrix.shape[1], "column")
+        raise InputError(f"{spelled('scores_or_labels')} has {found}, expected {expected}.")
 
 
 def _within_unit(scores: Array) -> bool:
