@@ -15,6 +15,7 @@ from .objectives import Array, Gap, Groups, Loss, Notion, warn_of_proxies
 from .objectives.notions import Surrogate
 from .problems import FirstOrder, FunctionProblem, LinearProblem, blas_threads, linear_problem
 from .problems.point import check_finite, decomposable
+from .records import Record
 from .solvers import Outcome, Solver, Status, Weighting, as_solver
 from .solvers.base import Journal, Request, check_needs
 from .solvers.fingerprints import problem_fingerprint
@@ -205,8 +206,8 @@ def _start(start: Any, problem: Any) -> Array:
     return W
 
 
-@dataclass(frozen=True)
-class MinimizeResult:
+@dataclass(frozen=True, repr=False)
+class MinimizeResult(Record):
     """What `minimize` found, with SciPy's words.
 
     Attributes

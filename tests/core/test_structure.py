@@ -17,6 +17,7 @@ SOURCE = Path(ff.__file__).parent
 ORDER = [
     "exceptions",
     "names",
+    "records",
     "validation",
     "storage",
     "pareto",

@@ -350,6 +350,7 @@ def of_tables() -> Iterator[Call]:
     model = r.select(id=0)
     for method in ("predict", "predict_proba"):
         yield Call(f"TableModel.{method}", getattr(model, method), {"data": FRAME})
+    yield Call("TableModel.score", model.score, {"data": FRAME, "y": FRAME["paid"], "sample_weight": None})
     yield Call("TableModel.save", model.save, {"path": "model", "overwrite": True}, {"path": PLACE})
     yield Call("TableModel.to_onnx", model.to_onnx, {}, {"path": PLACE | "None"})
     if not Path("read").exists():

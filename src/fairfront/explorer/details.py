@@ -20,6 +20,7 @@ from ..measures.counts import sums_of
 from ..measures.disclosure import check_small
 from ..measures.evaluation import judgement_of
 from ..objectives import LOSSES, Array, rates_of
+from ..records import Record
 from ..solvers import Status
 from ..storage.documents import parse_json
 from ..validation import check_confidence, check_count, check_text, shown
@@ -33,8 +34,8 @@ DECISIONS = 20_000_000
 VERSION = 2
 
 
-@dataclass(frozen=True)
-class Details:
+@dataclass(frozen=True, repr=False)
+class Details(Record):
     """Aggregates of held-out rows for some points of a frontier; no row, label or small count is in them.
 
     Attributes

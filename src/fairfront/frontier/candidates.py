@@ -29,7 +29,7 @@ from .models import Models, Places, Stored, for_favourable, task_content, task_o
 from .points import Facts, Points
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CandidateModels(Models):
     """N models, or their scores on fixed rows.
 

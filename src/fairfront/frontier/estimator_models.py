@@ -23,7 +23,7 @@ from ..storage.foreign import SUFFIX, check_trusted, read_estimator, write_estim
 from .models import FOLDER, Models, Places, Stored, read_known
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EstimatorModels(Models):
     """N fitted estimators; with ``refit``, those that are missing are fitted when they are asked for.
 
@@ -87,7 +87,7 @@ class EstimatorModels(Models):
         return cls(models=models, size=len(stored.files), **read_known(stored.content))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PosteriorModels(Models):
     """N weightings (N, pairs, K) of one set of posteriors."""
 

@@ -27,7 +27,7 @@ ROUNDING = 1e-9
 """A coefficient that is smaller than this share of the other one has no sign of its own."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """What changes from one point to another.
 
@@ -44,6 +44,9 @@ class Explanation:
     changed_sign: NDArray[np.bool_]
     group_auc: Array | None
     flips: dict[str, Flips]
+
+    def __repr__(self) -> str:
+        return f"Explanation({self.sentence()})"
 
     def sentence(self, top: int = 3) -> str:
         moved = ", ".join(

@@ -65,7 +65,7 @@ class GroupThresholdModel:
         return self.classes_[np.where(scores > cutoffs[codes], good, 1 - good)]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ThresholdModels(Models):
     """N settings of group thresholds, (N, c) cut-offs, on one model; decisions exist only together with groups."""
 

@@ -18,6 +18,7 @@ from ..problems import LinearProblem, blas_threads, problem_of
 from ..problems.point import check_finite
 from ..problems.resources import check_memory, check_points
 from ..problems.samples import Samples
+from ..records import Record
 from ..solvers import Solver, Status
 from ..solvers.base import Mask, Solved, tops
 from ..solvers.knots import MOST, knot_solver, solve_caps
@@ -185,8 +186,8 @@ def refine_between(front: Front, rows: Rows, between: tuple[int, int], n: int) -
     return replace(front, models=models, points=points.take(order), evaluations={})
 
 
-@dataclass(frozen=True)
-class Stability:
+@dataclass(frozen=True, repr=False)
+class Stability(Record):
     """Bands from n refits, point by point (N points).
 
     loss, gap (N, 2)     band of the refitted loss on its sample, and of the refit's worst gap on all training rows

@@ -18,6 +18,7 @@ from ..measures.cutoffs import OperatingPoint
 from ..measures.evaluation import decide
 from ..objectives import LOSSES, Array, Attribute, Task, is_likelihood
 from ..problems.resources import blas_threads
+from ..records import Record
 
 Places = Sequence[int] | NDArray[np.intp]
 FOLDER = "models"
@@ -35,7 +36,7 @@ class Stored:
     files: tuple[str, ...] = ()
 
 
-class Models(ABC):
+class Models(Record, ABC):
     """N models of one kind, scored together and built one by one; a new kind is a class and a line in `store.MODELS`.
 
     ``names`` are those that a person gave. ``raw`` models take X as it comes, others a checked matrix. Models
@@ -151,7 +152,7 @@ def centred(intercepts: Array) -> Array:
     return np.asarray(intercepts - shift)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LinearModels(Models):
     """Linear models: coefficients (N, K, d) and intercepts (N, K).
 

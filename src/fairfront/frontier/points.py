@@ -15,6 +15,7 @@ from ..measures.figures import Column
 from ..objectives import NOTIONS, Algebra, Array, Attribute, Objectives, Question, Task, proxy_sentences, rates_of
 from ..objectives.groups import FEWEST
 from ..pareto import nondominated
+from ..records import Record
 from ..solvers import Newton, Status
 from ..solvers.base import Path
 from ..validation import shown
@@ -29,8 +30,8 @@ UNITS = {"loss": "loss gap", "rate": "smooth rate gap", DECISION: "rate gap"}
 Named = tuple[tuple[str, tuple[str, ...]], ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Points:
+@dataclass(frozen=True, eq=False, repr=False)
+class Points(Record):
     """What is known of N points, one row each: objectives (N, m), worst gap per notion, signed gaps per pair.
 
     ``preferences`` (N, m) and ``kkt`` (N,) are NaN where there are none, ``multipliers`` (N, 0) likewise.
@@ -121,8 +122,8 @@ def multipliers_of(algebra: Algebra, pairs: Array) -> dict[str, Any]:
     return {"multipliers": pairs @ algebra.signs.T, "multiplier_names": algebra.mean_names}
 
 
-@dataclass(frozen=True)
-class Facts:
+@dataclass(frozen=True, repr=False)
+class Facts(Record):
     """What a frontier was made from, in words and names; no rows, labels or counts of small groups.
 
     ``sensitive`` maps each attribute to its groups, the reference last; ``left_out`` names the groups that

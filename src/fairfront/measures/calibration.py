@@ -34,7 +34,7 @@ SMALLEST = 1e-300
 """Keeps what is divided by from being 0."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Calibration(PerGroup):
     """Calibration of a model in the c groups of one attribute; shapes (1, c), NaN where a group has no rows.
 

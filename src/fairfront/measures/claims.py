@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..objectives import Array, Attribute, Task
 from ..objectives.groups import rounded
+from ..records import Record
 from ..validation import refuse
 from .counts import count, membership, ratio, row_weight, weighted_sums
 from .cutoffs import check_costs
@@ -155,8 +156,8 @@ class Moves(PerGroup):
         return 1000.0 * ratio(self.gained + self.lost, self.weight)
 
 
-@dataclass(frozen=True, eq=False)
-class Flips:
+@dataclass(frozen=True, eq=False, repr=False)
+class Flips(Record):
     """Changed decisions among all people and among those whose own label is the favourable one."""
 
     among_all: Moves

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..objectives import Array, Attribute, Task
+from ..records import Record
 from ..validation.data import check_weights
 
 if TYPE_CHECKING:
@@ -56,8 +57,8 @@ def ratio(top: Array, bottom: Array | float) -> Array:
     return np.asarray(np.divide(top, bottom, out=np.full(shape, np.nan), where=known))
 
 
-@dataclass(frozen=True, eq=False)
-class Counts:
+@dataclass(frozen=True, eq=False, repr=False)
+class Counts(Record):
     """Rows, weights and squared weights of N models by group, label and decision, each (N, c, K, K).
 
     Without sample weights and shares of membership the three are one array.
@@ -101,8 +102,8 @@ class Counts:
         return np.asarray(self.rows[:1].sum(axis=(0, 2, 3)))
 
 
-@dataclass(frozen=True, eq=False)
-class Means:
+@dataclass(frozen=True, eq=False, repr=False)
+class Means(Record):
     """Rows and weights of groups, (c,), and weighted sums of N models, (N, c, 3).
 
     These are sums of predictions, of residuals (value minus prediction) and of squared residuals.
@@ -128,8 +129,8 @@ class Means:
         return self.rows
 
 
-@dataclass(frozen=True, eq=False)
-class Overall:
+@dataclass(frozen=True, eq=False, repr=False)
+class Overall(Record):
     """Weights of all rows, of wrong ones (N,) (squared errors for regression), by label (K,), by decision (N, K)."""
 
     n: int
@@ -139,8 +140,8 @@ class Overall:
     decided: Array
 
 
-@dataclass(frozen=True, eq=False)
-class Sums:
+@dataclass(frozen=True, eq=False, repr=False)
+class Sums(Record):
     """What a set of rows adds to an evaluation.
 
     ``total`` are the number of rows, their weight, squared weight, and how many weigh anything but 1; ``everyone`` has

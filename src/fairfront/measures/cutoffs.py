@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InputError, spelled
 from ..objectives import Array
+from ..records import Record
 from ..validation import check_choice, check_number, check_positive, check_share, refuse
 from ..validation.data import as_numbers
 from .counts import blocks, row_weight
@@ -120,8 +121,8 @@ class Operating:
         return 0.5, "the default for probabilities"
 
 
-@dataclass(frozen=True, eq=False)
-class OperatingPoint:
+@dataclass(frozen=True, eq=False, repr=False)
+class OperatingPoint(Record):
     """The cut-off of each of N models, (N,), the rule that it follows from, and the rows that it was placed on.
 
     Cut-offs are on the probability of the favourable label where ``probability`` (N,) says that a model gives one,

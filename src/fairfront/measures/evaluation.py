@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..exceptions import InputError
 from ..objectives import Array, Attribute, Task
 from ..problems.resources import blas_threads
+from ..records import Record
 from ..validation.data import check_weights
 from .counts import Counts, Overall, Sums, blocks, row_weight, sums_of
 from .cutoffs import NONE_GIVEN, OperatingPoint
@@ -27,8 +28,8 @@ from .rates import GroupRates, Margins, PerGroup, effective_sizes, gaps, rates_o
 End = Callable[[GroupRates, str, float, Sizes | None], Array]
 
 
-@dataclass(frozen=True, eq=False)
-class Evaluation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation(Record):
     """N models judged on the n rows of one data set.
 
     Attributes

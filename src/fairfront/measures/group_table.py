@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..objectives import Array, Task
 from ..problems.resources import blas_threads
+from ..records import Record
 from .counts import Counts, ratio
 from .disclosure import (
     FEW,
@@ -47,8 +48,8 @@ from .table_columns import (
 Mask = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, eq=False)
-class Counted:
+@dataclass(frozen=True, eq=False, repr=False)
+class Counted(Record):
     """What stands behind a table: counts of every line (of rows only for regression), and figures of scores by class.
 
     Figures are not given of lines with ``few`` people, nor figures of ranking of those with ``few_labels``.
@@ -60,8 +61,8 @@ class Counted:
     few_labels: Mask
 
 
-@dataclass(frozen=True, eq=False)
-class GroupTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupTable(Record):
     """The table of one attribute: columns with one entry per line, the worst contrasts, and what stands behind them."""
 
     lines: Lines

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..exceptions import InputError, spelled
 from ..objectives import Array, GroupProbabilities, Groups, count_in_words
 from ..objectives.groups import counts_in_words
+from ..records import Record
 from ..validation import counted
 from .counts import Counts, count
 from .disclosure import LIMIT, POOLED
@@ -25,8 +26,8 @@ NO_GROUP = "(missing)"
 EVERYONE = "(all rows)"
 
 
-@dataclass(frozen=True, eq=False)
-class Lines:
+@dataclass(frozen=True, eq=False, repr=False)
+class Lines(Record):
     """The lines of one attribute.
 
     ``names`` and ``status`` have one entry per line: first ``c`` groups, the reference last of them, and in the end

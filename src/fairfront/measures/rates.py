@@ -15,6 +15,7 @@ import numpy as np
 
 from ..exceptions import InputError
 from ..objectives import Array
+from ..records import Record
 from .counts import Counts, Means, ratio
 from .figures import PARTS
 
@@ -22,8 +23,8 @@ DENOMINATORS = {"selection": "weight", "error": "weight", "accuracy": "weight", 
 """The field of `GroupRates` that each rate is a share of."""
 
 
-@dataclass(frozen=True, eq=False)
-class PerGroup:
+@dataclass(frozen=True, eq=False, repr=False)
+class PerGroup(Record):
     """Base of the records that hold values per group for one attribute.
 
     ``levels`` name the c groups, the reference last; ``n`` (c,) are their rows (expected rows where membership is
@@ -55,7 +56,7 @@ class PerGroup:
         return self.n
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GroupRates(PerGroup):
     """Rates of N models in the c groups of one attribute; NaN where a rate has no denominator.
 
@@ -90,7 +91,7 @@ class GroupRates(PerGroup):
         return np.asarray(of[name])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ClassRates(GroupRates):
     """Rates of N models with several classes.
 
@@ -104,7 +105,7 @@ class ClassRates(GroupRates):
     recall: Array
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GroupMeans(PerGroup):
     """Weighted means of N models in the c groups of one attribute, (N, c); NaN for a group without weight.
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import FairfrontWarning, InputError
+from ..records import Record
 from ..validation import check_choice, check_favourable, check_flag, check_positive
 from ..validation.data import LARGEST, SMALLEST, find_classes
 from .cells import Layout, build
@@ -28,8 +29,8 @@ TARGET_SPREAD = 1e-8
 """Smallest spread of a regression's targets, as a share of their size: residuals are differences of such numbers."""
 
 
-@dataclass(frozen=True)
-class Question:
+@dataclass(frozen=True, repr=False)
+class Question(Record):
     """What is asked of a model: frozen settings that can be asked of any rows.
 
     notions         what is compared between groups

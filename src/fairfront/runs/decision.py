@@ -19,6 +19,7 @@ from ..exceptions import ChangedError, InputError
 from ..frontier.selection import GAPS, subset
 from ..measures.disclosure import LIMIT
 from ..measures.figures import Column, larger_is_better
+from ..records import Record
 from ..storage.documents import read_json
 from ..storage.folders import write_file, write_numbered
 from ..storage.packages import SIGNATURE, check_checksums, checksum_of, digest, found_in, is_signed
@@ -38,8 +39,8 @@ FORMAT, SCHEMA = "fairfront decision", 2
 BROKEN = "it was edited, deleted or added by something else than fairfront select: copy the run again."
 
 
-@dataclass(frozen=True)
-class Decision:
+@dataclass(frozen=True, repr=False)
+class Decision(Record):
     """One choice, as it is written beside the model.
 
     ``candidates`` are the options that the commands listed, with their figures on validation, and the chosen point

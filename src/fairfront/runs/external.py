@@ -27,9 +27,10 @@ from ..measures.published import published
 from ..objectives import GroupProbabilities, count_in_words
 from ..objectives.groups import FEWEST
 from ..problems.resources import GIGABYTE, memory
+from ..records import Record
 from ..storage.folders import make_folder
 from ..storage.packages import read_package, write_package
-from ..tables import Source, coerce, infer, load, open_source
+from ..tables import Source, check_delimiter, coerce, infer, load, open_source
 from ..tables.encoder import CategoryBlock
 from ..tables.roles import PARTS, read_target
 from ..tables.table import nearest
@@ -49,8 +50,8 @@ STRANGE = 0.01
 """Share of rows with values that training did not know by name, above which it is said."""
 
 
-@dataclass(frozen=True, eq=False)
-class External:
+@dataclass(frozen=True, eq=False, repr=False)
+class External(Record):
     """What is known of an external evaluation besides the frontier's own record of that name.
 
     Attributes
@@ -89,6 +90,7 @@ def judged_rows(
     """Judge the points of a run on other rows, by its own settings and encoder, at the cut-offs of validation."""
     settings = Settings.from_json(run.manifest["settings"])
     marks = check_names(missing, "missing", "texts such as 'NA'")
+    delimiter = check_delimiter(delimiter)
     source = open_source(data, delimiter=delimiter or settings.delimiter, missing=(*settings.missing, *marks))
     facts = run.frontier.facts
     front = replace(run.frontier, facts=replace(facts, left_out=facts.told_left_out))  # as files of the run have it

@@ -32,6 +32,7 @@ from .decision import FORMAT
 from .manifest import FORMAT as MANIFEST_FORMAT
 from .manifest import SCHEMA, as_text, inventory, key_of, of_format, read_record, seal
 from .onnx_export import export_onnx, is_graph
+from .table_estimator import TableEstimator
 
 NAME, KIND = "model", "fairfront model"
 CARD, DECISION = "card.md", "decision.json"
@@ -44,8 +45,8 @@ MODEL = inventory(
 )
 
 
-@dataclass(frozen=True, eq=False)
-class TableModel:
+@dataclass(frozen=True, eq=False, repr=False)
+class TableModel(TableEstimator):
     """A model that was chosen, with the preprocessing it was trained on.
 
     Attributes

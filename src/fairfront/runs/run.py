@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..exceptions import InputError
-from ..explorer import Details, write_explorer
+from ..explorer import Details, frontier_fragment, write_explorer
 from ..frontier import Frontier
 from ..frontier.judgement import operating_words
 from ..frontier.models import LinearModels
@@ -21,7 +21,7 @@ from ..storage.folders import make_folder, write_file, write_folder
 from ..storage.packages import write_package
 from ..storage.places import MANIFEST, check_new_folder
 from ..tables.encoder import TableEncoder
-from ..validation import check_choice, check_count, check_text
+from ..validation import check_choice, check_count, check_text, counted
 from . import decision as records
 from .card import card_of
 from .decision import DECISIONS, Decision
@@ -46,7 +46,7 @@ RUN = inventory(
 )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Run:
     """What `trace_table` found; made by it or read by `load`.
 
@@ -85,6 +85,20 @@ class Run:
     decisions: tuple[Mapping[str, Any], ...] = ()
     checksum: str | None = None
     external: Mapping[str, External] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        settings, data = self.manifest.get("settings", {}), self.manifest.get("data", {})
+        groups = ", ".join(name for name, _ in self.frontier.facts.sensitive)
+        lines = [
+            f"{settings.get('target')!r} of {data.get('name')!r}, groups of {groups}",
+            repr(self.frontier),
+            f"judged on {', '.join(self.frontier.evaluations) or 'nothing yet'}",
+            f"{counted(len(self.decisions), 'decision')}; {f'in {self.path}' if self.path else 'not saved'}",
+        ]
+        return "Run(" + ";\n  ".join(lines) + ")"
+
+    def _repr_html_(self) -> str:
+        return frontier_fragment(self.frontier)
 
     @property
     def shown(self) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ from ..measures.cutoffs import Operating, check_costs
 from ..objectives import LOSSES, NOTIONS
 from ..objectives.groups import FEWEST
 from ..objectives.notions import Surrogate
+from ..records import Record
 from ..tables import MISSING, check_delimiter
 from ..tables.roles import parse_split
 from ..validation import (
@@ -35,8 +36,8 @@ PROXY = "group"
 """What the attribute is called whose groups are columns of probabilities."""
 
 
-@dataclass(frozen=True)
-class Settings:
+@dataclass(frozen=True, repr=False)
+class Settings(Record):
     """Everything that decides a run besides the data, as plain values that go into the manifest.
 
     Attributes

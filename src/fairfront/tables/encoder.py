@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 
 from ..exceptions import InputError
+from ..records import Record
 from .statistics import TrainingRows
 from .table import MISSING, Array, Chunk, CodeBook, Column, Kind, Rows, Table, listed, nearest
 
@@ -77,8 +78,8 @@ class CategoryBlock:
 Block = NumberBlock | CategoryBlock
 
 
-@dataclass(frozen=True)
-class TableEncoder:
+@dataclass(frozen=True, repr=False)
+class TableEncoder(Record):
     """How columns become a matrix: one block per column, and the texts that were read as missing in training.
 
     Numbers: missing ones are replaced by the training median and marked by an indicator column, then centred and

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives.groups import FEWER, FEWEST, rounded
+from ..records import Record
 from .source import Source
 from .statistics import NAMED_LEVELS, Tally, hash_texts
 from .table import Chunk, CodeBook, Column, Kind, Table, to_numbers, to_texts
@@ -40,8 +41,8 @@ class ColumnSchema:
     unique: bool
 
 
-@dataclass(frozen=True)
-class Schema:
+@dataclass(frozen=True, repr=False)
+class Schema(Record):
     """Number of rows and what is known of each column, with the texts that were read as missing."""
 
     n: int

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import count_in_words
+from ..records import Record
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -178,8 +179,8 @@ class CodeBook(dict[Any, int]):
         return np.fromiter(map(self.__getitem__, texts), dtype=np.int32, count=len(texts))
 
 
-@dataclass(frozen=True, eq=False)
-class Column:
+@dataclass(frozen=True, eq=False, repr=False)
+class Column(Record):
     """One column: numbers with NaN for missing, or codes into levels with -1 for missing.
 
     ``levels`` are sorted texts. A column with very many of them, such as an identifier, keeps the codes and not the
@@ -240,8 +241,8 @@ class Column:
         return to_texts(found) if self.kind == "number" else [self.levels[code] for code in found.tolist()]
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
+@dataclass(frozen=True, eq=False, repr=False)
+class Table(Record):
     """Rows in memory, by column; ``missing`` are the texts that were read as missing values."""
 
     n: int

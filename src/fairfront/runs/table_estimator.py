@@ -1,0 +1,106 @@
+"""What scikit-learn asks of a fitted estimator, answered for a model that reads tables."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import r2_score
+from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
+
+from ..frontier.judgement import encode_labels
+from ..objectives import Task
+from ..tables.table import listed
+from ..validation.data import as_numbers, check_labels, check_weights
+
+
+class TableEstimator(ABC):
+    """A fitted estimator that stays as it is, as those in scikit-learn's `FrozenEstimator`: `fit` trains nothing."""
+
+    task: Task
+    about: Mapping[str, Any]
+    points: Any
+    estimator: Any
+    decision: Mapping[str, Any] | None
+    cutoff: float | None
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[str, ...]: ...
+
+    @abstractmethod
+    def predict(self, data: Any) -> NDArray[Any]: ...
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """Return the labels in the order of `predict_proba`; regression has none."""
+        if self.task.kind == "regression":
+            raise AttributeError("a model of values has no classes_.")
+        return np.asarray(self.task.classes)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Return the number of columns that a table must have."""
+        return len(self.columns)
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Return the columns that a table must have; others may be there too."""
+        return np.array(self.columns, dtype=object)
+
+    def fit(self, data: Any, y: Any = None, **fit_params: Any) -> Self:
+        """Return this model as it is: it was trained when its run was traced.
+
+        Parameters
+        ----------
+        data, y, **fit_params
+            Ignored.
+        """
+        return self
+
+    def score(self, data: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of labels, or R2 for regression.
+
+        Parameters
+        ----------
+        data : data frame or path of a file
+        y, sample_weight : true labels (or values) of its rows, and their weights
+        """
+        decided = self.predict(data)
+        weight = check_weights(sample_weight, len(decided))
+        if self.task.kind == "regression":
+            return float(r2_score(check_labels(as_numbers(y, "y"), len(decided)), decided, sample_weight=weight))
+        labels = encode_labels(check_labels(y, len(decided), like="data"), self.task)
+        return float(np.average(labels == encode_labels(decided, self.task), weights=weight))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_clone__(self) -> Self:
+        return self
+
+    def __sklearn_tags__(self) -> Tags:
+        values, several = self.task.kind == "regression", self.task.kind == "multiclass"
+        return Tags(
+            estimator_type="regressor" if values else "classifier",
+            target_tags=TargetTags(required=False),
+            classifier_tags=None if values else ClassifierTags(multi_class=several),
+            regressor_tags=RegressorTags() if values else None,
+            input_tags=InputTags(string=True, categorical=True, allow_nan=True),
+        )
+
+    def __repr__(self) -> str:
+        task, chosen = self.task, "" if self.decision is None else f", chosen at {self.decision['at']}"
+        labels = "values"
+        if task.classes:
+            labels = f"labels {listed([repr(each) for each in task.classes])} (favourable {task.favourable_label!r})"
+        cutoff = "" if self.cutoff is None else f" at the cut-off {self.cutoff:.4g}"
+        kind = "linear model" if self.points is not None else type(self.estimator).__name__
+        return (
+            f"TableModel(id {self.about.get('id')}: {kind}, {self.about.get('loss')} loss{chosen};\n"
+            f"  predicts {labels}{cutoff};\n"
+            f"  reads {listed(self.columns)})"
+        )
