@@ -72,6 +72,9 @@ class Registry(dict[str, T]):
         self[name] = item
         return item
 
+    def names(self) -> tuple[str, ...]:
+        return tuple(self)
+
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and super().__contains__(name)
 
