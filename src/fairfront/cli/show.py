@@ -55,7 +55,7 @@ def show(
 
     Example: fairfront show run --id 3
     """
-    from ..runs.options import plain_id, suggested_id
+    from ..runs.options import options_of, plain_id, suggested_id
     from .summary import (
         options_json,
         print_compared,
@@ -76,7 +76,8 @@ def show(
     print_compared(console, found)
     suggested = suggested_id(front)
     shown = id or ([] if suggested is None else [suggested])
-    print_options(console, front, found.options())
+    known = dict.fromkeys((*found.shown, *([] if suggested is None else [suggested])))  # that of other rows may be new
+    print_options(console, front, options_of(front, known))
     print_picture(console, found)
     print_rates(console, front, list(dict.fromkeys([plain_id(front), *shown])))
     print_evaluations(console, whole, shown)
