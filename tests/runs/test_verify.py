@@ -238,6 +238,8 @@ MODEL: dict[str, tuple[str, Edit]] = {
     "encoder": arrays(lambda a: a.update({"encoder.factor": a["encoder.factor"] * 2}), "model.npz"),
     "cut-off": tree("model.json", lambda found: found["content"].update(cutoff=0.1)),
     "card": text("card.md", "## Limits", "## No limits"),
+    "page of the card": text("card.html", "Limits", "No limits"),
+    "facts of the card": tree("card.json", lambda found: found["about"].update(owner="nobody")),
     "end of the card": text("card.md", "fairfront verify", "fairfront  verify"),
     "reason": tree("decision.json", lambda found: found.update(reason="the board")),
     "manifest": tree("manifest.json", lambda found: found["sensitive"].update(features="no, never")),

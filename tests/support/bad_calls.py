@@ -342,7 +342,7 @@ def of_tables() -> Iterator[Call]:
     yield Call("Run.model", r.model, {"id": 0})
     yield Call("Run.choose", r.choose, {"id": 0})
     for method in ("select", "decide"):
-        yield Call(f"Run.{method}", getattr(r, method), {"id": 0, "reason": "", "by": ""})
+        yield Call(f"Run.{method}", getattr(r, method), {"id": 0, "reason": "", "by": "", "about": None})
     other = {"data": FRAME, "name": "oot", "delimiter": None, "missing": ("NA",), "overwrite": False}
     named = {"name": kind("text"), "delimiter": NAME | "None", "missing": different["missing"]}
     yield Call("Run.evaluate", r.evaluate, other, named)
@@ -351,7 +351,9 @@ def of_tables() -> Iterator[Call]:
     for method in ("predict", "predict_proba"):
         yield Call(f"TableModel.{method}", getattr(model, method), {"data": FRAME})
     yield Call("TableModel.score", model.score, {"data": FRAME, "y": FRAME["paid"], "sample_weight": None})
-    yield Call("TableModel.save", model.save, {"path": "model", "overwrite": True}, {"path": PLACE})
+    given = {"path": "model", "overwrite": True, "formats": ["cyclonedx"]}
+    forms = entries(NAME, lambda each: ["cyclonedx", each], "empty list", "empty array")
+    yield Call("TableModel.save", model.save, given, {"path": PLACE, "formats": forms})
     yield Call("TableModel.to_onnx", model.to_onnx, {}, {"path": PLACE | "None"})
     if not Path("read").exists():
         front().save("read")

@@ -289,6 +289,7 @@ OPTIONS: dict[str, Kind] = {
     "solver": NAME,
     "estimator": kind("None"),
     "fit_params": kind("None", "empty dict"),
+    "about": kind("None", "empty dict"),
     "cv": kind("None", "half"),
     "choose": entries(NAME, lambda each: {"least": each}, "None"),
     "reference": GROUP_NAME,

@@ -69,6 +69,15 @@ def select(
         str, typer.Option(metavar="TEXT", help="Why this model; goes into the record and the card.")
     ] = "",
     by: Annotated[str, typer.Option(metavar="TEXT", help="Who decides.")] = "",
+    owner: Annotated[str, typer.Option(metavar="TEXT", help="Who answers for the model; for the card.")] = "",
+    model_version: Annotated[str, typer.Option(metavar="TEXT", help="Version of the model; for the card.")] = "",
+    use: Annotated[str, typer.Option(metavar="TEXT", help="Intended use; for the card.")] = "",
+    monitoring: Annotated[str, typer.Option(metavar="TEXT", help="Monitoring plan; for the card.")] = "",
+    about: Annotated[Path | None, path_option("JSON or TOML file: owner, version, use, monitoring.", "--about")] = None,
+    format: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Further form of the card: cyclonedx, huggingface; may be repeated."),
+    ] = None,
     onnx: Annotated[bool, typer.Option("--onnx", help="Also write model.onnx.")] = False,
     keep: Annotated[
         Literal["all", "chosen"],
@@ -88,9 +97,10 @@ def select(
     Example: fairfront select run --least-gap tpr --within error=0.005 --by "A. Smith" -o model
     """
     from ..measures.disclosure import EXACT, ROUNDED
+    from ..runs.about import read_about
     from ..runs.decision import check_recordable
     from ..runs.manifest import key_of
-    from ..runs.model import MODEL
+    from ..runs.model_files import MODEL, check_formats
     from ..runs.options import pair_sentences
     from ..runs.pipeline import with_exact_counts, write_choice
     from ..runs.run import RUN
@@ -99,6 +109,9 @@ def select(
 
     if confidence:
         check_confidence(confidence)
+    said_of = {"owner": owner, "version": model_version, "use": use, "monitoring": monitoring}
+    fields = {**(read_about(about) if about else {}), **{name: text for name, text in said_of.items() if text}}
+    formats = check_formats(format or ())
     check_new_folder(output, MODEL, overwrite)
     if keep == "chosen":
         check_new_folder(run, RUN, overwrite=True)
@@ -110,6 +123,7 @@ def select(
     asked = {"within": within, "at_most": at_most, "at_least": at_least}
     rule = _rule(found, least_gap, most, asked, id, knee, confidence)
     known: dict[str, Any] = {"reason": reason, "by": by, "keep": keep, "onnx": onnx, "overwrite": overwrite, "key": key}
+    known |= {"about": fields, "formats": formats}
     try:
         model, decision = write_choice(stored, output, rule, judged=found, **known)
     except KeyboardInterrupt:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +24,7 @@ from ..storage.folders import write_file, write_numbered
 from ..storage.packages import SIGNATURE, check_checksums, checksum_of, digest, found_in, is_signed
 from ..storage.places import MANIFEST
 from .external import EVALUATIONS, own_frontier, read_external
-from .manifest import as_text, seal
+from .manifest import as_text, now, seal
 from .options import mark_words, options_of
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ DECISIONS = "decisions"
 """Folder of a run in which decisions are kept."""
 ADDED = (DECISIONS, EVALUATIONS)
 """What is added to a run after it was traced, and is not in its checksum."""
-FORMAT, SCHEMA = "fairfront decision", 2
+FORMAT, SCHEMA = "fairfront decision", 3
 BROKEN = "it was edited, deleted or added by something else than fairfront select: copy the run again."
 
 
@@ -48,7 +47,8 @@ class Decision(Record):
     looked at in this run, this time included. ``run`` is the checksum of the run's other files and ``previous`` that of
     the record before this one (None for the first, and for a run that was not saved); ``small`` is 0 where the rule
     read exact counts. ``operating`` is the rule and the cut-off of the model, None at 0.5; ``notes`` say what else has
-    to be known to read the figures and what speaks against the choice, ``footnotes`` what marks mean.
+    to be known to read the figures and what speaks against the choice, ``footnotes`` what marks mean; ``about`` are the
+    fields of the card that people fill.
     """
 
     id: int
@@ -66,6 +66,7 @@ class Decision(Record):
     operating: Mapping[str, Any] | None = None
     notes: tuple[str, ...] = ()
     footnotes: tuple[str, ...] = ()
+    about: Mapping[str, str] = field(default_factory=dict)
     format: str = FORMAT
     schema: int = SCHEMA
 
@@ -109,7 +110,7 @@ def candidates(run: Run, id: int) -> tuple[dict[str, Any], ...]:
     return tuple(each.to_json(shown=each.id in shown) for each in options)
 
 
-def decided(run: Run, id: int, rule: Mapping[str, Any], reason: str, by: str) -> Decision:
+def decided(run: Run, id: int, rule: Mapping[str, Any], reason: str, by: str, about: Mapping[str, str]) -> Decision:
     front, point = run.frontier, run.frontier.operating()
     options = options_of(front, dict.fromkeys((*run.shown, id)))
     own = [option for option in options if option.id == id]
@@ -123,7 +124,7 @@ def decided(run: Run, id: int, rule: Mapping[str, Any], reason: str, by: str) ->
         rule=json.loads(json.dumps(given, default=lambda value: value.tolist())),  # arrays become lists
         reason=reason,
         by=by,
-        at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        at=now(),
         opened=1 + len(run.decisions),
         points=len(front),
         candidates=candidates(run, id),
@@ -132,6 +133,7 @@ def decided(run: Run, id: int, rule: Mapping[str, Any], reason: str, by: str) ->
         previous=digest(as_text(run.decisions[-1])) if run.decisions else None,
         small=0 if run.exact else LIMIT,
         operating=operating,
+        about=dict(about),
         footnotes=tuple(mark_words(front, options)),
         notes=(
             *front.sentences[len(front.facts.notions) :],

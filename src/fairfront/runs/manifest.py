@@ -9,6 +9,7 @@ import json
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -52,13 +53,22 @@ def manifest_of(prepared: Prepared, data: Mapping[str, Any], shown: Sequence[int
         "features": list(prepared.encoder.columns),
         "findings": [asdict(found) for found in prepared.findings],
         "rows_without_target": FEWER if 0 < prepared.unlabelled < FEWEST else prepared.unlabelled,
-        "split": {"rule": prepared.split_words, "sha256": prepared.split_digest, "rows": prepared.sizes},
+        "split": {
+            "rule": prepared.split_words,
+            "sha256": prepared.split_digest,
+            "rows": prepared.sizes,
+            "period": prepared.period,
+        },
         "settings": asdict(prepared.settings),
         "sensitive": _used_where(prepared.settings),
         "versions": versions(),
         "keep": "all",
         "shown": list(shown),
     }
+
+
+def now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _used_where(settings: Settings) -> dict[str, str]:

@@ -1,53 +1,53 @@
-"""Markdown of a card: sections, tables, and names from others' files that cannot become markup."""
+"""A card in Markdown, and names from others' files that cannot become markup."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from .card_blocks import Block, Listed, Section
+from .card_sections import sections, title_of
+
 MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "`": "'", **{mark: f"\\{mark}" for mark in "\\|*_[]"}})
+LONGEST = 2_000
+"""Characters of a cell: people's own words go in whole, a name of a megabyte does not."""
 
 
-def section(title: str, *lines: str) -> str:
-    return "\n".join([f"## {title}", "", *lines])
+def markdown_of(card: Mapping[str, Any]) -> str:
+    return "\n\n".join([f"# {line(title_of(card))}", *_parts(sections(card))]) + "\n"
 
 
-def by_attribute(tables: Mapping[str, Mapping[str, list[Any]]]) -> list[str]:
-    """Return a table per attribute from columns by their headings, of which the first is that of groups."""
-    lines = []
-    for name, columns in tables.items():
-        groups, *figures = columns.values()
-        rows = zip(map(cell, groups), *(map(digits, values) for values in figures), strict=True)
-        lines += ["", f"### {cell(name)}", "", *table(columns, rows)]
-    return lines
+def _parts(found: list[Section]) -> Iterator[str]:
+    inside = False
+    for section in found:
+        if section.appendix and not inside:
+            inside = True
+            yield "# Appendix"
+        if section.title:
+            yield f"## {line(section.title)}"
+        yield from (_drawn(block) for block in section.blocks if block != Listed(()))
 
 
-def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
-    """Cells must be plain already."""
-    names = list(heads)
-    return [f"| {' | '.join(names)} |", f"|{'---|' * len(names)}", *(f"| {' | '.join(row)} |" for row in rows)]
+def _drawn(block: Block) -> str:
+    if isinstance(block, Listed):
+        return "\n".join(f"- {line(item)}" for item in block.items)
+    if isinstance(block, str):
+        return line(block)
+    heads = f"| {' | '.join(map(cell, block.heads))} |"
+    return "\n".join(
+        [heads, f"|{'---|' * len(block.heads)}", *(f"| {' | '.join(map(cell, row))} |" for row in block.rows)]
+    )
 
 
-def cell(text: Any) -> str:
-    """Return a name, cut at 200 characters, that cannot break a table or become markup: it is from others' files."""
-    return line(text)[:200]
+def cell(text: str) -> str:
+    return line(text[:LONGEST])
 
 
-def line(text: Any) -> str:
+def line(text: str) -> str:
+    return plain(text).translate(MARKUP)
+
+
+def plain(text: str) -> str:
+    """Return a text in one line, without what cannot be printed."""
     breaks = "\r\n\t\u2028\u2029"
-    plain = "".join(" " if ch in breaks else ch for ch in str(text) if ch.isprintable() or ch in breaks)
-    return plain.translate(MARKUP)
-
-
-def code(text: Any) -> str:
-    plain = "".join(ch for ch in str(text) if ch.isprintable()).replace("`", "'").replace("|", "/")
-    return f"`{plain[:200]}`"
-
-
-def digits(value: Any) -> str:
-    if value is None or value != value:
-        return "not shown"
-    if isinstance(value, str):
-        return value
-    whole = isinstance(value, int) or (float(value).is_integer() and abs(value) >= 2)
-    return f"{value:.0f}" if whole else f"{value:.4f}"
+    return "".join(" " if ch in breaks else ch for ch in text if ch.isprintable() or ch in breaks)

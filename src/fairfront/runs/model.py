@@ -17,32 +17,25 @@ from scipy.special import expit, softmax
 from ..exceptions import InputError, progress_bar, spelled
 from ..frontier.candidates import scores_of
 from ..frontier.estimator_models import at_cutoff
-from ..frontier.models import LinearModels, for_favourable, task_content, task_of
+from ..frontier.models import LinearModels, for_favourable, task_of
 from ..measures.cutoffs import Operating, OperatingPoint
 from ..objectives import Array, Task, is_likelihood
-from ..storage.documents import CsvWriter, column_names, read_bytes
-from ..storage.folders import write_file, write_folder, writing
-from ..storage.foreign import read_estimator, write_estimator
-from ..storage.packages import check_checksums, parts_of, read_package, write_package
+from ..storage.documents import CsvWriter, column_names
+from ..storage.folders import write_folder, writing
+from ..storage.foreign import read_estimator
+from ..storage.packages import check_checksums, parts_of, read_package
 from ..storage.places import MANIFEST, check_new_file
 from ..tables import Table, coerce, open_source
 from ..tables.encoder import TableEncoder
 from ..validation import check_flag, check_number
+from .card import FORMAT as CARD_FORMAT
 from .decision import FORMAT
 from .manifest import FORMAT as MANIFEST_FORMAT
-from .manifest import SCHEMA, as_text, inventory, key_of, of_format, read_record, seal
-from .onnx_export import export_onnx, is_graph
+from .manifest import SCHEMA, key_of, read_record
+from .markdown import markdown_of
+from .model_files import CARD, DECISION, ESTIMATOR, KIND, MODEL, NAME, check_formats, fill_model
+from .onnx_export import export_onnx
 from .table_estimator import TableEstimator
-
-NAME, KIND = "model", "fairfront model"
-CARD, DECISION = "card.md", "decision.json"
-ESTIMATOR, ONNX = "estimator.skops", "model.onnx"
-LINEAR = ("loss", "ridge", "total", "fit_intercept")
-MODEL = inventory(
-    "model",
-    {NAME: KIND},
-    {DECISION: of_format(FORMAT), CARD: lambda data: data.startswith(b"# Model card: id "), ONNX: is_graph},
-)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,9 +51,9 @@ class TableModel(TableEstimator):
     task : Task, with classes and the favourable label
     about : mapping
         What it is: id, notion, where the sensitive attribute was used; no rows and no counts.
-    estimator, card, decision, manifest
-        The learner, where it is not linear; and, of a model that was chosen by a rule, the card in Markdown, the record
-        of the choice and the manifest of the run.
+    estimator, facts, decision, manifest
+        The learner, where it is not linear; and, of a model that was chosen by a rule, the facts of its card
+        (``card.json``), the record of the choice and the manifest of the run.
     cutoff : float or None
         The operating point: the favourable label is decided where its probability (its score, where the model gives no
         probabilities) is at or above; None decides at 0.5 (a score of 0).
@@ -71,7 +64,7 @@ class TableModel(TableEstimator):
     task: Task
     about: Mapping[str, Any]
     estimator: Any = None
-    card: str = ""
+    facts: Mapping[str, Any] | None = None
     decision: Mapping[str, Any] | None = None
     manifest: Mapping[str, Any] | None = None
     cutoff: float | None = None
@@ -80,6 +73,11 @@ class TableModel(TableEstimator):
     def columns(self) -> tuple[str, ...]:
         """Return the columns that a table must have."""
         return self.encoder.columns
+
+    @property
+    def card(self) -> str:
+        """Return the card in Markdown; empty for a model that nobody chose."""
+        return "" if self.facts is None else markdown_of(self.facts)
 
     @property
     def gives_probabilities(self) -> bool:
@@ -172,7 +170,15 @@ class TableModel(TableEstimator):
         check_flag(overwrite, "overwrite")
         return export_onnx(self.encoder, self.model, self.task, path, overwrite=overwrite)
 
-    def save(self, path: Any, *, overwrite: bool = False, onnx: bool = False, sign: Any = None) -> Path:
+    def save(
+        self,
+        path: Any,
+        *,
+        overwrite: bool = False,
+        onnx: bool = False,
+        sign: Any = None,
+        formats: Sequence[str] = (),
+    ) -> Path:
         """Write the model, its card, the decision and the manifest as one folder, whole or not at all.
 
         Parameters
@@ -181,31 +187,12 @@ class TableModel(TableEstimator):
         overwrite : whether to replace a model that was saved there before; anything else stays
         onnx : whether to add the ONNX graph
         sign : PEM file of the private key to sign with, optional
+        formats : further forms of the card, "cyclonedx" (card.cdx.json) and "huggingface" (README.md)
         """
-        check_flag(onnx, "onnx")
-        return write_folder(path, partial(fill_model, self, onnx=onnx, key=key_of(sign)), MODEL, overwrite=overwrite)
-
-
-def fill_model(model: TableModel, folder: Path, *, onnx: bool = False, key: Any = None) -> None:
-    encoding, arrays = model.encoder.to_content()
-    content: dict[str, Any] = {"task": task_content(model.task), "about": dict(model.about), "encoder": encoding}
-    content["cutoff"] = model.cutoff
-    stored = {f"encoder.{name}": values for name, values in arrays.items()}
-    if model.points is None:
-        write_estimator(folder / ESTIMATOR, model.estimator)
-    else:
-        stored |= {"coef": model.points.coef, "intercept": model.points.intercept}
-        content["linear"] = {name: getattr(model.points, name) for name in LINEAR}
-    files = (ESTIMATOR,) if model.points is None else ()
-    write_package(folder, NAME, KIND, content, stored, SCHEMA, files)
-    if model.card:
-        write_file(folder / CARD, model.card)
-    if onnx:
-        model.to_onnx(folder / ONNX)
-    for name, record in ((DECISION, model.decision), (MANIFEST, model.manifest)):
-        if record is not None:
-            write_file(folder / name, as_text(record))
-    seal(folder, key)
+        fill = partial(
+            fill_model, self, onnx=check_flag(onnx, "onnx"), key=key_of(sign), formats=check_formats(formats)
+        )
+        return write_folder(path, fill, MODEL, overwrite=overwrite)
 
 
 def read_model(folder: Path, trusted: tuple[str, ...] = ()) -> TableModel:
@@ -220,7 +207,7 @@ def read_model(folder: Path, trusted: tuple[str, ...] = ()) -> TableModel:
             None,
             task,
             dict(content["about"]),
-            card=read_bytes(folder / CARD).decode("utf-8") if (folder / CARD).exists() else "",
+            facts=read_record(folder / CARD, CARD_FORMAT),
             decision=read_record(folder / DECISION, FORMAT),
             manifest=read_record(folder / MANIFEST, MANIFEST_FORMAT),
             cutoff=None if content["cutoff"] is None else check_number(content["cutoff"], "cutoff"),

@@ -13,10 +13,12 @@ from ..exceptions import ChangedError, InputError
 from ..storage.differences import differences
 from ..storage.seals import public_key
 from .archive import load
+from .card_formats import FORMATS
 from .checks import Check, file_checks, signature_check
 from .decision import Decision, candidates, stages
 from .external import own_frontier
-from .model import ONNX, TableModel
+from .model import TableModel
+from .model_files import ONNX
 from .run import Run, model_of
 from .verification import WRITER, decided_again, evaluated_files, states_of, traced_again, with_external
 
@@ -64,7 +66,8 @@ def verify_model(
                 f"{folder} has a decision record that was edited, for it cannot be followed ({error})."
             ) from error
         new = Path(home) / "model"
-        again.save(new, onnx=(folder / ONNX).exists())
+        formats = [name for name, (file, *_) in FORMATS.items() if (folder / file).exists()]
+        again.save(new, onnx=(folder / ONNX).exists(), formats=formats)
         free = () if run.manifest.get("fairfront") == __version__ else (WRITER,)
         return [signature_check(folder, signed), recorded, *file_checks(differences(folder, new, free=free), False)]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,8 @@ from . import decision as records
 from .decision import DECISIONS, Decision, pruned
 from .external import added, check_name
 from .manifest import manifest_of
-from .model import MODEL, TableModel, fill_model
+from .model import TableModel
+from .model_files import MODEL, fill_model
 from .options import plain_id, shortlist
 from .preparation import Prepared, prepare
 from .run import Run
@@ -181,8 +182,10 @@ def write_choice(
     judged: Run | None = None,
     reason: str = "",
     by: str = "",
+    about: Mapping[str, str] | None = None,
     keep: str = "all",
     onnx: bool = False,
+    formats: Sequence[str] = (),
     overwrite: bool = False,
     key: Any = None,
 ) -> tuple[TableModel, Decision]:
@@ -199,11 +202,11 @@ def write_choice(
     with turn(stored.path / DECISIONS):
         stored = records.current(stored)
         now = stored.decisions
-        model, decision = replace(judged or stored, decisions=now).decide(reason=reason, by=by, **rule)
+        model, decision = replace(judged or stored, decisions=now).decide(reason=reason, by=by, about=about, **rule)
         record = replace(decision, candidates=records.candidates(stored, decision.id))
 
         def fill(folder: Path) -> None:
-            fill_model(model, folder, onnx=onnx, key=key)
+            fill_model(model, folder, onnx=onnx, key=key, formats=formats)
             records.add_record(stored, record, key)
 
         write_folder(output, fill, MODEL, overwrite=overwrite)

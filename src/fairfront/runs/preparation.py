@@ -74,6 +74,7 @@ class Prepared:
     favourable: Any
     unlabelled: int
     split_words: str
+    period: Mapping[str, Any] | None
     place: NDArray[np.int8]
     labels: Codes
     groups: Mapping[str, Codes] | GroupProbabilities
@@ -158,6 +159,7 @@ def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepa
     labels, groups = people.labels, {} if isinstance(people.groups, GroupProbabilities) else people.groups
     place = np.full(schema.n, -1, dtype=np.int8)
     place[used] = codes = split.codes(table, _atoms(labels, groups), settings.seed)
+    period = split.period(table, codes)
     del used
     train = np.flatnonzero(codes == 0)
     candidates = _candidates(schema, settings, split)
@@ -182,6 +184,7 @@ def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepa
         favourable=people.favourable,
         unlabelled=people.unlabelled,
         split_words=split.describe(grouped=not settings.group_probabilities),
+        period=period,
         place=place,
         labels=labels,
         groups=people.groups,

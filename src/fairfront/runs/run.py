@@ -23,6 +23,7 @@ from ..storage.places import MANIFEST, check_new_folder
 from ..tables.encoder import TableEncoder
 from ..validation import check_choice, check_count, check_text, counted
 from . import decision as records
+from .about import check_about
 from .card import card_of
 from .decision import DECISIONS, Decision
 from .external import EVALUATIONS, External, added, check_name, judged_rows, own_frontier, write_external
@@ -149,7 +150,7 @@ class Run:
         """
         return self.frontier.choose(**rule)
 
-    def select(self, *, reason: str = "", by: str = "", **rule: Any) -> TableModel:
+    def select(self, *, reason: str = "", by: str = "", about: Any = None, **rule: Any) -> TableModel:
         """Return the chosen model with its card and a record of the decision.
 
         The record is the model's own: only ``fairfront select`` adds it to the folder of the run too.
@@ -157,21 +158,23 @@ class Run:
         Parameters
         ----------
         reason, by : why, and who chose; both are written in the record
+        about : mapping of "owner", "version", "use" (intended use) and "monitoring" (plan) to texts for the card
         **rule : as in `Frontier.select`
         """
-        return self.decide(reason=reason, by=by, **rule)[0]
+        return self.decide(reason=reason, by=by, about=about, **rule)[0]
 
-    def decide(self, *, reason: str = "", by: str = "", **rule: Any) -> tuple[TableModel, Decision]:
+    def decide(self, *, reason: str = "", by: str = "", about: Any = None, **rule: Any) -> tuple[TableModel, Decision]:
         """Return the chosen model as `select` does, and the record of the decision.
 
         Parameters
         ----------
-        reason, by, **rule : as in `select`
+        reason, by, about, **rule : as in `select`
         """
         check_text(reason, "reason")
         check_text(by, "by")
+        fields = check_about(about)
         id = self.choose(**rule)
-        decision = records.decided(self, id, rule, reason, by)
+        decision = records.decided(self, id, rule, reason, by, fields)
         return model_of(self, id, decision), decision
 
     def evaluate(
@@ -291,6 +294,6 @@ def model_of(run: Run, id: int, decision: Decision | None) -> TableModel:
     linear = isinstance(front.models, LinearModels)
     known: dict[str, Any] = {"cutoff": cutoff, "estimator": None if linear else front.models.build(place)}
     if decision is not None:
-        known |= {"card": card_of(run, decision), "decision": decision.to_json(), "manifest": run.manifest}
+        known |= {"facts": card_of(run, decision), "decision": decision.to_json(), "manifest": run.manifest}
     points: Any = front.models.take([place]) if linear else None
     return TableModel(run.encoder, points, front.facts.task, about, **known)

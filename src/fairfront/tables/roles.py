@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
+from ..objectives.groups import FEWEST
 from ..validation import check_text, counted, shown
 from ..validation.data import factorize
-from .table import Column, Rows, Table, listed, nearest, number_of, seconds_of
+from .table import Column, Rows, Table, listed, nearest, number_of, seconds_of, time_words
 
 MAX_CLASSES = 20
 MAX_GROUPS = 50
@@ -196,6 +197,20 @@ class Split:
                     f"{REMEDIES[self.kind].format(self.column, *self.limits)}."
                 )
         return part
+
+    def period(self, table: Table, codes: NDArray[np.int8]) -> dict[str, Any] | None:
+        """Return the column and the time that each part covers, as texts; None where rows are not split by time.
+
+        Ends are those of the ten earliest and latest rows together, so that they are facts about nobody.
+        """
+        if self.kind != "time":
+            return None
+        values, found = table.column(self.column).values, {}
+        for i, name in enumerate(PARTS):
+            ordered = np.sort(values[codes == i])
+            ends = ordered[[min(FEWEST, len(ordered)) - 1, -min(FEWEST, len(ordered))]].tolist()
+            found[name] = [time_words(end) if self.times else f"{end:g}" for end in ends]
+        return {"column": self.column, "parts": found}
 
     def _drawn(self, atoms: Rows, sizes: Rows | None, rng: np.random.Generator) -> NDArray[np.int8]:
         """Give seats to atoms in random order, and to the rows or people of each in random order, large ones first."""

@@ -50,6 +50,12 @@ def seconds_of(text: str) -> float:
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
+def time_words(seconds: float) -> str:
+    """Return the ISO date of seconds since 1970, with the time of the day where it is not midnight."""
+    found = datetime.fromtimestamp(seconds, UTC)
+    return f"{found:%Y-%m-%d}" if seconds % 86_400 == 0 else f"{found:%Y-%m-%dT%H:%M:%SZ}"
+
+
 def to_numbers(
     cells: NDArray[Any], missing: frozenset[str], read: Callable[[str], float] = number_of
 ) -> tuple[Array, Rows]:

@@ -1,0 +1,123 @@
+"""The appendix of a card: what the main part leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..validation import counted
+from .card import CALIBRATION
+from .card_blocks import (
+    HEADS,
+    Section,
+    Table,
+    coefficient_table,
+    estimate,
+    fields_table,
+    main_lines,
+    moves_tables,
+    number,
+    rates_table,
+    significant,
+    worst_table,
+)
+
+NO_LEVEL = "too few in train: all indicators of the column are 0"
+
+
+def appendix(card: Mapping[str, Any]) -> Iterator[Section]:
+    validation = {name: part for name, part in card["parts"].items() if name == "validation"}
+    for each in card["groups"]:
+        if validation:
+            title = f"Groups of {each['attribute']} on validation"
+            yield Section(title, (rates_table(validation, each["attribute"]),), True)
+    for each in card["groups"]:
+        if card["parts"]:
+            yield Section(
+                f"All gaps of {each['attribute']}", (worst_table(card, card["parts"], each["attribute"]),), True
+            )
+    if card["model"]["id"] != card["model"]["unconstrained"]:
+        others = {name: part for name, part in card["parts"].items() if name != "test"}
+        yield Section("Who gains and who loses on other rows", tuple(moves_tables(others)), True)
+    yield from _calibration(card)
+    found = card["coefficients"]
+    if found is not None and len(found["lines"]) > main_lines(found):
+        yield Section("All coefficients", (coefficient_table(card, found["lines"]),), True)
+    yield Section("Missing and rare values by column", (_treatments(card["data"]), _marks(card["data"])), True)
+    yield Section("Stability", (_stability(card),), True)
+    used = fields_table(card["sensitive"].items())
+    yield Section("Where the sensitive attribute was used", (used, _training(card)), True)
+    versions = ", ".join(f"{name} {value}" for name, value in card["versions"].items())
+    yield Section(
+        "Reproduction",
+        (
+            "fairfront verify RUN DATA traces the run again from its rows and compares every file; fairfront verify "
+            f"MODEL RUN compares this model with its run. Written by fairfront {card['fairfront']}; {versions}.",
+        ),
+        True,
+    )
+
+
+def _calibration(card: Mapping[str, Any]) -> Iterator[Section]:
+    for each in card["groups"]:
+        rows = [
+            (name, line["group"], *(estimate(line[key]) for key in CALIBRATION))
+            for name, part in card["parts"].items()
+            for line in part["groups"][each["attribute"]]
+            if all(key in line for key in CALIBRATION)
+        ]
+        if rows:
+            said = "Perfect calibration has slope 1 and mean bias 0; a slope below 1 means probabilities too extreme."
+            if card["model"]["task"] == "multiclass":
+                said += f" Probabilities are those of {card['model']['favourable']}."
+            table = Table(("part", "group", *(HEADS[key] for key in CALIBRATION)), tuple(rows))
+            yield Section(f"Calibration by {each['attribute']}", (table, said), True)
+
+
+def _treatments(data: Mapping[str, Any]) -> Table:
+    rows = []
+    for each in data["treatments"]:
+        if each["kind"] == "number":
+            missing = f"median {significant(each['median'])}{', and an indicator' if each['indicator'] else ''}"
+            rows.append(
+                (each["column"], "number", missing, "" if each["used"] else "not used: constant or mostly missing")
+            )
+        else:
+            missing, rare = (what if there else NO_LEVEL for what, there in _levels(each))
+            rows.append((each["column"], f"category, {counted(each['levels'], 'level')}", missing, rare))
+    return Table(("column", "read as", "missing", "rare or new levels"), tuple(rows))
+
+
+def _levels(each: Mapping[str, Any]) -> tuple[tuple[str, bool], tuple[str, bool]]:
+    return ("a level of its own", each["missing"]), ("together, (other)", each["other"])
+
+
+def _marks(data: Mapping[str, Any]) -> str:
+    marks = ", ".join(map(repr, data["missing_marks"]))
+    return f"Levels of fewer than 10 rows of train, or of fewer than 0.1 %, are rare. Read as missing: {marks}."
+
+
+def _stability(card: Mapping[str, Any]) -> str:
+    found, gap = card["stability"], card["model"]["training_gap"]
+    if "why_not" in found:
+        return f"Not measured: {found['why_not']}."
+    low, high = found["gap"]
+    said = (
+        f"The model was trained again in the same way on {found['refits']} bootstrap samples of train. Measured on all "
+        f"of train, the worst {gap['unit']} of these models lies between {number(low)} and {number(high)} "
+        f"({found['confidence']:.0%} of them); that of the chosen model is {number(gap['value'])}. A cap is met on the "
+        "rows of its own sample, so other rows mostly show a larger gap."
+    )
+    if found["flips"] is not None:
+        said += f" On average {found['flips']:.1%} of the training rows would be decided otherwise."
+    return said
+
+
+def _training(card: Mapping[str, Any]) -> str:
+    model, gap = card["model"], card["model"]["training_gap"]
+    sure = "known to be the global optimum of the training loss at its gap"
+    status = sure if model["certified"] else "not certified to be a global optimum"
+    return (
+        f"The model is {status}. Its training {gap['unit']} is {number(gap['value'])}: the quantity that training "
+        "controls, which is not a gap between rates."
+    )
