@@ -75,8 +75,8 @@ def plot_points(
     x, y : ``loss`` and the training gap (default across) or figures of an evaluation such as ``error`` and ``tpr_gap``
     on : the evaluation to take rates from
     chosen : the id of a point to mark
-    bands : whether to draw the interval of the error, and from each gap to its upper end for the marked points
-    confidence : of those intervals; a gap's upper end holds for all pairs of groups at once
+    bands : whether to draw the interval of the error, and from each gap to its upper bound for the marked points
+    confidence : of those intervals; a gap's upper bound holds for all pairs of groups at once
     stability : what `Frontier.stability` returned: its band of the training loss or gap is drawn
     """
     check_flag(bands, "bands")

@@ -66,10 +66,10 @@ def trace(
         ``"paper_pdo"``, ``"paper_pb_pdo"``; or an instance with other parameters. With an estimator, a `Weighting`, or
         ``"posteriors"``.
     preferences : None, int or array of shape (R, m)
-        Preference vectors, or how many targets to place evenly between plain training and the smallest gap.
+        Preference vectors, or how many targets to place evenly between unconstrained training and the smallest gap.
     n_points : int, optional
-        Newton: how many points to solve, evenly between plain training and the smallest gap; by default as many as the
-        curve bends. First-order solvers: most points to keep (100), those that runs ended at always.
+        Newton: how many points to solve, evenly from unconstrained training to the smallest gap; by default as many
+        as the curve bends. First-order solvers: most points to keep (100), those that runs ended at always.
     ridge : float, optional
         Penalty on the squared weights; by default 1 / (sum of weights), scikit-learn's C = 1, so that a weight of 2 is
         a row that is there twice.

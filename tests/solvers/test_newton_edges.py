@@ -33,7 +33,7 @@ def assert_ended_well(front: ff.Frontier, tol: float = 1e-8) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("notion", ["equal_opportunity", "equalized_odds", "demographic_parity", "group_loss"])
 @pytest.mark.parametrize("ridge", [0.0, 1e-8, 1e-3])
-@pytest.mark.filterwarnings("ignore:plain training has no certain optimum at ridge 0:")
+@pytest.mark.filterwarnings("ignore:unconstrained training has no certain optimum at ridge 0:")
 def test_separable_data(notion: str, ridge: float) -> None:
     twin = drawn(0, 2, notion)
     front = traced(twin, y=np.where(twin.X[:, 0] + 0.3 * twin.X[:, 1] > 0, 1.0, -1.0), ridge=ridge)
@@ -79,7 +79,7 @@ def test_a_cell_with_one_row() -> None:
 
 @pytest.mark.parametrize("kind", LOSS_OF)
 @pytest.mark.parametrize("ridge", [0.0, 1e-2])
-@pytest.mark.filterwarnings("ignore:plain training has no certain optimum at ridge 0:")
+@pytest.mark.filterwarnings("ignore:unconstrained training has no certain optimum at ridge 0:")
 def test_more_features_than_rows(kind: str, ridge: float) -> None:
     twin = drawn(3, 2, "disparate_mistreatment", n=60)
     wide = np.column_stack([twin.X, np.random.default_rng(0).normal(size=(60, 90))])

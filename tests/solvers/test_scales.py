@@ -51,7 +51,9 @@ class TestCertificates:
         more = X[:, 0] * (2 * y - 1) < 0.0 if rows == "all" else (X[:, 2] > 0.8) & (y == 1)
         X = X * np.where(more, -1.0, 1.0)[:, None] if rows == "all" else np.column_stack([X, more])
         y = (X[:, 0] > 0).astype(int) if rows == "all" else y
-        with pytest.warns(FairfrontWarning, match="plain training has no certain optimum at ridge 0: labels can be"):
+        with pytest.warns(
+            FairfrontWarning, match="unconstrained training has no certain optimum at ridge 0: labels can be"
+        ):
             front = traced(scale * X, y, group, ridge=0.0)
         assert not front.certified.any()
         assert traced(scale * X, y, group, ridge=1e-3 * scale**2).certified[0]

@@ -144,7 +144,7 @@ class Frontier(FrontierColumns):
             ``id=17``; ``knee=True``; ``preference=[1, 50]``; or bounds on columns, ``at_most={"tpr_gap": 0.02}``,
             ``at_least={"selection_ratio": 0.8}``, ``within={"auc": 0.005}`` of the best, and what is best among those:
             ``least="tpr_gap"``, ``most="auc"``, by default the smallest error. Rates are of the evaluation ``on``, by
-            default "validation"; bounds hold for the upper ends of gaps and the lower ends of ratios, unless
+            default "validation"; bounds hold for the upper bounds of gaps and the lower bounds of ratios, unless
             ``confidence=None``. Points that decide nearly everyone alike are chosen by ``id`` alone.
         """
         if "id" not in rule:
@@ -247,8 +247,8 @@ class Frontier(FrontierColumns):
             ``notion`` compares true or false positive rates or selection rates, by default as the frontier does. A gap
             of 0 is always reachable (decide alike for everybody), at some cost in error; for equalized odds one
             threshold per group brings two rates together, so points may be few and err as a constant does near 0.
-            ``id`` is the point to post-process, by default plain training. At most ``n_points`` come back, by default
-            50, spaced evenly in the gap; None: all. ``name`` is that of the evaluation; ``sample_weight`` of the rows.
+            ``id`` is the point to post-process, by default the unconstrained one. At most ``n_points`` come back, by
+            default 50, evenly in the gap; None: all. ``name`` is that of the evaluation; ``sample_weight`` of rows.
         """
         from .group_thresholds import postprocess_frontier
 

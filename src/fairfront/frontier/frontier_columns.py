@@ -101,8 +101,8 @@ class FrontierColumns(PointColumns):
         name : the training gap is ``loss_gap``, or ``smooth_rate_gap`` for the rate surrogate
         on : the evaluation, as in `record`
         confidence : float, optional
-            With it a gap or an error is the upper end of its interval and the selection ratio the lower: what these
-            rows support.
+            With it a gap or an error is its upper confidence bound and the selection ratio its lower: what these rows
+            support.
         """
         check_text(name, "name", "the name of a column")
         if confidence is not None:

@@ -109,7 +109,7 @@ def judged_rows(
 
 
 def check_name(run: Run, name: Any, overwrite: bool) -> str:
-    """Refuse a name that is no name of a file, or taken; an evaluation that a card shows is not replaced."""
+    """Refuse a name that is not a name of a file, or is taken; an evaluation that a card shows is not replaced."""
     check_flag(overwrite, "overwrite")
     what, given = spelled("name"), check_text(name, "name", "a name such as 'oot'")
     if not NAME.fullmatch(given):

@@ -1,4 +1,4 @@
-"""Newton: the exact frontier as a path of solved points, from plain training to the smallest gap."""
+"""Newton: the exact frontier as a path of solved points, from unconstrained training to the smallest gap."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .knots import MOST, OnKnot, alike, first_knot, knot_solver, refine, settled
 from .loop import Aim, Outcome
 from .sqp import PRECISE, Knot, KnotSolver
 
-WALK = 8  # steps from plain training to caps where a jump may have ended in a worse local optimum
+WALK = 8  # steps from unconstrained training to caps where a jump may have ended in a worse local optimum
 ON_LEVEL = 1e-6  # share to which the level of a preference is bracketed before its point is solved
 
 
@@ -37,10 +37,10 @@ class Newton(Solver):
     max_iter : int, most steps per point
     restarts : int, for surrogates that are not convex: further starts of every point, of which the best is kept
     overshoot : float
-        How far to go on past a zero gap, as a share of the gap of plain training: a zero loss gap is not a zero rate
-        gap.
+        How far to go on past a zero gap, as a share of the gap of unconstrained training: a zero loss gap is not a
+        zero rate gap.
     no_group_worse : float, optional
-        Forbid any compared group a loss (or rate) worse than under plain training by more than this.
+        Forbid any compared group a loss (or rate) worse than under unconstrained training by more than this.
     one_sided : bool, counts only gaps of a group above the reference, not below it, and no pairs of other groups
     path : {"worst_gap", "proportional"}
         How caps shrink: one cap on the worst gap of each notion, or all gaps in proportion.
@@ -138,7 +138,7 @@ def newton_path(
     start = first_knot(solver, plain)
     if problem.loss.smooth and start.kkt <= PRECISE and not start.certified:
         warnings.warn(
-            f"plain training has no certain optimum at ridge {float(problem.algebra.p[-1]):.3g}: labels can be "
+            f"unconstrained training has no certain optimum at ridge {float(problem.algebra.p[-1]):.3g}: labels can be "
             "separated, so that weights grow without end, or columns are nearly collinear; weights are those of an "
             "early stop, and such points are not certified: give a larger ridge.",
             FairfrontWarning,
@@ -225,7 +225,7 @@ def _the_long_way(solver: KnotSolver, start: Knot, pi: Array) -> Knot:
     """Follow the caps of a preference down to those at the plain loss, which are tighter than it asks, and come back.
 
     Where they end at a floor above the preference line, the floor is the nearest point; otherwise the level with
-    pi_1 loss(level) = level lies between that of the last point and that of plain training.
+    pi_1 loss(level) = level lies between that of the last point and that of unconstrained training.
     """
     algebra, target = solver.algebra, Target.from_preferences(pi[None])
 

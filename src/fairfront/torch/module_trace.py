@@ -71,7 +71,7 @@ def trace(
     module, X, y, sensitive_features, **settings
         As in `fit`. Frontiers of several labels per row are judged one label at a time (`of_label`).
     preferences : None, int or array of shape (R, m)
-        Preference vectors, or how many caps to place evenly between the gaps of plain training and 0.
+        Preference vectors, or how many caps to place evenly between the gaps of unconstrained training and 0.
     training, slide : Training
         Plain training, and the slide of all runs from its end; by default a slide of half as many epochs. The learning
         rate falls evenly from epoch to epoch while sliding, so that runs come to rest at their caps.
@@ -83,8 +83,8 @@ def trace(
         Train all runs as one batch of stacked modules. By default where the module allows it; otherwise runs go one
         after the other, each from the end of the one before.
     checkpoint : path, optional
-        A folder for files written after every epoch of plain training and of the slide; a trace that finds them goes on
-        from there, to the same result. A slide by ``solver`` starts again.
+        A folder for files written after every epoch of unconstrained training and of the slide; a trace that finds them
+        goes on from there, to the same result. A slide by ``solver`` starts again.
     device, progress
         As in `fit`.
 
