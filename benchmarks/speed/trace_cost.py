@@ -64,8 +64,9 @@ def inside(path: str, warm: str, folder: str, words: list[str]) -> dict[str, Any
 
     from fairfront.cli import app
     from fairfront.runs import load
+    from fairfront.runs.attributes import parse_groups
     from fairfront.runs.preparation import prepare
-    from fairfront.runs.settings import Settings, parse_groups
+    from fairfront.runs.settings import Settings
     from fairfront.tables import open_source
 
     def trace(data: str, name: str, options: list[str]) -> float:
@@ -77,7 +78,7 @@ def inside(path: str, warm: str, folder: str, words: list[str]) -> dict[str, Any
     seconds = trace(path, "run", words)
     run = load(f"{folder}/run")
     given = dict(zip(words[::2], words[1::2], strict=True))
-    names, _ = parse_groups(given["--groups"])
+    names = parse_groups(given["--groups"]).groups
     asked = {key: given[f"--{key}"] for key in ("target", "favourable", "weight") if f"--{key}" in given}
     drop = (given["--drop"],) if "--drop" in given else ()
     settings = Settings(groups=names, drop=drop, **asked)

@@ -256,3 +256,28 @@ def test_bad_input_leaves_with_code_2() -> None:
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.startswith("fairfront: there is no file nowhere.csv")
+
+
+def test_bands_and_crossed_groups_with_a_reference(scored: Path) -> None:
+    frame = pd.read_csv(scored).assign(age=np.arange(3000) % 60 + 18)
+    frame["p"] = frame["p"].map(lambda p: f"{100 * p:.2f} %".replace(".", ","))
+    path = scored.with_name("other.csv")
+    path.write_bytes(frame.to_csv(index=False, sep=";").encode("cp1252"))
+    words = ("--label", "y", "--score", "p", "--favourable", "1", "--cutoff", "40", "--encoding", "cp1252")
+    done = run(path, *words, "--groups", "sex:ref=M,age:bands=30,50:ref=30 to 49", "--cross", "--json")
+    assert done.exit_code == 0, done.output
+    table = json.loads(done.stdout)["tables"]["sex & age"]
+    assert set(table["group"]) >= {"M & 30 to 49", "F & under 30", "M & 50 and over"}
+    assert dict(zip(table["group"], table["status"], strict=True))["M & 30 to 49"] == "reference"
+    plain = run(path, *words, "--groups", "sex,age:bands=30", "--cross")
+    assert "choose another with 'sex:ref=F,age:ref=30 and over'" in plain.output
+    for groups, expected in {
+        "sex:ref=M,race": "reference has no group of 'race'",
+        "sex:bands=3,race": "'sex' has 'F', expected numbers to cut into bands",
+        "age,sex": "group column 'age' has 60 values in 3000 rows, expected at most 12 groups; cut the numbers into",
+        "age:bands=x,sex": "expected a column name, name:ref=GROUP, or name:bands=25,40,65 for numbers",
+        "age:bands=50,30": "expected increasing numbers by column",
+    }.items():
+        bad = run(path, *words, "--groups", groups, "--cross")
+        assert isinstance(bad.exception, ff.InputError)
+        assert expected in str(bad.exception)

@@ -252,7 +252,6 @@ BAD = {
     "no such file": (lambda p: p / "none.csv", TRACE, "none.csv"),
     "empty": (lambda p: _text(p, ""), TRACE, "empty"),
     "header only": (lambda p: _text(p, "a,outcome,group\n"), (*CLASSES, "x"), ""),
-    "delimiter": (lambda p: _text(p, "a;outcome;group\n1;x;u\n2;y;v\n"), TRACE, ";"),
     "duplicate": (lambda p: _text(p, "a,a,outcome,group\n1,2,x,u\n"), TRACE, "a"),
     "missing column": (lambda p: _text(p, "a,result,group\n1,x,u\n"), TRACE, "outcome"),
     "not utf-8": (lambda p: _bytes(p, b"a,outcome,group\n1,x,\xff\xfe\n"), TRACE, "UTF-8"),

@@ -176,8 +176,9 @@ def run() -> Any:
 
 def of_settings() -> Iterator[Call]:
     """Return calls of what holds settings, and no data."""
-    for name in ("PDO", "PBPDO", "PaperPDO", "PaperPBPDO", "Groups"):
+    for name in ("PDO", "PBPDO", "PaperPDO", "PaperPBPDO"):
         yield Call(name, public(name))
+    yield Call("Groups", ff.Groups, kinds={"bands": kind("None", "empty dict")})
     searched = [name for name in parameters(ff.Weighting) if name not in FITS]
     yield Call("Weighting", ff.Weighting, {}, {}, tuple(searched))
     yield Call("Newton", ff.Newton, kinds={"tol": POSITIVE, "max_iter": COUNT})
@@ -328,11 +329,17 @@ def of_tables() -> Iterator[Call]:
     table |= {"notion": "equal_opportunity", "weight": None, "missing": ("NA",), "delimiter": None, "cross": False}
     table |= dict.fromkeys(("drop", "allow", "text", "numbers"), ()) | {"use_sensitive": False, "posteriors": False}
     table |= {"cutoff": None, "approval_rate": None, "costs": None, "max_fits": 12}
+    table |= {"encoding": None, "decimal": None, "dates": {}}
     columns = entries(kind(), lambda each: ["age", each], "empty list", "empty array")
     texts = ("text", "empty text", "long text", "NUL", "list", "empty list", "empty array")
     different = {"groups": entries(kind("empty text"), lambda each: ["sex", each]), "group_probabilities": kind("None")}
     different |= dict.fromkeys(("drop", "allow", "text", "numbers"), columns) | {"target": NAME, "split": NAME}
     different |= {"missing": entries(TEXT, lambda each: ["NA", each], *texts), "delimiter": NAME | "None"}
+    different |= {
+        "encoding": NAME | "None",
+        "decimal": NAME | "None",
+        "dates": kind("empty dict", "empty list", "empty array"),
+    }
     different |= {"weight": NAME | "None", "stability": kind("None", "zero"), "favourable": kind(), "model": NAME}
     different |= {"notion": entries(NAME, lambda each: ["group_loss", each], "empty list", "empty array")}
     yield Call("trace_table", ff.trace_table, table, different)
@@ -343,8 +350,8 @@ def of_tables() -> Iterator[Call]:
     yield Call("Run.choose", r.choose, {"id": 0})
     for method in ("select", "decide"):
         yield Call(f"Run.{method}", getattr(r, method), {"id": 0, "reason": "", "by": "", "about": None})
-    other = {"data": FRAME, "name": "oot", "delimiter": None, "missing": ("NA",), "overwrite": False}
-    named = {"name": kind("text"), "delimiter": NAME | "None", "missing": different["missing"]}
+    other = {"data": FRAME, "name": "oot", "delimiter": None, "encoding": None, "missing": ("NA",), "overwrite": False}
+    named = {"name": kind("text"), **{name: different[name] for name in ("delimiter", "encoding", "missing")}}
     yield Call("Run.evaluate", r.evaluate, other, named)
     yield Call("Run.save", r.save, {"path": "run", "overwrite": True}, {"path": PLACE})
     model = r.select(id=0)

@@ -9,6 +9,7 @@ import pytest
 
 from fairfront.exceptions import InputError
 from fairfront.tables import Table, TrainingRows, screen
+from fairfront.tables.findings import sensitive_finding
 from tests.support.tables import table_of
 
 N = 600
@@ -118,3 +119,29 @@ def test_labels_must_fit() -> None:
     table, y, groups = data()
     with pytest.raises(InputError, match="expected 600"):
         screen(TrainingRows.of(table, ["age"]), y[:5], groups)
+
+
+def test_columns_that_tell_the_group_only_together_are_named() -> None:
+    rng = np.random.default_rng(2)
+    left, right = rng.integers(0, 2, N), rng.integers(0, 2, N)
+    more = {"left": lambda y, a, r: left.astype(float), "right": lambda y, a, r: text(right)}
+    table, y, _ = data(**more)
+    several = np.array(list("abc"), dtype=object)[(left + 2 * right) % 3]
+    for group in (np.where(left ^ right, "F", "M").astype(object), several):
+        found = screen(TrainingRows.of(table, list(table.columns)), y, {"sex": group})
+        (joint,) = [each for each in found if each.column == ""]
+        assert (joint.kind, "together tell 'sex'" in joint.sentence) == ("flagged", True)
+        assert {"left", "right"} <= set(joint.sentence.replace(",", " ").replace(":", " ").split())
+        assert "--drop" in joint.sentence
+    assert not [each for each in screen(TrainingRows.of(table, list(table.columns)), y, {"sex": y}) if not each.column]
+
+
+def test_names_that_look_sensitive_are_one_sentence() -> None:
+    names = ["income", "maritalStatus", "AGE", "mortgage", "post code", "hispanic_origin", "cap", "page", "zip_code"]
+    (found,) = sensitive_finding(names)
+    assert found.sentence == (
+        "Columns that look sensitive and are read: maritalStatus, AGE, post code, hispanic_origin, cap, zip_code (post "
+        "code, cap, zip_code: where people live may stand for groups); leave them out with --drop maritalStatus --drop "
+        "AGE --drop 'post code' --drop hispanic_origin --drop cap --drop zip_code."
+    )
+    assert sensitive_finding(["income", "mortgage"]) == ()

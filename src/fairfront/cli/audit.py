@@ -10,7 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..exceptions import InputError, spelling
-from .screen import AsJson, Delimiter, Groups, Missing, Proxies, Small, TableFile, Weight, path_option
+from .screen import (
+    AsJson,
+    Cross,
+    Decimal,
+    Delimiter,
+    Encoding,
+    Groups,
+    Missing,
+    Proxies,
+    Small,
+    TableFile,
+    Weight,
+    path_option,
+)
 
 if TYPE_CHECKING:
     from ..measures import Audit
@@ -53,8 +66,11 @@ def audit(
         str | None, typer.Option(metavar="COLUMNS", help="Compare groups within the levels of these columns.")
     ] = None,
     weight: Weight = None,
+    cross: Cross = False,
     missing: Missing = None,
     delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
     require: Annotated[
         list[str] | None,
         typer.Option(metavar="RULE", help='Requirement such as "selection_ratio.lower>=0.80"; may be repeated.'),
@@ -80,7 +96,9 @@ def audit(
     from .. import measures, objectives
     from ..measures.disclosure import EXACT, check_small
     from ..measures.requirements import parse_requirement
-    from ..runs.settings import as_costs, parse_attributes
+    from ..runs.attributes import parse_attributes
+    from ..runs.settings import as_costs
+    from ..tables import MISSING, read_groups
     from .audit_tables import as_label, labels_of, read_columns, show
 
     for text in require or ():
@@ -89,12 +107,14 @@ def audit(
     within = [part.strip() for part in (control or "").split(",") if part.strip()]
     if control is not None and not within:
         raise InputError(f"--control is {control!r}, expected columns such as region,year.")
-    columns, proxies, references = parse_attributes(groups, group_probabilities)
+    compared = parse_attributes(groups, group_probabilities)
+    columns, proxies = compared.groups, compared.group_probabilities
     before = None if baseline is None else _read_baseline(baseline)
     one = {"--score": score, "--weight": weight, "--decision": decision}
     named = {option: [] if name is None else [name] for option, name in one.items()}
     texts = {"--label": [label], "--groups": columns, "--decision": named.pop("--decision"), "--control": within}
-    table = read_columns(file, texts, {**named, "--group-probabilities": proxies}, delimiter, missing or ())
+    opening: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "missing": (*MISSING, *(missing or ()))}
+    table = read_columns(file, texts, {**named, "--group-probabilities": proxies}, opening, decimal)
     if (score is None) == (decision is None):
         raise InputError("give exactly one of --score and --decision: what the model said about each row.")
     truth = labels_of(table, label)
@@ -106,7 +126,7 @@ def audit(
     names = {"scores_or_labels": f"column {score or decision!r}", "y_true": f"column {label!r}"}
     with spelling({**names, "sample_weight": "--weight", "control_features": "--control"}):
         given = {name: table.complete(name).numbers for name in (score, weight, *proxies) if name is not None}
-        people: Any = {name: table.texts(name) for name in columns}
+        people: Any = {name: each.take() for name, each in read_groups(table, columns, dict(compared.bands)).items()}
         if proxies:
             people = objectives.GroupProbabilities({name: given[name] for name in proxies})
         found = measures.audit(
@@ -119,7 +139,7 @@ def audit(
             approval_rate=approval_rate,
             costs=None if prices is None else {"false_positive": prices[0], "false_negative": prices[1]},
             control_features={name: table.texts(name) for name in within} or None,
-            groups=objectives.Groups(reference=dict(references) or None, min_size=min_size),
+            groups=objectives.Groups(reference=dict(compared.reference) or None, cross=cross, min_size=min_size),
             sample_weight=given[weight] if weight else None,
             confidence=confidence,
             simultaneous=simultaneous,

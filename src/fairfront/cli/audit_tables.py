@@ -15,9 +15,10 @@ from rich.table import Table
 from ..measures import Audit
 from ..measures.disclosure import Cell
 from ..measures.figures import figure_of, in_shell, marked_in_shell, reference_sentences
-from ..tables import MISSING, infer, open_source
 from ..tables import Table as Rows
+from ..tables import infer, open_source
 from ..tables import load as load_table
+from ..tables.notation import Decimal
 from .screen import screen, table_of
 
 Cells = Mapping[str, list[Cell]]
@@ -40,14 +41,16 @@ WIDTH = 110
 RANKED = ("auc", "ks", "gini")
 
 
-def read_columns(path: Path, texts: Named, numbers: Named, delimiter: str | None, missing: Sequence[str]) -> Rows:
+def read_columns(
+    path: Path, texts: Named, numbers: Named, opening: Mapping[str, Any], decimal: Decimal | None = None
+) -> Rows:
     """Read columns as text or as numbers; both are given by the option that names them."""
-    source = open_source(path, delimiter=delimiter, missing=(*MISSING, *missing))
+    source = open_source(path, **opening)
     for option, names in (*texts.items(), *numbers.items()):
         for name in names:
             source.check_column(name, option)
     words, figures = ([name for names in each.values() for name in names] for each in (texts, numbers))
-    return load_table(source, infer(source, text=words, numbers=figures, columns=[*words, *figures]))
+    return load_table(source, infer(source, text=words, numbers=figures, columns=[*words, *figures], decimal=decimal))
 
 
 def labels_of(table: Rows, name: str) -> NDArray[Any]:

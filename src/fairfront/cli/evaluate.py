@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .screen import Delimiter, Missing, RunFolder, Sign, Trust, checked, run_at, say, screen
+from .screen import Delimiter, Encoding, Missing, RunFolder, Sign, Trust, checked, run_at, say, screen
 
 
 def evaluate(
@@ -19,6 +19,7 @@ def evaluate(
     ],
     name: Annotated[str, typer.Option(metavar="NAME", help="What the rows are, such as oot (out of time).")],
     delimiter: Delimiter = None,
+    encoding: Encoding = None,
     missing: Missing = None,
     trust: Trust = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the evaluation of that name.")] = False,
@@ -43,7 +44,7 @@ def evaluate(
     stored = run_at(run, trust)
     check_name(stored, name, overwrite)
     check_new_folder(run, RUN, overwrite=True)
-    reading: dict[str, Any] = {"delimiter": delimiter, "missing": missing or ()}
+    reading: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "missing": missing or ()}
     found = write_evaluation(stored, file, name=name, overwrite=overwrite, key=key, **reading)
     console = screen()
     print_evaluations(console, found, [])

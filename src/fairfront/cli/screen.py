@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -28,14 +28,15 @@ SHOWN = 60
 INTERRUPTED = 130
 """Exit code of a command that got SIGINT: 128 and its number."""
 NAMES = (
-    "allow approval_rate at_least at_most checkpoint confidence costs cutoff delimiter drop favourable "
-    "group_probabilities groups id keep max_fits min_size overwrite resume ridge small split stability target text "
-    "use_sensitive weight within"
+    "allow approval_rate at_least at_most checkpoint confidence costs cutoff decimal delimiter drop encoding "
+    "favourable group_probabilities groups id keep max_fits min_size overwrite resume ridge small split stability "
+    "target text use_sensitive weight within"
 )
 OPTIONS = {name: f"--{name.replace('_', '-')}" for name in NAMES.split()} | {
     "favourable_side='above'": "--favourable above",
     "favourable_side='below'": "--favourable below",
     "n_points": "--points",
+    "dates": "--date",
     "numbers": "--number",
     "trusted": "--trust",
     "confidence=None (0)": "--confidence 0",
@@ -68,7 +69,10 @@ TableFile = Annotated[
     Path, typer.Argument(help="CSV, TSV, Parquet or Feather; CSV and TSV may be gzipped.", callback=checked)
 ]
 RunFolder = Annotated[Path, typer.Argument(help="Folder written by fairfront trace.", callback=checked)]
-Groups = Annotated[str | None, typer.Option(metavar="COLUMNS", help="Sensitive features, such as sex,race:ref=White.")]
+Groups = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMNS", help="Sensitive features, such as sex,race:ref=White or age:bands=25,40,65."),
+]
 Proxies = Annotated[
     str | None,
     typer.Option(metavar="COLUMNS", help="Instead of groups: their probabilities, such as p_black,p_white:ref."),
@@ -77,10 +81,20 @@ Weight = Annotated[str | None, typer.Option(metavar="COLUMN", help="Sample weigh
 Missing = Annotated[
     list[str] | None, typer.Option(metavar="TEXT", help="Additional string read as missing; may be repeated.")
 ]
-Delimiter = Annotated[str | None, typer.Option(metavar="CHARACTER", help="Field delimiter (default: comma).")]
+Delimiter = Annotated[
+    str | None, typer.Option(metavar="CHARACTER", help="Field delimiter (default: comma, or as the header).")
+]
 Trust = Annotated[
     list[str] | None, typer.Option(metavar="TYPE", help="Type inside an estimator that may be loaded; may be repeated.")
 ]
+Encoding = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Encoding of a text file (default: utf-8), such as cp1252, latin-1 or utf-16."),
+]
+Decimal = Annotated[
+    Literal["point", "comma"] | None, typer.Option(help="Decimal mark of numbers that can be read in two ways: 1,234.")
+]
+Cross = Annotated[bool, typer.Option("--cross", help="Compare combinations of the group columns (intersections).")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what this command wrote there before.")]
 Small = Annotated[

@@ -12,6 +12,7 @@ from ..exceptions import InputError
 from .screen import (
     Data,
     Delimiter,
+    Encoding,
     Missing,
     Overwrite,
     RunFolder,
@@ -148,6 +149,7 @@ def predict(
         list[str] | None, typer.Option(metavar="COLUMN", help="Column of the input to copy; may be repeated.")
     ] = None,
     delimiter: Delimiter = None,
+    encoding: Encoding = None,
     missing: Missing = None,
     trust: Trust = None,
     overwrite: Overwrite = False,
@@ -162,8 +164,8 @@ def predict(
     from ..validation import counted
 
     found = stored_at(model, TableModel, "a model written by fairfront select", trust)
-    reading: dict[str, Any] = {"delimiter": delimiter, "missing": missing or (), "progress": "auto"}
-    n = predict_file(found, file, output, keep=keep or (), overwrite=overwrite, **reading)
+    reading: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "missing": missing or ()}
+    n = predict_file(found, file, output, keep=keep or (), overwrite=overwrite, progress="auto", **reading)
     typer.echo(f"{counted(n, 'row')}: {output}")
 
 

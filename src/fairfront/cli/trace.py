@@ -11,7 +11,22 @@ import typer
 from rich.console import Console
 
 from ..names import LOSSES, NOTIONS
-from .screen import AsJson, Delimiter, Groups, Missing, Overwrite, Proxies, Sign, TableFile, Weight, path_option, screen
+from .screen import (
+    AsJson,
+    Cross,
+    Decimal,
+    Delimiter,
+    Encoding,
+    Groups,
+    Missing,
+    Overwrite,
+    Proxies,
+    Sign,
+    TableFile,
+    Weight,
+    path_option,
+    screen,
+)
 
 if TYPE_CHECKING:
     from ..runs.preparation import Prepared
@@ -53,15 +68,19 @@ def trace(
     numbers: Annotated[
         list[str] | None, typer.Option("--number", metavar="COLUMN", help="Column to read as numbers; may be repeated.")
     ] = None,
+    dates: Annotated[
+        list[str] | None,
+        typer.Option("--date", metavar="COLUMN=FORMAT", help="Dates, such as applied=%d.%m.%Y; may be repeated."),
+    ] = None,
     missing: Missing = None,
     delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    decimal: Decimal = None,
     weight: Weight = None,
     use_sensitive: Annotated[
         bool, typer.Option("--use-sensitive", help="Use the group columns as features; every output says so.")
     ] = False,
-    cross: Annotated[
-        bool, typer.Option("--cross", help="Compare combinations of the group columns (intersections).")
-    ] = False,
+    cross: Cross = False,
     min_size: Annotated[
         int, typer.Option(metavar="N", help="Groups with fewer rows to compare are excluded from the gaps.", min=1)
     ] = 30,
@@ -157,8 +176,10 @@ def _say_what_was_read(console: Console, prepared: Prepared) -> None:
         f"{rows} rows. Numeric columns: {', '.join(numbers) or 'none'}.",
         f"Categorical columns: {', '.join(texts) or 'none'}.",
         f"{prepared.split_words} " + ", ".join(f"{part} {n}" for part, n in prepared.sizes.items()) + " rows.",
-        *(found.sentence for found in prepared.findings),
     ]
+    for kind in ("noted", "read", "dropped", "flagged"):
+        said = [found.sentence for found in prepared.findings if found.kind == kind]
+        lines += said if kind == "flagged" else [" ".join(said)] * bool(said)
     if prepared.unlabelled:
         told = count_in_words(prepared.unlabelled)
         lines.append(f"Rows without {prepared.settings.target!r} were left out: {told}.")

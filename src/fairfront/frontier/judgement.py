@@ -198,23 +198,25 @@ def resolve_attributes(
     ``counts`` (n,) are the rows that each entry stands for, as in `Groups.resolve`.
     """
     crossed = len(facts.sensitive) == 1 and " & " in facts.sensitive[0][0]
-    present = Groups(cross=crossed, min_size=1).resolve(sensitive_features, n, counts)
+    bands = None if facts.question is None else facts.question.groups.bands
+    present = Groups(cross=crossed, min_size=1, bands=bands).resolve(sensitive_features, n, counts)
     trained, small = dict(facts.sensitive), dict(facts.left_out)
     if len(trained) == len(present) == 1:  # a single attribute is matched whatever its name
         trained = {present[0].name: next(iter(trained.values()))}
     usable = {a.name: trained[a.name][-1] for a in present if trained.get(a.name, ("",))[-1] in a.levels}
     found = []
-    for attribute in Groups(reference=usable, cross=crossed, min_size=1).resolve(sensitive_features, n, counts):
+    known = Groups(reference=usable, cross=crossed, min_size=1, bands=bands)
+    for attribute in known.resolve(sensitive_features, n, counts):
         name = attribute.name
-        levels, known = trained.get(name, attribute.levels), small.get(name, ())
-        new = [level for level in attribute.levels if level not in (*levels, *known)]
+        levels, few = trained.get(name, attribute.levels), small.get(name, ())
+        new = [level for level in attribute.levels if level not in (*levels, *few)]
         if new:
             said = f"groups of {name!r} that training did not have are evaluated too: {', '.join(new)}."
             warnings.warn(said, GroupWarning, stacklevel=5)
         if levels[-1] not in attribute.levels:
             said = f"the reference group {levels[-1]!r} has no rows here; {attribute.reference!r} takes its place."
             warnings.warn(said, GroupWarning, stacklevel=5)
-        kept = [i for i, level in enumerate(attribute.levels) if level not in known]
+        kept = [i for i, level in enumerate(attribute.levels) if level not in few]
         if 2 <= len(kept) < len(attribute.levels) and attribute.codes is not None:
             place = np.full(len(attribute.levels) + 1, -1, dtype=np.intp)
             place[kept] = np.arange(len(kept))

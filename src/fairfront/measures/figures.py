@@ -222,7 +222,8 @@ def reference_words(levels: Sequence[str], largest: bool, another: str = "") -> 
 
 def in_shell(attribute: str, group: str) -> str:
     """Return the words of a command that choose a group as the reference."""
-    return shlex.quote(f"{attribute}:ref={group}")
+    pairs = zip(attribute.split(" & "), group.split(" & "), strict=False)  # of crossed columns a group of each
+    return shlex.quote(",".join(f"{column}:ref={each}" for column, each in pairs))
 
 
 def marked_in_shell(attribute: str, column: str) -> str:

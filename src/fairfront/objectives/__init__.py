@@ -9,10 +9,7 @@ from .groups import Attribute as Attribute
 from .groups import Groups as Groups
 from .groups import check_groups as check_groups
 from .groups import count_in_words as count_in_words
-from .groups import proxy_sentences as proxy_sentences
 from .groups import take_groups as take_groups
-from .groups import warn_of_names as warn_of_names
-from .groups import warn_of_proxies as warn_of_proxies
 from .losses import LOSSES as LOSSES
 from .losses import Array as Array
 from .losses import Loss as Loss
@@ -24,6 +21,9 @@ from .notions import Comparison as Comparison
 from .notions import Notion as Notion
 from .notions import rates_of as rates_of
 from .proxies import GroupProbabilities as GroupProbabilities
+from .proxies import proxy_sentences as proxy_sentences
+from .proxies import warn_of_names as warn_of_names
+from .proxies import warn_of_proxies as warn_of_proxies
 from .question import Objectives as Objectives
 from .question import Question as Question
 from .surrogates import Quantity as Quantity

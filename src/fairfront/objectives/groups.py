@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import GroupWarning, InputError, ProxyWarning, spelled
+from ..exceptions import GroupWarning, InputError, spelled
 from ..validation import check_count, check_flag, check_instance, counted, refuse, shown
 from ..validation.data import as_columns, factorize
+from .bands import banded, check_bands
 from .losses import Array
 from .proxies import GroupProbabilities
 
@@ -92,17 +93,22 @@ class Groups:
     Parameters
     ----------
     reference : str or mapping of column name to group, optional
-        The group that signed gaps are measured against; by default each column's largest.
+        The group that signed gaps are measured against; by default each column's largest. Of crossed columns it is made
+        of a group of each: ``{"race": "White", "sex": "M"}`` is "White & M".
     cross : bool
         Cross all columns into one attribute instead of taking each on its own.
     min_size : int
         Groups with fewer rows that a notion compares (for equal opportunity, rows with the favourable label) count in
         the loss, stay out of the gaps, and are reported.
+    bands : mapping of column name to increasing numbers, optional
+        Columns of numbers that are cut into groups: ``{"age": [25, 40, 65]}`` makes "under 25", "25 to 39", "40 to 64"
+        and "65 and over".
     """
 
     reference: Any = None
     cross: bool = False
     min_size: int = 30
+    bands: Any = None
 
     def __post_init__(self) -> None:
         named = self.reference.items() if isinstance(self.reference, Mapping) else [("", self.reference)]
@@ -111,6 +117,7 @@ class Groups:
                 raise refuse("reference", self.reference, "a group, or a mapping such as {'race': 'White'}")
         check_flag(self.cross, "cross")
         check_count(self.min_size, "min_size")
+        object.__setattr__(self, "bands", check_bands(self.bands))
 
     def resolve(
         self, sensitive_features: Any, n: int, counts: Array | None = None, among: Compared = ()
@@ -133,16 +140,26 @@ class Groups:
             found = [Attribute(sensitive_features.name, sensitive_features.levels, None, sensitive_features.shares)]
         else:
             columns = as_columns(sensitive_features, "sensitive_features", n=n)
+            _check_known("bands", self.bands, columns)
+            columns = {name: banded(name, values, (self.bands or {}).get(name)) for name, values in columns.items()}
             if self.cross and len(columns) > 1:
-                columns = {" & ".join(columns): _crossed(columns)}
+                return replace(self, reference=self._joint_reference(tuple(columns)), cross=False, bands=None).resolve(
+                    {" & ".join(columns): _crossed(columns)}, n, counts, among
+                )
             found = [_coded(name, values, counts) for name, values in columns.items()]
-        names = [each.name for each in found]
-        unknown = [name for name in self.reference if name not in names] if isinstance(self.reference, Mapping) else []
-        if unknown:
-            raise InputError(
-                f"reference names the sensitive feature {unknown[0]!r}, expected one of {', '.join(names)}."
-            )
+        _check_known("reference", self.reference, [each.name for each in found])
         return tuple(self._compared(each, counts, among) for each in found)
+
+    def _joint_reference(self, names: Sequence[str]) -> Any:
+        """Return the reference of crossed columns, which may be given by a group of each."""
+        given = self.reference
+        if not isinstance(given, Mapping) or not set(given).intersection(names):
+            return given
+        _check_known("reference", given, names)
+        absent = [name for name in names if name not in given]
+        if absent:
+            raise InputError(f"reference has no group of {absent[0]!r}, expected one of each of {', '.join(names)}.")
+        return {" & ".join(names): " & ".join(str(_whole(given[name])) for name in names)}
 
     def _compared(self, found: Attribute, counts: Array | None, among: Compared) -> Attribute:
         """Leave out groups with too few rows of any kind that is compared, and put the reference last."""
@@ -176,13 +193,22 @@ class Groups:
 
 
 def _place(wanted: Any, levels: list[str], name: str) -> int:
-    if isinstance(wanted, float) and wanted.is_integer():
-        wanted = int(wanted)
+    wanted = _whole(wanted)
     if str(wanted) not in levels:
         raise InputError(
             f"reference group {shown(wanted)} of {name!r} is not among its groups, expected one of {', '.join(levels)}."
         )
     return levels.index(str(wanted))
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _check_known(what: str, given: Any, names: Iterable[str]) -> None:
+    unknown = [name for name in given if name not in names] if isinstance(given, Mapping) else []
+    if unknown:
+        raise InputError(f"{what} names the sensitive feature {unknown[0]!r}, expected one of {', '.join(names)}.")
 
 
 def _coded(name: str, values: NDArray[Any], counts: Array | None) -> Attribute:
@@ -204,7 +230,7 @@ def _coded(name: str, values: NDArray[Any], counts: Array | None) -> Attribute:
     if len(levels) > max(MOST_LEVELS, MOST_SHARE * rows):
         raise InputError(
             f"sensitive feature {name!r} has {len(levels)} values in {rows} rows, expected groups; "
-            "a number such as age must be cut into bands first, an identifier cannot be used."
+            "a number such as age must be cut into bands first (bands of Groups), an identifier cannot be used."
         )
     return attribute
 
@@ -219,7 +245,7 @@ def _crossed(columns: dict[str, NDArray[Any]]) -> NDArray[Any]:
 
 
 def check_groups(groups: Any) -> Groups | None:
-    expected = "fairfront.Groups(reference=..., cross=..., min_size=...)"
+    expected = "fairfront.Groups(reference=..., cross=..., min_size=..., bands=...)"
     return None if groups is None else check_instance(groups, Groups, "groups", expected)
 
 
@@ -238,34 +264,6 @@ def take_groups(sensitive_features: Any, rows: NDArray[Any], n: int | None) -> A
         return sensitive_features.take(rows)
     columns = as_columns(sensitive_features, "sensitive_features", n=n)
     return {name: values[rows] for name, values in columns.items()}
-
-
-def proxy_sentences(names: Sequence[str]) -> tuple[str, ...]:
-    """Say what gaps between groups given as probabilities are; nothing where there are none.
-
-    A mean weighted by P(group | proxy) is the group's own mean less E[cov(member, decision | proxy)] / P(group) (Chen,
-    Kallus, Mao, Svacha and Udell 2019, "Fairness under unawareness"). That is 0 where decisions are independent of the
-    group given the proxy, and takes from the gap where people of the group that fares worse also fare worse than others
-    with the same proxy. Rates among people of one label need the same of labels.
-    """
-    if not names:
-        return ()
-    return (
-        f"Groups of {', '.join(names)} are given as probabilities: their rates are means weighted by these. Gaps of "
-        "such means usually understate gaps between people, and ratios are too near to 1; they agree only where "
-        "decisions and labels are independent of the group given the probabilities (Chen, Kallus, Mao, Svacha and "
-        "Udell 2019). A requirement on these groups is always inconclusive.",
-    )
-
-
-def warn_of_proxies(sensitive_features: Any, stacklevel: int = 3) -> None:
-    if isinstance(sensitive_features, GroupProbabilities):
-        warn_of_names((sensitive_features.name,), stacklevel + 1)
-
-
-def warn_of_names(names: Sequence[str], stacklevel: int = 3) -> None:
-    for sentence in proxy_sentences(names):
-        warnings.warn(sentence, ProxyWarning, stacklevel=stacklevel)
 
 
 def count_in_words(count: float) -> str:

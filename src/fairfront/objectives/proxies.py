@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
+from ..exceptions import InputError, ProxyWarning
 from ..validation import check_names, check_text, counted, refuse
 from ..validation.data import as_columns, as_numbers, shape_of
 from .losses import Array
@@ -99,3 +100,31 @@ class GroupProbabilities:
         means = zip(self.levels, self.shares.mean(axis=0) if len(self) else np.zeros(len(self.levels)), strict=True)
         shown = ", ".join(f"{level} {mean:.3f}" for level, mean in means)
         return f"GroupProbabilities({self.name!r}, {counted(len(self), 'row')}, mean probability: {shown})"
+
+
+def proxy_sentences(names: Sequence[str]) -> tuple[str, ...]:
+    """Say what gaps between groups given as probabilities are; nothing where there are none.
+
+    A mean weighted by P(group | proxy) is the group's own mean less E[cov(member, decision | proxy)] / P(group) (Chen,
+    Kallus, Mao, Svacha and Udell 2019, "Fairness under unawareness"). That is 0 where decisions are independent of the
+    group given the proxy, and takes from the gap where people of the group that fares worse also fare worse than others
+    with the same proxy. Rates among people of one label need the same of labels.
+    """
+    if not names:
+        return ()
+    return (
+        f"Groups of {', '.join(names)} are given as probabilities: their rates are means weighted by these. Gaps of "
+        "such means usually understate gaps between people, and ratios are too near to 1; they agree only where "
+        "decisions and labels are independent of the group given the probabilities (Chen, Kallus, Mao, Svacha and "
+        "Udell 2019). A requirement on these groups is always inconclusive.",
+    )
+
+
+def warn_of_proxies(sensitive_features: Any, stacklevel: int = 3) -> None:
+    if isinstance(sensitive_features, GroupProbabilities):
+        warn_of_names((sensitive_features.name,), stacklevel + 1)
+
+
+def warn_of_names(names: Sequence[str], stacklevel: int = 3) -> None:
+    for sentence in proxy_sentences(names):
+        warnings.warn(sentence, ProxyWarning, stacklevel=stacklevel)

@@ -16,9 +16,10 @@ from ..validation import check_choice, check_favourable, check_flag, check_posit
 from ..validation.data import LARGEST, SMALLEST, find_classes
 from .cells import Layout, build
 from .gaps import GAPS, Algebra, Gap, SquaredGap
-from .groups import Attribute, Groups, check_groups, proxy_sentences
+from .groups import Attribute, Groups, check_groups
 from .losses import LOSSES, Array, Logistic, Loss, Measure, Softmax, Task
 from .notions import NOTIONS, Notion, Surrogate, compared_rows
+from .proxies import proxy_sentences
 from .surrogates import BinaryRate, ClassRate, Quantity, Relabelled, Score
 
 Notions = str | Notion | tuple[str | Notion, ...] | list[str | Notion]

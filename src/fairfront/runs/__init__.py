@@ -7,5 +7,4 @@ from .model_verification import verify_model as verify_model
 from .pipeline import trace_table as trace_table
 from .run import Run as Run
 from .settings import Settings as Settings
-from .settings import parse_groups as parse_groups
 from .verification import verify_run as verify_run

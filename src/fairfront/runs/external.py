@@ -35,7 +35,7 @@ from ..tables.encoder import CategoryBlock
 from ..tables.roles import PARTS, read_target
 from ..tables.table import nearest
 from ..validation import check_flag, check_names, check_progress, check_text
-from .manifest import SCHEMA
+from .manifest import SCHEMA, opening_of
 from .people import People, people_of
 from .preparation import Part
 from .settings import Settings
@@ -58,7 +58,7 @@ class External(Record):
     ----------
     file, sha256 : str or None
         Name and fingerprint of the file; a data frame has none.
-    delimiter, missing
+    delimiter, encoding, missing
         What it was read with besides the settings of the run.
     at : str
         When it was judged.
@@ -73,6 +73,7 @@ class External(Record):
     file: str
     sha256: str | None
     delimiter: str | None
+    encoding: str | None
     missing: tuple[str, ...]
     at: str
     after: int
@@ -85,13 +86,21 @@ class External(Record):
 
 
 def judged_rows(
-    run: Run, data: Any, name: str, *, delimiter: str | None, missing: Sequence[str], progress: Any
+    run: Run,
+    data: Any,
+    name: str,
+    *,
+    delimiter: str | None,
+    encoding: str | None,
+    missing: Sequence[str],
+    progress: Any,
 ) -> tuple[Evaluation, External]:
     """Judge the points of a run on other rows, by its own settings and encoder, at the cut-offs of validation."""
     settings = Settings.from_json(run.manifest["settings"])
     marks = check_names(missing, "missing", "texts such as 'NA'")
     delimiter = check_delimiter(delimiter)
-    source = open_source(data, delimiter=delimiter or settings.delimiter, missing=(*settings.missing, *marks))
+    opening = opening_of(run.manifest, delimiter=delimiter, encoding=encoding)
+    source = open_source(data, missing=(*settings.missing, *marks), **opening)
     facts = run.frontier.facts
     front = replace(run.frontier, facts=replace(facts, left_out=facts.told_left_out))  # as files of the run have it
     part, people, noted = _read(run, source, settings, check_progress(progress))
@@ -105,7 +114,7 @@ def judged_rows(
         warnings.warn(f"{name}: {sentence}", FairfrontWarning, stacklevel=3)
     file = "data frame" if source.path is None else source.path.name
     at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return record, External(file, source.sha256(), delimiter, marks, at, len(run.decisions), notes, points)
+    return record, External(file, source.sha256(), delimiter, encoding, marks, at, len(run.decisions), notes, points)
 
 
 def check_name(run: Run, name: Any, overwrite: bool) -> str:
@@ -138,7 +147,8 @@ def _read(run: Run, source: Source, settings: Settings, progress: Any) -> tuple[
     text = [name for name in columns if name in settings.groups or kinds.get(name) == "category"]
     numbers = [name for name in columns if name not in text]
     with progress_bar(progress, "reading", 3 * source.size) as bar:
-        schema = infer(source, text=text, numbers=numbers, columns=columns, on_progress=bar.update)
+        known: dict[str, Any] = {"text": text, "numbers": numbers, "decimal": settings.decimal}
+        schema = infer(source, columns=columns, on_progress=bar.update, **known)
         _check_size(run, source, schema.n)
         table = load(source, schema, on_progress=lambda done: bar.update(source.size + done))
         if not settings.regression:

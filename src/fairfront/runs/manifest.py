@@ -71,6 +71,12 @@ def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def opening_of(manifest: Mapping[str, Any] | None, **said: Any) -> dict[str, Any]:
+    """Return how files are opened: as those of the run, but for what is said."""
+    kept = (manifest or {}).get("settings", {})
+    return {name: kept.get(name) if said.get(name) is None else said[name] for name in ("delimiter", "encoding")}
+
+
 def _used_where(settings: Settings) -> dict[str, str]:
     columns = ", ".join(settings.group_probabilities)
     by = f"the probabilities of groups ({columns})" if columns else "group"

@@ -31,7 +31,7 @@ from ..validation import check_flag, check_number
 from .card import FORMAT as CARD_FORMAT
 from .decision import FORMAT
 from .manifest import FORMAT as MANIFEST_FORMAT
-from .manifest import SCHEMA, key_of, read_record
+from .manifest import SCHEMA, key_of, opening_of, read_record
 from .markdown import markdown_of
 from .model_files import CARD, DECISION, ESTIMATOR, KIND, MODEL, NAME, check_formats, fill_model
 from .onnx_export import export_onnx
@@ -128,7 +128,7 @@ class TableModel(TableEstimator):
         return found | dict(zip(column_names("score_", labels), scores, strict=True))
 
     def _scores_of(self, data: Any) -> Array:
-        source = open_source(data)
+        source = open_source(data, **opening_of(self.manifest))
         self.encoder.check(source.names)
         parts = [self._scores(coerce(chunk, self.encoder)) for chunk in source.chunks(self.columns)]
         return np.concatenate(parts, axis=1)
@@ -228,19 +228,21 @@ def predict_file(
     overwrite: bool = False,
     rows: int = 50_000,
     delimiter: str | None = None,
+    encoding: str | None = None,
     missing: Sequence[str] = (),
     progress: Any = False,
 ) -> int:
     """Write labels and probabilities for every row of a file, in its order; return the number of rows.
 
-    ``keep`` copies columns of the input; ``missing`` are texts for a missing value besides those of training.
-    Text that a spreadsheet would execute gets a quote in front. No file but earlier predictions is overwritten.
+    ``keep`` copies columns of the input; ``missing`` are texts for a missing value besides those of training, whose
+    delimiter and encoding hold unless others are given. Text that a spreadsheet would execute gets a quote in front. No
+    file but earlier predictions is overwritten.
     """
     read = Path(data) if isinstance(data, (str, os.PathLike)) else None
     if read is not None and read.exists() and output.exists() and output.samefile(read):
         raise InputError(f"{output} is the file that is read, expected another for the predictions; choose a new name.")
     check_new_file(output, overwrite, _is_predictions)
-    source = open_source(data, delimiter=delimiter)
+    source = open_source(data, **opening_of(model.manifest, delimiter=delimiter, encoding=encoding))
     model.encoder.check(source.names)
     for name in keep:
         source.check_column(name, "keep")

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array, GroupProbabilities
-from ..tables import Table
-from ..tables.roles import Codes, read_groups, read_target
-from .settings import PROXY, Settings
+from ..tables import Table, read_groups
+from ..tables.roles import Codes, read_target
+from ..validation.data import factorize
+from .attributes import PROXY
+from .settings import Settings
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +43,11 @@ def people_of(table: Table, settings: Settings) -> tuple[Table, NDArray[np.intp]
     table = table.take(target.rows) if target.dropped else table
     used = used[target.rows]
     proxies = {name: table.complete(name).numbers for name in settings.group_probabilities}
-    groups = GroupProbabilities(proxies, name=PROXY) if proxies else read_groups(table, settings.groups)
+    groups = (
+        GroupProbabilities(proxies, name=PROXY)
+        if proxies
+        else read_groups(table, settings.groups, dict(settings.bands), settings.allow)
+    )
     weight = None if weight is None else weight[used]
     return table, used, People(target.column, target.favourable, groups, weight, target.dropped, idle)
 
@@ -55,3 +61,17 @@ def _weights(table: Table, settings: Settings) -> Array | None:
             f"weight column {settings.weight!r} has words, missing or negative values, expected numbers >= 0."
         )
     return values
+
+
+def atoms(labels: Codes, groups: Mapping[str, Codes]) -> NDArray[np.intp]:
+    """The (label, groups) class of every row, which the split keeps in proportion; numbers by quarters."""
+    if labels.values is None:
+        code = np.searchsorted(np.quantile(labels.codes, [0.25, 0.5, 0.75]), labels.codes).astype(np.intp)
+    else:
+        code = factorize(labels.codes)[0]
+    for group in groups.values():
+        assert group.values is not None
+        texts = np.array([str(each) for each in group.values.tolist()], dtype=object)
+        names, level = np.unique(texts, return_inverse=True)
+        code = code * len(names) + level[group.codes]
+    return factorize(code)[0]

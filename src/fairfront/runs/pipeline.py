@@ -26,6 +26,7 @@ from ..tables import open_source
 from ..tracing import trace
 from ..validation import check_progress, is_dask
 from . import decision as records
+from .attributes import PROXY
 from .decision import DECISIONS, Decision, pruned
 from .external import added, check_name
 from .manifest import manifest_of
@@ -34,7 +35,7 @@ from .model_files import MODEL, fill_model
 from .options import plain_id, shortlist
 from .preparation import Prepared, prepare
 from .run import Run
-from .settings import PROXY, Settings
+from .settings import Settings
 from .test_part import figures_on
 
 WORDS = {"min_size": "min_size (--min-size on the command line)"}
@@ -102,7 +103,7 @@ def run_of(
     warn_of_names((PROXY,) if settings.group_probabilities else ())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ProxyWarning)  # said above, once
-        source = open_source(data, delimiter=settings.delimiter, missing=settings.missing)
+        source = open_source(data, **settings.opening)
         ready = prepare(source, settings, progress)
         if on_read is not None:
             on_read(ready)
@@ -137,7 +138,7 @@ def with_exact_counts(run: Run, data: Any, progress: Any = "auto") -> Run:
     Files of a run have published counts only (`fairfront.measures.disclosure`); this is for use where rows are kept.
     """
     settings = Settings.from_json(run.manifest["settings"])
-    source = open_source(data, delimiter=settings.delimiter, missing=settings.missing)
+    source = open_source(data, **settings.opening)
     origin = run.manifest["data"]
     if source.sha256() != origin.get("sha256"):
         remedy = "a data frame has none: trace the file itself" if origin == FRAME else "give that file"

@@ -6,6 +6,7 @@ A Parquet file that is larger than memory gets the same split and the same encod
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -22,11 +23,10 @@ from ..problems.resources import GIGABYTE, memory
 from ..tables import Schema, Source, Table, TrainingRows, infer, load
 from ..tables.arrow import ArrowSource, FrameSource, ParquetBlocks
 from ..tables.encoder import TableEncoder, is_thin
-from ..tables.findings import MAX_LEVELS, Finding, screen
+from ..tables.findings import MAX_LEVELS, Finding, reading_findings, screen, sensitive_finding
 from ..tables.roles import PARTS, Codes, Split, parse_split
-from ..validation.data import factorize
 from .parquet_parts import Kept, drawn_rows, lazy_rows, parts_note, streamed_rows
-from .people import people_of
+from .people import atoms, people_of
 from .settings import Settings
 
 SHARE = 0.5
@@ -143,7 +143,9 @@ def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepa
             numbers=(*settings.numbers, *settings.group_probabilities),
             columns=[name for name in source.names if name not in settings.drop],
             on_progress=lambda done: bar.update(done, "finding types"),
+            **settings.notation,
         )
+        _check_times(schema, split)
         streamed = _is_too_large(source, schema, settings)
         if streamed:
             require_dask()
@@ -158,7 +160,7 @@ def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepa
     table, used, people = people_of(table, settings)
     labels, groups = people.labels, {} if isinstance(people.groups, GroupProbabilities) else people.groups
     place = np.full(schema.n, -1, dtype=np.int8)
-    place[used] = codes = split.codes(table, _atoms(labels, groups), settings.seed)
+    place[used] = codes = split.codes(table, atoms(labels, groups), settings.seed)
     period = split.period(table, codes)
     del used
     train = np.flatnonzero(codes == 0)
@@ -171,15 +173,26 @@ def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepa
         known = TrainingRows.of(table.take(train), candidates)
     drawn = train[known.drawn]
     members = {name: each.take(drawn) for name, each in groups.items()}
-    findings = screen(known, labels.take(drawn), members, regression=settings.regression, allow=settings.allow)
-    encoder = TableEncoder.fit(known, _kept_columns(candidates, findings))
-    notes = _notes(settings, people.idle)
+    findings = screen(
+        known,
+        labels.take(drawn),
+        members,
+        regression=settings.regression,
+        allow=settings.allow,
+        notations=schema.notations,
+        copies=source.copies,
+    )
+    kept = _kept_columns(candidates, findings)
+    encoder = TableEncoder.fit(known, kept, notations=schema.notations)
+    read = reading_findings(each for each in schema.columns if not each.notation.is_date or each.name in split.columns)
+    named = sensitive_finding(name for name in kept if name not in settings.compared)
+    notes = (*_notes(source, settings, people.idle), *read)
     if streamed:
         notes = (parts_note(bytes_needed(schema, settings), encoder, np.bincount(codes).tolist()), *notes)
     return Prepared(
         settings=settings,
         schema=schema,
-        findings=(*notes, *findings),
+        findings=(*notes, *findings, *named),
         encoder=encoder,
         favourable=people.favourable,
         unlabelled=people.unlabelled,
@@ -196,6 +209,7 @@ def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepa
 def _check_columns(source: Source, settings: Settings, split: Split) -> None:
     lists = ("groups", "drop", "text", "allow", "group_probabilities", "numbers")
     named = {"target": (settings.target,), **{what: getattr(settings, what) for what in lists}}
+    named |= {"dates": tuple(dict(settings.dates)), "bands": tuple(dict(settings.bands))}
     named |= {"weight": () if settings.weight is None else (settings.weight,), "split": split.columns}
     for what, names in named.items():
         for name in names:
@@ -233,9 +247,22 @@ def _is_too_large(source: Source, schema: Schema, settings: Settings) -> bool:
     )
 
 
-def _notes(settings: Settings, idle: int) -> tuple[Finding, ...]:
-    """Say what is not done where groups are probabilities, and that rows of weight 0 were left out."""
-    said = []
+def _check_times(schema: Schema, split: Split) -> None:
+    """Refuse dates that may be day first or month first where rows are split by them."""
+    for name in split.times:
+        if schema.column(name).notation.kind == "dates":
+            raise InputError(
+                f"column {name!r} has dates that can be read day first or month first, expected one of them; give "
+                f"--date {shlex.quote(f'{name}=%d/%m/%Y')} or another format."
+            )
+
+
+def _notes(source: Source, settings: Settings, idle: int) -> tuple[Finding, ...]:
+    """Say what was guessed of the file, what is not done where groups are probabilities, and rows left out."""
+    said = list(source.notes)
+    said += [
+        f"The file has {name!r} more than once: another one is called {copy!r}." for copy, name in source.copies.items()
+    ]
     if settings.group_probabilities:
         said.append(
             f"Groups are probabilities ({', '.join(settings.group_probabilities)}): the split keeps the proportions of "
@@ -244,20 +271,6 @@ def _notes(settings: Settings, idle: int) -> tuple[Finding, ...]:
     if idle:
         said.append(f"Rows with 0 in {settings.weight!r} were left out: {count_in_words(idle)}.")
     return tuple(Finding("", "noted", sentence) for sentence in said)
-
-
-def _atoms(labels: Codes, groups: Mapping[str, Codes]) -> NDArray[np.intp]:
-    """The (label, groups) class of every row, which the split keeps in proportion; numbers by quarters."""
-    if labels.values is None:
-        code = np.searchsorted(np.quantile(labels.codes, [0.25, 0.5, 0.75]), labels.codes).astype(np.intp)
-    else:
-        code = factorize(labels.codes)[0]
-    for group in groups.values():
-        assert group.values is not None
-        texts = np.array([str(each) for each in group.values.tolist()], dtype=object)
-        names, level = np.unique(texts, return_inverse=True)
-        code = code * len(names) + level[group.codes]
-    return factorize(code)[0]
 
 
 def _candidates(schema: Schema, settings: Settings, split: Split) -> tuple[str, ...]:

@@ -183,6 +183,7 @@ class Run:
         *,
         name: str,
         delimiter: str | None = None,
+        encoding: str | None = None,
         missing: Sequence[str] = (),
         overwrite: bool = False,
         progress: Any = "auto",
@@ -196,13 +197,13 @@ class Run:
         ----------
         data : path or data frame
         name : what the rows are, such as ``"oot"``; rates are in ``frontier.evaluations[name]``
-        delimiter, missing : how the file differs from the one that the run was traced from, as in `trace_table`
+        delimiter, encoding, missing : how the file differs from the one that the run was traced from
         overwrite : whether to replace an evaluation of that name
         progress : bool or "auto"
         """
         name = check_name(self, name, overwrite)
-        reading: dict[str, Any] = {"delimiter": delimiter, "missing": missing, "progress": progress}
-        return added(self, *judged_rows(self, data, name, **reading))
+        reading: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "missing": missing}
+        return added(self, *judged_rows(self, data, name, progress=progress, **reading))
 
     def model(self, id: int) -> TableModel:
         """Return a model without a decision about it.

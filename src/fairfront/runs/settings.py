@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from numbers import Real
 from typing import Any, Literal, get_args
 
@@ -13,10 +13,12 @@ from ..exceptions import InputError, spelled
 from ..frontier.linear_frontier import MOST_REFITS
 from ..measures.cutoffs import Operating, check_costs
 from ..objectives import LOSSES, NOTIONS
+from ..objectives.bands import check_bands
 from ..objectives.groups import FEWEST
 from ..objectives.notions import Surrogate
 from ..records import Record
-from ..tables import MISSING, check_delimiter
+from ..tables import MISSING, check_delimiter, check_encoding
+from ..tables.notation import Decimal, check_form
 from ..tables.roles import parse_split
 from ..validation import (
     MOST_POINTS,
@@ -28,12 +30,9 @@ from ..validation import (
     check_text,
     refuse,
 )
+from .attributes import parse_attributes
 
 Model = Literal["linear", "boosting"]
-Names = tuple[str, ...]
-References = tuple[tuple[str, str], ...]
-PROXY = "group"
-"""What the attribute is called whose groups are columns of probabilities."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,7 +44,8 @@ class Settings(Record):
     target, favourable : str
         The column to predict, and its value that is good for the person (None for regression).
     groups : tuple of str
-        Columns of groups; ``reference`` pairs a column with its reference group.
+        Columns of groups; ``reference`` pairs a column with its reference group, and ``bands`` one of numbers with the
+        edges that it is cut at. With ``cross`` they are one attribute.
     group_probabilities : tuple of str
         Instead, columns of probabilities, one per group, which sum to 1 in every row; they are never features.
     split : str
@@ -53,6 +53,10 @@ class Settings(Record):
     drop, allow, text, numbers : tuple of str
         Columns that are left out, kept although screening would refuse them, or read as categories or numbers whatever
         they look like.
+    missing, delimiter, encoding, decimal, dates
+        How files are read: texts for a missing value, the character between columns (None: a comma, a tab, or what the
+        header looks cut by), the encoding (None: UTF-8), "point" or "comma" for numbers that can be read in two ways,
+        and pairs of a column and the format of its dates as in ``strptime``.
     notion : tuple of str
         What is compared; none means equal opportunity, or mean errors (disparate mistreatment) for regression.
     min_size : int
@@ -90,6 +94,10 @@ class Settings(Record):
     numbers: tuple[str, ...] = ()
     missing: tuple[str, ...] = tuple(MISSING)
     delimiter: str | None = None
+    encoding: str | None = None
+    decimal: Decimal | None = None
+    dates: tuple[tuple[str, str], ...] = ()
+    bands: tuple[tuple[str, tuple[float, ...]], ...] = ()
     weight: str | None = None
     use_sensitive: bool = False
     stability: int | None = None
@@ -134,6 +142,12 @@ class Settings(Record):
         check_count(self.max_fits, "max_fits", least=2)
         check_count(self.seed, "seed", least=0)
         check_delimiter(self.delimiter)
+        check_encoding(self.encoding)
+        if self.decimal is not None:
+            check_choice(self.decimal, "decimal", get_args(Decimal))
+        for name, form in self.dates:
+            check_form(form, name)
+        check_bands(dict(self.bands))
         parse_split(self.split)
         LOSSES[self.loss]
 
@@ -183,17 +197,29 @@ class Settings(Record):
         **given: Any,
     ) -> Settings:
         """Return settings as people write them: groups with their references, single names, costs in any form."""
-        names, proxies, references = parse_attributes(groups, group_probabilities)
+        compared = parse_attributes(groups, group_probabilities)
         for key in ("notion", "drop", "allow", "text", "numbers", "missing"):
             if key in given:
                 given[key] = check_names(given[key], key)
         if "costs" in given:
             given["costs"] = as_costs(given["costs"])
-        return cls(groups=names, group_probabilities=proxies, reference=references, **given)
+        if "dates" in given:
+            given["dates"] = as_dates(given["dates"])
+        return cls(**asdict(compared), **given)
 
     @property
     def compared(self) -> tuple[str, ...]:
         return (*self.groups, *self.group_probabilities)
+
+    @property
+    def opening(self) -> dict[str, Any]:
+        """Return what `open_source` is told, by every command that reads rows for the run."""
+        return {"delimiter": self.delimiter, "missing": self.missing, "encoding": self.encoding}
+
+    @property
+    def notation(self) -> dict[str, Any]:
+        """Return what `infer` is told besides columns."""
+        return {"dates": dict(self.dates), "decimal": self.decimal}
 
     @property
     def regression(self) -> bool:
@@ -223,46 +249,12 @@ def _tuples(value: Any) -> Any:
     return tuple(_tuples(each) for each in value) if isinstance(value, (list, tuple)) else value
 
 
-def parse_attributes(
-    groups: str | Iterable[str] | None, probabilities: str | Iterable[str] | None
-) -> tuple[Names, Names, References]:
-    """Read columns of groups or of probabilities, exactly one of them, and their reference groups."""
-    words = spelled("groups"), spelled("group_probabilities")
-    if (groups is None) == (probabilities is None):
-        raise InputError(f"give exactly one of {words[0]} and {words[1]}: whom to compare.")
-    if groups is not None:
-        names, references = parse_groups(groups)
-        return names, (), references
-    parts = _parts(probabilities, words[1])
-    marked = [each.removesuffix(":ref") for each in parts if each.endswith(":ref")]
-    columns = tuple(each.removesuffix(":ref") for each in parts)
-    if len(columns) < 2 or len(set(columns)) < len(columns) or len(marked) > 1:
-        raise InputError(
-            f"{words[1]} is {','.join(parts)!r}, expected two or more different columns, at most one of them marked as "
-            "the reference: p_black,p_white:ref."
-        )
-    return (), columns, tuple((PROXY, name) for name in marked)
-
-
-def parse_groups(text: str | Iterable[str]) -> tuple[Names, References]:
-    """Such as ``sex,race:ref=White``."""
-    what = spelled("groups")
-    names, references = [], []
-    for part in _parts(text, what):
-        name, colon, rest = part.partition(":")
-        if colon and not rest.startswith("ref="):
-            raise InputError(f"{what} has {part!r}, expected a column name, or name:ref=GROUP.")
-        names.append(name)
-        if colon:
-            references.append((name, rest.removeprefix("ref=")))
-    if not names:
-        raise InputError(f"{what} is empty, expected column names such as sex,race:ref=White.")
-    return tuple(names), tuple(references)
-
-
-def _parts(given: Any, what: str) -> list[str]:
-    parts = given.split(",") if isinstance(given, str) else check_names(given, what)
-    return [each.strip() for each in parts if each.strip()]
+def as_dates(given: Any) -> tuple[tuple[str, str], ...]:
+    """Return columns with the format of their dates, from a mapping or from texts such as ``applied=%d.%m.%Y``."""
+    if isinstance(given, Mapping):
+        return tuple((str(name), form) for name, form in given.items())
+    parts = [each.rpartition("=") for each in check_names(given, "dates", "COLUMN=FORMAT, or a mapping of such")]
+    return tuple((name, form) for name, _, form in parts)
 
 
 def as_costs(given: Any) -> tuple[float, float] | None:

@@ -136,10 +136,11 @@ def with_external(run: Run, state: Run, names: Iterable[str], states: Sequence[R
         if each.sha256 in files:
             later = run.decisions[each.after :]
             then = states[known.index(later[0]["run"]) if later else -1]
-            reading: dict[str, Any] = {"delimiter": each.delimiter, "missing": each.missing, "progress": False}
+            reading: dict[str, Any] = {name: getattr(each, name) for name in ("delimiter", "encoding", "missing")}
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FairfrontWarning)
-                found = pruned(then.evaluate(files[each.sha256], name=name, **reading), state.frontier.ids.tolist())
+                found = then.evaluate(files[each.sha256], name=name, progress=False, **reading)
+                found = pruned(found, state.frontier.ids.tolist())
             record = found.frontier.evaluations[name]
             about = replace(found.external[name], file=each.file, at=each.at, after=each.after)
         state = added(state, record, about)

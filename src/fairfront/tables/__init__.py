@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from .delimited import check_delimiter as check_delimiter
+from .delimited import check_encoding as check_encoding
 from .encoder import TableEncoder as TableEncoder
 from .encoder import coerce as coerce
 from .findings import Finding as Finding
 from .findings import screen as screen
+from .group_columns import read_groups as read_groups
+from .inference import infer as infer
 from .roles import Split as Split
 from .roles import parse_split as parse_split
-from .roles import read_groups as read_groups
 from .roles import read_target as read_target
 from .schema import ColumnSchema as ColumnSchema
 from .schema import Schema as Schema
-from .schema import infer as infer
 from .schema import load as load
 from .source import Source as Source
-from .source import check_delimiter as check_delimiter
 from .source import open_source as open_source
 from .statistics import TrainingRows as TrainingRows
 from .table import MISSING as MISSING

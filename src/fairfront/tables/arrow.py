@@ -265,7 +265,7 @@ class ParquetBlocks:
             return Column.of_codes(np.concatenate([np.empty(0, dtype=np.int32), *codes]), book.levels)
         typed = _typed_cells(_as_frame(arrow.table({name: cells}))[:, 0], name)
         if self.schema.kinds[name] == "number":
-            return Column(Chunk({name: typed}, first).numbers(name, absent))
+            return Column(Chunk({name: typed}, first).numbers(name, absent, self.schema.column(name).notation))
         return Column.of_codes(book.codes(typed), book.levels)
 
 

@@ -18,8 +18,7 @@ BLOCK = 1 << 20
 def bad_line(path: Path, number: int, line: str) -> InputError:
     if "\0" in line:
         return InputError(
-            f"{path} line {number}: a NUL byte, expected text; the file is binary, damaged or in UTF-16: save it as "
-            "CSV in UTF-8."
+            f"{path} line {number}: a NUL byte, expected text; give --encoding utf-16, or mend a damaged file."
         )
     return InputError(
         f"{path} line {number}: more than {LINE_LIMIT} characters without a line end, expected one row per line; check "
@@ -63,22 +62,26 @@ def _broken_quotes(path: Path, start: int, end: int, message: str) -> InputError
     )
 
 
-def not_utf8(path: Path, data: IO[bytes]) -> InputError:
-    """Find the first byte in the content of a file that is not UTF-8."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
+def undecodable(path: Path, data: IO[bytes], encoding: str) -> InputError:
+    """Find the first byte in the content of a file that is not text in its encoding."""
+    decoder = codecs.getincrementaldecoder(encoding)()
     line, done, head, found = 1, 0, b"", "the file ends within a character"
     while block := data.read(BLOCK):
         head = head or block[:2]
         try:
-            decoder.decode(block)
+            line += decoder.decode(block).count("\n")
         except UnicodeDecodeError as error:
-            line += error.object[: error.start].count(b"\n")
+            line += error.object[: error.start].decode(encoding, errors="replace").count("\n")
             place = done + len(block) - len(error.object) + error.start + 1
             found = f"the byte 0x{error.object[error.start]:02x} (byte {place} of the file)"
             break
-        line, done = line + block.count(b"\n"), done + len(block)
+        except UnicodeError as error:  # a mark at the beginning that is not there
+            found = str(error)
+            break
+        done += len(block)
+    name = "UTF-8" if encoding == "utf-8-sig" else encoding
     utf16 = head in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-    guess = "UTF-16" if utf16 else "another encoding such as Latin-1"
-    return InputError(
-        f"{path} line {line}: {found} is not UTF-8, expected text in UTF-8; it looks like {guess}: save it as UTF-8."
-    )
+    remedy = "another --encoding, such as utf-8, cp1252 or latin-1"
+    if name == "UTF-8":
+        remedy = "--encoding utf-16" if utf16 else "--encoding cp1252 (Windows and Excel) or --encoding latin-1"
+    return InputError(f"{path} line {line}: {found} is not {name}, expected text in {name}; give {remedy}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from scipy import sparse as sp
 
 from ..exceptions import InputError
 from ..records import Record
+from .notation import PLAIN, Notation
 from .statistics import TrainingRows
 from .table import MISSING, Array, Chunk, CodeBook, Column, Kind, Rows, Table, listed, nearest
 
@@ -28,7 +29,7 @@ class NumberBlock:
     """A number, centred and scaled; missing ones become the median, with an indicator where enough were missing.
 
     ``factor`` is 1 / standard deviation, and 0 for a column that is constant or known in too few training rows: it
-    then says nothing.
+    then says nothing. ``notation`` is how training files write it.
     """
 
     name: str
@@ -36,6 +37,7 @@ class NumberBlock:
     mean: float
     factor: float
     indicator: bool
+    notation: Notation = PLAIN
     kind: Kind = "number"
 
     @property
@@ -111,10 +113,12 @@ class TableEncoder(Record):
         rare: float = 0.001,
         min_count: int = 10,
         sparse: bool | None = None,
+        notations: Mapping[str, Notation] | None = None,
     ) -> TableEncoder:
         """Learn from training rows; levels in fewer than ``max(min_count, rare * n)`` of them are pooled.
 
-        Matrices are sparse where that is smaller, unless ``sparse`` says which.
+        Matrices are sparse where that is smaller, unless ``sparse`` says which. ``notations`` are those of columns
+        whose numbers are not written plainly.
         """
         if not features:
             raise InputError("features is empty, expected at least one column to learn from; drop fewer columns.")
@@ -125,7 +129,7 @@ class TableEncoder(Record):
         blocks: list[Block] = []
         for name in features:
             tally = known.columns[name]
-            absent = known.n - tally.present >= min_count
+            absent, notation = known.n - tally.present >= min_count, (notations or {}).get(name, PLAIN)
             if tally.kind == "category":
                 if not tally.named:
                     raise InputError(
@@ -137,10 +141,10 @@ class TableEncoder(Record):
                 pooled = tally.present - sum(tally.counts[level] for level in kept)
                 blocks.append(CategoryBlock(name, tuple(sorted(kept)), pooled >= min_count, absent))
             elif tally.present < min_count:  # statistics of so few people would be facts about them
-                blocks.append(NumberBlock(name, 0.0, 0.0, 0.0, absent))
+                blocks.append(NumberBlock(name, 0.0, 0.0, 0.0, absent, notation))
             else:
                 median, moments = numbers[name]
-                blocks.append(NumberBlock(name, median, moments.mean, moments.factor, absent))
+                blocks.append(NumberBlock(name, median, moments.mean, moments.factor, absent, notation))
         width = sum(len(block.feature_names) for block in blocks)
         return cls(tuple(blocks), is_thin(width, len(features)) if sparse is None else sparse, rows.missing)
 
@@ -190,7 +194,11 @@ class TableEncoder(Record):
     def to_content(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return plain JSON values and arrays of numbers; they hold no rare value and no extreme of any row."""
         keys = {"number": ("name", "kind", "indicator"), "category": ("name", "kind", "levels", "other", "missing")}
-        columns = [{key: getattr(block, key) for key in keys[block.kind]} for block in self.blocks]
+        columns: list[dict[str, Any]] = []
+        for block in self.blocks:
+            columns.append({key: getattr(block, key) for key in keys[block.kind]})
+            if isinstance(block, NumberBlock) and block.notation != PLAIN:
+                columns[-1]["notation"] = asdict(block.notation)
         content = {"schema": 1, "sparse": self.sparse, "missing": list(self.missing), "columns": columns}
         numbers = [block for block in self.blocks if isinstance(block, NumberBlock)]
         return content, {key: np.array([getattr(block, key) for block in numbers]) for key in STATISTICS}
@@ -235,7 +243,8 @@ def _read_block(found: Mapping[str, Any], statistics: Iterator[tuple[Any, ...]])
         median, mean, factor = (float(value) for value in next(statistics, ()))
         if not np.isfinite([median, mean, factor]).all():
             raise ValueError(f"statistics of {found['name']!r} that are not finite")
-        return NumberBlock(str(found["name"]), median, mean, factor, bool(found["indicator"]))
+        notation = Notation.from_content(found.get("notation", {}))
+        return NumberBlock(str(found["name"]), median, mean, factor, bool(found["indicator"]), notation)
     if found["kind"] != "category":
         raise ValueError(f"unknown kind {found['kind']!r}")
     levels = tuple(str(level) for level in found["levels"])
@@ -259,5 +268,5 @@ def coerce(chunk: Mapping[str, NDArray[Any]], encoder: TableEncoder, missing: tu
             codes = CodeBook(absent, block.levels, other=len(block.levels)).codes(chunk[block.name])
             columns[block.name] = Column.of_codes(codes, (*block.levels, OTHER))
         else:
-            columns[block.name] = Column(chunk.numbers(block.name, absent))
+            columns[block.name] = Column(chunk.numbers(block.name, absent, block.notation))
     return Table(chunk.n, columns, encoder.missing)

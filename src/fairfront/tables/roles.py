@@ -1,4 +1,4 @@
-"""What columns are for: the target, the groups, and the split of rows into training, validation and test.
+"""What columns are for: the target, and the split of rows into training, validation and test.
 
 Rows are split at random within atoms, by time, or by person.
 """
@@ -6,7 +6,6 @@ Rows are split at random within atoms, by time, or by person.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -17,10 +16,10 @@ from ..exceptions import InputError, spelled
 from ..objectives.groups import FEWEST
 from ..validation import check_text, counted, shown
 from ..validation.data import factorize
-from .table import Column, Rows, Table, listed, nearest, number_of, seconds_of, time_words
+from .notation import number_of, seconds_of, time_words
+from .table import Column, Rows, Table, listed, nearest
 
 MAX_CLASSES = 20
-MAX_GROUPS = 50
 PARTS = ("train", "validation", "test")
 SHARES = (60.0, 20.0, 20.0)
 STRETCH = 1_000_000
@@ -125,28 +124,6 @@ def _favourable(name: str, asked: Any, labels: Codes) -> Any:
         f"{spelled('favourable')} is {shown(asked)}, but {name!r} has no such value, expected one of "
         f"{listed([repr(text) for text in texts])}{nearest(str(asked), texts, '.')}"
     )
-
-
-def read_groups(table: Table, names: Sequence[str]) -> dict[str, Codes]:
-    """Return group columns as texts with None for missing ones; columns with too many values are refused."""
-    return {name: _group(table, name) for name in names}
-
-
-def _group(table: Table, name: str) -> Codes:
-    column = table.column(name)
-    codes, found = column.distinct()
-    texts = column.texts(found) if column.named else []
-    if len(found) > MAX_GROUPS or not column.named:
-        numbers = texts and all(np.isfinite(number_of(str(text))) for text in texts)
-        remedy = "merge them into fewer groups, or choose another column"
-        raise InputError(
-            f"group column {name!r} has {len(found) if column.named else column.n_levels} values in {table.n} rows, "
-            f"expected at most {MAX_GROUPS} groups; {'cut the numbers into bands first' if numbers else remedy}."
-        )
-    if len(found) < 2:
-        what = f"one value only ({texts[0]!r})" if texts else "no value at all"
-        raise InputError(f"group column {name!r} has {what}, expected 2 to {MAX_GROUPS} groups; choose another column.")
-    return Codes.of(codes, np.array([*texts, None], dtype=object))
 
 
 @dataclass(frozen=True)

@@ -1,37 +1,27 @@
 """Sources of rows: any file or data frame, opened by one function, and read in chunks of raw cells.
 
-CSV and TSV files, gzipped or not, are streamed, and rows know their lines; the other kinds are in ``arrow``.
+Text files are in ``delimited``; data frames, and files whose columns have types, in ``arrow``.
 """
 
 from __future__ import annotations
 
-import csv
 import difflib
-import gzip
 import hashlib
-import io
-import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any
-
-import numpy as np
+from types import MappingProxyType
+from typing import Any
 
 from ..exceptions import InputError, spelled
-from ..validation import check_names, check_path, refuse
-from .csv_faults import FIELD_LIMIT, LINE_LIMIT, bad_line, not_utf8, ragged, unreadable
+from ..validation import check_names, check_path
 from .table import MISSING, Chunk, nearest
 
 ROWS = 50_000
-GZIP = b"\x1f\x8b"
 DELIMITED = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": ","}
 TYPED = {".parquet": "Parquet", ".pq": "Parquet", ".feather": "Feather", ".arrow": "Arrow", ".ipc": "Arrow"}
-DELIMITERS = {",": "','", ";": "';'", "\t": "tab", "|": "'|'"}
-SPELT = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
 
 
 class Source(ABC):
@@ -39,7 +29,8 @@ class Source(ABC):
 
     ``title`` is what sentences call it, ``size`` its length in the units of `Chunk.done` (bytes of a text file, rows of
     others), ``missing`` are texts that stand for a missing value. Where columns have types of their own (``typed``),
-    text stays text, whatever it looks like. A data frame has no ``path``.
+    text that looks like a plain number stays text. A data frame has no ``path``. ``notes`` say what was guessed, and
+    ``copies`` map columns that were renamed to the name they have in the file.
     """
 
     title: str
@@ -48,6 +39,8 @@ class Source(ABC):
     missing: tuple[str, ...]
     typed: bool = True
     size: int
+    notes: tuple[str, ...] = ()
+    copies: Mapping[str, str] = MappingProxyType({})
 
     @abstractmethod
     def chunks(self, columns: Iterable[str] | None = None, rows: int = ROWS) -> Iterator[Chunk]:
@@ -92,14 +85,19 @@ def distinct_names(names: Sequence[str], title: str) -> tuple[str, ...]:
     return tuple(seen)
 
 
-def open_source(data: Any, *, delimiter: str | None = None, missing: Iterable[str] = MISSING) -> Source:
+def open_source(
+    data: Any, *, delimiter: str | None = None, missing: Iterable[str] = MISSING, encoding: str | None = None
+) -> Source:
     """Open a file (CSV or TSV, also gzipped, Parquet, Feather, Arrow) or a data frame without reading it.
 
-    ``delimiter`` is by default a comma, or a tab for ``.tsv``; cells in ``missing`` stand for a missing value.
+    ``delimiter`` is by default a comma, or a tab for ``.tsv``, or what the header looks cut by; cells in ``missing``
+    stand for a missing value; ``encoding`` is by default UTF-8, with or without a byte order mark.
     """
     from .arrow import ArrowSource, FrameSource
+    from .delimited import CsvSource, check_delimiter, check_encoding
 
     known = check_names(missing, "missing", "texts such as 'NA'")
+    cut, coded = check_delimiter(delimiter), check_encoding(encoding)
     if not isinstance(data, (str, PathLike)):
         return FrameSource(data, known)
     path = check_path(data, "data").expanduser()
@@ -108,7 +106,7 @@ def open_source(data: Any, *, delimiter: str | None = None, missing: Iterable[st
         if path.suffix.lower() in TYPED:
             return ArrowSource(path, known)
         bare = Path(path.name.lower().removesuffix(".gz"))
-        return CsvSource(path, check_delimiter(delimiter) or DELIMITED[bare.suffix], known)
+        return CsvSource(path, cut, known, coded, DELIMITED[bare.suffix])
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}), expected a file that may be read.") from error
 
@@ -131,119 +129,3 @@ def _check_file(path: Path) -> None:
         )
     if not path.stat().st_size:
         raise InputError(f"{path} is empty (0 bytes), expected a header line and one row per person.")
-    if path.suffix.lower() == ".gz":
-        with _opened(path) as (data, raw):
-            if data is raw:
-                raise InputError(
-                    f"{path} is not a gzip file, expected one by its ending .gz; rename it, or pack it again."
-                )
-
-
-def check_delimiter(given: Any) -> str | None:
-    if given is None:
-        return None
-    found = SPELT.get(given, given) if isinstance(given, str) else ""
-    if len(found) != 1 or found in '"\r\n':
-        raise refuse("delimiter", given, "one character such as ',' or ';', or the word tab")
-    return found
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-    """Open a file, unpacking gzip; yield its content and the file itself, whose position tells the progress."""
-    with path.open("rb") as raw:
-        packed = raw.read(2) == GZIP
-        raw.seek(0)
-        if packed:
-            with gzip.open(raw) as data:
-                yield data, raw  # type: ignore[misc]
-        else:
-            yield raw, raw
-
-
-class CsvSource(Source):
-    """A delimited text file with a header line, in UTF-8 with or without a byte order mark.
-
-    Cells are what Python's csv module reads with ``strict=True, skipinitialspace=True``; empty lines are passed over.
-    """
-
-    typed = False
-
-    def __init__(self, path: Path, delimiter: str, missing: tuple[str, ...]) -> None:
-        self.path: Path = path
-        self.delimiter, self.missing = delimiter, missing
-        self.title, self.size = str(path), path.stat().st_size
-        with _opened(path) as (data, _), closing(_Rows(path, data, delimiter)) as reader:
-            header, _ = reader.take(1)
-        if not header:
-            raise InputError(f"{path} is empty, expected a header line and one row per person.")
-        counts = {words: header[0].count(each) for each, words in DELIMITERS.items() if each != delimiter}
-        likely = max(counts, key=lambda words: counts[words])
-        if len(header) == 1 and counts[likely]:
-            raise InputError(
-                f"{path} has one column when it is cut at {DELIMITERS.get(delimiter, repr(delimiter))}, expected "
-                f"several; its header looks delimited by {likely}: give --delimiter {likely}."
-            )
-        self.names = distinct_names(header, self.title)
-
-    def chunks(self, columns: Iterable[str] | None = None, rows: int = ROWS) -> Iterator[Chunk]:
-        asked, width, first = self.chosen(columns), len(self.names), 0
-        with _opened(self.path) as (data, raw), closing(_Rows(self.path, data, self.delimiter)) as reader:
-            reader.take(1)
-            while (found := reader.take(rows, width))[0]:
-                cells, lines = found
-                named = {name: np.array(cells[place::width], dtype=object) for name, place in asked.items()}
-                del found, cells
-                yield Chunk(named, first, raw.tell(), np.array(lines, dtype=np.int64))
-                first += len(lines)
-        if not first:
-            raise InputError(f"{self.title} has a header line and no rows, expected one row per person below it.")
-
-
-class _Rows:
-    """The rows of an open file; knows in which line it is."""
-
-    def __init__(self, path: Path, data: IO[bytes], delimiter: str) -> None:
-        self.path, self.line = path, 0
-        self.text = io.TextIOWrapper(data, encoding="utf-8-sig", newline="")
-        blanks = delimiter != " "
-        self.reader = csv.reader(self._lines(), delimiter=delimiter, strict=True, skipinitialspace=blanks)
-
-    def close(self) -> None:
-        self.text.close()
-
-    def _lines(self) -> Iterator[str]:
-        while line := self.text.readline(LINE_LIMIT):
-            if "\0" in line or len(line) == LINE_LIMIT:
-                raise bad_line(self.path, self.reader.line_num + 1, line)
-            yield line
-
-    def take(self, n: int, width: int | None = None) -> tuple[list[str], list[int]]:
-        """Return the cells of up to n rows, one row after the other, and the line in which each row begins.
-
-        Rows must have ``width`` cells. They are joined in one list, because millions of small lists keep Python's
-        garbage collector busy.
-        """
-        cells: list[str] = []
-        lines: list[int] = []
-        before = csv.field_size_limit(FIELD_LIMIT)  # the csv module keeps the limit for the whole process
-        try:
-            for row in self.reader:
-                start, self.line = self.line + 1, self.reader.line_num
-                if len(row) != width:
-                    if not row or (len(row) == 1 and not row[0].strip()):
-                        continue
-                    if width is not None:
-                        raise ragged(self.path, start, self.line, len(row), width)
-                cells += row
-                lines.append(start)
-                if len(lines) == n:
-                    break
-            return cells, lines
-        except UnicodeDecodeError:
-            with _opened(self.path) as (data, _):
-                raise not_utf8(self.path, data) from None
-        except (csv.Error, EOFError, zlib.error, OSError) as error:
-            raise unreadable(self.path, self.line + 1, self.reader.line_num, error) from error
-        finally:
-            csv.field_size_limit(before)

@@ -1,15 +1,13 @@
 """Rows: raw cells as they are read, what texts stand for, and columns and tables in memory.
 
-A number takes 8 bytes and a category 4. Whatever turns text into numbers, times or categories is here.
+A number takes 8 bytes and a category 4. What texts stand for is in `notation`.
 """
 
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +16,7 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..objectives import count_in_words
 from ..records import Record
+from .notation import PLAIN, Notation, number_of
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -28,32 +27,6 @@ MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "null", "NULL",
 Upper and lower case count, as in pandas: "None" is missing, and "none" is a value that people gave."""
 SHOWN = 12
 ABSENT: Any = float("nan")
-MONTH = re.compile(r"\d{4}-\d{2}")
-
-
-def number_of(text: str) -> float:
-    """Return the number that a text stands for, infinity for a word."""
-    try:
-        value = float(text)
-    except ValueError:
-        return np.inf
-    return value if np.isfinite(value) and "_" not in text else np.inf
-
-
-def seconds_of(text: str) -> float:
-    """Return the seconds since 1970 (UTC where no zone is given) of an ISO date, month or time; else infinity."""
-    plain = text.strip()
-    try:
-        found = datetime.fromisoformat(f"{plain}-01" if MONTH.fullmatch(plain) else plain)
-    except ValueError:
-        return np.inf
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
-
-
-def time_words(seconds: float) -> str:
-    """Return the ISO date of seconds since 1970, with the time of the day where it is not midnight."""
-    found = datetime.fromtimestamp(seconds, UTC)
-    return f"{found:%Y-%m-%d}" if seconds % 86_400 == 0 else f"{found:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def to_numbers(
@@ -143,16 +116,15 @@ class Chunk(dict[str, NDArray[Any]]):
         word, numbers = ("row", self.first + 1 + rows) if self.lines is None else ("line", self.lines[rows])
         return f"{word}{'s' if len(rows) > 1 else ''} {', '.join(map(str, numbers.tolist()))}"
 
-    def numbers(self, name: str, missing: frozenset[str], *, time: bool = False) -> Array:
-        """Return a column as numbers, or ISO dates as seconds since 1970; NaN where missing. Name another text."""
-        values, words = to_numbers(self[name], missing, seconds_of if time else number_of)
+    def numbers(self, name: str, missing: frozenset[str], notation: Notation = PLAIN) -> Array:
+        """Return a column as numbers, dates as seconds since 1970; NaN where missing. Name another text."""
+        values, words = to_numbers(self[name], missing, notation.read)
         if not len(words):
             return values
-        nearby = "" if time else f" ({len(words)} such rows nearby)"
-        expected = "an ISO date such as 2024-01-31; write it that way" if time else "a number; mend it"
+        nearby = "" if notation.is_date else f" ({len(words)} such rows nearby)"
         raise InputError(
             f"column {name!r} has {str(self[name][words[0]]).strip()!r} in {self.places(words[:1])}{nearby}, expected "
-            f"{expected}, or name it with --missing."
+            f"{notation.expected}, or name it with --missing."
         )
 
 

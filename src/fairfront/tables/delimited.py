@@ -1,0 +1,182 @@
+"""Delimited text files: CSV and TSV, gzipped or not, in any encoding; streamed, and rows know their lines."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from ..exceptions import InputError
+from ..validation import refuse
+from .csv_faults import FIELD_LIMIT, LINE_LIMIT, bad_line, ragged, undecodable, unreadable
+from .source import ROWS, Source
+from .table import Chunk
+
+GZIP = b"\x1f\x8b"
+DELIMITERS = {",": "','", ";": "';'", "\t": "tab", "|": "'|'"}
+SPELT = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
+
+
+def check_delimiter(given: Any) -> str | None:
+    if given is None:
+        return None
+    found = SPELT.get(given, given) if isinstance(given, str) else ""
+    if len(found) != 1 or found in '"\r\n':
+        raise refuse("delimiter", given, "one character such as ',' or ';', or the word tab")
+    return found
+
+
+def check_encoding(given: Any) -> str:
+    """Return the name of an encoding of text; None is UTF-8, whose byte order mark is passed over."""
+    try:
+        name = "utf-8" if given is None else codecs.lookup(given).name
+        "a".encode(name)
+    except (LookupError, TypeError, ValueError):
+        raise refuse("encoding", given, "an encoding such as utf-8, cp1252, latin-1 or utf-16") from None
+    return "utf-8-sig" if name == "utf-8" else name
+
+
+@contextmanager
+def unpacked(path: Path) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+    """Open a file, unpacking gzip; yield its content and the file itself, whose position tells the progress."""
+    with path.open("rb") as raw:
+        packed = raw.read(2) == GZIP
+        raw.seek(0)
+        if packed:
+            with gzip.open(raw) as data:
+                yield data, raw  # type: ignore[misc]
+        else:
+            yield raw, raw
+
+
+def numbered_names(names: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the names of a header; a later column of the same name is "name (2)", and maps to what the file has."""
+    found: list[str] = []
+    copies: dict[str, str] = {}
+    for place, given in enumerate(names, start=1):
+        bare = name = given.strip() or f"column {place}"
+        turn = 2
+        while name in found:
+            name, turn = f"{bare} ({turn})", turn + 1
+        if name != bare:
+            copies[name] = bare
+        found.append(name)
+    return tuple(found), copies
+
+
+class CsvSource(Source):
+    """A delimited text file with a header line.
+
+    Where no delimiter is given and the usual one leaves one column, that is taken which the header looks cut by.
+    Cells are what Python's csv module reads with ``strict=True, skipinitialspace=True``; empty lines are passed over.
+    """
+
+    typed = False
+
+    def __init__(
+        self, path: Path, delimiter: str | None, missing: tuple[str, ...], encoding: str, usual: str = ","
+    ) -> None:
+        self.path: Path = path
+        self.delimiter, self.missing, self.encoding = delimiter or usual, missing, encoding
+        self.title, self.size = str(path), path.stat().st_size
+        with unpacked(path) as (data, raw):
+            if data is raw and path.suffix.lower() == ".gz":
+                raise InputError(
+                    f"{path} is not a gzip file, expected one by its ending .gz; rename it, or pack it again."
+                )
+        header = self._header()
+        counts = {each: header[0].count(each) for each in DELIMITERS if each != self.delimiter}
+        likely = max(counts, key=lambda each: counts[each])
+        if len(header) == 1 and counts[likely]:
+            if delimiter is not None:
+                raise InputError(
+                    f"{path} has one column when it is cut at {DELIMITERS.get(delimiter, repr(delimiter))}, expected "
+                    f"several; its header looks delimited by {DELIMITERS[likely]}: give --delimiter "
+                    f"{DELIMITERS[likely]}."
+                )
+            self.delimiter = likely
+            self.notes = (f"Columns are cut at {DELIMITERS[likely]}, as the header is; --delimiter says otherwise.",)
+            header = self._header()
+        self.names, self.copies = numbered_names(header)
+
+    def _header(self) -> list[str]:
+        with self._rows() as (reader, _):
+            header, _ = reader.take(1)
+        if not header:
+            raise InputError(f"{self.path} is empty, expected a header line and one row per person.")
+        return header
+
+    @contextmanager
+    def _rows(self) -> Iterator[tuple[_Rows, IO[bytes]]]:
+        with unpacked(self.path) as (data, raw), closing(_Rows(self.path, data, self.delimiter, self.encoding)) as rows:
+            yield rows, raw
+
+    def chunks(self, columns: Iterable[str] | None = None, rows: int = ROWS) -> Iterator[Chunk]:
+        asked, width, first = self.chosen(columns), len(self.names), 0
+        with self._rows() as (reader, raw):
+            reader.take(1)
+            while (found := reader.take(rows, width))[0]:
+                cells, lines = found
+                named = {name: np.array(cells[place::width], dtype=object) for name, place in asked.items()}
+                del found, cells
+                yield Chunk(named, first, raw.tell(), np.array(lines, dtype=np.int64))
+                first += len(lines)
+        if not first:
+            raise InputError(f"{self.title} has a header line and no rows, expected one row per person below it.")
+
+
+class _Rows:
+    """The rows of an open file; knows in which line it is."""
+
+    def __init__(self, path: Path, data: IO[bytes], delimiter: str, encoding: str) -> None:
+        self.path, self.line, self.encoding = path, 0, encoding
+        self.text = io.TextIOWrapper(data, encoding=encoding, newline="")
+        blanks = delimiter != " "
+        self.reader = csv.reader(self._lines(), delimiter=delimiter, strict=True, skipinitialspace=blanks)
+
+    def close(self) -> None:
+        self.text.close()
+
+    def _lines(self) -> Iterator[str]:
+        while line := self.text.readline(LINE_LIMIT):
+            if "\0" in line or len(line) == LINE_LIMIT:
+                raise bad_line(self.path, self.reader.line_num + 1, line)
+            yield line
+
+    def take(self, n: int, width: int | None = None) -> tuple[list[str], list[int]]:
+        """Return the cells of up to n rows, one row after the other, and the line in which each row begins.
+
+        Rows must have ``width`` cells. They are joined in one list, because millions of small lists keep Python's
+        garbage collector busy.
+        """
+        cells: list[str] = []
+        lines: list[int] = []
+        before = csv.field_size_limit(FIELD_LIMIT)  # the csv module keeps the limit for the whole process
+        try:
+            for row in self.reader:
+                start, self.line = self.line + 1, self.reader.line_num
+                if len(row) != width:
+                    if not row or (len(row) == 1 and not row[0].strip()):
+                        continue
+                    if width is not None:
+                        raise ragged(self.path, start, self.line, len(row), width)
+                cells += row
+                lines.append(start)
+                if len(lines) == n:
+                    break
+            return cells, lines
+        except UnicodeError:
+            with unpacked(self.path) as (data, _):
+                raise undecodable(self.path, data, self.encoding) from None
+        except (csv.Error, EOFError, zlib.error, OSError) as error:
+            raise unreadable(self.path, self.line + 1, self.reader.line_num, error) from error
+        finally:
+            csv.field_size_limit(before)

@@ -1,0 +1,101 @@
+"""The messy file: from bytes to a card without a wrong type, with every decision about a column listed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import fairfront as ff
+from fairfront.exceptions import InputError
+from tests.support.cli import command
+from tests.support.messy import DROPPED, KINDS, write_messy
+
+READ = {"missing": ["", "k. A."], "target": "decision", "favourable": "paid"}
+QUICK = {"n_points": 3, "stability": 0, "progress": False}
+DECISIONS = {
+    "zip": "'zip' has leading zeros: read as a category of codes.",
+    "income": "'income' has amounts in €: read as numbers with a decimal point.",
+    "debt ratio": "'debt ratio' has percentages: read as numbers, 12.5 % as 12.5.",
+    "rating": "'rating' has numbers with separators: read as numbers with a decimal comma.",
+    "application no": "Dropped 'application no': looks like an identifier (900 distinct values in 900 rows).",
+    "application date": "Dropped 'application date': dates written as %d.%m.%Y; to learn from them, add a column such "
+    "as an age or a number of months to the file.",
+    "comment": "Dropped 'comment': looks like free text (900 distinct values in 900 rows).",
+    "term (2)": "Dropped 'term (2)': the same values as 'term'.",
+}
+NOTES = (
+    "Columns are cut at ';', as the header is; --delimiter says otherwise.",
+    "The file has 'term' more than once: another one is called 'term (2)'.",
+    "Columns that look sensitive and are read: zip, age, marital status (zip: where people live may stand for groups); "
+    "leave them out with --drop zip --drop age --drop 'marital status'.",
+)
+
+
+@pytest.mark.parametrize(("written", "named"), [("cp1252", "cp1252"), ("utf-8-sig", None), ("utf-16", "utf-16")])
+def test_every_column_has_its_kind_and_every_decision_is_listed(
+    written: str, named: str | None, tmp_path: Path
+) -> None:
+    path = write_messy(tmp_path / "messy.csv", written)
+    run = ff.trace_table(path, groups="race,sex", encoding=named, **READ, **QUICK)
+    kinds = {each["name"]: each["kind"] for each in run.manifest["columns"]["columns"]}
+    assert {name: kinds[name] for name in run.encoder.columns} == KINDS
+    found = {each["column"]: each["sentence"] for each in run.manifest["findings"]}
+    assert {name: found[name] for name in DECISIONS} == DECISIONS
+    assert {each["column"] for each in run.manifest["findings"] if each["kind"] == "dropped"} == set(DROPPED)
+    said = [each["sentence"] for each in run.manifest["findings"]]
+    assert set(said) == {*DECISIONS.values(), *NOTES}
+
+
+def test_from_the_messy_file_to_a_card_and_on(tmp_path: Path) -> None:
+    path, later = write_messy(tmp_path / "messy.csv"), write_messy(tmp_path / "later.csv", n=300, seed=5)
+    words = ["--target", "decision", "--favourable", "paid", "--points", "3", "--stability", "0"]
+    opened = ["--encoding", "cp1252", "--missing", "k. A."]
+    split = ["--split", "time:application date:2024-01,2024-07"]
+    groups = ["--groups", "race:ref=White,age:bands=30,50"]
+    done = command("trace", path, *words, *opened, *split, *groups, "-o", tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    assert "'application date' has dates written as %d.%m.%Y. 'zip' has leading zeros" in " ".join(done.stdout.split())
+    assert len(done.stdout.splitlines()) < 40
+    assert command("select", tmp_path / "run", "--knee", "-o", tmp_path / "model").returncode == 0
+    card = (tmp_path / "model/card.md").read_text()
+    for sentence in [*list(DECISIONS.values())[:4], *NOTES[:2]]:
+        assert sentence in card
+    assert "30 to 49" in card
+    predicted = command("predict", tmp_path / "model", later, "-o", tmp_path / "out.csv")
+    assert predicted.returncode == 0, predicted.stderr  # the encoding is that of training
+    judged = command("evaluate", tmp_path / "run", later, "--name", "oot")
+    assert judged.returncode == 0, judged.stderr
+    assert (
+        "under 30"
+        in json.loads((tmp_path / "run/evaluations/oot.json").read_text())["content"]["evaluation"]["groups"][1][
+            "levels"
+        ]
+    )
+    assert command("verify", tmp_path / "run", path).returncode == 0
+
+
+def test_what_is_in_doubt_is_asked_for(tmp_path: Path) -> None:
+    path = write_messy(tmp_path / "messy.csv", n=300)
+    known = {**READ, "groups": "sex", "encoding": "cp1252"}
+    with pytest.raises(InputError, match="is not UTF-8, expected text in UTF-8; give --encoding cp1252"):
+        ff.trace_table(path, **{**known, "encoding": None}, **QUICK)
+    with pytest.raises(InputError, match=r"'income' has numbers in \d+ rows and words in \d+ .such as 'k\. A\.' in"):
+        ff.trace_table(path, **{**known, "missing": [""]}, **QUICK)
+    with pytest.raises(InputError, match="group column 'age' has 62 values in 300 rows, expected at most 12 groups"):
+        ff.trace_table(path, **{**known, "groups": "age"}, **QUICK)
+    with pytest.raises(InputError, match="'sex' has 'F', expected numbers to cut into bands"):
+        ff.trace_table(path, **{**known, "groups": "sex:bands=1,2"}, **QUICK)
+    slashed = tmp_path / "slashed.csv"
+    lines = path.read_bytes().split(b"\r\n")
+    dates = [line.split(b";", 2) for line in lines]
+    rows = [
+        b";".join([a, b"0%d/0%d/2024" % (i % 9 + 1, i % 7 + 1) if i else b, c]) for i, (a, b, c) in enumerate(dates)
+    ]
+    slashed.write_bytes(b"\r\n".join(rows))
+    split = {"split": "time:application date:2024-03,2024-06"}
+    with pytest.raises(InputError, match="day first or month first, expected one of them; give --date 'applica"):
+        ff.trace_table(slashed, **known, **split, **QUICK)
+    run = ff.trace_table(slashed, **known, **split, dates={"application date": "%d/%m/%Y"}, **QUICK)
+    assert run.manifest["settings"]["dates"] == (("application date", "%d/%m/%Y"),)
