@@ -14,7 +14,7 @@ from scipy.optimize import Bounds, minimize
 
 from .exceptions import InputError, MissingExtraError, require
 from .validation import check_flag, check_positive, refuse
-from .validation.data import Array, as_numbers, shape_of
+from .validation.inputs import Array, as_numbers, shape_of
 
 __all__ = ["Efficiency", "hypervolume", "is_efficient", "nondominated"]
 

@@ -24,7 +24,7 @@ from .solvers.loop import Aim
 from .solvers.search import as_search, refuse_linear
 from .storage.checkpoints import Fingerprint, check_checkpoint
 from .validation import check_callable, check_flag, check_progress, check_seed, refuse
-from .validation.data import as_numbers
+from .validation.inputs import as_numbers
 
 
 def trace(

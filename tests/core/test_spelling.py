@@ -38,7 +38,7 @@ def test_names_of_users_are_not_rewritten(table: Path, tmp_path: Path, name: str
     words = ("--label", name, "--decision", "at_most", "--groups", "min_size")
     said = fairfront("audit", table, *words, "--favourable", "1", "--min-size", 190, code=2)
     assert "sensitive feature 'min_size' has 0 groups of at least 190 rows" in said
-    assert "or pass --min-size." in said
+    assert "or lower --min-size." in said
     said = fairfront("audit", table, "--label", f"{name}.", *words[2:], "--favourable", "1", code=2)
     assert f"--label names '{name}.', but {table} has no such column; did you mean {name!r}?" in said
     missing = tmp_path / name

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from fairfront.exceptions import FairfrontError, InputError
 from fairfront.validation import check_favourable, check_path, check_positive, counted, is_missing
-from fairfront.validation.data import (
+from fairfront.validation.inputs import (
     as_columns,
     as_numbers,
     check_labels,

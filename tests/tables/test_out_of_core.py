@@ -307,7 +307,7 @@ def test_the_command_line_says_that_it_reads_parts(file: Path, tmp_path: Path) -
     one, two = ff.load(tmp_path / "one"), ff.load(tmp_path / "two")
     np.testing.assert_allclose(two.frontier.models.coef, one.frontier.models.coef, rtol=0, atol=1e-8)
     model = two.select(least="tpr_gap", within={"error": 0.01})
-    assert "read in parts" in model.card
+    assert "read from the file in parts" in model.card
 
 
 def test_wide_categories_stay_sparse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InputError, require
 from ..validation import Registry, check_choice, check_mapping, check_names, refuse, shown
-from ..validation.data import shape_of
+from ..validation.inputs import shape_of
 from .origin import ORIGINS, Origin
 
 Column = NDArray[Any]

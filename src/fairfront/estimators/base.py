@@ -32,7 +32,7 @@ from ..validation import (
     pass_hint,
     refuse_masked,
 )
-from ..validation.data import refuse_misread
+from ..validation.inputs import refuse_misread
 
 
 @dataclass(eq=False, repr=False)

@@ -21,7 +21,7 @@ from ..objectives import GroupProbabilities, Groups, take_groups
 from ..solvers import Status, Weighting
 from ..solvers.search import as_search
 from ..tracing import solve, trace_problem
-from ..validation.data import check_weights, take_rows
+from ..validation.inputs import check_weights, take_rows
 from .base import FairClassifier, FairModel
 
 USUAL_FITS = 6

@@ -19,7 +19,7 @@ from ..measures.lines import TOO_FEW, lines_of
 from ..measures.table_columns import Settings
 from ..objectives import Array, Groups, Task, check_groups, take_groups, warn_of_proxies
 from ..validation import Registry, check_favourable, pass_hint
-from ..validation.data import as_numbers, check_labels, check_weights, factorize, weighted_rows
+from ..validation.inputs import as_numbers, check_labels, check_weights, factorize, weighted_rows
 
 PROBABLE = ("brier", "in_the_large", "slope")
 

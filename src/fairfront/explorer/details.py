@@ -24,7 +24,7 @@ from ..records import Record
 from ..solvers import Status
 from ..storage.documents import parse_json
 from ..validation import check_confidence, check_count, check_text, shown
-from ..validation.data import check_rows
+from ..validation.inputs import check_rows
 from .comparison import Rows, describe
 
 MOST_DETAILED = 150

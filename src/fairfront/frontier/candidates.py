@@ -21,7 +21,7 @@ from ..measures.evaluation import decide
 from ..objectives import Array, Attribute, Groups, Task, check_groups, warn_of_proxies
 from ..objectives.question import TaskName, read_classes
 from ..validation import check_choice, check_names, check_text, counted, refuse
-from ..validation.data import as_native, as_numbers, check_labels, check_rows, shape_of
+from ..validation.inputs import as_native, as_numbers, check_labels, check_rows, shape_of
 from .estimator_models import read_estimators, write_estimators
 from .frontier import Frontier
 from .judgement import HeldRows, asked_of, encode_labels

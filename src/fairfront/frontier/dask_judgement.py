@@ -21,7 +21,7 @@ from ..objectives import Array, Attribute, GroupProbabilities
 from ..problems.dask.passes import reduced
 from ..problems.dask.scan import Key, Tally, group_tally, keys_of
 from ..validation import is_dask
-from ..validation.data import as_columns, as_weights, check_labels, take_rows
+from ..validation.inputs import as_columns, as_weights, check_labels, take_rows
 from .judgement import Asked, checked_features, encode_labels, resolve_attributes
 from .models import Models, responses_of
 

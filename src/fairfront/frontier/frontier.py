@@ -17,7 +17,7 @@ from ..measures.figures import larger_is_better
 from ..objectives import Array, warn_of_names
 from ..pareto import nondominated
 from ..validation import check_instance, check_text
-from ..validation.data import check_labels, check_weights
+from ..validation.inputs import check_labels, check_weights
 from .estimator_models import at_cutoff
 from .frontier_columns import FrontierColumns
 from .judgement import check_comparable, checked_features, encode_labels, held_rows

@@ -14,7 +14,7 @@ from ..exceptions import InputError
 from ..objectives import NOTIONS, Array, Attribute, Task
 from ..pareto import nondominated
 from ..validation import MOST_POINTS, check_count, check_text, shown
-from ..validation.data import as_columns, factorize
+from ..validation.inputs import as_columns, factorize
 from .candidates import judged_frontier, scores_of
 from .frontier import Frontier
 from .judgement import held_rows

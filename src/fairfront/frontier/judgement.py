@@ -19,7 +19,7 @@ from ..measures.published import published
 from ..objectives import Array, Attribute, Groups, Task, is_likelihood, take_groups, warn_of_proxies
 from ..problems.pieces import feature_names
 from ..validation import check_text, counted
-from ..validation.data import check_labels, check_matrix, check_weights, take_rows, weighted_rows
+from ..validation.inputs import check_labels, check_matrix, check_weights, take_rows, weighted_rows
 from .models import Models, second_class
 from .points import Facts, Points
 

@@ -24,7 +24,7 @@ from ..validation import (
     check_text,
     refuse,
 )
-from ..validation.data import check_preferences
+from ..validation.inputs import check_preferences
 
 if TYPE_CHECKING:
     from .frontier import Frontier

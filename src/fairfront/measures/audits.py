@@ -21,7 +21,7 @@ from ..objectives import Groups, check_groups, take_groups, warn_of_proxies
 from ..problems.dask.passes import reduced
 from ..problems.resources import GIGABYTE, memory
 from ..validation import check_confidence, check_count, check_flag, check_seed, is_dask
-from ..validation.data import as_columns, factorize, weighted_rows
+from ..validation.inputs import as_columns, factorize, weighted_rows
 from .audit_record import Audit, audited
 from .cutoffs import Operating, Side
 from .figures import backward_sentences, idle_sentence

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..objectives import Array, Attribute, Task
 from ..records import Record
-from ..validation.data import check_weights
+from ..validation.inputs import check_weights
 
 if TYPE_CHECKING:
     from .score_bins import ScoreBins

@@ -17,7 +17,7 @@ from ..exceptions import InputError, spelled
 from ..objectives import Array
 from ..records import Record
 from ..validation import check_choice, check_number, check_positive, check_share, refuse
-from ..validation.data import as_numbers
+from ..validation.inputs import as_numbers
 from .counts import blocks, row_weight
 
 Side = Literal["above", "below"]

@@ -18,7 +18,7 @@ from ..exceptions import InputError
 from ..objectives import Array, Attribute, Task
 from ..problems.resources import blas_threads
 from ..records import Record
-from ..validation.data import check_weights
+from ..validation.inputs import check_weights
 from .counts import Counts, Overall, Sums, blocks, row_weight, sums_of
 from .cutoffs import NONE_GIVEN, OperatingPoint
 from .figures import Column, larger_is_better

@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import type_of_target
 from ..exceptions import InputError, spelled
 from ..objectives import Array, Task
 from ..validation import check_choice, check_favourable, counted
-from ..validation.data import as_numbers, check_labels, check_weights, factorize, shape_of
+from ..validation.inputs import as_numbers, check_labels, check_weights, factorize, shape_of
 from .cutoffs import Operating, Side, check_side, decide
 from .scores import ScoredRows
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..validation import refuse, shown
-from ..validation.data import factorize
+from ..validation.inputs import factorize
 
 
 def check_bands(bands: Any) -> dict[str, tuple[float, ...]] | None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import GroupWarning, InputError, spelled
 from ..validation import check_count, check_flag, check_instance, counted, refuse, shown
-from ..validation.data import as_columns, factorize
+from ..validation.inputs import as_columns, factorize
 from .bands import banded, check_bands
 from .losses import Array
 from .proxies import GroupProbabilities

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, ProxyWarning
 from ..validation import check_names, check_text, counted, refuse
-from ..validation.data import as_columns, as_numbers, shape_of
+from ..validation.inputs import as_columns, as_numbers, shape_of
 from .losses import Array
 
 TOLERANCE = 0.01

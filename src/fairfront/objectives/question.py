@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..exceptions import FairfrontWarning, InputError
 from ..records import Record
 from ..validation import check_choice, check_favourable, check_flag, check_positive
-from ..validation.data import LARGEST, SMALLEST, find_classes
+from ..validation.inputs import LARGEST, SMALLEST, find_classes
 from .cells import Layout, build
 from .gaps import GAPS, Algebra, Gap, SquaredGap
 from .groups import Attribute, Groups, check_groups

@@ -29,7 +29,7 @@ from ..exceptions import InputError
 from ..objectives import Algebra, Array
 from ..objectives.gaps import Identity
 from ..validation import refuse
-from ..validation.data import as_numbers
+from ..validation.inputs import as_numbers
 from .point import Point, gram
 
 

@@ -16,7 +16,7 @@ from scipy.linalg import qr, solve_triangular
 
 from ..exceptions import InputError
 from ..objectives import Array
-from ..validation.data import LARGEST, SMALLEST
+from ..validation.inputs import LARGEST, SMALLEST
 from .point import TINY
 
 ROWS = 4096

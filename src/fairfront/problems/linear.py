@@ -19,7 +19,7 @@ from ..objectives.losses import Squared
 from ..objectives.notions import Surrogate
 from ..objectives.question import Notions, TaskName
 from ..validation import is_dask
-from ..validation.data import check_labels, check_matrix, check_weights, weighted_rows
+from ..validation.inputs import check_labels, check_matrix, check_weights, weighted_rows
 from .design import Frame
 from .pieces import Bound, Names, Piece, feature_names, moments
 from .point import DENSE_LIMIT, TINY, Conjugate, Point, fit_cells, gram

@@ -21,7 +21,7 @@ from sklearn.pipeline import Pipeline
 from ..exceptions import InputError, spelled
 from ..objectives import Array
 from ..objectives.groups import FEWEST
-from ..validation.data import take_rows
+from ..validation.inputs import take_rows
 from .fit_rows import Coded, Ints, Reading, flipped, label_weights
 from .learners import SURE, fit_learner, log_odds
 from .weighted_fits import EstimatorProblem, run_jobs

@@ -14,7 +14,7 @@ from scipy import sparse
 from ..exceptions import InputError
 from ..objectives import Algebra, Array, Layout, Objectives, Quantity, Question, take_groups
 from ..validation import check_seed, is_dask, is_whole, refuse
-from ..validation.data import check_labels, check_rows, check_weights, take_rows
+from ..validation.inputs import check_labels, check_rows, check_weights, take_rows
 from . import fit_rows, learners
 from .fit_rows import Folds, Ints, Reading, WeightedRows
 

@@ -13,7 +13,7 @@ from ..exceptions import InputError
 from ..objectives import Array, GroupProbabilities
 from ..tables import Table, read_groups
 from ..tables.roles import Codes, read_target
-from ..validation.data import factorize
+from ..validation.inputs import factorize
 from .attributes import PROXY
 from .settings import Settings
 

@@ -14,7 +14,7 @@ from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, Target
 from ..frontier.judgement import encode_labels
 from ..objectives import Task
 from ..tables.table import listed
-from ..validation.data import as_numbers, check_labels, check_weights
+from ..validation.inputs import as_numbers, check_labels, check_weights
 
 
 class TableEstimator(ABC):

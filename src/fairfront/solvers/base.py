@@ -14,7 +14,7 @@ from ..exceptions import InputError
 from ..objectives import Algebra, Array
 from ..problems import FirstOrder, LinearProblem
 from ..validation import MOST_POINTS, Registry, check_count, check_positive
-from ..validation.data import check_preferences
+from ..validation.inputs import check_preferences
 
 if TYPE_CHECKING:
     from ..storage.checkpoints import Entry

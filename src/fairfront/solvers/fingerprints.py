@@ -18,7 +18,7 @@ import numpy as np
 from ..objectives import Array, Objectives
 from ..problems import EstimatorProblem, LinearProblem
 from ..storage.checkpoints import Fingerprint
-from ..validation.data import as_numbers
+from ..validation.inputs import as_numbers
 
 NEAR = 1e-3  # how far from the start functions are evaluated a second time, relative to it
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")

@@ -14,7 +14,7 @@ from ..objectives import Algebra, Array
 from ..problems import LinearProblem, Point
 from ..problems.resources import check_steps
 from ..validation import refuse
-from ..validation.data import shape_of
+from ..validation.inputs import shape_of
 from .base import TARGETS, Journal, Mask, OnPoint, Request, Solved, Solver, Status, Target, check_needs
 from .journal import Archive, Ids, RunLog, of_few
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..objectives import Algebra, Array
 from ..problems import LinearProblem, Point, SecondOrder
 from ..validation import check_choice, check_count, check_flag, check_positive, refuse
-from ..validation.data import as_numbers
+from ..validation.inputs import as_numbers
 from .base import TINY, Accepted, Mask, Status, Target
 from .loop import ENOUGH, Descent, Plan, State
 from .quadratic import DEPENDENT, certificate, common_direction, factor, first_step, min_norm, projected_gradient

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives.groups import rounded_part
-from ..validation.data import factorize
+from ..validation.inputs import factorize
 from .notation import PERCENT, PLAIN, Notation
 from .schema import ColumnSchema
 from .statistics import ColumnTally, TrainingRows

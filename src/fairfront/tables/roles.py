@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..exceptions import InputError, spelled
 from ..objectives.groups import FEWEST
 from ..validation import check_text, counted, shown
-from ..validation.data import factorize
+from ..validation.inputs import factorize
 from .notation import number_of, seconds_of, time_words
 from .table import Column, Rows, Table, listed, nearest
 

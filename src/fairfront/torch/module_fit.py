@@ -26,7 +26,7 @@ from ..validation import (
     refuse,
     refuse_masked,
 )
-from ..validation.data import refuse_misread
+from ..validation.inputs import refuse_misread
 from .epochs import cells_of, train
 from .module_objectives import objectives, on_other_rows
 from .modules import (

@@ -17,7 +17,7 @@ from ..exceptions import InputError
 from ..objectives import Algebra, Array, Gap, Groups, Loss, Measure, Notion, Objectives, Question, warn_of_proxies
 from ..objectives.notions import Surrogate
 from ..validation import check_instance, check_positive, refuse, refuse_masked
-from ..validation.data import as_numbers, check_labels, check_weights, shape_of
+from ..validation.inputs import as_numbers, check_labels, check_weights, shape_of
 
 Ints = NDArray[np.intp]
 LABEL = "label {}: "

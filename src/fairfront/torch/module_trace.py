@@ -20,7 +20,7 @@ from ..solvers.base import TARGETS, tops
 from ..storage.folders import make_folder
 from ..tracing import trace as trace_linear
 from ..validation import MOST_POINTS, check_count, check_flag, check_instance, check_path, check_progress, check_text
-from ..validation.data import check_preferences
+from ..validation.inputs import check_preferences
 from .epochs import train
 from .layers import Scorer, heard
 from .module_fit import Training, check_training

@@ -11,7 +11,7 @@ import numpy as np
 from ..exceptions import InputError, require
 from ..objectives import Array
 from ..validation import check_callable, refuse
-from ..validation.data import refuse_misread, shape_of
+from ..validation.inputs import refuse_misread, shape_of
 
 Tensor: TypeAlias = Any
 Module: TypeAlias = Any

@@ -17,7 +17,7 @@ from ..objectives import Algebra, Array
 from ..solvers.base import TINY, Target
 from ..solvers.quadratic import capped_step, common_direction, factor
 from ..validation import check_callable, check_positive, refuse
-from ..validation.data import as_numbers, check_preferences
+from ..validation.inputs import as_numbers, check_preferences
 from .modules import Tensor, torch
 
 

@@ -1,4 +1,4 @@
-"""Checks at the public edge: refusals in one sentence, and one function per kind of option; data are in `data`."""
+"""Checks at the public edge: refusals in one sentence, and one function per kind of option; data are in `inputs`."""
 
 from __future__ import annotations
 

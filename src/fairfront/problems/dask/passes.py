@@ -19,7 +19,7 @@ import numpy as np
 
 from ...exceptions import FairfrontError, InputError, require
 from ...validation import is_dask
-from ...validation.data import as_columns
+from ...validation.inputs import as_columns
 from ..resources import memory, threads_setting
 
 NAMES = ("X", "y", "sensitive_features", "sample_weight")

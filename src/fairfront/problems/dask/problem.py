@@ -20,7 +20,7 @@ from ...exceptions import FairfrontWarning, InputError
 from ...objectives import Array, Cells, GroupProbabilities, Objectives, Question
 from ...objectives.question import check_targets
 from ...validation import is_dask
-from ...validation.data import as_columns, check_labels
+from ...validation.inputs import as_columns, check_labels
 from ..design import Frame
 from ..linear import LinearProblem
 from ..pieces import feature_names

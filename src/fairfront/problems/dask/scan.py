@@ -14,7 +14,7 @@ from scipy import sparse
 
 from ...exceptions import InputError
 from ...objectives import Array
-from ...validation.data import as_columns, as_weights, check_labels, check_matrix, factorize, weighted_rows
+from ...validation.inputs import as_columns, as_weights, check_labels, check_matrix, factorize, weighted_rows
 from ..design import Moments
 from ..pieces import moments
 from .passes import check_sizes
