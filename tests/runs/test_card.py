@@ -19,8 +19,7 @@ from fairfront.cli import app
 from fairfront.exceptions import InputError
 from fairfront.runs import Run
 from fairfront.runs.card_formats import cyclonedx_of, hub_card_of
-from fairfront.runs.card_page import page_of
-from fairfront.runs.markdown import markdown_of
+from fairfront.runs.card_page import markdown_of, page_of
 from fairfront.runs.options import plain_id
 from tests.support.schemas import faults
 

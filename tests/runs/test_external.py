@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import fairfront as ff
-from fairfront.runs.checks import agrees
 from fairfront.runs.pipeline import write_evaluation
+from fairfront.runs.verification import agrees
 from fairfront.storage.packages import found_in
 from tests.support.cli import command, fairfront
 from tests.support.extras import optional

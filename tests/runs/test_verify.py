@@ -16,7 +16,7 @@ import pytest
 
 import fairfront as ff
 from fairfront.runs import verification, verify_model, verify_run
-from fairfront.runs.checks import Check, agrees
+from fairfront.runs.verification import Check, agrees
 from fairfront.storage.differences import Difference, differences
 from fairfront.storage.packages import SIGNATURE
 from fairfront.storage.places import CHECKSUMS

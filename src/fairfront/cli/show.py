@@ -28,7 +28,7 @@ from .screen import (
 )
 
 if TYPE_CHECKING:
-    from ..runs.checks import Check
+    from ..runs.verification import Check
 
 DIFFERS = 3
 LISTED = 40
@@ -138,7 +138,7 @@ def verify(
     Example: fairfront verify run adult.csv
     """
     from ..runs import Run, TableModel, verify_model, verify_run
-    from ..runs.checks import Check, agrees
+    from ..runs.verification import Check, agrees
 
     what = ""
     try:
@@ -163,9 +163,9 @@ def verify(
 
 
 def _show_checks(what: str, checks: list[Check]) -> None:
-    from ..runs.checks import SIGNED
     from ..runs.external import EVALUATIONS
     from ..runs.model_verification import RECORD
+    from ..runs.verification import SIGNED
 
     heads = ["what", "", "found"]
     table = table_of(f"Reproduction check of the {what}", heads, left=heads)

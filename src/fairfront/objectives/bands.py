@@ -46,9 +46,7 @@ def band_of(value: Any, edges: Sequence[float], name: str) -> str:
     return f"{low} to {edges[place] - 1:g}" if whole else f"{low} to under {high}"
 
 
-def banded(name: str, values: NDArray[Any], edges: Sequence[float] | None) -> NDArray[Any]:
-    if edges is None:
-        return values
+def banded(name: str, values: NDArray[Any], edges: Sequence[float]) -> NDArray[Any]:
     codes, found = factorize(values)
     names: NDArray[Any] = np.array([*(band_of(value, edges, name) for value in found), None], dtype=object)
     return names[codes]

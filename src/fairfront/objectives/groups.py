@@ -117,7 +117,8 @@ class Groups:
                 raise refuse("reference", self.reference, "a group, or a mapping such as {'race': 'White'}")
         check_flag(self.cross, "cross")
         check_count(self.min_size, "min_size")
-        object.__setattr__(self, "bands", check_bands(self.bands))
+        if self.bands is not None:
+            object.__setattr__(self, "bands", check_bands(self.bands))
 
     def resolve(
         self, sensitive_features: Any, n: int, counts: Array | None = None, among: Compared = ()
@@ -141,7 +142,7 @@ class Groups:
         else:
             columns = as_columns(sensitive_features, "sensitive_features", n=n)
             _check_known("bands", self.bands, columns)
-            columns = {name: banded(name, values, (self.bands or {}).get(name)) for name, values in columns.items()}
+            columns |= {name: banded(name, columns[name], edges) for name, edges in (self.bands or {}).items()}
             if self.cross and len(columns) > 1:
                 return replace(self, reference=self._joint_reference(tuple(columns)), cross=False, bands=None).resolve(
                     {" & ".join(columns): _crossed(columns)}, n, counts, among

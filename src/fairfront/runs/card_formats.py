@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from .card_blocks import HEADS, number
+from .card_page import markdown_of
 from .card_sections import LIMITS
-from .markdown import markdown_of
 from .options import in_words
 
 TASKS = {"binary": "binary classification", "multiclass": "multiclass classification", "regression": "regression"}

@@ -1,4 +1,4 @@
-"""A card as one HTML file in the explorer's style: no script, nothing from outside, every text escaped."""
+"""A card as pages: Markdown, and one HTML file in the explorer's style; names of others cannot become markup."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 from ..explorer.page import asset, inline_digest
 from .card_blocks import Block, Listed, Section
 from .card_sections import sections, title_of
-from .markdown import LONGEST, plain
 
 STYLE = """
 .sheet { background: var(--sheet); border: 1px solid var(--line); border-radius: 11px; padding: 8px 14px; }
@@ -43,14 +42,14 @@ def page_of(card: Mapping[str, Any]) -> str:
         "<main>",
         f"<h1>{title}</h1>",
     ]
-    return "\n".join([*head, *_parts(sections(card)), "</main>", "</body>", "</html>", ""])
+    return "\n".join([*head, *_elements(sections(card)), "</main>", "</body>", "</html>", ""])
 
 
 def is_card_page(head: bytes) -> bool:
     return GENERATOR.encode() in head
 
 
-def _parts(found: list[Section]) -> Iterator[str]:
+def _elements(found: list[Section]) -> Iterator[str]:
     inside = False
     for section in found:
         if section.appendix and not inside:
@@ -59,11 +58,11 @@ def _parts(found: list[Section]) -> Iterator[str]:
         yield "<section>"
         if section.title:
             yield f"<h2>{_text(section.title)}</h2>"
-        yield from (_drawn(block) for block in section.blocks if block != Listed(()))
+        yield from (_as_html(block) for block in section.blocks if block != Listed(()))
         yield "</section>"
 
 
-def _drawn(block: Block) -> str:
+def _as_html(block: Block) -> str:
     if isinstance(block, Listed):
         return f"<ul>{''.join(f'<li>{_text(item)}</li>' for item in block.items)}</ul>"
     if isinstance(block, str):
@@ -76,3 +75,48 @@ def _drawn(block: Block) -> str:
 
 def _text(text: str) -> str:
     return escape(plain(text))
+
+
+MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "`": "'", **{mark: f"\\{mark}" for mark in "\\|*_[]"}})
+LONGEST = 2_000
+"""Characters of a cell: people's own words go in whole, a name of a megabyte does not."""
+
+
+def markdown_of(card: Mapping[str, Any]) -> str:
+    return "\n\n".join([f"# {line(title_of(card))}", *_paragraphs(sections(card))]) + "\n"
+
+
+def _paragraphs(found: list[Section]) -> Iterator[str]:
+    inside = False
+    for section in found:
+        if section.appendix and not inside:
+            inside = True
+            yield "# Appendix"
+        if section.title:
+            yield f"## {line(section.title)}"
+        yield from (_as_markdown(block) for block in section.blocks if block != Listed(()))
+
+
+def _as_markdown(block: Block) -> str:
+    if isinstance(block, Listed):
+        return "\n".join(f"- {line(item)}" for item in block.items)
+    if isinstance(block, str):
+        return line(block)
+    heads = f"| {' | '.join(map(cell, block.heads))} |"
+    return "\n".join(
+        [heads, f"|{'---|' * len(block.heads)}", *(f"| {' | '.join(map(cell, row))} |" for row in block.rows)]
+    )
+
+
+def cell(text: str) -> str:
+    return line(text[:LONGEST])
+
+
+def line(text: str) -> str:
+    return plain(text).translate(MARKUP)
+
+
+def plain(text: str) -> str:
+    """Return a text in one line, without what cannot be printed."""
+    breaks = "\r\n\t\u2028\u2029"
+    return "".join(" " if ch in breaks else ch for ch in text if ch.isprintable() or ch in breaks)

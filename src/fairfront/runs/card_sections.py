@@ -11,9 +11,8 @@ from typing import Any
 
 from ..measures.disclosure import EXACT, ROUNDED
 from ..validation import counted
-from .about import ABOUT
 from .card import FIGURES
-from .card_appendix import appendix
+from .card_appendix import appendix, coefficient_section, data_section
 from .card_blocks import (
     HEADS,
     Block,
@@ -29,7 +28,7 @@ from .card_blocks import (
     significant,
     worst_table,
 )
-from .card_inputs import coefficient_section, data_section
+from .manifest import ABOUT
 from .options import in_words
 
 NOT_GIVEN = "not given"

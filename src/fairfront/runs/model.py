@@ -29,10 +29,10 @@ from ..tables import Table, coerce, open_source
 from ..tables.encoder import TableEncoder
 from ..validation import check_flag, check_number
 from .card import FORMAT as CARD_FORMAT
+from .card_page import markdown_of
 from .decision import FORMAT
 from .manifest import FORMAT as MANIFEST_FORMAT
 from .manifest import SCHEMA, key_of, opening_of, read_record
-from .markdown import markdown_of
 from .model_files import CARD, DECISION, ESTIMATOR, KIND, MODEL, NAME, check_formats, fill_model
 from .onnx_export import export_onnx
 from .table_estimator import TableEstimator

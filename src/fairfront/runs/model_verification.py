@@ -14,13 +14,22 @@ from ..storage.differences import differences
 from ..storage.seals import public_key
 from .archive import load
 from .card_formats import FORMATS
-from .checks import Check, file_checks, signature_check
 from .decision import Decision, candidates, stages
 from .external import own_frontier
 from .model import TableModel
 from .model_files import ONNX
 from .run import Run, model_of
-from .verification import WRITER, decided_again, evaluated_files, states_of, traced_again, with_external
+from .verification import (
+    WRITER,
+    Check,
+    decided_again,
+    evaluated_files,
+    file_checks,
+    signature_check,
+    states_of,
+    traced_again,
+    with_external,
+)
 
 RECORD = "record"
 

@@ -23,12 +23,11 @@ from ..storage.places import MANIFEST, check_new_folder
 from ..tables.encoder import TableEncoder
 from ..validation import check_choice, check_count, check_text, counted
 from . import decision as records
-from .about import check_about
 from .card import card_of
 from .decision import DECISIONS, Decision
 from .external import EVALUATIONS, External, added, check_name, judged_rows, own_frontier, write_external
 from .external import KIND as EVALUATION_KIND
-from .manifest import SCHEMA, as_text, inventory, key_of, known_by, of_format, seal
+from .manifest import SCHEMA, as_text, check_about, inventory, key_of, known_by, of_format, seal
 from .model import TableModel
 from .options import Option, options_of, shortlist, suggested_id
 

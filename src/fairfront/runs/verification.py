@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from .. import __version__
 from ..exceptions import ChangedError, FairfrontError, FairfrontWarning, InputError
-from ..storage.differences import differences
+from ..storage.differences import Difference, differences
 from ..storage.foreign import SUFFIX, untrusted_types
-from ..storage.places import MANIFEST
-from ..storage.seals import public_key
+from ..storage.packages import found_in, is_signed, read_checksums
+from ..storage.places import CHECKSUMS, MANIFEST
+from ..storage.seals import is_signature_of, public_key
 from ..tables import open_source
 from .archive import read_run
-from .checks import TOLERANCE, Check, file_checks, first_digits, signature_check
 from .decision import Decision, candidates, decided, pruned, stages, with_earlier
 from .external import EVALUATIONS, added
 from .manifest import versions
@@ -198,3 +198,51 @@ def decided_again(state: Run, record: Mapping[str, Any], data: Any) -> tuple[Run
         ) from error
     found = decided(judged, id, record["rule"], record["reason"], record["by"], record["about"])
     return judged, replace(found, at=record["at"], candidates=candidates(state, id))
+
+
+TOLERANCE = 1e-6
+SIGNED = "signature"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One comparison: what was compared, whether it agrees, what was found, and every field that differs.
+
+    ``same`` is None where nothing was compared; what is not decisive is told and no more.
+    """
+
+    what: str
+    same: bool | None
+    found: str
+    decisive: bool = True
+    differences: tuple[Difference, ...] = ()
+
+
+def agrees(checks: list[Check]) -> bool:
+    return all(check.same for check in checks if check.decisive)
+
+
+def first_digits(digest: str | None) -> str:
+    return "none" if digest is None else digest[:12]
+
+
+def signature_check(folder: Path, key: Any) -> Check:
+    """Say whether the list of checksums is signed, by the key if one is given, and covers all records."""
+    if key is None:
+        there = "there, and not checked without --key" if is_signed(folder) else "none"
+        return Check(SIGNED, None, there, decisive=False)
+    if not is_signed(folder):
+        return Check(SIGNED, False, "none, expected one by the key")
+    if not is_signature_of(folder, key):
+        return Check(SIGNED, False, f"not of this {CHECKSUMS} by this key")
+    later = sorted(set(found_in(folder)) - set(read_checksums(folder)))
+    return Check(SIGNED, not later, f"does not cover {', '.join(later)}" if later else "by the key")
+
+
+def file_checks(found: Mapping[str, list[Difference]], rounded: bool) -> list[Check]:
+    equal = f"equal up to {TOLERANCE:g}" if rounded else "equal to the last bit"
+    checks = []
+    for name, said in found.items():
+        words = f"{len(said)} {'field differs' if len(said) == 1 else 'fields differ'}" if said else equal
+        checks.append(Check(name, not said, words, differences=tuple(said)))
+    return checks

@@ -8,7 +8,6 @@ from .encoder import TableEncoder as TableEncoder
 from .encoder import coerce as coerce
 from .findings import Finding as Finding
 from .findings import screen as screen
-from .group_columns import read_groups as read_groups
 from .inference import infer as infer
 from .roles import Split as Split
 from .roles import parse_split as parse_split
@@ -16,6 +15,7 @@ from .roles import read_target as read_target
 from .schema import ColumnSchema as ColumnSchema
 from .schema import Schema as Schema
 from .schema import load as load
+from .schema import read_groups as read_groups
 from .source import Source as Source
 from .source import open_source as open_source
 from .statistics import TrainingRows as TrainingRows
