@@ -70,7 +70,9 @@ def test_adult(tmp_path_factory: pytest.TempPathFactory) -> None:
         else:
             assert table.texts(name).tolist() == list(data.columns[name])
     found, encoder, rows, atoms = prepared(table, "income", ">50K", ("sex", "race"), "60/20/20")
-    assert found == ()
+    (together,) = found  # a husband or wife among the relationships
+    assert together.sentence.startswith("The columns together tell 'sex'")
+    assert "relationship" in together.sentence
     shares = [np.bincount(atoms[part]) / len(part) for part in rows.values()]
     np.testing.assert_allclose(shares[1:], [shares[0]] * 2, atol=5e-4)
     X = encoder.transform(table.take(rows["train"]))

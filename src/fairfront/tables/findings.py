@@ -177,7 +177,7 @@ def words_of(name: str) -> list[str]:
 def _as_date(name: str, notation: Notation) -> Finding | None:
     if not notation.is_date:
         return None
-    how = "that can be read day first or month first" if notation.kind == "dates" else f"written as {notation.form}"
+    how = "that can be read day first or month first" if notation.kind == "dates" else f"in {notation.form} format"
     sentence = (
         f"Dropped {name!r}: dates {how}; to learn from them, add a column such as an age or a number of months to the "
         "file."
@@ -237,7 +237,7 @@ def _reading(notation: Notation) -> str:
     if notation.kind == "amounts":
         return f"was read as a category: it {notation.expected}"
     if notation.kind == "date":
-        return f"has dates written as {notation.form}"
+        return f"has dates in {notation.form} format"
     if notation.kind not in ("point", "comma"):
         return ""
     if notation.unit == PERCENT:
