@@ -58,7 +58,7 @@ def test_table_and_sentences(scored: Path) -> None:
 def test_a_score_that_speaks_for_the_other_label_is_noticed(scored: Path) -> None:
     done = command("audit", scored, *BASE, "--favourable", "1", "--favourable", "below", "--cutoff", "0.4")
     assert done.returncode == 0
-    assert "speak against 1; if they do, give --favourable above." in done.stdout
+    assert "speak against 1; if they do, give --favourable above as well as the label." in done.stdout
     assert "note: AUC is 0." in done.stderr
 
 

@@ -207,7 +207,7 @@ def backward_sentences(judged: Judged, columns: Mapping[str, NDArray[Any]]) -> t
         return ()
     side = "favourable_side='below'" if judged.side == "above" else "favourable_side='above'"
     said = f"AUC is {value:.3f} ({low:.3f} to {high:.3f}), expected more than 0.5: scores seem to speak against"
-    return (f"{said} {judged.task.favourable_label!r}; if they do, give {spelled(side)}.",)
+    return (f"{said} {judged.task.favourable_label!r}; if they do, give {spelled(side)} as well as the label.",)
 
 
 def idle_sentence(n: int) -> str:

@@ -129,6 +129,9 @@ def data_section(card: Mapping[str, Any]) -> Section:
     rows = ", ".join(f"{n} {part}" for part, n in data["rows"].items())
     dropped = [each["column"] for each in data["findings"] if each["kind"] == "dropped"]
     flagged = [each["column"] for each in data["findings"] if each["kind"] == "flagged"]
+    named = ", ".join(
+        dict.fromkeys(filter(None, flagged))
+    )  # a finding about several columns names them in its sentence
     without = data["rows_without_target"]
     return Section(
         "Data",
@@ -143,7 +146,7 @@ def data_section(card: Mapping[str, Any]) -> Section:
                     ("Weights", data["weight"] or "none: every row counts once"),
                     ("Columns read", f"{len(data['features'])}: {', '.join(data['features'])}"),
                     ("Columns left out", ", ".join((*data["left_out"], *dropped)) or "none"),
-                    ("Columns to look at", ", ".join(dict.fromkeys(flagged)) or "none were flagged"),
+                    ("Columns to look at", named or ("see the notes below" if flagged else "none were flagged")),
                     ("Missing and rare values", _treated(data["treatments"])),
                 ]
             ),
