@@ -99,3 +99,12 @@ def test_what_is_in_doubt_is_asked_for(tmp_path: Path) -> None:
         ff.trace_table(slashed, **known, **split, **QUICK)
     run = ff.trace_table(slashed, **known, **split, dates={"application date": "%d/%m/%Y"}, **QUICK)
     assert run.manifest["settings"]["dates"] == (("application date", "%d/%m/%Y"),)
+
+
+def test_a_decimal_comma_is_said_of_numbers_alone(tmp_path: Path) -> None:
+    rows = [f"{1000 + k},{k % 10};{'mw'[k % 2]};{'yn'[k % 3 == 0]}" for k in range(300)]
+    path = tmp_path / "amounts.csv"
+    path.write_text("\n".join(["amount;sex;paid", *rows]), encoding="utf-8")
+    run = ff.trace_table(path, target="paid", favourable="y", groups="sex", decimal="comma", n_points=3, stability=0)
+    said = {each["column"] for each in run.manifest["findings"] if each["kind"] == "read"}
+    assert said <= {"amount"}

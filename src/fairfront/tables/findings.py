@@ -227,18 +227,19 @@ def sensitive_finding(names: Iterable[str]) -> tuple[Finding, ...]:
 
 def reading_findings(columns: Iterable[ColumnSchema]) -> tuple[Finding, ...]:
     """Say how columns were read that are not written plainly, and why."""
-    said = ((column.name, _reading(column.notation)) for column in columns)
+    said = ((column.name, _reading(column)) for column in columns)
     return tuple(Finding(name, "read", f"{name!r} {words}.") for name, words in said if words)
 
 
-def _reading(notation: Notation) -> str:
+def _reading(column: ColumnSchema) -> str:
+    notation = column.notation
     if notation.kind == "code":
         return "has leading zeros: read as a category of codes"
     if notation.kind == "amounts":
         return f"was read as a category: it {notation.expected}"
     if notation.kind == "date":
         return f"has dates in {notation.form} format"
-    if notation.kind not in ("point", "comma"):
+    if column.kind != "number" or notation.kind not in ("point", "comma"):
         return ""
     if notation.unit == PERCENT:
         return "has percentages: read as numbers, 12.5 % as 12.5"
