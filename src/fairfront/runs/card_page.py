@@ -42,23 +42,29 @@ def page_of(card: Mapping[str, Any]) -> str:
         "<main>",
         f"<h1>{title}</h1>",
     ]
-    return "\n".join([*head, *_elements(sections(card)), "</main>", "</body>", "</html>", ""])
+    return "\n".join([*head, *_elements(card), "</main>", "</body>", "</html>", ""])
 
 
 def is_card_page(head: bytes) -> bool:
     return GENERATOR.encode() in head
 
 
-def _elements(found: list[Section]) -> Iterator[str]:
+def _in_order(card: Mapping[str, Any]) -> Iterator[tuple[bool, Section, list[Block]]]:
+    """Give every section, whether the appendix begins with it, and its blocks but for empty lists."""
     inside = False
-    for section in found:
-        if section.appendix and not inside:
-            inside = True
+    for section in sections(card):
+        yield section.appendix and not inside, section, [block for block in section.blocks if block != Listed(())]
+        inside = inside or section.appendix
+
+
+def _elements(card: Mapping[str, Any]) -> Iterator[str]:
+    for begins, section, blocks in _in_order(card):
+        if begins:
             yield "<h1>Appendix</h1>"
         yield "<section>"
         if section.title:
             yield f"<h2>{_text(section.title)}</h2>"
-        yield from (_as_html(block) for block in section.blocks if block != Listed(()))
+        yield from map(_as_html, blocks)
         yield "</section>"
 
 
@@ -83,18 +89,16 @@ LONGEST = 2_000
 
 
 def markdown_of(card: Mapping[str, Any]) -> str:
-    return "\n\n".join([f"# {line(title_of(card))}", *_paragraphs(sections(card))]) + "\n"
+    return "\n\n".join([f"# {line(title_of(card))}", *_paragraphs(card)]) + "\n"
 
 
-def _paragraphs(found: list[Section]) -> Iterator[str]:
-    inside = False
-    for section in found:
-        if section.appendix and not inside:
-            inside = True
+def _paragraphs(card: Mapping[str, Any]) -> Iterator[str]:
+    for begins, section, blocks in _in_order(card):
+        if begins:
             yield "# Appendix"
         if section.title:
             yield f"## {line(section.title)}"
-        yield from (_as_markdown(block) for block in section.blocks if block != Listed(()))
+        yield from map(_as_markdown, blocks)
 
 
 def _as_markdown(block: Block) -> str:

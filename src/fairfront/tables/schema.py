@@ -128,7 +128,7 @@ def load(
 class _Fill:
     """A column that is filled chunk by chunk: numbers or times, codes of levels, or codes of very many texts.
 
-    The latter are told apart by 64-bit hashes and numbered by first appearance; other levels are sorted at the end.
+    The latter are distinguished by 64-bit hashes and numbered by first appearance; other levels are sorted at the end.
     """
 
     def __init__(self, schema: Schema, name: str, time: bool) -> None:
