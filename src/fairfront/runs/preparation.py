@@ -270,7 +270,7 @@ def _notes(source: Source, settings: Settings, idle: int) -> tuple[Finding, ...]
         )
     if idle:
         said.append(f"Rows with 0 in {settings.weight!r} were left out: {count_in_words(idle)}.")
-    return tuple(Finding("", "noted", sentence) for sentence in said)
+    return tuple(Finding((), "noted", sentence) for sentence in said)
 
 
 def _candidates(schema: Schema, settings: Settings, split: Split) -> tuple[str, ...]:
@@ -287,7 +287,7 @@ def _kept_columns(candidates: tuple[str, ...], findings: tuple[Finding, ...]) ->
     refused = [found.sentence for found in findings if found.kind == "refused"]
     if refused:
         raise InputError(" ".join(refused))
-    dropped = {found.column for found in findings if found.kind == "dropped"}
+    dropped = {name for found in findings if found.kind == "dropped" for name in found.columns}
     kept = tuple(name for name in candidates if name not in dropped)
     if not kept:
         reasons = "; ".join(found.sentence for found in findings)
