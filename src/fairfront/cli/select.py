@@ -11,9 +11,6 @@ import typer
 from ..exceptions import InputError
 from .screen import (
     Data,
-    Delimiter,
-    Encoding,
-    Missing,
     Overwrite,
     RunFolder,
     Sign,
@@ -22,6 +19,7 @@ from .screen import (
     check_data,
     checked,
     path_option,
+    reads,
     run_at,
     say,
     screen,
@@ -138,6 +136,7 @@ def select(
     say(screen(), *filter(None, said), f"Predictions read the columns {', '.join(names[:LISTED])}{rest}.")
 
 
+@reads
 def predict(
     model: Annotated[Path, typer.Argument(help="Folder written by fairfront select.", callback=checked)],
     file: Annotated[
@@ -147,11 +146,10 @@ def predict(
     keep: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Column of the input to copy; may be repeated.")
     ] = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    missing: Missing = None,
     trust: Trust = None,
     overwrite: Overwrite = False,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Write predictions and probabilities for the rows of a file.
 
@@ -163,7 +161,6 @@ def predict(
     from ..validation import counted
 
     found = stored_at(model, TableModel, "a model written by fairfront select", trust)
-    reading: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "missing": missing or ()}
     n = predict_file(found, file, output, keep=keep or (), overwrite=overwrite, progress="auto", **reading)
     typer.echo(f"{counted(n, 'row')}: {output}")
 

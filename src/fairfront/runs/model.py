@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import os
+import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from ..exceptions import InputError, progress_bar, spelled
+from ..exceptions import FairfrontWarning, InputError, progress_bar, spelled
 from ..frontier.candidates import scores_of
 from ..frontier.estimator_models import at_cutoff
 from ..frontier.models import LinearModels, for_favourable, task_of
@@ -26,8 +28,9 @@ from ..storage.foreign import read_estimator
 from ..storage.packages import check_checksums, parts_of, read_package
 from ..storage.places import MANIFEST, check_new_file
 from ..tables import Table, coerce, open_source
-from ..tables.encoder import TableEncoder
-from ..validation import check_flag, check_number
+from ..tables.encoder import TableEncoder, count_others
+from ..tables.notation import Decimal, check_decimal
+from ..validation import check_flag, check_number, counted
 from .card import FORMAT as CARD_FORMAT
 from .card_page import markdown_of
 from .decision import FORMAT
@@ -230,13 +233,14 @@ def predict_file(
     delimiter: str | None = None,
     encoding: str | None = None,
     missing: Sequence[str] = (),
+    decimal: Decimal | None = None,
     progress: Any = False,
 ) -> int:
     """Write labels and probabilities for every row of a file, in its order; return the number of rows.
 
     ``keep`` copies columns of the input; ``missing`` are texts for a missing value besides those of training, whose
-    delimiter and encoding hold unless others are given. Text that a spreadsheet would execute gets a quote in front. No
-    file but earlier predictions is overwritten.
+    delimiter, encoding and decimal mark hold unless others are given. Text that a spreadsheet would execute gets a
+    quote in front. No file but earlier predictions is overwritten. A warning counts the rows with unknown values.
     """
     read = Path(data) if isinstance(data, (str, os.PathLike)) else None
     if read is not None and read.exists() and output.exists() and output.samefile(read):
@@ -246,14 +250,15 @@ def predict_file(
     model.encoder.check(source.names)
     for name in keep:
         source.check_column(name, "keep")
-    done = 0
+    done, strange = 0, Counter[str]()
     with (
         writing(output, text=True, overwrite=overwrite, own=_is_predictions) as stream,
         progress_bar(progress, "predicting", source.size) as bar,
     ):
         writer = CsvWriter(stream)
         for chunk in source.chunks(tuple(dict.fromkeys((*model.columns, *keep))), rows=rows):
-            found = model._outputs(coerce(chunk, model.encoder, tuple(missing)))
+            table = coerce(chunk, model.encoder, tuple(missing), check_decimal(decimal))
+            found, strange = model._outputs(table), strange + Counter(count_others(table, model.encoder))
             kept = {name: chunk[name] for name in keep}
             if done == 0:
                 for name in sorted(set(kept) & set(found)):
@@ -265,6 +270,9 @@ def predict_file(
             writer.write_rows(zip(*(_texts(values) for values in (*kept.values(), *found.values())), strict=True))
             done += len(found["prediction"])
             bar.update(chunk.done, f"{done} rows")
+    if strange:
+        told = ", ".join(f"{name!r} in {counted(n, 'row')}" for name, n in strange.items())
+        warnings.warn(f"values that were rare or unknown in training: {told}.", FairfrontWarning, stacklevel=2)
     return done
 
 

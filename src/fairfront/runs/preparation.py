@@ -134,13 +134,13 @@ class Prepared:
 
 def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepared:
     """Bad columns are refused before anything is trained."""
-    split = parse_split(settings.split)
+    split, banded = parse_split(settings.split), dict(settings.bands)
     _check_columns(source, settings, split)
     with progress_bar(progress, "reading", 2 * source.size) as bar:
         schema = infer(
             source,
-            text=tuple(dict.fromkeys((*settings.text, *settings.groups))),
-            numbers=(*settings.numbers, *settings.group_probabilities),
+            text=tuple(dict.fromkeys((*settings.text, *(name for name in settings.groups if name not in banded)))),
+            numbers=tuple(dict.fromkeys((*settings.numbers, *settings.group_probabilities, *banded))),
             columns=[name for name in source.names if name not in settings.drop],
             on_progress=lambda done: bar.update(done, "finding types"),
             **settings.notation,

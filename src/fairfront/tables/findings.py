@@ -114,6 +114,9 @@ def screen(
             found.append(useless)
             if useless.kind != "flagged":
                 continue
+        if len({text.casefold() for text in tally.counts}) < len(tally.counts):
+            sentence = f"{name!r} has values that differ in upper and lower case only, which are kept apart; fix them."
+            found.append(Finding((name,), "flagged", sentence))
         sample = tally.sample()
         strength, scale = (tells_number if regression else tells_class)(sample, target, rows.halves)
         if strength >= LIMITS[scale]:
@@ -150,7 +153,11 @@ def _unusable(name: str, tally: ColumnTally, n: int, notation: Notation) -> Find
     shown = f"{'' if tally.exact else 'about '}{rounded_part(count, n)}"
     # texts or whole numbers that differ in nearly every row, or in most rows of a column that is called an identifier
     called = not ID_WORDS.isdisjoint(words_of(name))
-    if present >= ENOUGH and not notation.unit and count / present >= (MOST if called else NEARLY_ALL):
+    if (
+        present >= ENOUGH
+        and notation.kind not in ("point", "comma")
+        and count / present >= (MOST if called else NEARLY_ALL)
+    ):
         how = f"{shown} distinct values in {rounded_part(present, n)} rows"
         running = called or tally.high - tally.low <= DENSE * count
         whole = tally.integers and max(-tally.low, tally.high) < WHOLE
@@ -249,6 +256,13 @@ def _reading(column: ColumnSchema) -> str:
         return f"was read as a category: it {notation.expected}"
     if notation.kind == "date":
         return f"has dates in {notation.form} format"
+    if column.kind == "number" and column.otherwise:
+        mark = "point" if column.otherwise == "comma" else "comma"
+        why = "" if notation == PLAIN else ", as other columns are written"
+        return (
+            f"has numbers that can be read in two ways (1.234 and 1,234): read with a decimal {mark}{why}; "
+            f"--decimal {column.otherwise} says otherwise"
+        )
     if column.kind != "number" or notation.kind not in ("point", "comma"):
         return ""
     if notation.unit == PERCENT:
