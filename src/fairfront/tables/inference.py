@@ -286,6 +286,11 @@ def _refuse_mixed(mixed: list[_CellTally]) -> None:
     wanted, second = "one kind", f"--text {shlex.quote(one.name)} if it is a category"
     if one.forced is not None:
         wanted, second = "a number in each", "fix them"
+    if not one.n_numbers:
+        raise InputError(
+            f"column {one.name!r} has words (such as {shown[0][0]!r} in {shown[0][1]}) and no number, expected a number "
+            f"in each row{also}; name another column, or read it as words, without bands."
+        )
     what = "dates" if one.notation.is_date else "numbers"
     raise InputError(
         f"column {one.name!r} has {what} in {one.n_numbers} rows and words in {one.n_words} (such as {found}), "
