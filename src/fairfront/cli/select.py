@@ -205,6 +205,8 @@ def _column(name: str, names: tuple[str, ...], option: str, first: str = "") -> 
 
 
 def _pairs(texts: list[str] | None, names: tuple[str, ...], option: str) -> dict[str, float]:
+    from ..measures.figures import is_share
+
     found = {}
     for text in texts or []:
         name, there, value = text.rpartition("=")
@@ -214,5 +216,8 @@ def _pairs(texts: list[str] | None, names: tuple[str, ...], option: str) -> dict
             there = ""
         if not there or not name:
             raise InputError(f"{option} is {text!r}, expected NAME=NUMBER such as error=0.005.")
-        found[_column(name, names, option)] = number
+        column = _column(name, names, option)
+        if is_share(column) and not 0 <= number <= 1:
+            raise InputError(f"{option} is {text!r}, expected a number from 0 to 1, such as {name}=0.05.")
+        found[column] = number
     return found

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
 from ..measures.claims import trivial, worst_pair
-from ..measures.figures import SHARES as RATES
 from ..measures.figures import Column, larger_is_better
 from ..measures.intervals import bonferroni, worst_gap_floor
 from ..objectives import Array
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
 
 GAPS = ("tpr_gap", "fpr_gap", "selection_gap", "error_gap", "recall_gap")
 """Gaps of shares, which have intervals."""
-BOUNDED = frozenset({*RATES, "recall", "selection_ratio", "auc", "approval_rate"})
-"""Figures that lie between 0 and 1, and so do their gaps."""
 Places = NDArray[np.intp]
 NEITHER = frozenset({"approval_rate"})
 """Columns of which neither larger nor smaller values are better: they can be bounded from both sides."""
@@ -79,9 +76,6 @@ class Rule:
             if name in ("at_most", "at_least", "within") and not check_mapping(value, name, "{'tpr_gap': 0.02}"):
                 raise refuse(name, value, "at least one column, such as {'tpr_gap': 0.02}")
             for column, bound in value.items() if isinstance(value, Mapping) else ():
-                if Column.of(column).figure in BOUNDED:
-                    expected = "a number from 0 to 1, such as 0.05"
-                    check_number(bound, f"{spelled(name)} of {column}", expected, lambda number: 0 <= number <= 1)
                 check_number(bound, f"{spelled(name)} of {column}")
                 if name == "within":
                     check_positive(bound, f"{spelled(name)} of {column}", zero=True)

@@ -182,6 +182,11 @@ def larger_is_better(name: str) -> bool:
     return not column.gap and column.figure in FIGURES and FIGURES[column.figure].better > 0
 
 
+def is_share(name: str) -> bool:
+    """Tell whether values of a column lie between 0 and 1: rates and their gaps, ``auc`` and ``selection_ratio``."""
+    return Column.of(name).figure in (*SHARES, "recall", "auc", "selection_ratio", "approval_rate")
+
+
 def notion_sentences(judged: Judged) -> tuple[str, ...]:
     good = repr(judged.task.favourable_label)
     calibrates = judged.scores is not None and judged.scores.ndim == 1 and judged.probability

@@ -61,8 +61,8 @@ def parse_attributes(
         raise InputError(f"{what} is {given!r}, but {words[0]} names a reference too, expected one of them.")
     if len(found.groups) > 1 and not cross:
         raise InputError(
-            f"{what} is {given!r}, expected one column of groups, or {spelled('cross', 'cross=True')}; of several columns, write "
-            f"the reference of each as {found.groups[0]}:ref=GROUP."
+            f"{what} is {given!r}, expected one column of groups, or {spelled('cross', 'cross=True')}; of several "
+            f"columns, write the reference of each as {found.groups[0]}:ref=GROUP."
         )
     return replace(found, reference=((" & ".join(found.groups) or PROXY, given),))
 

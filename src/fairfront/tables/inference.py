@@ -288,8 +288,8 @@ def _refuse_mixed(mixed: list[_CellTally]) -> None:
         wanted, second = "a number in each", "fix them"
     if not one.n_numbers:
         raise InputError(
-            f"column {one.name!r} has words (such as {shown[0][0]!r} in {shown[0][1]}) and no number, expected a number "
-            f"in each row{also}; name another column, or read it as words, without bands."
+            f"column {one.name!r} has words (such as {shown[0][0]!r} in {shown[0][1]}) and no number, expected a "
+            f"number in each row{also}; name another column, or read it as words, without bands."
         )
     what = "dates" if one.notation.is_date else "numbers"
     raise InputError(
