@@ -133,7 +133,7 @@ GERMAN = ("--target", "Zusage", "--favourable", "ja", "--points", 3, "--stabilit
 
 def test_money_is_cut_into_bands_and_later_files_are_read_alike(tmp_path: Path) -> None:
     path, run = german(tmp_path / "de.csv"), tmp_path / "run"
-    said = fairfront("trace", path, *GERMAN, "--groups", "Einkommen:bands=30000,60000", "-o", run)
+    said = " ".join(fairfront("trace", path, *GERMAN, "--groups", "Einkommen:bands=30000,60000", "-o", run).split())
     assert "choose another with --ref '60000 and over'" in said
     assert set(dict(ff.load(run).frontier.facts.sensitive)["Einkommen"]) == {
         "under 30000",

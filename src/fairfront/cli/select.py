@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -161,7 +162,13 @@ def predict(
     from ..validation import counted
 
     found = stored_at(model, TableModel, "a model written by fairfront select", trust)
-    n = predict_file(found, file, output, keep=keep or (), overwrite=overwrite, progress="auto", **reading)
+
+    def tell(unknown: Mapping[str, int]) -> None:
+        told = ", ".join(f"{name!r} in {counted(rows, 'row')}" for name, rows in unknown.items())
+        say(screen(stderr=True), f"note: values that were rare or unknown in training: {told}.")
+
+    known: dict[str, Any] = {"keep": keep or (), "overwrite": overwrite, "on_unknown": tell, **reading}
+    n = predict_file(found, file, output, progress="auto", **known)
     typer.echo(f"{counted(n, 'row')}: {output}")
 
 

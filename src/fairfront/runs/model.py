@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import csv
 import os
-import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from ..exceptions import FairfrontWarning, InputError, progress_bar, spelled
+from ..exceptions import InputError, progress_bar, spelled
 from ..frontier.candidates import scores_of
 from ..frontier.estimator_models import at_cutoff
 from ..frontier.models import LinearModels, for_favourable, task_of
@@ -30,7 +29,7 @@ from ..storage.places import MANIFEST, check_new_file
 from ..tables import Table, coerce, open_source
 from ..tables.encoder import TableEncoder, count_others
 from ..tables.notation import Decimal, check_decimal
-from ..validation import check_flag, check_number, counted
+from ..validation import check_flag, check_number
 from .card import FORMAT as CARD_FORMAT
 from .card_page import markdown_of
 from .decision import FORMAT
@@ -235,12 +234,14 @@ def predict_file(
     missing: Sequence[str] = (),
     decimal: Decimal | None = None,
     progress: Any = False,
+    on_unknown: Callable[[Mapping[str, int]], None] | None = None,
 ) -> int:
     """Write labels and probabilities for every row of a file, in its order; return the number of rows.
 
     ``keep`` copies columns of the input; ``missing`` are texts for a missing value besides those of training, whose
     delimiter, encoding and decimal mark hold unless others are given. Text that a spreadsheet would execute gets a
-    quote in front. No file but earlier predictions is overwritten. A warning counts the rows with unknown values.
+    quote in front. No file but earlier predictions is overwritten. ``on_unknown`` is told the rows by column whose
+    value was rare or unknown in training.
     """
     read = Path(data) if isinstance(data, (str, os.PathLike)) else None
     if read is not None and read.exists() and output.exists() and output.samefile(read):
@@ -270,9 +271,8 @@ def predict_file(
             writer.write_rows(zip(*(_texts(values) for values in (*kept.values(), *found.values())), strict=True))
             done += len(found["prediction"])
             bar.update(chunk.done, f"{done} rows")
-    if strange:
-        told = ", ".join(f"{name!r} in {counted(n, 'row')}" for name, n in strange.items())
-        warnings.warn(f"values that were rare or unknown in training: {told}.", FairfrontWarning, stacklevel=2)
+    if on_unknown is not None and strange:
+        on_unknown(strange)
     return done
 
 
