@@ -282,7 +282,7 @@ def test_bands_and_crossed_groups_with_a_reference(scored: Path) -> None:
     assert "choose another with --groups 'sex,age:bands=30:ref=under 30'" in " ".join(apart.output.split())
     for groups, expected in {
         "sex:ref=M,race": "reference has no group of 'race'",
-        "sex:bands=3,race": "column 'sex' has words (such as 'F' in line 2) and no number",
+        "sex:bands=3,race": "column 'sex' has words (such as 'M' in line 2) and no number",
         "age,sex": "group column 'age' has 60 values in 3000 rows, expected at most 12 groups; cut the numbers into",
         "age:bands=x,sex": "expected a column name, name:ref=GROUP, or increasing numbers that cut a column into bands",
         "age:bands=50,30": "expected a column name, name:ref=GROUP, or increasing numbers that cut a column into bands",

@@ -86,7 +86,10 @@ def show(found: Audit, compared: Attributes, verdicts: Sequence[str], before: Ma
     console = screen(highlight=False)
     if not (console.is_terminal or "COLUMNS" in os.environ):
         console = screen(width=WIDTH, highlight=False)
-    lines = [*found.notions, *reference_sentences(found.groups.values(), compared.choosing)]
+    for line in found.notions:
+        console.print(line, markup=False)
+    say(console, *reference_sentences(found.groups.values(), compared.choosing))  # with options to copy
+    lines: list[str] = []
     tables = [(name, table.cells, name) for name, table in found.groups.items()]
     for level, inner in found.strata.items():
         tables += [(f"{name} within {level}", table.cells, "") for name, table in inner.items()]

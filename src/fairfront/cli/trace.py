@@ -23,11 +23,14 @@ from .screen import (
     Weight,
     path_option,
     reads,
+    say,
     screen,
 )
 
 if TYPE_CHECKING:
     from ..runs.preparation import Prepared
+
+KINDS = ("noted", "read", "dropped", "flagged")
 
 
 @reads
@@ -175,11 +178,11 @@ def _say_what_was_read(console: Console, prepared: Prepared) -> None:
         f"Categorical columns: {', '.join(texts) or 'none'}.",
         f"{prepared.split_words} " + ", ".join(f"{part} {n}" for part, n in prepared.sizes.items()) + " rows.",
     ]
-    for kind in ("noted", "read", "dropped", "flagged"):
-        said = [found.sentence for found in prepared.findings if found.kind == kind]
-        lines += said if kind == "flagged" else [" ".join(said)] * bool(said)
+    said = {kind: [each.sentence for each in prepared.findings if each.kind == kind] for kind in KINDS}
+    lines += [" ".join(said[kind]) for kind in KINDS[:-1] if said[kind]]
     if prepared.unlabelled:
         told = count_in_words(prepared.unlabelled)
         lines.append(f"Rows without {prepared.settings.target!r} were left out: {told}.")
     for line in lines:
         console.print(line, markup=False, highlight=False)
+    say(console, *said["flagged"])  # with options to copy
