@@ -270,13 +270,22 @@ def test_bands_and_crossed_groups_with_a_reference(scored: Path) -> None:
     assert set(table["group"]) >= {"M & 30 to 49", "F & under 30", "M & 50 and over"}
     assert dict(zip(table["group"], table["status"], strict=True))["M & 30 to 49"] == "reference"
     plain = run(path, *words, "--groups", "sex,age:bands=30", "--cross")
-    assert "choose another with 'sex:ref=F,age:ref=30 and over'" in plain.output
+    assert "choose another with --ref 'F & 30 and over'" in plain.output
+    for more in (("--ref", "F & 30 and over"), ("--cross", "--ref", "F & 30 and over")):
+        chosen = run(path, *words, "--groups", "sex,age:bands=30", *more, "--json")
+        if "--cross" in more:
+            table = json.loads(chosen.stdout)["tables"]["sex & age"]
+            assert dict(zip(table["group"], table["status"], strict=True))["F & 30 and over"] == "reference"
+        else:
+            assert "expected one column of groups, or cross=True; of several columns" in str(chosen.exception)
+    apart = run(path, *words, "--groups", "sex,age:bands=30")
+    assert "choose another with --groups 'sex,age:bands=30:ref=under 30'" in " ".join(apart.output.split())
     for groups, expected in {
         "sex:ref=M,race": "reference has no group of 'race'",
-        "sex:bands=3,race": "'sex' has 'F', expected numbers to cut into bands",
+        "sex:bands=3,race": "column 'sex' has words (such as 'M' in line 2) and no number",
         "age,sex": "group column 'age' has 60 values in 3000 rows, expected at most 12 groups; cut the numbers into",
-        "age:bands=x,sex": "expected a column name, name:ref=GROUP, or name:bands=25,40,65 for numbers",
-        "age:bands=50,30": "expected increasing numbers by column",
+        "age:bands=x,sex": "expected a column name, name:ref=GROUP, or increasing numbers that cut a column into bands",
+        "age:bands=50,30": "expected a column name, name:ref=GROUP, or increasing numbers that cut a column into bands",
     }.items():
         bad = run(path, *words, "--groups", groups, "--cross")
         assert isinstance(bad.exception, ff.InputError)

@@ -370,3 +370,66 @@ def test_damaged_files_are_told(traced: Path, tmp_path: Path) -> None:
         done = fairfront("show", folder)
         assert done.returncode == 2, victim
         assert "Traceback" not in done.stderr
+
+
+def test_words_of_python_are_not_said(traced: Path, tmp_path: Path) -> None:
+    for words, said in (
+        (("--at-most", "tpr_gap=5"), "--at-most is 'tpr_gap=5', expected a number from 0 to 1, such as tpr_gap=0.05."),
+        (("--at-least", "selection_ratio=80"), "--at-least is 'selection_ratio=80', expected a number from 0 to 1"),
+        (("--at-most", "error=-0.1"), "--at-most is 'error=-0.1', expected a number from 0 to 1"),
+        (("--within", "error=2", "--least-gap", "tpr"), "--within is 'error=2', expected a number from 0 to 1"),
+        (("--least-gap", "auc"), "--least-gap has auc, which is better when larger"),
+        (("--most", "error"), "--most has error, which is better when smaller"),
+        (("--knee", "--about", tmp_path / "no.json"), f"there is no file {tmp_path / 'no.json'}, expected texts under"),
+    ):
+        done = fairfront("select", traced, "-o", tmp_path / "model", *words)
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"fairfront: {said}"), done.stderr
+    (tmp_path / "bad.json").write_text("{owner")
+    done = fairfront("select", traced, "-o", tmp_path / "model", "--knee", "--about", tmp_path / "bad.json")
+    assert "bad.json is not JSON, expected texts under some of owner" in done.stderr
+    done = fairfront("predict", traced, "new.csv", "-o", tmp_path / "out.csv")
+    assert f"{traced} holds a run, expected a model written by fairfront select." in done.stderr
+
+
+def test_an_interrupt_while_the_command_is_imported_is_answered() -> None:
+    code = (
+        "import sys\n"
+        "class Stop:\n"
+        "    def find_spec(self, name, *more):\n"
+        "        if name == 'rich':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Stop())\n"
+        "from fairfront.__main__ import main\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert (done.returncode, done.stderr) == (130, "Interrupted; nothing was written.\n")
+
+
+def test_one_person_of_a_group_that_training_lacks_is_compared_with_nobody(tmp_path: Path) -> None:
+    path, run = tmp_path / "rows.csv", tmp_path / "run"
+    rng = np.random.default_rng(0)
+    rows = [f"{2020 + i // 200},{rng.choice(['a', 'b'])},{rng.random()},{rng.choice(['y', 'n'])}" for i in range(600)]
+    rows[300] = f"2021,alone,{rng.random()},y"  # validation has it, training does not
+    path.write_text("\n".join(["year,g,x,y", *rows]))
+    words = ("--target", "y", "--favourable", "y", "--groups", "g", "--split", "time:year:2021,2022")
+    done = fairfront("trace", path, *words, "--points", 3, "--stability", 0, "-o", run)
+    assert done.returncode == 0, done.stderr
+    shown = fairfront("show", run, "--small", 0, "--data", path)
+    assert shown.returncode == 0, shown.stderr
+    assert "excluded, too few rows: alone." in shown.stdout
+    assert "between alone" not in shown.stdout
+
+
+def test_no_rule_is_suggested_where_no_model_is(tmp_path: Path) -> None:
+    path, run = tmp_path / "rows.csv", tmp_path / "run"
+    rng = np.random.default_rng(1)
+    rows = [f"{'ab'[i % 2]},{rng.random()},{'n' if i % 40 == 0 else 'y'}" for i in range(2000)]
+    path.write_text("\n".join(["g,x,y", *rows]))
+    words = ("--target", "y", "--favourable", "y", "--groups", "g", "--points", 3, "--stability", 0)
+    done = fairfront("trace", path, *words, "-o", run)
+    assert done.returncode == 0, done.stderr
+    assert "suggested: none, because" in done.stdout
+    assert "fairfront select" not in done.stdout
+    assert "fairfront report" in done.stdout

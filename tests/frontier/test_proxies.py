@@ -203,8 +203,9 @@ def test_the_command_audits_probabilities(tmp_path: Path) -> None:
     shown = json.loads(run("audit", path, *AUDIT, "--json").stdout)
     assert shown["proxies"] == ["group"]
     assert shown["tables"]["group"]["group"][:2] == ["p_black", "p_white"]
-    assert "choose another with p_black:ref" in done.output
+    assert "choose another with --ref p_black" in done.output
     marked = json.loads(run("audit", path, *AUDIT[:-1], "p_black:ref,p_white", "--json").stdout)
+    assert json.loads(run("audit", path, *AUDIT, "--ref", "p_black", "--json").stdout) == marked
     assert marked["tables"]["group"]["group"][:2] == ["p_white", "p_black"]
 
 

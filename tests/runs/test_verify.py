@@ -121,7 +121,7 @@ EDITS: dict[str, tuple[str, Edit]] = {
     "test figures": text("test.json", '"n": ', '"n": 1'),
     "stability": text("test.json", '"refits": 2', '"refits": 200'),
     "use of the attribute": tree("manifest.json", lambda found: found["sensitive"].update(threshold="no")),
-    "findings": tree("manifest.json", lambda found: found["findings"].append({"column": "a", "kind": "b"})),
+    "findings": tree("manifest.json", lambda found: found["findings"].append({"columns": ["a"], "kind": "b"})),
     "a missing finding": tree("manifest.json", lambda found: found["findings"].clear()),
     "split": tree("manifest.json", lambda found: found["split"].update(rule="at random")),
     "options": tree("manifest.json", lambda found: found["shown"].pop()),

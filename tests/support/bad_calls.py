@@ -329,7 +329,7 @@ def of_tables() -> Iterator[Call]:
     table |= {"notion": "equal_opportunity", "weight": None, "missing": ("NA",), "delimiter": None, "cross": False}
     table |= dict.fromkeys(("drop", "allow", "text", "numbers"), ()) | {"use_sensitive": False, "posteriors": False}
     table |= {"cutoff": None, "approval_rate": None, "costs": None, "max_fits": 12}
-    table |= {"encoding": None, "decimal": None, "dates": {}}
+    table |= {"encoding": None, "decimal": None, "dates": {}, "reference": None}
     columns = entries(kind(), lambda each: ["age", each], "empty list", "empty array")
     texts = ("text", "empty text", "long text", "NUL", "list", "empty list", "empty array")
     different = {"groups": entries(kind("empty text"), lambda each: ["sex", each]), "group_probabilities": kind("None")}
@@ -338,6 +338,7 @@ def of_tables() -> Iterator[Call]:
     different |= {
         "encoding": NAME | "None",
         "decimal": NAME | "None",
+        "reference": NAME | "None",
         "dates": kind("empty dict", "empty list", "empty array"),
     }
     different |= {"weight": NAME | "None", "stability": kind("None", "zero"), "favourable": kind(), "model": NAME}
@@ -350,8 +351,12 @@ def of_tables() -> Iterator[Call]:
     yield Call("Run.choose", r.choose, {"id": 0})
     for method in ("select", "decide"):
         yield Call(f"Run.{method}", getattr(r, method), {"id": 0, "reason": "", "by": "", "about": None})
-    other = {"data": FRAME, "name": "oot", "delimiter": None, "encoding": None, "missing": ("NA",), "overwrite": False}
-    named = {"name": kind("text"), **{name: different[name] for name in ("delimiter", "encoding", "missing")}}
+    other = {"data": FRAME, "name": "oot", "delimiter": None, "encoding": None, "missing": ("NA",), "decimal": None}
+    other |= {"overwrite": False}
+    named = {
+        "name": kind("text"),
+        **{name: different[name] for name in ("delimiter", "encoding", "missing", "decimal")},
+    }
     yield Call("Run.evaluate", r.evaluate, other, named)
     yield Call("Run.save", r.save, {"path": "run", "overwrite": True}, {"path": PLACE})
     model = r.select(id=0)

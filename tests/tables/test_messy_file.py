@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import fairfront as ff
 from fairfront.exceptions import InputError
-from tests.support.cli import command
+from tests.support.cli import command, fairfront
 from tests.support.messy import DROPPED, KINDS, write_messy
 
 READ = {"missing": ["", "k. A."], "target": "decision", "favourable": "paid"}
@@ -41,9 +43,11 @@ def test_every_column_has_its_kind_and_every_decision_is_listed(
     run = ff.trace_table(path, groups="race,sex", encoding=named, **READ, **QUICK)
     kinds = {each["name"]: each["kind"] for each in run.manifest["columns"]["columns"]}
     assert {name: kinds[name] for name in run.encoder.columns} == KINDS
-    found = {each["column"]: each["sentence"] for each in run.manifest["findings"]}
+    found = {each["columns"][0]: each["sentence"] for each in run.manifest["findings"] if len(each["columns"]) == 1}
     assert {name: found[name] for name in DECISIONS} == DECISIONS
-    assert {each["column"] for each in run.manifest["findings"] if each["kind"] == "dropped"} == set(DROPPED)
+    assert {tuple(each["columns"]) for each in run.manifest["findings"] if each["kind"] == "dropped"} == {
+        (name,) for name in DROPPED
+    }
     said = [each["sentence"] for each in run.manifest["findings"]]
     assert set(said) == {*DECISIONS.values(), *NOTES}
 
@@ -85,7 +89,7 @@ def test_what_is_in_doubt_is_asked_for(tmp_path: Path) -> None:
         ff.trace_table(path, **{**known, "missing": [""]}, **QUICK)
     with pytest.raises(InputError, match="group column 'age' has 62 values in 300 rows, expected at most 12 groups"):
         ff.trace_table(path, **{**known, "groups": "age"}, **QUICK)
-    with pytest.raises(InputError, match="'sex' has 'F', expected numbers to cut into bands"):
+    with pytest.raises(InputError, match=r"'sex' has words .such as 'M' in line 2. and no number, expected a number"):
         ff.trace_table(path, **{**known, "groups": "sex:bands=1,2"}, **QUICK)
     slashed = tmp_path / "slashed.csv"
     lines = path.read_bytes().split(b"\r\n")
@@ -106,5 +110,87 @@ def test_a_decimal_comma_is_said_of_numbers_alone(tmp_path: Path) -> None:
     path = tmp_path / "amounts.csv"
     path.write_text("\n".join(["amount;sex;paid", *rows]), encoding="utf-8")
     run = ff.trace_table(path, target="paid", favourable="y", groups="sex", decimal="comma", n_points=3, stability=0)
-    said = {each["column"] for each in run.manifest["findings"] if each["kind"] == "read"}
-    assert said <= {"amount"}
+    said = {tuple(each["columns"]) for each in run.manifest["findings"] if each["kind"] == "read"}
+    assert said <= {("amount",)}
+
+
+def german(path: Path, n: int = 1200, encoding: str = "utf-8-sig", towns: tuple[str, ...] = ("Bonn", "Ulm")) -> Path:
+    """Write rows with the income in euros, a turnover with points of thousands, and Excel's first line."""
+    rng = np.random.default_rng(4)
+    lines = ["sep=;", "Einkommen;Umsatz;Geschlecht;Ort;Zusage"]
+    for _ in range(n):
+        income, turnover = rng.gamma(4.0, 12_000.0), int(rng.integers(100, 900_000))
+        good = rng.random() < 1 / (1 + np.exp(-(income - 45_000) / 20_000))
+        money = f"{income:,.2f} €".translate(str.maketrans(",.", ".,"))
+        cells = (money, f"{turnover:,}".replace(",", "."), rng.choice(["m", "w"]), rng.choice(towns))
+        lines.append(";".join((*map(str, cells), "ja" if good else "nein")))
+    path.write_bytes("\r\n".join(lines).encode(encoding))
+    return path
+
+
+GERMAN = ("--target", "Zusage", "--favourable", "ja", "--points", 3, "--stability", 0)
+
+
+def test_money_is_cut_into_bands_and_later_files_are_read_alike(tmp_path: Path) -> None:
+    path, run = german(tmp_path / "de.csv"), tmp_path / "run"
+    said = " ".join(fairfront("trace", path, *GERMAN, "--groups", "Einkommen:bands=30000,60000", "-o", run).split())
+    assert "choose another with --ref '60000 and over'" in said
+    assert set(dict(ff.load(run).frontier.facts.sensitive)["Einkommen"]) == {
+        "under 30000",
+        "30000 to 59999",
+        "60000 and over",
+    }
+    assert "'Umsatz' has numbers that can be read in two ways" in said
+    assert "read with a decimal comma, as other columns are written; --decimal point says otherwise" in said
+    assert "Columns that look sensitive and are read: Geschlecht" in said
+    median = ff.load(run).encoder.blocks[0].median
+    assert 300_000 < median < 600_000
+    assert "60000 and over" in fairfront(
+        "audit", path, "--label", "Zusage", "--decision", "Zusage", "--favourable", "ja", "--groups",
+        "Einkommen:bands=30000,60000", "--ref", "under 30000",
+    )  # fmt: skip
+    fairfront("select", run, "--knee", "-o", tmp_path / "model")
+    later = german(tmp_path / "later.csv", 200, "utf-16", ("Bonn", "Linz"))
+    told = command("predict", tmp_path / "model", later, "--encoding", "utf-16", "-o", tmp_path / "out.csv")
+    assert re.fullmatch(r"note: values that were rare or unknown in training: 'Ort' in \d+ rows\.\n", told.stderr)
+    judged = command("evaluate", run, later, "--name", "oot", "--encoding", "utf-16")
+    assert (judged.returncode, judged.stderr) == (0, "")
+    assert judged.stdout.count("that was rare or unknown in training") == 1
+    assert "evaluations/oot" in fairfront("verify", run, path, "--evaluated", later)  # knows how it was read
+
+
+def test_a_file_with_another_decimal_mark_is_judged_alike(tmp_path: Path) -> None:
+    path, run, other = german(tmp_path / "de.csv"), tmp_path / "run", tmp_path / "en.csv"
+    fairfront("trace", path, *GERMAN, "--groups", "Geschlecht", "-o", run)
+    swap = str.maketrans(",.", ".,")
+    lines = path.read_text("utf-8-sig").split("\n")
+    other.write_text("\n".join([*lines[:2], *(line.translate(swap) for line in lines[2:])]))
+    fairfront("evaluate", run, path, "--name", "same")
+    fairfront("evaluate", run, other, "--name", "swapped", "--decimal", "point")
+    front = ff.load(run).frontier
+    np.testing.assert_array_equal(front.column("error", "same"), front.column("error", "swapped"))
+    fairfront("select", run, "--knee", "-o", tmp_path / "model")
+    for file, more in ((path, ()), (other, ("--decimal", "point"))):
+        fairfront("predict", tmp_path / "model", file, "-o", file.with_suffix(".out"), *more)
+    assert path.with_suffix(".out").read_text() == other.with_suffix(".out").read_text()
+
+
+def test_values_that_differ_in_case_only(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [
+        ",".join(
+            (rng.choice(["TRUE", "True", "false"]), rng.choice(["m", "w"]), str(rng.random()), rng.choice(["a", "b"]))
+        )
+        for _ in range(300)
+    ]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["owner,sex,x,y", *rows]))
+    known = {"favourable": "a", **QUICK}
+    with pytest.raises(InputError, match="group column 'owner' has 'TRUE' and 'True', which differ in upper and lower"):
+        ff.trace_table(path, target="y", groups="owner", **known)
+    with pytest.raises(InputError, match="target 'owner' has 'TRUE' and 'True', which differ in upper and lower case"):
+        ff.trace_table(path, target="owner", groups="sex", **{**known, "favourable": "True"})
+    run = ff.trace_table(path, target="y", groups="sex", **known)
+    (found,) = [each for each in run.manifest["findings"] if each["columns"] == ["owner"]]
+    assert found["kind"] == "flagged"
+    assert "differ in upper and lower case only" in found["sentence"]

@@ -10,6 +10,7 @@ import pytest
 
 from fairfront.exceptions import InputError
 from fairfront.tables import TableEncoder, coerce, infer, load, open_source
+from fairfront.tables.findings import reading_findings
 from fairfront.tables.notation import Notation
 
 CASES = {
@@ -194,3 +195,96 @@ def test_columns_of_one_name_are_numbered(tmp_path: Path) -> None:
     source = open_source(tmp_path / "t.csv")
     assert source.names == ("a", "b", "a (2)", "a (2) (2)", "column 5")
     assert source.copies == {"a (2)": "a", "a (2) (2)": "a (2)"}
+
+
+def columns(path: Path, **cells: list[str]) -> Path:
+    rows = [";".join(row) for row in zip(*cells.values(), strict=True)]
+    path.write_text("\n".join([";".join(cells), *rows]), encoding="utf-8")
+    return path
+
+
+THOUSANDS = ["194.832", "917", "1.250"]
+
+
+@pytest.mark.parametrize(
+    ("beside", "value", "notation", "otherwise"),
+    [
+        (["1.234,50 €", "12 €", "-3,5 €"], 194832.0, Notation("comma"), "point"),  # German money
+        (["12,5 %", "3,25 %", "1 %"], 194832.0, Notation("comma"), "point"),
+        (["12.5", "3.25", "1"], 194.832, Notation(), ""),  # the file has decimal points
+        (["12", "3", "1"], 194.832, Notation(), "comma"),  # nothing tells
+        (["x", "y", "z"], 194.832, Notation(), "comma"),
+    ],
+)
+def test_points_are_read_as_the_other_columns_tell(
+    beside: list[str], value: float, notation: Notation, otherwise: str, tmp_path: Path
+) -> None:
+    source = open_source(columns(tmp_path / "t.csv", x=THOUSANDS, y=beside))
+    schema = infer(source)
+    assert (schema.column("x").notation, schema.column("x").otherwise) == (notation, otherwise)
+    assert load(source, schema).columns["x"].numbers[0] == value
+    said = [each.sentence for each in reading_findings([schema.column("x")])]
+    assert [f"--decimal {otherwise} says otherwise" in each for each in said] == [True] * bool(otherwise)
+    for decimal, expected in (("comma", 194832.0), ("point", 194.832)):
+        known = infer(source, decimal=decimal)
+        assert load(source, known).columns["x"].numbers[0] == expected
+        assert known.column("x").otherwise == ""
+    again = infer(source, numbers=["x"], columns=["x"], notations={"x": notation})  # as known from another file
+    assert load(source, again).columns["x"].numbers[0] == value
+
+
+def test_columns_that_disagree_settle_nothing(tmp_path: Path) -> None:
+    path = columns(tmp_path / "t.csv", x=THOUSANDS, y=["1,5", "2", "3"], z=["1.5", "2", "3"])
+    found = infer(open_source(path)).column("x")
+    assert (found.notation, found.otherwise) == (Notation(), "comma")
+
+
+def test_commas_before_three_digits_follow_the_file(tmp_path: Path) -> None:
+    source = open_source(columns(tmp_path / "t.csv", x=["1,234", "5,678"], y=["0.5", "12.25"]))
+    schema = infer(source)
+    assert load(source, schema).columns["x"].numbers.tolist() == [1234.0, 5678.0]
+    assert schema.column("x").otherwise == "comma"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1.200,00-", -1200),
+        ("$ (1,200.50)", -1200.5),
+        ("(1 200)", -1200),
+        ("1'200", 1200),
+        ("-5,00 €", -5),
+        ("€-5", -5),
+    ],
+)
+def test_amounts_as_accounts_write_them(text: str, value: float, tmp_path: Path) -> None:
+    source = open_source(written(tmp_path / "t.csv", [text, text]), delimiter="|")
+    assert load(source, infer(source)).columns["x"].numbers.tolist() == [value, value]
+
+
+@pytest.mark.parametrize("text", ["-(5,00)", "-5-", "1(200)", "(5", "5)"])
+def test_two_signs_or_half_a_bracket_are_no_number(text: str, tmp_path: Path) -> None:
+    source = open_source(written(tmp_path / "t.csv", [text, text]), delimiter="|")
+    assert infer(source).kinds["x"] == "category"
+
+
+def test_the_line_of_excel_names_the_delimiter(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b'\xef\xbb\xbfsep=;\r\na,b;c\r\n1,5;x\r\n2;"y\r\nz"\r\n')
+    source = open_source(path)
+    (chunk,) = source.chunks()
+    assert (source.names, chunk["a,b"].tolist(), chunk.lines.tolist()) == (("a,b", "c"), ["1,5", "2"], [3, 4])
+    path.write_text("sep=;\na;b;c\n1;2\n")
+    with pytest.raises(InputError, match="line 3: 2 cells, expected 3 as in the header"):
+        next(open_source(path).chunks())
+
+
+def test_rows_may_end_with_a_delimiter_that_the_header_lacks(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a;b\n1;2;\n3;4;\n")
+    source = open_source(path)
+    (chunk,) = source.chunks()
+    assert (chunk["b"].tolist(), "the empty cell behind it is passed over" in source.notes[-1]) == (["2", "4"], True)
+    path.write_text("a;b\n1;2;\n3;4;5\n")
+    with pytest.raises(InputError, match="line 3: 3 cells, expected 2"):
+        list(open_source(path).chunks())

@@ -51,7 +51,7 @@ def prepared(table: Table, target: str, favourable: str, groups: tuple[str, ...]
     features = [name for name in table.columns if name not in (target, *groups)]
     known = TrainingRows.of(table.take(train), features)
     found = screen(known, labels[train], {k: v[train] for k, v in compared.items()})
-    kept = [name for name in features if name not in {f.column for f in found if f.kind == "dropped"}]
+    kept = [name for name in features if name not in {name for f in found if f.kind == "dropped" for name in f.columns}]
     return found, TableEncoder.fit(known, kept), rows, atoms
 
 
@@ -93,7 +93,7 @@ def test_oulad() -> None:
     assert schema.column("imd_band").n_missing == 1111
     assert table.texts("final_result").tolist() == list(data.columns["final_result"])
     found, encoder, rows, _ = prepared(table, "final_result", "Pass", ("gender", "disability"), "by:id_student")
-    assert [(each.column, each.kind) for each in found] == [("id_student", "dropped")]
+    assert [(each.columns, each.kind) for each in found] == [(("id_student",), "dropped")]
     people = [set(data.split_ids[part].tolist()) for part in rows.values()]
     assert sum(map(len, people)) == len(set(data.split_ids.tolist()))
     np.testing.assert_allclose([len(part) / table.n for part in rows.values()], [0.6, 0.2, 0.2], atol=0.01)

@@ -13,16 +13,14 @@ from ..exceptions import InputError, spelling
 from .screen import (
     AsJson,
     Cross,
-    Decimal,
-    Delimiter,
-    Encoding,
     Groups,
-    Missing,
     Proxies,
+    Reference,
     Small,
     TableFile,
     Weight,
     path_option,
+    reads,
 )
 
 if TYPE_CHECKING:
@@ -33,6 +31,7 @@ EXIT = {"met": 0, "not met": 3, "inconclusive": 4}
 SIDES = ("above", "below")
 
 
+@reads
 def audit(
     file: TableFile,
     label: Annotated[str, typer.Option(metavar="COLUMN", help="True outcomes.")],
@@ -67,10 +66,7 @@ def audit(
     ] = None,
     weight: Weight = None,
     cross: Cross = False,
-    missing: Missing = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
+    reference: Reference = None,
     require: Annotated[
         list[str] | None,
         typer.Option(metavar="RULE", help='Requirement such as "selection_ratio.lower>=0.80"; may be repeated.'),
@@ -85,6 +81,8 @@ def audit(
         bool, typer.Option("--simultaneous", help="Intervals of gaps hold for all groups at once.")
     ] = False,
     small: Small = 10,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Compare decisions between groups, with intervals and tests.
 
@@ -107,14 +105,16 @@ def audit(
     within = [part.strip() for part in (control or "").split(",") if part.strip()]
     if control is not None and not within:
         raise InputError(f"--control is {control!r}, expected columns such as region,year.")
-    compared = parse_attributes(groups, group_probabilities)
+    compared = parse_attributes(groups, group_probabilities, reference, cross)
     columns, proxies = compared.groups, compared.group_probabilities
     before = None if baseline is None else _read_baseline(baseline)
     one = {"--score": score, "--weight": weight, "--decision": decision}
     named = {option: [] if name is None else [name] for option, name in one.items()}
-    texts = {"--label": [label], "--groups": columns, "--decision": named.pop("--decision"), "--control": within}
-    opening: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "missing": (*MISSING, *(missing or ()))}
-    table = read_columns(file, texts, {**named, "--group-probabilities": proxies}, opening, decimal)
+    texts = {"--label": [label], "--decision": named.pop("--decision"), "--control": within}
+    banded = dict(compared.bands)
+    texts["--groups"] = [name for name in columns if name not in banded]
+    numbers = {**named, "--group-probabilities": proxies, "--groups": banded}
+    table = read_columns(file, texts, numbers, {**reading, "missing": (*MISSING, *reading["missing"])})
     if (score is None) == (decision is None):
         raise InputError("give exactly one of --score and --decision: what the model said about each row.")
     truth = labels_of(table, label)
@@ -126,7 +126,7 @@ def audit(
     names = {"scores_or_labels": f"column {score or decision!r}", "y_true": f"column {label!r}"}
     with spelling({**names, "sample_weight": "--weight", "control_features": "--control"}):
         given = {name: table.complete(name).numbers for name in (score, weight, *proxies) if name is not None}
-        people: Any = {name: each.take() for name, each in read_groups(table, columns, dict(compared.bands)).items()}
+        people: Any = {name: each.take() for name, each in read_groups(table, columns, banded).items()}
         if proxies:
             people = objectives.GroupProbabilities({name: given[name] for name in proxies})
         found = measures.audit(
@@ -155,7 +155,7 @@ def audit(
     if json_output:
         _show_json(found, verdicts, before)
     else:
-        show(found, [verdict.sentence for verdict in verdicts], before)
+        show(found, compared, [verdict.sentence for verdict in verdicts], before)
     outcomes = {verdict.outcome for verdict in verdicts}
     raise typer.Exit(EXIT[next((each for each in ("not met", "inconclusive") if each in outcomes), "met")])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +14,17 @@ from rich.table import Table
 
 from ..measures import Audit
 from ..measures.disclosure import Cell
-from ..measures.figures import figure_of, in_shell, marked_in_shell, reference_sentences
+from ..measures.figures import figure_of, reference_sentences
+from ..runs.attributes import Attributes
 from ..tables import Table as Rows
 from ..tables import infer, open_source
 from ..tables import load as load_table
-from ..tables.notation import Decimal
-from .screen import screen, table_of
+from ..tables.findings import reading_findings
+from ..tables.roles import check_case
+from .screen import say, screen, table_of
 
 Cells = Mapping[str, list[Cell]]
-Named = Mapping[str, Sequence[str]]
+Named = Mapping[str, Iterable[str]]
 """Columns by the option that names them."""
 
 TESTS = {"p_value": "Fisher p", "deviations": "SDs", "detectable_gap": "detectable"}
@@ -41,16 +43,19 @@ WIDTH = 110
 RANKED = ("auc", "ks", "gini")
 
 
-def read_columns(
-    path: Path, texts: Named, numbers: Named, opening: Mapping[str, Any], decimal: Decimal | None = None
-) -> Rows:
-    """Read columns as text or as numbers; both are given by the option that names them."""
+def read_columns(path: Path, texts: Named, numbers: Named, reading: Mapping[str, Any]) -> Rows:
+    """Read columns as text or as numbers, both given by the option that names them; say on stderr what was guessed."""
+    opening = {name: value for name, value in reading.items() if name != "decimal"}
     source = open_source(path, **opening)
     for option, names in (*texts.items(), *numbers.items()):
         for name in names:
             source.check_column(name, option)
     words, figures = ([name for names in each.values() for name in names] for each in (texts, numbers))
-    return load_table(source, infer(source, text=words, numbers=figures, columns=[*words, *figures], decimal=decimal))
+    known: dict[str, Any] = {"text": words, "numbers": figures, "decimal": reading["decimal"]}
+    schema = infer(source, columns=[*words, *figures], **known)
+    notes = (*source.notes, *(each.sentence for each in reading_findings(schema.columns)))
+    say(screen(stderr=True), *(f"note: {each}" for each in notes))
+    return load_table(source, schema)
 
 
 def labels_of(table: Rows, name: str) -> NDArray[Any]:
@@ -61,6 +66,7 @@ def labels_of(table: Rows, name: str) -> NDArray[Any]:
     try:
         numbers = levels.astype(np.float64)
     except ValueError:
+        check_case(f"column {name!r}", levels.tolist())
         return texts
     whole = np.isfinite(numbers).all() and np.array_equal(numbers, np.rint(numbers))
     return np.asarray((numbers.astype(np.int64) if whole else numbers)[codes])
@@ -75,13 +81,15 @@ def as_label(text: str, labels: NDArray[Any]) -> Any:
         return text
 
 
-def show(found: Audit, verdicts: Sequence[str], before: Mapping[str, Any] | None) -> None:
+def show(found: Audit, compared: Attributes, verdicts: Sequence[str], before: Mapping[str, Any] | None) -> None:
     """Print an audit as wide as the terminal; files and pipes get lines that hold a table."""
     console = screen(highlight=False)
     if not (console.is_terminal or "COLUMNS" in os.environ):
         console = screen(width=WIDTH, highlight=False)
-    words = marked_in_shell if found.proxies else in_shell
-    lines = [*found.notions, *reference_sentences(found.groups.values(), words)]
+    for line in found.notions:
+        console.print(line, markup=False)
+    say(console, *reference_sentences(found.groups.values(), compared.choosing))  # with options to copy
+    lines: list[str] = []
     tables = [(name, table.cells, name) for name, table in found.groups.items()]
     for level, inner in found.strata.items():
         tables += [(f"{name} within {level}", table.cells, "") for name, table in inner.items()]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import shlex
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from .screen import Delimiter, Encoding, Missing, RunFolder, Sign, Trust, checked, run_at, say, screen
+from ..exceptions import FairfrontWarning
+from .screen import RunFolder, Sign, Trust, checked, reads, run_at, say, screen
 
 
+@reads
 def evaluate(
     run: RunFolder,
     file: Annotated[
@@ -18,12 +21,11 @@ def evaluate(
         typer.Argument(help="CSV, TSV, Parquet or Feather with the columns of training.", callback=checked),
     ],
     name: Annotated[str, typer.Option(metavar="NAME", help="What the rows are, such as oot (out of time).")],
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    missing: Missing = None,
     trust: Trust = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the evaluation of that name.")] = False,
     sign: Sign = None,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Evaluate the models of a run on another file.
 
@@ -44,8 +46,9 @@ def evaluate(
     stored = run_at(run, trust)
     check_name(stored, name, overwrite)
     check_new_folder(run, RUN, overwrite=True)
-    reading: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "missing": missing or ()}
-    found = write_evaluation(stored, file, name=name, overwrite=overwrite, key=key, **reading)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FairfrontWarning)  # the notes of the evaluation, which are printed below
+        found = write_evaluation(stored, file, name=name, overwrite=overwrite, key=key, **reading)
     console = screen()
     print_evaluations(console, found, [])
     where = f"{shlex.quote(str(run))} --on {shlex.quote(name)}"

@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable
 from functools import wraps
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
@@ -28,14 +29,17 @@ SHOWN = 60
 INTERRUPTED = 130
 """Exit code of a command that got SIGINT: 128 and its number."""
 NAMES = (
-    "allow approval_rate at_least at_most checkpoint confidence costs cutoff decimal delimiter drop encoding "
+    "allow approval_rate at_least at_most checkpoint confidence costs cross cutoff decimal delimiter drop encoding "
     "favourable group_probabilities groups id keep max_fits min_size overwrite resume ridge small split stability "
     "target text use_sensitive weight within"
 )
 OPTIONS = {name: f"--{name.replace('_', '-')}" for name in NAMES.split()} | {
     "favourable_side='above'": "--favourable above",
     "favourable_side='below'": "--favourable below",
+    "least": "--least-gap",
+    "most": "--most",
     "n_points": "--points",
+    "reference": "--ref",
     "dates": "--date",
     "numbers": "--number",
     "trusted": "--trust",
@@ -73,26 +77,17 @@ Groups = Annotated[
     str | None,
     typer.Option(metavar="COLUMNS", help="Sensitive features, such as sex,race:ref=White or age:bands=25,40,65."),
 ]
+Reference = Annotated[
+    str | None,
+    typer.Option("--ref", metavar="GROUP", help='Reference group of one column, or with --cross, such as "White & M".'),
+]
 Proxies = Annotated[
     str | None,
     typer.Option(metavar="COLUMNS", help="Instead of groups: their probabilities, such as p_black,p_white:ref."),
 ]
 Weight = Annotated[str | None, typer.Option(metavar="COLUMN", help="Sample weights.")]
-Missing = Annotated[
-    list[str] | None, typer.Option(metavar="TEXT", help="Additional string read as missing; may be repeated.")
-]
-Delimiter = Annotated[
-    str | None, typer.Option(metavar="CHARACTER", help="Field delimiter (default: comma, or as the header).")
-]
 Trust = Annotated[
     list[str] | None, typer.Option(metavar="TYPE", help="Type inside an estimator that may be loaded; may be repeated.")
-]
-Encoding = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Encoding of a text file (default: utf-8), such as cp1252, latin-1 or utf-16."),
-]
-Decimal = Annotated[
-    Literal["point", "comma"] | None, typer.Option(help="Decimal mark of numbers that can be read in two ways: 1,234.")
 ]
 Cross = Annotated[bool, typer.Option("--cross", help="Compare combinations of the group columns (intersections).")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -105,6 +100,43 @@ Small = Annotated[
 ]
 Data = Annotated[Path | None, path_option("With --small 0: the file that the run was traced from.")]
 Sign = Annotated[Path | None, path_option("PEM file of the Ed25519 private key to sign with (extra sign).")]
+
+
+READING: dict[str, Any] = {
+    "missing": Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="Additional string read as missing; may be repeated.")
+    ],
+    "delimiter": Annotated[
+        str | None, typer.Option(metavar="CHARACTER", help="Field delimiter (default: comma, or as the header).")
+    ],
+    "encoding": Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Encoding of a text file (default: utf-8), such as cp1252, latin-1 or utf-16."
+        ),
+    ],
+    "decimal": Annotated[
+        Literal["point", "comma"] | None,
+        typer.Option(help="Decimal mark of numbers that can be read in two ways: 1,234."),
+    ],
+}
+"""How files are read: the options of every command that reads one."""
+
+
+def reads(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command, which takes them as the mapping ``reading``, the options of how files are read."""
+    own = signature(command, eval_str=True)
+    more = [Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=kind) for name, kind in READING.items()]
+    known = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in own.parameters.values() if each.name != "reading"]
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        reading = {name: given.pop(name) for name in READING}
+        command(**given, reading={**reading, "missing": tuple(reading["missing"] or ())})
+
+    run.__signature__ = own.replace(parameters=[*known, *more])  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in (*known, *more)}
+    return run
 
 
 def _show_version(asked: bool) -> None:
@@ -140,7 +172,9 @@ def run_app(app: typer.Typer) -> None:
                     f"{word!r} is not text in UTF-8, expected words that are; rename the file, or retype it."
                 )
         with spelling(OPTIONS):
-            sys.exit(app(standalone_mode=False))
+            sys.exit(app(standalone_mode=False, prog_name="fairfront"))
+    except typer.Abort:  # while words were read
+        raise KeyboardInterrupt from None
     except FairfrontError as error:
         _fail(str(error))
     except Mistake as error:
@@ -234,7 +268,8 @@ def stored_at(path: Path, kind: Any, expected: str, trusted: list[str] | None) -
             raise InputError(f"--trust is {name!r}, expected the full name of a type such as package.module.Type.")
     found = load(path, trusted=trusted or [])
     if not isinstance(found, kind):
-        raise InputError(f"{path} holds a {type(found).__name__}, expected {expected}.")
+        what = {"Run": "run", "TableModel": "model"}.get(type(found).__name__, "frontier")
+        raise InputError(f"{path} holds a {what}, expected {expected}.")
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,9 +12,6 @@ import typer
 from ..exceptions import InputError
 from .screen import (
     Data,
-    Delimiter,
-    Encoding,
-    Missing,
     Overwrite,
     RunFolder,
     Sign,
@@ -22,6 +20,7 @@ from .screen import (
     check_data,
     checked,
     path_option,
+    reads,
     run_at,
     say,
     screen,
@@ -138,6 +137,7 @@ def select(
     say(screen(), *filter(None, said), f"Predictions read the columns {', '.join(names[:LISTED])}{rest}.")
 
 
+@reads
 def predict(
     model: Annotated[Path, typer.Argument(help="Folder written by fairfront select.", callback=checked)],
     file: Annotated[
@@ -147,11 +147,10 @@ def predict(
     keep: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Column of the input to copy; may be repeated.")
     ] = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    missing: Missing = None,
     trust: Trust = None,
     overwrite: Overwrite = False,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Write predictions and probabilities for the rows of a file.
 
@@ -163,8 +162,13 @@ def predict(
     from ..validation import counted
 
     found = stored_at(model, TableModel, "a model written by fairfront select", trust)
-    reading: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "missing": missing or ()}
-    n = predict_file(found, file, output, keep=keep or (), overwrite=overwrite, progress="auto", **reading)
+
+    def tell(unknown: Mapping[str, int]) -> None:
+        told = ", ".join(f"{name!r} in {counted(rows, 'row')}" for name, rows in unknown.items())
+        say(screen(stderr=True), f"note: values that were rare or unknown in training: {told}.")
+
+    known: dict[str, Any] = {"keep": keep or (), "overwrite": overwrite, "on_unknown": tell, **reading}
+    n = predict_file(found, file, output, progress="auto", **known)
     typer.echo(f"{counted(n, 'row')}: {output}")
 
 
@@ -208,6 +212,8 @@ def _column(name: str, names: tuple[str, ...], option: str, first: str = "") -> 
 
 
 def _pairs(texts: list[str] | None, names: tuple[str, ...], option: str) -> dict[str, float]:
+    from ..measures.figures import is_share
+
     found = {}
     for text in texts or []:
         name, there, value = text.rpartition("=")
@@ -217,5 +223,8 @@ def _pairs(texts: list[str] | None, names: tuple[str, ...], option: str) -> dict
             there = ""
         if not there or not name:
             raise InputError(f"{option} is {text!r}, expected NAME=NUMBER such as error=0.005.")
-        found[_column(name, names, option)] = number
+        column = _column(name, names, option)
+        if is_share(column) and not 0 <= number <= 1:
+            raise InputError(f"{option} is {text!r}, expected a number from 0 to 1, such as {name}=0.05.")
+        found[column] = number
     return found

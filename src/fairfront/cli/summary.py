@@ -162,15 +162,13 @@ def print_next(console: Console, run: Run, path: Path, *, shown: bool = False) -
     front, where = run.frontier, shlex.quote(str(path))
     foreign = untrusted_types(path) if any(path.rglob(f"*{SUFFIX}")) else ()
     trust = "".join(f" --trust {shlex.quote(name)}" for name in foreign)
+    commands = [] if shown else [f"  fairfront show {where}{trust}"]
+    commands.append(f"  fairfront report {where} -o report.html{trust}")
     gap, within = leading_gap(front).removesuffix("_gap"), f"{main_error(front)}={tolerance_of(front):g}"
-    say(
-        console,
-        "Next:",
-        *([] if shown else [f"  fairfront show {where}{trust}"]),
-        f"  fairfront report {where} -o report.html{trust}",
-        f"  fairfront select {where} --least-gap {gap} --within {within} -o model{trust}",
-        f"  fairfront predict model new.csv -o decided.csv{trust}",
-    )
+    if suggested_id(front) is not None:  # a rule would else take a model that is never suggested
+        commands.append(f"  fairfront select {where} --least-gap {gap} --within {within} -o model{trust}")
+        commands.append(f"  fairfront predict model new.csv -o decided.csv{trust}")
+    say(console, "Next:", *commands)
 
 
 def print_picture(console: Console, run: Run) -> None:

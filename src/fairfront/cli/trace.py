@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -14,24 +14,26 @@ from ..names import LOSSES, NOTIONS
 from .screen import (
     AsJson,
     Cross,
-    Decimal,
-    Delimiter,
-    Encoding,
     Groups,
-    Missing,
     Overwrite,
     Proxies,
+    Reference,
     Sign,
     TableFile,
     Weight,
     path_option,
+    reads,
+    say,
     screen,
 )
 
 if TYPE_CHECKING:
     from ..runs.preparation import Prepared
 
+KINDS = ("noted", "read", "dropped", "flagged")
 
+
+@reads
 def trace(
     context: typer.Context,
     file: TableFile,
@@ -72,15 +74,12 @@ def trace(
         list[str] | None,
         typer.Option("--date", metavar="COLUMN=FORMAT", help="Dates, such as applied=%d.%m.%Y; may be repeated."),
     ] = None,
-    missing: Missing = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    decimal: Decimal = None,
     weight: Weight = None,
     use_sensitive: Annotated[
         bool, typer.Option("--use-sensitive", help="Use the group columns as features; every output says so.")
     ] = False,
     cross: Cross = False,
+    reference: Reference = None,
     min_size: Annotated[
         int, typer.Option(metavar="N", help="Groups with fewer rows to compare are excluded from the gaps.", min=1)
     ] = 30,
@@ -125,6 +124,8 @@ def trace(
     json_output: AsJson = False,
     overwrite: Overwrite = False,
     sign: Sign = None,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Trace the trade-off between error and gaps between groups.
 
@@ -147,7 +148,7 @@ def trace(
     key = key_of(sign)  # read before the work
     given = {name: value for name, value in context.params.items() if name in Settings.__dataclass_fields__}
     given = {name: value for name, value in given.items() if value not in (None, [], ())}
-    settings = Settings.of(**{**given, "missing": (*MISSING, *(missing or ()))})
+    settings = Settings.of(**{**given, "missing": (*MISSING, *reading["missing"])})
     console = screen(stderr=json_output)
     told = partial(_say_what_was_read, console)
     try:
@@ -177,11 +178,11 @@ def _say_what_was_read(console: Console, prepared: Prepared) -> None:
         f"Categorical columns: {', '.join(texts) or 'none'}.",
         f"{prepared.split_words} " + ", ".join(f"{part} {n}" for part, n in prepared.sizes.items()) + " rows.",
     ]
-    for kind in ("noted", "read", "dropped", "flagged"):
-        said = [found.sentence for found in prepared.findings if found.kind == kind]
-        lines += said if kind == "flagged" else [" ".join(said)] * bool(said)
+    said = {kind: [each.sentence for each in prepared.findings if each.kind == kind] for kind in KINDS}
+    lines += [" ".join(said[kind]) for kind in KINDS[:-1] if said[kind]]
     if prepared.unlabelled:
         told = count_in_words(prepared.unlabelled)
         lines.append(f"Rows without {prepared.settings.target!r} were left out: {told}.")
     for line in lines:
         console.print(line, markup=False, highlight=False)
+    say(console, *said["flagged"])  # with options to copy

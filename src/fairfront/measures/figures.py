@@ -6,7 +6,6 @@ Sentences state figures and how sure they are, and draw no conclusion about law 
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -183,6 +182,11 @@ def larger_is_better(name: str) -> bool:
     return not column.gap and column.figure in FIGURES and FIGURES[column.figure].better > 0
 
 
+def is_share(name: str) -> bool:
+    """Tell whether values of a column lie between 0 and 1: rates and their gaps, ``auc`` and ``selection_ratio``."""
+    return Column.of(name).figure in (*SHARES, "recall", "auc", "selection_ratio", "approval_rate")
+
+
 def notion_sentences(judged: Judged) -> tuple[str, ...]:
     good = repr(judged.task.favourable_label)
     calibrates = judged.scores is not None and judged.scores.ndim == 1 and judged.probability
@@ -218,17 +222,6 @@ def reference_words(levels: Sequence[str], largest: bool, another: str = "") -> 
     if not largest:
         return levels[-1]
     return f"{levels[-1]}, the largest group" + (f"; choose another with {another}" if another else "")
-
-
-def in_shell(attribute: str, group: str) -> str:
-    """Return the words of a command that choose a group as the reference."""
-    pairs = zip(attribute.split(" & "), group.split(" & "), strict=False)  # of crossed columns a group of each
-    return shlex.quote(",".join(f"{column}:ref={each}" for column, each in pairs))
-
-
-def marked_in_shell(attribute: str, column: str) -> str:
-    """Return the words of a command that choose a column of probabilities as the reference."""
-    return shlex.quote(f"{column}:ref")
 
 
 def _in_python(attribute: str, group: str) -> str:

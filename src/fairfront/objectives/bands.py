@@ -39,11 +39,16 @@ def band_of(value: Any, edges: Sequence[float], name: str) -> str:
             f"{name!r} has {shown(value)}, expected numbers to cut into bands; leave the bands out, or fix the column."
         ) from None
     place = bisect_right(edges, number)
-    low, high = (f"{each:g}" for each in (edges[max(place - 1, 0)], edges[min(place, len(edges) - 1)]))
+    low, high = map(plain_number, (edges[max(place - 1, 0)], edges[min(place, len(edges) - 1)]))
     if place in (0, len(edges)):
         return f"{low} and over" if place else f"under {high}"
     whole = all(float(each).is_integer() for each in edges)
-    return f"{low} to {edges[place] - 1:g}" if whole else f"{low} to under {high}"
+    return f"{low} to {plain_number(edges[place] - 1)}" if whole else f"{low} to under {high}"
+
+
+def plain_number(edge: float) -> str:
+    """Write the edge of a band with all its digits."""
+    return f"{edge:.15g}"
 
 
 def banded(name: str, values: NDArray[Any], edges: Sequence[float]) -> NDArray[Any]:

@@ -119,7 +119,7 @@ def _data(run: Run) -> dict[str, Any]:
         "treatments": treatments(run.encoder),
         "missing_marks": list(run.encoder.missing),
         "left_out": [*manifest["settings"].get("drop", ())],
-        "findings": [{name: each[name] for name in ("column", "kind", "sentence")} for each in found],
+        "findings": [{name: each[name] for name in ("columns", "kind", "sentence")} for each in found],
     }
 
 

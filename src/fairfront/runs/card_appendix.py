@@ -127,11 +127,10 @@ def _training(card: Mapping[str, Any]) -> str:
 def data_section(card: Mapping[str, Any]) -> Section:
     data = card["data"]
     rows = ", ".join(f"{n} {part}" for part, n in data["rows"].items())
-    dropped = [each["column"] for each in data["findings"] if each["kind"] == "dropped"]
-    flagged = [each["column"] for each in data["findings"] if each["kind"] == "flagged"]
-    named = ", ".join(
-        dict.fromkeys(filter(None, flagged))
-    )  # a finding about several columns names them in its sentence
+    dropped, flagged = (
+        list(dict.fromkeys(name for each in data["findings"] if each["kind"] == kind for name in each["columns"]))
+        for kind in ("dropped", "flagged")
+    )
     without = data["rows_without_target"]
     return Section(
         "Data",
@@ -146,7 +145,7 @@ def data_section(card: Mapping[str, Any]) -> Section:
                     ("Weights", data["weight"] or "none: every row counts once"),
                     ("Columns read", f"{len(data['features'])}: {', '.join(data['features'])}"),
                     ("Columns left out", ", ".join((*data["left_out"], *dropped)) or "none"),
-                    ("Columns to look at", named or ("see the notes below" if flagged else "none were flagged")),
+                    ("Columns to look at", ", ".join(flagged) or "none were flagged"),
                     ("Missing and rare values", _treated(data["treatments"])),
                 ]
             ),

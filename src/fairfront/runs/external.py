@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -31,7 +32,8 @@ from ..records import Record
 from ..storage.folders import make_folder
 from ..storage.packages import read_package, write_package
 from ..tables import Source, check_delimiter, coerce, infer, load, open_source
-from ..tables.encoder import CategoryBlock
+from ..tables.encoder import count_others
+from ..tables.notation import Decimal, Notation, check_decimal
 from ..tables.roles import PARTS, read_target
 from ..tables.table import nearest
 from ..validation import check_flag, check_names, check_progress, check_text
@@ -58,7 +60,7 @@ class External(Record):
     ----------
     file, sha256 : str or None
         Name and fingerprint of the file; a data frame has none.
-    delimiter, encoding, missing
+    delimiter, encoding, missing, decimal
         What it was read with besides the settings of the run.
     at : str
         When it was judged.
@@ -75,10 +77,15 @@ class External(Record):
     delimiter: str | None
     encoding: str | None
     missing: tuple[str, ...]
+    decimal: Decimal | None
     at: str
     after: int
     notes: tuple[str, ...]
     points: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("delimiter", "encoding", "missing", "decimal")}
 
     def taken(self, ids: Sequence[int]) -> External:
         names = {str(id) for id in ids}
@@ -93,17 +100,18 @@ def judged_rows(
     delimiter: str | None,
     encoding: str | None,
     missing: Sequence[str],
+    decimal: Decimal | None,
     progress: Any,
 ) -> tuple[Evaluation, External]:
     """Judge the points of a run on other rows, by its own settings and encoder, at the cut-offs of validation."""
     settings = Settings.from_json(run.manifest["settings"])
     marks = check_names(missing, "missing", "texts such as 'NA'")
-    delimiter = check_delimiter(delimiter)
+    delimiter, decimal = check_delimiter(delimiter), check_decimal(decimal)
     opening = opening_of(run.manifest, delimiter=delimiter, encoding=encoding)
     source = open_source(data, missing=(*settings.missing, *marks), **opening)
     facts = run.frontier.facts
     front = replace(run.frontier, facts=replace(facts, left_out=facts.told_left_out))  # as files of the run have it
-    part, people, noted = _read(run, source, settings, check_progress(progress))
+    part, people, noted = _read(run, source, settings, decimal, check_progress(progress))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GroupWarning)  # the notes say what is left of them in published figures
         record = front.evaluate(part.X, part.y, **part.people, name=name).evaluations[name]
@@ -114,7 +122,8 @@ def judged_rows(
         warnings.warn(f"{name}: {sentence}", FairfrontWarning, stacklevel=3)
     file = "data frame" if source.path is None else source.path.name
     at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return record, External(file, source.sha256(), delimiter, encoding, marks, at, len(run.decisions), notes, points)
+    said = (delimiter, encoding, marks, decimal)
+    return record, External(file, source.sha256(), *said, at, len(run.decisions), notes, points)
 
 
 def check_name(run: Run, name: Any, overwrite: bool) -> str:
@@ -139,15 +148,19 @@ def check_name(run: Run, name: Any, overwrite: bool) -> str:
     return same
 
 
-def _read(run: Run, source: Source, settings: Settings, progress: Any) -> tuple[Part, People, list[str]]:
+def _read(
+    run: Run, source: Source, settings: Settings, decimal: Decimal | None, progress: Any
+) -> tuple[Part, People, list[str]]:
     _check_columns(run, source, settings)
-    kinds = {each["name"]: each["kind"] for each in run.manifest["columns"]["columns"]}
+    trained = {each["name"]: each for each in run.manifest["columns"]["columns"]}
     weight = () if settings.weight is None else (settings.weight,)
     columns = (settings.target, *settings.compared, *weight)
-    text = [name for name in columns if name in settings.groups or kinds.get(name) == "category"]
-    numbers = [name for name in columns if name not in text]
+    numbers = [name for name in columns if trained[name]["kind"] == "number"]
+    known: dict[str, Any] = {"text": [name for name in columns if name not in numbers], "numbers": numbers}
+    known["decimal"] = decimal
+    if decimal is None:
+        known["notations"] = {name: Notation.from_content(trained[name]["notation"]) for name in numbers}
     with progress_bar(progress, "reading", 3 * source.size) as bar:
-        known: dict[str, Any] = {"text": text, "numbers": numbers, "decimal": settings.decimal}
         schema = infer(source, columns=columns, on_progress=bar.update, **known)
         _check_size(run, source, schema.n)
         table = load(source, schema, on_progress=lambda done: bar.update(source.size + done))
@@ -155,7 +168,7 @@ def _read(run: Run, source: Source, settings: Settings, progress: Any) -> tuple[
             labels = read_target(table, settings.target).labels
             encode_labels(labels, run.frontier.facts.task, f"{settings.target!r} of {source.title}")
         table, used, people = people_of(table, settings)
-        matrices, strange = _encoded(run, source, lambda done: bar.update(2 * source.size + done))
+        matrices, strange = _encoded(run, source, decimal, lambda done: bar.update(2 * source.size + done))
     X = sp.vstack(matrices, format="csr") if run.encoder.sparse else np.concatenate(matrices)
     if X.shape[0] != schema.n:
         raise InputError(f"{source.title} has {X.shape[0]} rows, expected {schema.n} as a moment ago; it is changing.")
@@ -191,16 +204,13 @@ def _check_size(run: Run, source: Source, n: int) -> None:
         )
 
 
-def _encoded(run: Run, source: Source, on_progress: Any) -> tuple[list[Any], dict[str, int]]:
+def _encoded(run: Run, source: Source, decimal: Decimal | None, on_progress: Any) -> tuple[list[Any], Counter[str]]:
     """Return the matrices of a source's chunks, and per column the rows whose value training had no name for."""
-    matrices, marks = [], tuple(source.missing)
-    strange = {block.name: 0 for block in run.encoder.blocks if isinstance(block, CategoryBlock)}
+    matrices, marks, strange = [], tuple(source.missing), Counter[str]()
     for chunk in source.chunks(run.encoder.columns):
-        table = coerce(chunk, run.encoder, marks)
+        table = coerce(chunk, run.encoder, marks, decimal)
         matrices.append(run.encoder.transform(table))
-        for name in strange:
-            column = table.columns[name]
-            strange[name] += int((column.values == column.n_levels - 1).sum())
+        strange.update(count_others(table, run.encoder))
         on_progress(chunk.done)
     return matrices, strange
 

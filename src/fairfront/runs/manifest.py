@@ -53,7 +53,7 @@ def manifest_of(prepared: Prepared, data: Mapping[str, Any], shown: Sequence[int
         "data": dict(data),
         "columns": prepared.schema.to_json(prepared.n),
         "features": list(prepared.encoder.columns),
-        "findings": [asdict(found) for found in prepared.findings],
+        "findings": [{**asdict(found), "columns": list(found.columns)} for found in prepared.findings],
         "rows_without_target": FEWER if 0 < prepared.unlabelled < FEWEST else prepared.unlabelled,
         "split": {
             "rule": prepared.split_words,
@@ -194,10 +194,13 @@ def read_about(file: Path) -> dict[str, str]:
     kind = file.suffix.lower()
     if kind not in (".json", ".toml"):
         raise InputError(f"{file} is called neither .json nor .toml, expected one of them; rename it.")
+    if not file.exists():
+        raise InputError(f"there is no file {file}, {EXPECTED}; check the path.")
     data = read_bytes(file)
-    if kind == ".json":
-        return check_about(parse_json(data, str(file)), str(file))
     try:
-        return check_about(tomllib.loads(data.decode("utf-8")), str(file))
+        found = parse_json(data, str(file)) if kind == ".json" else tomllib.loads(data.decode("utf-8"))
+    except ChangedError:
+        raise InputError(f"{file} is not JSON, {EXPECTED}; fix it.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{file} is not TOML ({error}), {EXPECTED}; fix it.") from error
+    return check_about(found, str(file))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -26,7 +27,8 @@ from ..storage.foreign import read_estimator
 from ..storage.packages import check_checksums, parts_of, read_package
 from ..storage.places import MANIFEST, check_new_file
 from ..tables import Table, coerce, open_source
-from ..tables.encoder import TableEncoder
+from ..tables.encoder import TableEncoder, count_others
+from ..tables.notation import Decimal, check_decimal
 from ..validation import check_flag, check_number
 from .card import FORMAT as CARD_FORMAT
 from .card_page import markdown_of
@@ -230,13 +232,16 @@ def predict_file(
     delimiter: str | None = None,
     encoding: str | None = None,
     missing: Sequence[str] = (),
+    decimal: Decimal | None = None,
     progress: Any = False,
+    on_unknown: Callable[[Mapping[str, int]], None] | None = None,
 ) -> int:
     """Write labels and probabilities for every row of a file, in its order; return the number of rows.
 
     ``keep`` copies columns of the input; ``missing`` are texts for a missing value besides those of training, whose
-    delimiter and encoding hold unless others are given. Text that a spreadsheet would execute gets a quote in front. No
-    file but earlier predictions is overwritten.
+    delimiter, encoding and decimal mark hold unless others are given. Text that a spreadsheet would execute gets a
+    quote in front. No file but earlier predictions is overwritten. ``on_unknown`` is told the rows by column whose
+    value was rare or unknown in training.
     """
     read = Path(data) if isinstance(data, (str, os.PathLike)) else None
     if read is not None and read.exists() and output.exists() and output.samefile(read):
@@ -246,14 +251,15 @@ def predict_file(
     model.encoder.check(source.names)
     for name in keep:
         source.check_column(name, "keep")
-    done = 0
+    done, strange = 0, Counter[str]()
     with (
         writing(output, text=True, overwrite=overwrite, own=_is_predictions) as stream,
         progress_bar(progress, "predicting", source.size) as bar,
     ):
         writer = CsvWriter(stream)
         for chunk in source.chunks(tuple(dict.fromkeys((*model.columns, *keep))), rows=rows):
-            found = model._outputs(coerce(chunk, model.encoder, tuple(missing)))
+            table = coerce(chunk, model.encoder, tuple(missing), check_decimal(decimal))
+            found, strange = model._outputs(table), strange + Counter(count_others(table, model.encoder))
             kept = {name: chunk[name] for name in keep}
             if done == 0:
                 for name in sorted(set(kept) & set(found)):
@@ -265,6 +271,8 @@ def predict_file(
             writer.write_rows(zip(*(_texts(values) for values in (*kept.values(), *found.values())), strict=True))
             done += len(found["prediction"])
             bar.update(chunk.done, f"{done} rows")
+    if on_unknown is not None and strange:
+        on_unknown(strange)
     return done
 
 

@@ -74,7 +74,7 @@ def parts_note(need: float, encoder: TableEncoder, sizes: list[int]) -> Finding:
     sampled = [f"{most} of {n} {name} rows" for name, n in held if n > most]
     seen = f"; the card and the explorer rest on random samples ({', '.join(sampled)})" if sampled else ""
     return Finding(
-        "",
+        (),
         "noted",
         f"The table would take about {need / GIGABYTE:.3g} GB, more than half of the memory ({memory() / GIGABYTE:.3g} "
         f"GB): it is read from the file in parts, several times{seen}.",

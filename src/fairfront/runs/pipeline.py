@@ -17,7 +17,7 @@ from ..frontier.estimator_models import PosteriorModels
 from ..frontier.judgement import published_frontier
 from ..frontier.models import LinearModels
 from ..measures.disclosure import LIMIT
-from ..objectives import Groups, warn_of_names
+from ..objectives import GroupProbabilities, Groups, warn_of_names
 from ..objectives.groups import rounded
 from ..solvers import Posteriors, Weighting
 from ..storage.checkpoints import check_checkpoint
@@ -220,11 +220,11 @@ def write_choice(
 
 
 def _left_out(front: Frontier, ready: Prepared) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return the groups of train that training left out of the gaps, whose names no file has."""
-    if ready.settings.group_probabilities:
+    """Return the groups of all parts that training did not compare, whose names no file has."""
+    if isinstance(ready.groups, GroupProbabilities):
         return ()
-    known, train = dict(front.facts.sensitive), ready.part("train")
-    found = Groups(cross=ready.settings.cross, min_size=1).resolve(train.groups, train.n)
+    known, rows = dict(front.facts.sensitive), {name: codes.take() for name, codes in ready.groups.items()}
+    found = Groups(cross=ready.settings.cross, min_size=1).resolve(rows, sum(ready.sizes.values()))
     out = [(each.name, tuple(level for level in each.levels if level not in known[each.name])) for each in found]
     return tuple((name, levels) for name, levels in out if levels)
 

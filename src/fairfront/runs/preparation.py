@@ -134,13 +134,13 @@ class Prepared:
 
 def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepared:
     """Bad columns are refused before anything is trained."""
-    split = parse_split(settings.split)
+    split, banded = parse_split(settings.split), dict(settings.bands)
     _check_columns(source, settings, split)
     with progress_bar(progress, "reading", 2 * source.size) as bar:
         schema = infer(
             source,
-            text=tuple(dict.fromkeys((*settings.text, *settings.groups))),
-            numbers=(*settings.numbers, *settings.group_probabilities),
+            text=tuple(dict.fromkeys((*settings.text, *(name for name in settings.groups if name not in banded)))),
+            numbers=tuple(dict.fromkeys((*settings.numbers, *settings.group_probabilities, *banded))),
             columns=[name for name in source.names if name not in settings.drop],
             on_progress=lambda done: bar.update(done, "finding types"),
             **settings.notation,
@@ -270,7 +270,7 @@ def _notes(source: Source, settings: Settings, idle: int) -> tuple[Finding, ...]
         )
     if idle:
         said.append(f"Rows with 0 in {settings.weight!r} were left out: {count_in_words(idle)}.")
-    return tuple(Finding("", "noted", sentence) for sentence in said)
+    return tuple(Finding((), "noted", sentence) for sentence in said)
 
 
 def _candidates(schema: Schema, settings: Settings, split: Split) -> tuple[str, ...]:
@@ -287,7 +287,7 @@ def _kept_columns(candidates: tuple[str, ...], findings: tuple[Finding, ...]) ->
     refused = [found.sentence for found in findings if found.kind == "refused"]
     if refused:
         raise InputError(" ".join(refused))
-    dropped = {found.column for found in findings if found.kind == "dropped"}
+    dropped = {name for found in findings if found.kind == "dropped" for name in found.columns}
     kept = tuple(name for name in candidates if name not in dropped)
     if not kept:
         reasons = "; ".join(found.sentence for found in findings)

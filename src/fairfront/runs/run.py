@@ -16,7 +16,7 @@ from ..frontier.models import LinearModels
 from ..frontier.store import KIND as FRONTIER_KIND
 from ..frontier.store import write_frontier
 from ..measures.disclosure import LIMIT
-from ..measures.figures import in_shell, marked_in_shell, reference_words
+from ..measures.figures import reference_words
 from ..storage.folders import make_folder, write_file, write_folder
 from ..storage.packages import write_package
 from ..storage.places import MANIFEST, check_new_folder
@@ -30,6 +30,7 @@ from .external import KIND as EVALUATION_KIND
 from .manifest import SCHEMA, as_text, check_about, inventory, key_of, known_by, of_format, seal
 from .model import TableModel
 from .options import Option, options_of, shortlist, suggested_id
+from .settings import Settings
 
 FRONTIER, ENCODER, TEST, DETAILS = "frontier", "encoder", "test", "details.json"
 KINDS = {ENCODER: "fairfront encoder", TEST: "fairfront test figures"}
@@ -132,13 +133,10 @@ class Run:
         attribute : str
             The sensitive column.
         """
-        facts, settings = self.frontier.facts, self.manifest["settings"]
+        facts, compared = self.frontier.facts, Settings.from_json(self.manifest["settings"]).attributes
         known = dict(facts.sensitive)
         levels = known[check_choice(attribute, "attribute", known)]
-        another = in_shell(attribute, levels[0]) if attribute in settings["groups"] else ""
-        if settings.get("group_probabilities"):
-            another = marked_in_shell(attribute, levels[0])
-        return reference_words(levels, attribute in facts.largest, another)
+        return reference_words(levels, attribute in facts.largest, compared.choosing(attribute, levels[0]))
 
     def choose(self, **rule: Any) -> int:
         """Return the id that a rule picks on validation.
@@ -184,6 +182,7 @@ class Run:
         delimiter: str | None = None,
         encoding: str | None = None,
         missing: Sequence[str] = (),
+        decimal: str | None = None,
         overwrite: bool = False,
         progress: Any = "auto",
     ) -> Run:
@@ -196,12 +195,12 @@ class Run:
         ----------
         data : path or data frame
         name : what the rows are, such as ``"oot"``; rates are in ``frontier.evaluations[name]``
-        delimiter, encoding, missing : how the file differs from the one that the run was traced from
+        delimiter, encoding, missing, decimal : how the file differs from the one that the run was traced from
         overwrite : whether to replace an evaluation of that name
         progress : bool or "auto"
         """
         name = check_name(self, name, overwrite)
-        reading: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "missing": missing}
+        reading: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "missing": missing, "decimal": decimal}
         return added(self, *judged_rows(self, data, name, progress=progress, **reading))
 
     def model(self, id: int) -> TableModel:

@@ -18,7 +18,7 @@ from ..objectives.groups import FEWEST
 from ..objectives.notions import Surrogate
 from ..records import Record
 from ..tables import MISSING, check_delimiter, check_encoding
-from ..tables.notation import Decimal, check_form
+from ..tables.notation import Decimal, check_decimal, check_form
 from ..tables.roles import parse_split
 from ..validation import (
     MOST_POINTS,
@@ -30,7 +30,7 @@ from ..validation import (
     check_text,
     refuse,
 )
-from .attributes import parse_attributes
+from .attributes import Attributes, parse_attributes
 
 Model = Literal["linear", "boosting"]
 
@@ -143,8 +143,7 @@ class Settings(Record):
         check_count(self.seed, "seed", least=0)
         check_delimiter(self.delimiter)
         check_encoding(self.encoding)
-        if self.decimal is not None:
-            check_choice(self.decimal, "decimal", get_args(Decimal))
+        check_decimal(self.decimal)
         for name, form in self.dates:
             check_form(form, name)
         check_bands(dict(self.bands))
@@ -194,10 +193,11 @@ class Settings(Record):
         *,
         groups: str | Iterable[str] | None = None,
         group_probabilities: str | Iterable[str] | None = None,
+        reference: str | None = None,
         **given: Any,
     ) -> Settings:
         """Return settings as people write them: groups with their references, single names, costs in any form."""
-        compared = parse_attributes(groups, group_probabilities)
+        compared = parse_attributes(groups, group_probabilities, reference, given.get("cross", False))
         for key in ("notion", "drop", "allow", "text", "numbers", "missing"):
             if key in given:
                 given[key] = check_names(given[key], key)
@@ -206,6 +206,10 @@ class Settings(Record):
         if "dates" in given:
             given["dates"] = as_dates(given["dates"])
         return cls(**asdict(compared), **given)
+
+    @property
+    def attributes(self) -> Attributes:
+        return Attributes(self.groups, self.group_probabilities, self.reference, self.bands)
 
     @property
     def compared(self) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from ..storage.foreign import SUFFIX, untrusted_types
 from ..storage.packages import found_in, is_signed, read_checksums
 from ..storage.places import CHECKSUMS, MANIFEST
 from ..storage.seals import is_signature_of, public_key
-from ..tables import open_source
+from ..tables.source import fingerprint
 from .archive import read_run
 from .decision import Decision, candidates, decided, pruned, stages, with_earlier
 from .external import EVALUATIONS, added
@@ -108,7 +108,7 @@ def traced_again(run: Run, data: Any, progress: Any) -> Run:
 
 def evaluated_files(run: Run, evaluated: Sequence[Any]) -> dict[str | None, Path]:
     """Return files of external evaluations by their sha256, refusing those of none."""
-    files: dict[str | None, Path] = {open_source(each).sha256(): Path(each) for each in evaluated}
+    files: dict[str | None, Path] = {fingerprint(each): Path(each) for each in evaluated}
     for sha, file in files.items():
         if sha not in {each.sha256 for each in run.external.values()}:
             known = ", ".join(f"{name} ({each.file})" for name, each in run.external.items()) or "none"
@@ -136,10 +136,9 @@ def with_external(run: Run, state: Run, names: Iterable[str], states: Sequence[R
         if each.sha256 in files:
             later = run.decisions[each.after :]
             then = states[known.index(later[0]["run"]) if later else -1]
-            reading: dict[str, Any] = {name: getattr(each, name) for name in ("delimiter", "encoding", "missing")}
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FairfrontWarning)
-                found = then.evaluate(files[each.sha256], name=name, progress=False, **reading)
+                found = then.evaluate(files[each.sha256], name=name, progress=False, **each.reading)
                 found = pruned(found, state.frontier.ids.tolist())
             record = found.frontier.evaluations[name]
             about = replace(found.external[name], file=each.file, at=each.at, after=each.after)

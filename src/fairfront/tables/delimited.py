@@ -6,6 +6,7 @@ import codecs
 import csv
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -21,6 +22,8 @@ from .table import Chunk
 
 GZIP = b"\x1f\x8b"
 DELIMITERS = {",": "','", ";": "';'", "\t": "tab", "|": "'|'"}
+DECLARED = re.compile(r'"?sep=([^"\r\n])"?[\r\n]*', re.IGNORECASE)
+"""The line that Excel writes and reads before the header."""
 SPELT = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
 
 
@@ -79,6 +82,8 @@ class CsvSource(Source):
     """
 
     typed = False
+    spare = 0
+    """Empty cells at the end of rows that the header does not have."""
 
     def __init__(
         self, path: Path, delimiter: str | None, missing: tuple[str, ...], encoding: str, usual: str = ","
@@ -91,7 +96,10 @@ class CsvSource(Source):
                 raise InputError(
                     f"{path} is not a gzip file, expected one by its ending .gz; rename it, or pack it again."
                 )
-        header = self._header()
+        header, declared = self._header()
+        if declared and delimiter is None:  # Excel's own line, before the header
+            self.delimiter = delimiter = declared
+            header, _ = self._header()
         counts = {each: header[0].count(each) for each in DELIMITERS if each != self.delimiter}
         likely = max(counts, key=lambda each: counts[each])
         if len(header) == 1 and counts[likely]:
@@ -103,15 +111,20 @@ class CsvSource(Source):
                 )
             self.delimiter = likely
             self.notes = (f"Columns are cut at {DELIMITERS[likely]}, as the header is; --delimiter says otherwise.",)
-            header = self._header()
+            header, _ = self._header()
         self.names, self.copies = numbered_names(header)
+        first = self._header(2)[0][len(header) :]
+        if len(first) == len(header) + 1 and not first[-1]:
+            self.spare = 1
+            self.notes += ("Rows end with a delimiter, the header does not: the empty cell behind it is passed over.",)
 
-    def _header(self) -> list[str]:
+    def _header(self, n: int = 1) -> tuple[list[str], str]:
+        """Return the cells of the first n rows, and the delimiter that a line before them declares."""
         with self._rows() as (reader, _):
-            header, _ = reader.take(1)
-        if not header:
+            cells, _ = reader.take(n)
+        if not cells:
             raise InputError(f"{self.path} is empty, expected a header line and one row per person.")
-        return header
+        return cells, reader.declared
 
     @contextmanager
     def _rows(self) -> Iterator[tuple[_Rows, IO[bytes]]]:
@@ -122,7 +135,7 @@ class CsvSource(Source):
         asked, width, first = self.chosen(columns), len(self.names), 0
         with self._rows() as (reader, raw):
             reader.take(1)
-            while (found := reader.take(rows, width))[0]:
+            while (found := reader.take(rows, width, self.spare))[0]:
                 cells, lines = found
                 named = {name: np.array(cells[place::width], dtype=object) for name, place in asked.items()}
                 del found, cells
@@ -136,7 +149,7 @@ class _Rows:
     """The rows of an open file; knows in which line it is."""
 
     def __init__(self, path: Path, data: IO[bytes], delimiter: str, encoding: str) -> None:
-        self.path, self.line, self.encoding = path, 0, encoding
+        self.path, self.line, self.encoding, self.declared = path, 0, encoding, ""
         self.text = io.TextIOWrapper(data, encoding=encoding, newline="")
         blanks = delimiter != " "
         self.reader = csv.reader(self._lines(), delimiter=delimiter, strict=True, skipinitialspace=blanks)
@@ -148,13 +161,15 @@ class _Rows:
         while line := self.text.readline(LINE_LIMIT):
             if "\0" in line or len(line) == LINE_LIMIT:
                 raise bad_line(self.path, self.reader.line_num + 1, line)
+            if self.reader.line_num == 0 and (declared := DECLARED.fullmatch(line)):
+                self.declared, line = declared[1], "\n"
             yield line
 
-    def take(self, n: int, width: int | None = None) -> tuple[list[str], list[int]]:
+    def take(self, n: int, width: int | None = None, spare: int = 0) -> tuple[list[str], list[int]]:
         """Return the cells of up to n rows, one row after the other, and the line in which each row begins.
 
-        Rows must have ``width`` cells. They are joined in one list, because millions of small lists keep Python's
-        garbage collector busy.
+        Rows must have ``width`` cells, and may have ``spare`` empty ones behind them. They are joined in one list,
+        because millions of small lists keep Python's garbage collector busy.
         """
         cells: list[str] = []
         lines: list[int] = []
@@ -165,7 +180,9 @@ class _Rows:
                 if len(row) != width:
                     if not row or (len(row) == 1 and not row[0].strip()):
                         continue
-                    if width is not None:
+                    if spare and len(row) == (width or 0) + spare and not any(row[-spare:]):
+                        del row[-spare:]
+                    elif width is not None:
                         raise ragged(self.path, start, self.line, len(row), width)
                 cells += row
                 lines.append(start)

@@ -12,7 +12,7 @@ from scipy import sparse as sp
 
 from ..exceptions import InputError
 from ..records import Record
-from .notation import PLAIN, Notation
+from .notation import PLAIN, Decimal, Notation
 from .statistics import TrainingRows
 from .table import MISSING, Array, Chunk, CodeBook, Column, Kind, Rows, Table, listed, nearest
 
@@ -251,11 +251,16 @@ def _read_block(found: Mapping[str, Any], statistics: Iterator[tuple[Any, ...]])
     return CategoryBlock(str(found["name"]), levels, bool(found["other"]), bool(found["missing"]))
 
 
-def coerce(chunk: Mapping[str, NDArray[Any]], encoder: TableEncoder, missing: tuple[str, ...] = ()) -> Table:
+def coerce(
+    chunk: Mapping[str, NDArray[Any]],
+    encoder: TableEncoder,
+    missing: tuple[str, ...] = (),
+    decimal: Decimal | None = None,
+) -> Table:
     """Convert raw cells, a chunk of a source or arrays by name, to the columns that the encoder reads.
 
-    The texts in ``missing`` stand for a missing value besides those that the encoder knows. Levels that the encoder
-    does not know are one level, "(other)".
+    The texts in ``missing`` stand for a missing value besides those that the encoder knows, and ``decimal`` is the mark
+    of numbers where it is not that of training. Levels that the encoder does not know are one level, "(other)".
     """
     encoder.check(tuple(chunk))
     if not isinstance(chunk, Chunk):
@@ -268,5 +273,12 @@ def coerce(chunk: Mapping[str, NDArray[Any]], encoder: TableEncoder, missing: tu
             codes = CodeBook(absent, block.levels, other=len(block.levels)).codes(chunk[block.name])
             columns[block.name] = Column.of_codes(codes, (*block.levels, OTHER))
         else:
-            columns[block.name] = Column(chunk.numbers(block.name, absent, block.notation))
+            notation = block.notation if decimal is None else Notation(decimal, block.notation.unit)
+            columns[block.name] = Column(chunk.numbers(block.name, absent, notation))
     return Table(chunk.n, columns, encoder.missing)
+
+
+def count_others(table: Table, encoder: TableEncoder) -> dict[str, int]:
+    """Return the rows of a table from `coerce`, by column, whose value was rare or unknown in training."""
+    columns = {block.name: table.columns[block.name] for block in encoder.blocks if isinstance(block, CategoryBlock)}
+    return {name: int((column.values == column.n_levels - 1).sum()) for name, column in columns.items()}

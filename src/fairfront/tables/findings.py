@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
+import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -32,40 +34,41 @@ ENOUGH = 20
 WHOLE = 2**53
 """From here on every float is whole."""
 ID_WORDS = frozenset({"id", "ids", "uuid", "guid", "key", "identifier", "index", "rowid"})
-SENSITIVE = frozenset(
-    (
-        *("sex", "gender", "age", "birth", "birthday", "dob", "marital", "married", "marriage", "pregnant", "parental"),
-        *(
-            "nationality",
-            "national",
-            "citizenship",
-            "citizen",
-            "immigrant",
-            "hispanic",
-            "latino",
-            "ethnicity",
-            "ethnic",
-        ),
-        *("race", "racial", "religion", "religious", "disability", "disabled", "handicap", "orientation", "language"),
-    )
-)
-PLACES = frozenset(
-    {"zip", "zipcode", "postcode", "postalcode", "postal", "plz", "cap", "neighborhood", "neighbourhood"}
-)
-"""Words of names that say where people live, which may stand for groups."""
+WHO = """
+    sex gender geschlecht sexe genre sexo genero sesso genere geslacht orientation orientierung
+    age alter lebensalter edad eta leeftijd birth birthday birthdate dob geburt geburtsdatum geburtstag geburtsjahr
+    geburtsland geburtsort naissance nacimiento nascita geboorte geboortedatum geboorteland
+    marital married marriage civil familienstand zivilstand personenstand verheiratet etatcivil matrimonial estadocivil
+    civile statocivile burgerlijke gehuwd parental pregnant schwanger enceinte embarazada incinta zwanger
+    national nationality nationalitat nationalitaet nationalite nacionalidad nazionalita nationaliteit citizen
+    citizenship citoyennete ciudadania cittadinanza staatsangehorigkeit staatsangehoerigkeit staatsburgerschaft
+    staatsbuergerschaft burgerschap immigrant immigration migrationshintergrund native foreigner foreignworker
+    foreignborn auslander auslaender etranger extranjero straniero vreemdeling
+    race racial ethnic ethnicity hispanic latino ethnie etnia herkunft origine origen afkomst hautfarbe
+    religion religious konfession croyance religione godsdienst geloof
+    disability disabled handicap behinderung behindert schwerbehindert discapacidad disabilita invaliditeit
+    language sprache muttersprache langue idioma lingua taal
+"""
+WHERE = """
+    zip zipcode postcode postalcode postal plz postleitzahl codepostal codigopostal cap codicepostale neighborhood
+    neighbourhood wohnort stadtteil quartier barrio quartiere woonplaats wijk buurt
+"""
+"""Words of names that say who people are, and where they live, which may stand for groups; in English, German, French,
+Spanish, Italian and Dutch, without accents, two words of a name together too."""
+SENSITIVE, PLACES = frozenset(WHO.split()), frozenset(WHERE.split())
 PROSE = 3
 """Words in most values from which a column is free text."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing noticed about a column.
+    """One thing noticed about columns.
 
     ``kind`` is "refused" (training must not go on with it), "dropped" (left out by itself), "read" (how its texts were
-    read), "flagged" (kept), or "noted" (about several columns, and ``column`` is empty).
+    read), "flagged" (kept), or "noted" (about the file). ``columns`` are those that it is about.
     """
 
-    column: str
+    columns: tuple[str, ...]
     kind: Literal["refused", "dropped", "read", "flagged", "noted"]
     sentence: str
 
@@ -101,16 +104,19 @@ def screen(
     for name, tally in rows.columns.items():
         notation, copied = (notations or {}).get(name, PLAIN), (copies or {}).get(name, "")
         if copied in rows.columns and _equal(tally.sample(), rows.columns[copied].sample()):
-            found.append(Finding(name, "dropped", f"Dropped {name!r}: the same values as {copied!r}."))
+            found.append(Finding((name,), "dropped", f"Dropped {name!r}: the same values as {copied!r}."))
             continue
         useless = _as_date(name, notation) or _unusable(name, tally, rows.n, notation)
         if useless is not None and notation.kind == "amounts" and useless.kind != "flagged":
             sentence = f"{name!r} {notation.expected}, or leave it out with {leave_out(name)}."
-            useless = Finding(name, "refused", sentence)
+            useless = Finding((name,), "refused", sentence)
         if useless is not None:
             found.append(useless)
             if useless.kind != "flagged":
                 continue
+        if len({text.casefold() for text in tally.counts}) < len(tally.counts):
+            sentence = f"{name!r} has values that differ in upper and lower case only, which are kept apart; fix them."
+            found.append(Finding((name,), "flagged", sentence))
         sample = tally.sample()
         strength, scale = (tells_number if regression else tells_class)(sample, target, rows.halves)
         if strength >= LIMITS[scale]:
@@ -119,7 +125,7 @@ def screen(
                 f"known only after the outcome; leave it out with {leave_out(name)}, or keep it with --allow "
                 f"{shlex.quote(name)}."
             )
-            found.append(Finding(name, "refused", sentence))
+            found.append(Finding((name,), "refused", sentence))
         for group, codes in compared.items():
             strength, scale = tells_class(sample, codes, rows.halves) if name != group else (0.0, scale)
             if strength >= LIMITS[scale]:
@@ -127,34 +133,40 @@ def screen(
                     f"{name!r} alone tells {group!r} ({scale} {strength:.3f}): a model that reads it knows the group; "
                     f"consider {leave_out(name)}."
                 )
-                found.append(Finding(name, "flagged", sentence))
+                found.append(Finding((name,), "flagged", sentence))
                 told.setdefault(group, set()).add(name)
-    gone = {each.column for each in found if each.kind in ("dropped", "refused")}
+    gone = {name for each in found if each.kind in ("dropped", "refused") for name in each.columns}
     for group, codes in compared.items():
         columns = {name: tally.sample() for name, tally in rows.columns.items() if name not in gone}
         alone = told.get(group, set())
         found += _joint(group, codes, {name: columns[name] for name in columns if name not in alone}, rows.halves)
-    return tuple(replace(f, kind="flagged") if f.column in allow and f.kind == "refused" else f for f in found)
+    return tuple(
+        replace(f, kind="flagged") if f.kind == "refused" and set(f.columns) <= set(allow) else f for f in found
+    )
 
 
 def _unusable(name: str, tally: ColumnTally, n: int, notation: Notation) -> Finding | None:
     """What counts leave of n rows does not tell a small count."""
     count, present = tally.n_distinct, tally.present
     if count == 0 or (count == 1 and n - present < LEAST):
-        return Finding(name, "dropped", f"Dropped {name!r}: {'one' if count else 'no'} value in all rows.")
+        return Finding((name,), "dropped", f"Dropped {name!r}: {'one' if count else 'no'} value in all rows.")
     shown = f"{'' if tally.exact else 'about '}{rounded_part(count, n)}"
     # texts or whole numbers that differ in nearly every row, or in most rows of a column that is called an identifier
     called = not ID_WORDS.isdisjoint(words_of(name))
-    if present >= ENOUGH and not notation.unit and count / present >= (MOST if called else NEARLY_ALL):
+    if (
+        present >= ENOUGH
+        and notation.kind not in ("point", "comma")
+        and count / present >= (MOST if called else NEARLY_ALL)
+    ):
         how = f"{shown} distinct values in {rounded_part(present, n)} rows"
         running = called or tally.high - tally.low <= DENSE * count
         whole = tally.integers and max(-tally.low, tally.high) < WHOLE
         if tally.kind == "category" or (whole and running):
             what = "free text" if _is_prose(tally) else "an identifier"
-            return Finding(name, "dropped", f"Dropped {name!r}: looks like {what} ({how}).")
+            return Finding((name,), "dropped", f"Dropped {name!r}: looks like {what} ({how}).")
         if whole:
             sentence = f"{name!r} has {how}: if it is an identifier, leave it out with {leave_out(name)}."
-            return Finding(name, "flagged", sentence)
+            return Finding((name,), "flagged", sentence)
     limit = min(MAX_LEVELS, max(FEW_LEVELS, int(LEVELS_PER_ROW * n)))
     if tally.kind == "number" or count <= limit:
         return None
@@ -162,7 +174,7 @@ def _unusable(name: str, tally: ColumnTally, n: int, notation: Notation) -> Find
         f"{name!r} is a category with {shown} values in {n} rows, expected at most {limit}: group its values in the "
         f"file, or leave it out with {leave_out(name)}."
     )
-    return Finding(name, "refused", sentence)
+    return Finding((name,), "refused", sentence)
 
 
 def leave_out(*names: str) -> str:
@@ -171,7 +183,9 @@ def leave_out(*names: str) -> str:
 
 
 def words_of(name: str) -> list[str]:
-    return re.findall(r"[^\W_]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower())
+    """Return the words of a name, in lower case and without accents."""
+    plain = "".join(each for each in unicodedata.normalize("NFKD", name) if not unicodedata.combining(each))
+    return re.findall(r"[^\W_]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", plain).casefold())
 
 
 def _as_date(name: str, notation: Notation) -> Finding | None:
@@ -182,7 +196,7 @@ def _as_date(name: str, notation: Notation) -> Finding | None:
         f"Dropped {name!r}: dates {how}; to learn from them, add a column such as an age or a number of months to the "
         "file."
     )
-    return Finding(name, "dropped", sentence)
+    return Finding((name,), "dropped", sentence)
 
 
 def _is_prose(tally: ColumnTally) -> bool:
@@ -208,27 +222,30 @@ def _joint(
         f"The columns together tell {group!r} ({scale} {strength:.2f}, cross-fitted){by}: a model that reads them can "
         f"guess the group{consider}."
     )
-    return [Finding("", "flagged", sentence)]
+    return [Finding(tuple(most or columns), "flagged", sentence)]
 
 
 def sensitive_finding(names: Iterable[str]) -> tuple[Finding, ...]:
     """Name the columns whose names look sensitive, or say where people live, in one sentence."""
-    words = {name: words_of(name) for name in names}
-    places = [name for name, each in words.items() if PLACES.intersection((*each, "".join(each)))]
-    found = [name for name, each in words.items() if name in places or SENSITIVE.intersection(each)]
+    words: dict[str, set[str]] = {}
+    for name in names:
+        said = words_of(name)
+        words[name] = {*said, *map("".join, pairwise(said))}
+    places = [name for name, each in words.items() if not PLACES.isdisjoint(each)]
+    found = [name for name, each in words.items() if name in places or not SENSITIVE.isdisjoint(each)]
     if not found:
         return ()
     stand = f" ({', '.join(places)}: where people live may stand for groups)" if places else ""
     sentence = (
         f"Columns that look sensitive and are read: {', '.join(found)}{stand}; leave them out with {leave_out(*found)}."
     )
-    return (Finding("", "flagged", sentence),)
+    return (Finding(tuple(found), "flagged", sentence),)
 
 
 def reading_findings(columns: Iterable[ColumnSchema]) -> tuple[Finding, ...]:
     """Say how columns were read that are not written plainly, and why."""
     said = ((column.name, _reading(column)) for column in columns)
-    return tuple(Finding(name, "read", f"{name!r} {words}.") for name, words in said if words)
+    return tuple(Finding((name,), "read", f"{name!r} {words}.") for name, words in said if words)
 
 
 def _reading(column: ColumnSchema) -> str:
@@ -239,6 +256,13 @@ def _reading(column: ColumnSchema) -> str:
         return f"was read as a category: it {notation.expected}"
     if notation.kind == "date":
         return f"has dates in {notation.form} format"
+    if column.kind == "number" and column.otherwise:
+        mark = "point" if column.otherwise == "comma" else "comma"
+        why = "" if notation == PLAIN else ", as other columns are written"
+        return (
+            f"has numbers that can be read in two ways (1.234 and 1,234): read with a decimal {mark}{why}; "
+            f"--decimal {column.otherwise} says otherwise"
+        )
     if column.kind != "number" or notation.kind not in ("point", "comma"):
         return ""
     if notation.unit == PERCENT:

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from ..exceptions import InputError, spelled
+from ..validation import check_choice
 
 ISO = "ISO"
 MONTH = re.compile(r"\d{4}-\d{2}")
@@ -27,6 +28,8 @@ BLANKS = " \u00a0\u202f"
 LONGEST = 40
 MONTHS = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}"
 LIKELY = re.compile(rf"(?:[\d{BLANKS}.,'’:/%()+−TZEe-]|{UNIT}|{MONTHS})+")  # noqa: RUF001
+DECIMALS = re.compile(r"\n[ \t]*[-+]?(?:0?\.|\d{4,}\.|\d{1,3}\.(?!\d{3}(?:\.\d{3})*[ \t]*(?:\n|$)))")
+"""A point that separates no thousands."""
 ZEROS = re.compile(r"\n[ \t]*[-+]?0\d+(?:\.\d+)?[ \t]*(?=\n|$)")
 Decimal = Literal["point", "comma"]
 
@@ -36,7 +39,7 @@ def _pattern(mark: str, thousands: str) -> re.Pattern[str]:
     bare = rf"\d+(?:{mark}\d*)?(?:[eE][-+]?\d+)?|{mark}\d+"
     blank, sign = f"[{BLANKS}]*", "[-+−]?"  # noqa: RUF001
     head = rf"(?P<outer>{sign}){blank}(?P<before>{UNIT})?{blank}(?P<inner>{sign}){blank}"
-    return re.compile(rf"{head}(?P<body>{grouped}|{bare}){blank}(?P<after>{UNIT}|%)?")
+    return re.compile(rf"{head}(?P<body>{grouped}|{bare})(?P<last>[-−]?){blank}(?P<after>{UNIT}|%)?")  # noqa: RUF001
 
 
 PATTERNS: dict[str, re.Pattern[str]] = {"point": _pattern(r"\.", ","), "comma": _pattern(",", r"\.")}
@@ -74,17 +77,26 @@ def time_words(seconds: float) -> str:
 
 
 def _amount_of(text: str, decimal: str, unit: str | None) -> float:
-    """Return a number with separators, a currency or a percent sign; brackets mean below zero, as in accounts."""
-    plain = text.strip()
-    bracketed = plain.startswith("(") and plain.endswith(")")
-    found = PATTERNS[decimal].fullmatch(plain[1:-1].strip() if bracketed else plain)
-    if found is None or (found["before"] and found["after"]) or (found["outer"] and found["inner"]):
+    """Return a number with separators, a currency or a percent sign; below zero in brackets or before a minus."""
+    plain, bracketed = _bare(text)
+    found = PATTERNS[decimal].fullmatch(plain)
+    signs = [bracketed, *(found[each] for each in ("outer", "inner", "last"))] if found else []
+    if found is None or (found["before"] and found["after"]) or sum(map(bool, signs)) > 1:
         return np.inf
     if unit is not None and _unit(found) not in ("", unit):
         return np.inf
     body = re.sub(rf"[{BLANKS}'’{',' if decimal == 'point' else '.'}]", "", found["body"])  # noqa: RUF001
     value = number_of(body.replace(",", "."))
-    return -value if bracketed or (found["outer"] or found["inner"]) in ("-", "−") else value  # noqa: RUF001
+    return -value if any(sign in (True, "-", "−") for sign in signs) else value  # noqa: RUF001
+
+
+def _bare(text: str) -> tuple[str, bool]:
+    """Take the brackets of accounts off, (1,200) or $ (1,200), and tell whether there were any."""
+    plain = text.strip()
+    before, there, inside = plain.partition("(")
+    if not there or not plain.endswith(")") or any(map(str.isdigit, before)):
+        return plain, False
+    return f"{before}{inside[:-1].strip()}", True
 
 
 def _unit(found: re.Match[str]) -> str:
@@ -94,7 +106,7 @@ def _unit(found: re.Match[str]) -> str:
 
 def unit_of(text: str) -> str:
     """Return the currency of an amount, "%" for a percentage, "" for a bare number."""
-    found = [pattern.fullmatch(text.strip().strip("()").strip()) for pattern in PATTERNS.values()]
+    found = [pattern.fullmatch(_bare(text)[0]) for pattern in PATTERNS.values()]
     return next((_unit(each) for each in found if each is not None), "")
 
 
@@ -161,9 +173,19 @@ def looks_written(text: str) -> bool:
     return len(text) <= LONGEST and LIKELY.fullmatch(text) is not None and any(map(str.isdigit, text))
 
 
-def has_leading_zeros(texts: list[Any]) -> bool:
-    """Tell whether a text is digits with a zero in front, as codes have: 00614, and neither 0 nor 0.5."""
-    return ZEROS.search("\n" + "\n".join(text for text in texts if text is not None)) is not None
+def has_leading_zeros(lines: str) -> bool:
+    """Tell whether a text, on a line of its own, is digits after a zero, as codes are: 00614, and neither 0 nor 0.5."""
+    return ZEROS.search(lines) is not None
+
+
+def has_decimal_points(lines: str) -> bool:
+    """Tell whether a text, on a line of its own, has a point that cannot separate thousands: 12.5, and not 1.234."""
+    return DECIMALS.search(lines) is not None
+
+
+def check_decimal(given: Any) -> Decimal | None:
+    found: Decimal | None = None if given is None else check_choice(given, "decimal", get_args(Decimal))
+    return found
 
 
 def check_form(form: Any, column: str) -> str:

@@ -6,6 +6,7 @@ Rows are split at random within atoms, by time, or by person.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -103,6 +104,8 @@ def _labels(name: str, column: Column) -> Codes:
             f"{'it looks like a number to predict: use --loss squared' if number else remedy}."
         )
     values = found if number else np.array(column.texts(found), dtype=object)
+    if not number:
+        check_case(f"target {name!r}", values.tolist())
     if number and (found == np.rint(found)).all() and np.abs(found).max() < 2**53:
         values = found.astype(np.int64)
     if len(found) < 2:
@@ -111,6 +114,18 @@ def _labels(name: str, column: Column) -> Codes:
             "another column, or rows of both kinds."
         )
     return Codes.of(codes, values)
+
+
+def check_case(what: str, texts: Iterable[str]) -> None:
+    """Refuse values such as TRUE and True, which people mean to be one."""
+    known: dict[str, str] = {}
+    for text in texts:
+        other = known.setdefault(text.casefold(), text)
+        if other != text:
+            raise InputError(
+                f"{what} has {other!r} and {text!r}, which differ in upper and lower case only, expected one spelling "
+                "of each value; fix the file."
+            )
 
 
 def _favourable(name: str, asked: Any, labels: Codes) -> Any:

@@ -16,7 +16,7 @@ from ..objectives.bands import band_of
 from ..objectives.groups import FEWER, FEWEST, rounded
 from ..records import Record
 from .notation import ISO_DATES, PLAIN, Notation, number_of
-from .roles import Codes
+from .roles import Codes, check_case
 from .source import Source
 from .statistics import NAMED_LEVELS
 from .table import Chunk, CodeBook, Column, Kind, Table, to_texts
@@ -31,7 +31,8 @@ class ColumnSchema:
 
     ``n_missing`` rows have no value, and of the others ``n_distinct`` differ (an estimate where not ``exact``): at most
     one where ``constant``, and texts or whole numbers in (nearly) every row, as identifiers do, where ``unique``. Dates
-    are categories that can be loaded as times.
+    are categories that can be loaded as times. ``otherwise`` is the decimal mark ("point" or "comma") with which its
+    numbers would be others, where nobody said which it is.
     """
 
     name: str
@@ -43,6 +44,7 @@ class ColumnSchema:
     constant: bool
     unique: bool
     notation: Notation = PLAIN
+    otherwise: str = ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -198,6 +200,8 @@ def _group(table: Table, name: str, edges: Sequence[float] | None, allow: Collec
             f"group column {name!r} has {len(found) if column.named else column.n_levels} values in {table.n} rows, "
             f"expected at most {most} groups; {remedy}."
         )
+    if name not in (allow or ()):
+        check_case(f"group column {name!r}", map(str, texts))
     if len(found) < 2:
         what = f"one value only ({texts[0]!r})" if texts else "no value at all"
         raise InputError(f"group column {name!r} has {what}, expected 2 to {MAX_GROUPS} groups; choose another column.")

@@ -48,10 +48,7 @@ class Source(ABC):
 
     def sha256(self) -> str | None:
         """Return the fingerprint of the file's bytes; None for a data frame."""
-        if self.path is None:
-            return None
-        with self.path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return None if self.path is None else fingerprint(self.path)
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -69,6 +66,17 @@ class Source(ABC):
         for name in asked:
             self.check_column(name)
         return {name: self._places[name] for name in asked}
+
+
+def fingerprint(data: Any) -> str:
+    """Return the sha256 of a file of rows, however it is written."""
+    path = check_path(data, "data").expanduser()
+    try:
+        _check_file(path)
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}), expected a file that may be read.") from error
 
 
 def distinct_names(names: Sequence[str], title: str) -> tuple[str, ...]:
