@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from ..measures.figures import Column, figure_of
 from .card_blocks import HEADS, number
 from .card_page import markdown_of
 from .card_sections import LIMITS
@@ -19,7 +20,10 @@ HUB_METRICS = {"auc": "roc_auc", "selection": "approval_rate"}
 def cyclonedx_of(card: Mapping[str, Any]) -> str:
     """Return the card as a component of type machine-learning-model; values are texts, as that format wants them."""
     model, data = card["model"], card["data"]
+    sources = {name: part["source"] for name, part in card["parts"].items() if part["source"]}
     known = {**card["about"], "data-sha256": data["sha256"], "chosen": card["decision"]["at"]}
+    known |= {f"{name}-sha256": source["sha256"] for name, source in sources.items()}
+    files = [data["name"], *(source["name"] for source in sources.values())]
     component = {
         "type": "machine-learning-model",
         "bom-ref": f"model-{model['id']}",
@@ -32,7 +36,7 @@ def cyclonedx_of(card: Mapping[str, Any]) -> str:
                 "task": TASKS[model["task"]],
                 "architectureFamily": model["kind"],
                 "modelArchitecture": (card["estimator"] or {"name": f"linear, {model['loss']} loss"})["name"],
-                "datasets": [{"type": "dataset", "name": data["name"], "sensitiveData": _attributes(card)}],
+                "datasets": [{"type": "dataset", "name": name, "sensitiveData": _attributes(card)} for name in files],
                 "inputs": [{"format": column} for column in data["features"]],
                 "outputs": [{"format": model["target"]}],
             },
@@ -92,18 +96,26 @@ def _tradeoffs(card: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _assessments(card: Mapping[str, Any]) -> Iterator[dict[str, str]]:
-    """One per worst contrast of the criterion: the group with the lower rate, and by how much."""
+    """One per worst contrast of the criterion: the group that is treated worse, and by how much.
+
+    Of a figure that is better when smaller, such as an error, that is the group with the higher one.
+    """
     notions = " and ".join(map(in_words, card["model"]["notions"]))
+    capped = f"trained with a cap on the gap of {notions}; see the card for what remains"
+    if card["model"]["id"] == card["model"]["unconstrained"]:
+        capped = "none: trained without a cap on any gap"
     for part, found in card["parts"].items():
         for each in found["worst"]:
             if each["figure"] in (*card["model"]["gaps"], "selection_ratio") and isinstance(
                 each["value"], (int, float)
             ):
-                low, high = each["between"]
+                worse, other = each["between"]
+                if figure_of(Column.of(each["figure"]).figure).better < 0:
+                    worse, other = other, worse
                 yield {
-                    "groupAtRisk": f"{each['attribute']}={low}",
-                    "harms": f"{in_words(each['figure'])} on {part}: {number(each['value'])} against {high}",
-                    "mitigationStrategy": f"trained with a cap on the gap of {notions}; see the card for what remains",
+                    "groupAtRisk": f"{each['attribute']}={worse}",
+                    "harms": f"{in_words(each['figure'])} on {part}: {number(each['value'])} against {other}",
+                    "mitigationStrategy": capped,
                 }
 
 
@@ -113,7 +125,7 @@ def hub_card_of(card: Mapping[str, Any]) -> str:
     results = [
         {
             "task": {"type": HUB_TASKS.get(model["task"], "tabular-classification")},
-            "dataset": {"name": card["data"]["name"], "type": "private", "split": part},
+            "dataset": {"name": (found["source"] or card["data"])["name"], "type": "private", "split": part},
             "metrics": [
                 {"type": HUB_METRICS.get(figure, figure), "name": HEADS[figure], "value": values["chosen"][0]}
                 for figure, values in found["figures"].items()

@@ -1,8 +1,8 @@
-"""People: who is in the rows of a table by the settings of a run, with labels, groups and weights."""
+"""People: who is in the rows of a table by the settings of a run, with labels, groups and weights; parts of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,31 @@ class People:
     weight: Array | None
     unlabelled: int
     idle: int
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Rows of one part of the split: features, labels, groups and weights, as arrays or as Dask arrays.
+
+    ``drawn`` reads rows of Dask arrays into memory: all of them where they fit, else a random sample.
+    """
+
+    X: Any
+    y: Any
+    groups: Any
+    weight: Any
+    drawn: Callable[[], Part] | None = None
+
+    @property
+    def n(self) -> int:
+        return len(self.y)
+
+    @property
+    def people(self) -> dict[str, Any]:
+        return {"sensitive_features": self.groups, "sample_weight": self.weight}
+
+    def seen(self) -> Part:
+        return self if self.drawn is None else self.drawn()
 
 
 def people_of(table: Table, settings: Settings) -> tuple[Table, NDArray[np.intp], People]:

@@ -23,11 +23,11 @@ from ..storage.places import MANIFEST, check_new_folder
 from ..tables.encoder import TableEncoder
 from ..validation import check_choice, check_count, check_text, counted
 from . import decision as records
-from .card import card_of
+from .card import card_of, check_about
 from .decision import DECISIONS, Decision
 from .external import EVALUATIONS, External, added, check_name, judged_rows, own_frontier, write_external
 from .external import KIND as EVALUATION_KIND
-from .manifest import SCHEMA, as_text, check_about, inventory, key_of, known_by, of_format, seal
+from .manifest import SCHEMA, as_text, inventory, key_of, known_by, of_format, seal
 from .model import TableModel
 from .options import Option, options_of, shortlist, suggested_id
 
@@ -102,11 +102,8 @@ class Run:
 
     @property
     def shown(self) -> tuple[int, ...]:
-        """Return the ids of the options that were listed when the run was traced, and are whenever it is shown.
-
-        They were picked by rounded counts; a run with exact ones lists options that are picked by those.
-        """
-        return (() if self.exact else tuple(self.manifest.get("shown", ()))) or shortlist(self.frontier)
+        """Return the ids of the options that were listed when the run was traced, and are whenever it is shown."""
+        return tuple(self.manifest.get("shown", ())) or shortlist(self.frontier)
 
     @property
     def judged(self) -> Mapping[str, Mapping[str, Any]]:
