@@ -246,8 +246,7 @@ def own_frontier(front: Frontier, external: Mapping[str, External]) -> Frontier:
 
 
 def write_external(folder: Path, front: Frontier, external: Mapping[str, External]) -> None:
-    if external:
-        make_folder(folder / EVALUATIONS)
+    make_folder(folder / EVALUATIONS)
     for name, each in external.items():
         record, arrays = evaluation_content(front.evaluations[name])
         write_package(folder / EVALUATIONS, name, KIND, {"about": asdict(each), "evaluation": record}, arrays, SCHEMA)

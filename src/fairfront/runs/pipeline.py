@@ -26,7 +26,6 @@ from ..tables import open_source
 from ..tracing import trace
 from ..validation import check_progress, is_dask
 from . import decision as records
-from .attributes import PROXY
 from .decision import DECISIONS, Decision, pruned
 from .external import added, check_name
 from .manifest import manifest_of
@@ -34,6 +33,7 @@ from .model import TableModel
 from .model_files import MODEL, fill_model
 from .options import plain_id, shortlist
 from .parts import judged_points
+from .people import PROXY
 from .preparation import Prepared, prepare
 from .run import Run
 from .settings import Settings

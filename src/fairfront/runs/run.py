@@ -257,7 +257,8 @@ class Run:
         return write_folder(path, lambda folder: self._fill(folder, key), RUN, overwrite=overwrite)
 
     def _fill(self, folder: Path, key: Any) -> None:
-        write_frontier(own_frontier(self.frontier, self.external), folder / FRONTIER)
+        front = own_frontier(self.frontier, self.external) if self.external else self.frontier
+        write_frontier(front, folder / FRONTIER)
         encoding, arrays = self.encoder.to_content()
         write_package(folder, ENCODER, KINDS[ENCODER], encoding, arrays, SCHEMA)
         sealed = {"validation": self.validated, "points": self.tested, "stability": self.stability}
@@ -266,7 +267,8 @@ class Run:
             write_file(folder / DETAILS, self.details.to_json())
         write_file(folder / MANIFEST, as_text(self.manifest))
         make_folder(folder / DECISIONS)
-        write_external(folder, self.frontier, self.external)
+        if self.external:
+            write_external(folder, self.frontier, self.external)
         if self.decisions:
             records.write_records(folder, self.manifest, self.decisions)
         seal(folder, key)

@@ -30,7 +30,7 @@ from ..validation import (
     check_text,
     refuse,
 )
-from .attributes import parse_attributes
+from .people import parse_attributes
 
 Model = Literal["linear", "boosting"]
 
