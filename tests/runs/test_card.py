@@ -19,8 +19,7 @@ import fairfront as ff
 from fairfront.cli import app
 from fairfront.exceptions import InputError
 from fairfront.runs import Run
-from fairfront.runs.card_formats import cyclonedx_of, hub_card_of
-from fairfront.runs.card_page import markdown_of, page_of
+from fairfront.runs.card_exports import cyclonedx_of, hub_card_of, markdown_of, page_of
 from fairfront.runs.options import plain_id
 from fairfront.runs.pipeline import with_exact_counts
 from tests.support.extras import optional

@@ -29,7 +29,7 @@ from ..tables import Table, coerce, open_source
 from ..tables.encoder import TableEncoder
 from ..validation import check_flag, check_number
 from .card import FORMAT as CARD_FORMAT
-from .card_page import markdown_of
+from .card_exports import markdown_of
 from .decision import FORMAT
 from .manifest import FORMAT as MANIFEST_FORMAT
 from .manifest import SCHEMA, key_of, opening_of, read_record

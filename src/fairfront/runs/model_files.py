@@ -14,8 +14,7 @@ from ..storage.packages import write_package
 from ..storage.places import MANIFEST
 from ..validation import check_names
 from .card import FORMAT as CARD_FORMAT
-from .card_formats import FORMATS
-from .card_page import is_card_page, markdown_of, page_of
+from .card_exports import FORMATS, is_card_page, markdown_of, page_of
 from .decision import FORMAT
 from .manifest import SCHEMA, as_text, inventory, of_format, seal
 from .onnx_export import is_graph

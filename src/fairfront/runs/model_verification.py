@@ -13,7 +13,7 @@ from ..exceptions import ChangedError, InputError
 from ..storage.differences import differences
 from ..storage.seals import public_key
 from .archive import load
-from .card_formats import FORMATS
+from .card_exports import FORMATS
 from .decision import Decision, candidates, stages
 from .external import own_frontier
 from .model import TableModel
