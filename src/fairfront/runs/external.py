@@ -37,7 +37,7 @@ from ..tables.table import nearest
 from ..validation import check_flag, check_names, check_progress, check_text
 from .manifest import SCHEMA, opening_of
 from .parts import judged_points
-from .people import Part, People, people_of
+from .rows import Part, People, people_of
 from .settings import Settings
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from ..measures.ranking import ranking
 from ..measures.rates import GroupRates, PerGroup
 from ..objectives import Array, Groups, is_likelihood
 from ..objectives.groups import FEWEST
-from .people import Part
+from .rows import Part
 from .settings import Settings
 
 RESAMPLES = 200

@@ -26,15 +26,15 @@ from ..tables import open_source
 from ..tracing import trace
 from ..validation import check_progress, is_dask
 from . import decision as records
+from .archive import MODEL, fill_model
 from .decision import DECISIONS, Decision, pruned
 from .external import added, check_name
 from .manifest import manifest_of
 from .model import TableModel
-from .model_files import MODEL, fill_model
 from .options import plain_id, shortlist
 from .parts import judged_points
-from .people import PROXY
 from .preparation import Prepared, prepare
+from .rows import PROXY
 from .run import Run
 from .settings import Settings
 

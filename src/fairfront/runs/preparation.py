@@ -26,8 +26,7 @@ from ..tables.encoder import TableEncoder, is_thin
 from ..tables.findings import MAX_LEVELS, Finding, reading_findings, screen, sensitive_finding
 from ..tables.notation import time_words
 from ..tables.roles import PARTS, Codes, Split, covered, parse_split
-from .parquet_parts import Kept, drawn_rows, lazy_rows, parts_note, streamed_rows
-from .people import Part, atoms, people_of
+from .rows import Kept, Part, atoms, drawn_rows, lazy_rows, parts_note, people_of, streamed_rows
 from .settings import Settings
 
 SHARE = 0.5

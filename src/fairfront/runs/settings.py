@@ -30,7 +30,7 @@ from ..validation import (
     check_text,
     refuse,
 )
-from .people import parse_attributes
+from .rows import parse_attributes
 
 Model = Literal["linear", "boosting"]
 
