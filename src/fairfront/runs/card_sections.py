@@ -170,7 +170,8 @@ def _data(card: Mapping[str, Any]) -> Section:
     rows = ", ".join(f"{n} {part}" for part, n in data["rows"].items())
     dropped = [each["column"] for each in data["findings"] if each["kind"] == "dropped"]
     flagged = [each["column"] for each in data["findings"] if each["kind"] == "flagged"]
-    named = ", ".join(dict.fromkeys(filter(None, flagged)))  # a finding about several columns names them itself
+    named = ", ".join(dict.fromkeys(filter(None, flagged)))
+    several = [each["sentence"] for each in data["findings"] if each["kind"] == "flagged" and not each["column"]]
     without = data["rows_without_target"]
     fields = [
         ("File", f"{data['name']}, {_fingerprint(data['sha256'])}"),
@@ -181,7 +182,7 @@ def _data(card: Mapping[str, Any]) -> Section:
         ("Weights", data["weight"] or "none: every row counts once"),
         ("Columns read", f"{len(data['features'])}: {', '.join(data['features'])}"),
         ("Columns left out", ", ".join((*data["left_out"], *dropped)) or "none"),
-        ("Columns to look at", named or ("see the appendix" if flagged else "none were flagged")),
+        ("Columns to look at", " ".join(filter(None, (named and f"{named}.", *several))) or "none were flagged"),
         ("Missing and rare values", _treated(data["treatments"])),
     ]
     return Section("Data", (fields_table(fields),))

@@ -112,7 +112,10 @@ def _ranked(front: Frontier, scores: Array, responses: Array | None) -> Array:
 
 
 def _audits(front: Frontier, rows: Part, settings: Settings, scores: Array, responses: Array | None) -> Iterator[Audit]:
-    """Audit every solved point; groups that training compared are compared here too, unless they are a few people."""
+    """Audit every solved point; groups that training compared are compared here too, unless they are a few people.
+
+    Those that it left out are not: figures of the choice are not about them either.
+    """
     task = front.facts.task
     attributes = resolve_attributes(front.facts, rows.groups, rows.n)
     second = [np.sort(each.membership().sum(axis=0))[-2:][0] for each in attributes]
@@ -127,7 +130,8 @@ def _audits(front: Frontier, rows: Part, settings: Settings, scores: Array, resp
         known: dict[str, Any] = {"favourable": task.favourable_label, "operating": operating}
         kind: Any = "regression" if task.kind == "regression" else "classification"
         models.append(read_judged(rows.y, given, task=kind, sample_weight=rows.weight, **known))
-    return audits(models, rows.groups, options, n_resamples=RESAMPLES, random_state=settings.seed)
+    drawn: dict[str, Any] = {"n_resamples": RESAMPLES, "random_state": settings.seed}
+    return audits(models, rows.groups, options, left_out=dict(front.facts.left_out), **drawn)
 
 
 def _given(front: Frontier, place: int, scores: Array, responses: Array | None) -> tuple[Any, Operating]:
@@ -240,7 +244,7 @@ def _everyone(front: Frontier, place: int) -> dict[str, Any]:
 
 
 def _worst(front: Frontier, place: int) -> list[dict[str, Any]]:
-    record, found = front.record(), []
+    record, found, left_out = front.record(), list[dict[str, Any]](), dict(front.facts.told_left_out)
     for name in record.columns:
         column = Column.of(name)
         if column.kind not in GAPS:
@@ -255,6 +259,7 @@ def _worst(front: Frontier, place: int) -> list[dict[str, Any]]:
         pair = worst_pair(record, name, place, front.facts.task)
         value, lower, upper = rounded([record[name][place], *ends])
         out = [level for level, n in zip(rates.levels, rates.n, strict=True) if n < FEWEST]
+        out += left_out.get(attribute, ())
         known = {"between": list(pair.groups), "people": list(pair.people)} if pair else {"between": [], "people": []}
         found.append({"attribute": attribute, "figure": column.kind, "not_compared": out, **known})
         found[-1] |= {"value": value, "lower": lower, "upper": upper}
