@@ -8,7 +8,7 @@ is not known, or a text that says why there is none.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,13 +23,16 @@ from ..tables.encoder import NONE, OTHER, Block, NumberBlock, TableEncoder
 from ..validation import check_mapping, check_text
 from .decision import Decision
 from .options import main_gaps, plain_id
-from .parts import of_evaluation
+from .parts import CALIBRATION, FIGURES, RATES, of_evaluation
 
 if TYPE_CHECKING:
     from .run import Run
 
 FORMAT, SCHEMA = "fairfront card", 1
 ENDS = ("value", "lower", "upper")
+SHIFTS = ("group", "status", "rows", "prediction", "mse")
+LINE = ("group", "status", "rows", "labelled_favourable", "base_rate", *RATES, *CALIBRATION)
+WORST = ("attribute", "figure", *ENDS, "between", "people", "not_compared")
 
 
 def card_of(run: Run, decision: Decision) -> dict[str, Any]:
@@ -157,35 +160,35 @@ def _part(run: Run, decided: int, name: str, own: Mapping[str, Any], plain: Mapp
         )
     names = [each for each, _ in run.frontier.facts.sensitive if each in own["groups"]]
     before = {(each["attribute"], each["figure"]): each for each in plain["worst"]}
-    regression = run.frontier.facts.task.kind == "regression"
-    shifts = ("group", "status", "rows", "prediction", "mse")
+    shifts = () if run.frontier.facts.task.kind != "regression" else names
     known = {key: own[key] for key in ("rows", "confidence", "rounded_below", "weighted")}
     return {
         "source": _source(run, name),
         **known,
         "figures": {
             key: {
-                "chosen": each["value"],
+                "chosen": own["figures"][key]["value"],
                 "unconstrained": plain["figures"][key]["value"],
-                "difference": each["difference"],
+                "difference": own["figures"][key]["difference"],
             }
-            for key, each in own["figures"].items()
-            if key in plain["figures"]
+            for key in FIGURES
+            if key in own["figures"] and key in plain["figures"]
         },
-        "groups": {each: own["groups"][each] for each in names},
-        "unconstrained": {
-            each: [{key: line[key] for key in shifts if key in line} for line in plain["groups"][each]]
-            for each in names
-            if regression
-        },
+        "groups": {each: [_taken(line, LINE) for line in own["groups"][each]] for each in names},
+        "unconstrained": {each: [_taken(line, SHIFTS) for line in plain["groups"][each]] for each in shifts},
         "worst": [
-            {**each, "unconstrained": [before[each["attribute"], each["figure"]][end] for end in ENDS]}
+            {**_taken(each, WORST), "unconstrained": [before[each["attribute"], each["figure"]][end] for end in ENDS]}
             for attribute in names
             for each in own["worst"]
             if each["attribute"] == attribute
         ],
         "moves": {each: _moved(own["moves"][each]) for each in names if each in own["moves"]},
     }
+
+
+def _taken(found: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return some entries, in an order that does not depend on that of files."""
+    return {name: found[name] for name in names if name in found}
 
 
 def _moved(columns: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -19,7 +19,8 @@ from .options import in_words
 STYLE = """
 .sheet { background: var(--sheet); border: 1px solid var(--line); border-radius: 11px; padding: 8px 14px; }
 .sheet { overflow-x: auto; }
-.sheet td { overflow-wrap: anywhere; min-width: 4em; vertical-align: top; }
+.sheet td { min-width: 4em; vertical-align: top; }
+.fields td + td { overflow-wrap: anywhere; }
 tbody tr:first-child td { border-top: 0; }
 h1 + section, section > * + * { margin-top: 10px; }
 section p, section li { max-width: 110ch; overflow-wrap: anywhere; font-size: .9rem; }
@@ -82,7 +83,7 @@ def _as_html(block: Block) -> str:
     heads = "".join(f'<th scope="col">{_text(head)}</th>' for head in block.heads)
     top = f"<thead><tr>{heads}</tr></thead>" if any(block.heads) else ""
     rows = "".join(f"<tr>{''.join(f'<td>{_text(cell[:LONGEST])}</td>' for cell in row)}</tr>" for row in block.rows)
-    return f'<div class="sheet"><table>{top}<tbody>{rows}</tbody></table></div>'
+    return f'<div class="sheet{"" if top else " fields"}"><table>{top}<tbody>{rows}</tbody></table></div>'
 
 
 def _text(text: str) -> str:
