@@ -108,7 +108,10 @@ def test_without_a_rule_every_output_says_so(file: Path, tmp_path: Path) -> None
     assert said in fairfront("show", run).stdout
     chosen = fairfront("select", run, "--id", "0", "-o", tmp_path / "model")
     assert said in chosen.stdout
-    assert "| Operating point | no operating point was given: cut-off 0.500 on the probability of passed" in (tmp_path / "model" / "card.md").read_text()
+    assert (
+        "| Operating point | no operating point was given: cut-off 0.500 on the probability of passed"
+        in (tmp_path / "model" / "card.md").read_text()
+    )
     fairfront("report", run, "-o", tmp_path / "page.html")
     assert said in (tmp_path / "page.html").read_text()
     assert json.loads(fairfront("show", run, "--json").stdout)["operating_point"] is None
