@@ -12,7 +12,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-BOUND = re.compile(r"([\w-]+)(?:\[[\w,]+\])?>=([\d.]+)")
+BOUND = re.compile(r"([\w-]+)(?:\[[\w,-]+\])?>=([\d.]+)")
 
 
 def main() -> None:

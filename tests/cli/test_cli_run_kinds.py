@@ -198,7 +198,7 @@ def test_other_peoples_folders_and_names_stay(folder: Path, tmp_path: Path) -> N
         ({"schema": 99}, "upgrade"),
         (
             {"schema": 1, "fairfront": "0.1.0"},
-            "has schema 1, expected 2; fairfront 0.1.0 wrote it: use that version, or trace again",
+            "has schema 1, expected 3; fairfront 0.1.0 wrote it: use that version, or trace again",
         ),
         ({"settings": None}, "settings"),
     ):

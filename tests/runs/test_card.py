@@ -12,15 +12,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score, roc_curve
 from typer.testing import CliRunner
 
 import fairfront as ff
 from fairfront.cli import app
 from fairfront.exceptions import InputError
 from fairfront.runs import Run
-from fairfront.runs.card_formats import cyclonedx_of, hub_card_of
-from fairfront.runs.card_page import markdown_of, page_of
+from fairfront.runs.card_exports import cyclonedx_of, hub_card_of, markdown_of, page_of
 from fairfront.runs.options import plain_id
+from fairfront.runs.pipeline import with_exact_counts
+from tests.support.extras import optional
 from tests.support.schemas import faults
 
 SCHEMA = json.loads((files("fairfront.runs") / "card.schema.json").read_text(encoding="utf-8"))
@@ -114,20 +116,61 @@ def test_boosting_has_no_coefficients_and_names_its_settings(runs):
     assert "max_iter=" in card.card.replace("\\", "")
 
 
-def test_figures_are_those_of_the_audits_and_differences_are_theirs(runs):
+@pytest.mark.filterwarnings("ignore::fairfront.exceptions.FairfrontWarning")
+def test_figures_are_those_of_scikit_learn_on_the_same_rows(runs):
+    data = frame(1500)
+    run = runs["linear"].evaluate(data, name="later", progress=False)
+    card, weight, good = chosen(run).facts, data["weight"].to_numpy(), (data["outcome"] == "repaid").to_numpy()
+    found = []
+    for id in (card["model"]["id"], plain_id(run.frontier)):
+        model = run.model(id)
+        score, decided = model.predict_proba(data)[:, 1], model.predict(data) == "repaid"
+        area = roc_auc_score(good, score, sample_weight=weight)
+        rise, fall, _ = roc_curve(good, score, sample_weight=weight, drop_intermediate=False)
+        found.append({"auc": area, "gini": 2 * area - 1, "ks": np.abs(rise - fall).max()})
+        found[-1] |= {"error": np.average(decided != good, weights=weight)}
+        found[-1] |= {"selection": np.average(decided, weights=weight)}
+    figures = card["parts"]["later"]["figures"]
+    for name, value in found[0].items():
+        assert figures[name]["chosen"][0] == pytest.approx(value, abs=1e-6)
+        assert figures[name]["unconstrained"][0] == pytest.approx(found[1][name], abs=1e-6)
+        change, low, high = figures[name]["difference"]
+        assert change == pytest.approx(value - found[1][name], abs=1e-6)
+        assert low <= change <= high
+
+
+def test_groups_and_gaps_on_validation_are_those_that_the_rule_read(runs):
     run = runs["linear"]
     model = chosen(run)
-    card = model.facts
-    for part, judged in run.judged.items():
-        figures = card["parts"][part]["figures"]
-        own, plain = (judged[str(i)]["audit"]["tables"]["sex"] for i in (card["model"]["id"], plain_id(run.frontier)))
-        for name in ("auc", "ks", "gini", "error", "selection"):
-            assert figures[name]["chosen"][0] == own[name][-1]
-            assert figures[name]["unconstrained"][0] == plain[name][-1]
-            value, low, high = figures[name]["difference"]
-            assert value == pytest.approx(own[name][-1] - plain[name][-1], abs=1e-6)
-            assert (low is None) == (name == "ks")
-            assert low is None or low <= value <= high
+    part, front = model.facts["parts"]["validation"], run.frontier
+    place = front.place(model.facts["model"]["id"])
+    rates = front.record().groups["sex"]
+    for i, line in enumerate(part["groups"]["sex"][:-1]):
+        for name in ("selection", "tpr", "fpr", "error"):
+            value, low, high = line[name]
+            assert value == pytest.approx(rates.rate(name)[place, i], abs=1e-6)
+            assert low <= value <= high
+    everyone = part["groups"]["sex"][-1]
+    assert everyone["error"][0] == pytest.approx(front.column("error")[place], abs=1e-6)
+    good = everyone["base_rate"]
+    approved = good * everyone["tpr"][0] + (1 - good) * everyone["fpr"][0]
+    assert approved == pytest.approx(everyone["selection"][0], abs=1e-5)
+    for worst in part["worst"]:
+        column = f"{worst['attribute']}.{worst['figure']}"
+        assert worst["value"] == pytest.approx(front.column(column)[place], abs=1e-6)
+        if worst["figure"] == "tpr_gap":
+            assert worst["upper"] == pytest.approx(front.column(column, confidence=0.95)[place], abs=1e-6)
+            assert 0.0 <= worst["lower"] <= worst["value"]
+
+
+def test_every_group_that_training_compared_is_compared_on_test():
+    data = ff.datasets.load_loans(n=2600, seed=3).frame()
+    known: dict[str, Any] = {"target": "outcome", "favourable": "repaid", "groups": "group", "stability": 0}
+    run = ff.trace_table(data, n_points=2, progress=False, **known)
+    part = run.select(id=0).facts["parts"]["test"]
+    sizes = {line["group"]: line["rows"] for line in part["groups"]["group"]}
+    assert 10 <= sizes["C"] < 30
+    assert not any(worst["not_compared"] for worst in part["worst"])
 
 
 def test_the_plain_model_differs_from_nobody(runs):
@@ -135,7 +178,11 @@ def test_the_plain_model_differs_from_nobody(runs):
     for part in model.facts["parts"].values():
         assert part["figures"]["auc"]["difference"][0] == 0.0
     assert "This model is the unconstrained one" in model.card
-    assert "Nobody is decided otherwise" in model.card
+    assert "| 0 / 0 |" in model.card
+    risks = json.loads(cyclonedx_of(model.facts))["components"][0]["modelCard"]["considerations"]
+    assert {each["mitigationStrategy"] for each in risks["fairnessAssessments"]} == {
+        "none: trained without a cap on any gap"
+    }
 
 
 def test_attributes_stand_in_the_order_that_was_given(runs, tmp_path):
@@ -143,7 +190,7 @@ def test_attributes_stand_in_the_order_that_was_given(runs, tmp_path):
     card = chosen(run)
     assert [each["attribute"] for each in card.facts["groups"]] == ["sex", "group"]
     assert [list(part["groups"]) for part in card.facts["parts"].values()] == [["sex", "group"]] * 2
-    assert card.card.index("Groups of sex") < card.card.index("Groups of group")
+    assert card.card.index("| test | sex |") < card.card.index("| test | group |")
 
 
 def test_period_and_weights_are_told(runs):
@@ -151,7 +198,21 @@ def test_period_and_weights_are_told(runs):
     assert "| Weights | weight |" in said
     assert "Rates are weighted by weight" in said
     assert "| Period | applied: train 2024-" in said
-    assert "no time column" in chosen(runs["costs"]).card
+    assert "| Period | applied (not what rows are split by): train 2024-" in chosen(runs["costs"]).card
+
+
+def test_dates_that_rows_are_not_split_by_are_told():
+    data = frame(1200)
+    data["born"] = "12.03.1980"
+    known: dict[str, Any] = {**BINARY, "n_points": 2, "stability": 0, "progress": False}
+    periods = ff.trace_table(data, **known).manifest["split"]["periods"]
+    assert [each["column"] for each in periods] == ["applied", "born"]
+    assert periods[1]["parts"]["test"] == ["1980-03-12", "1980-03-12"]
+    for each in periods[0]["parts"].values():
+        ordered = sorted(data["applied"])
+        assert ordered[0] <= each[0][:7] <= each[1][:7] <= ordered[-1]
+    gone = ff.trace_table(data.drop(columns=["applied", "born"]), **known)
+    assert "| Period | no column with dates was found |" in gone.select(id=0).card
 
 
 def test_no_end_of_the_period_is_that_of_a_few_people():
@@ -167,32 +228,48 @@ def test_operating_point_says_rule_cut_off_and_rows(runs):
     point = model.facts["operating_point"]
     assert point["cutoff"] == model.cutoff
     assert (point["of"], point["placed_on"]) == ("probability", "validation")
-    assert f"{model.cutoff:.4g} on the probability of defaulted; placed on validation" in model.card
+    assert f"cut-off {model.cutoff:.3f} on the probability of defaulted, placed on validation" in model.card
+    assert f"The cut-off in full: {model.cutoff!r}." in model.card
     assert chosen(runs["hinge"]).facts["operating_point"]["cutoff"] == 0.0
     assert chosen(runs["values"]).facts["operating_point"] is None
 
 
+@pytest.mark.filterwarnings("ignore::fairfront.exceptions.FairfrontWarning")
 def test_the_main_part_is_short_and_the_rest_is_below(runs):
-    main, _, rest = chosen(runs["linear"]).card.partition("\n# Appendix\n")
-    assert len(main.splitlines()) <= 150
-    for heading in ("Calibration by sex", "Stability", "Reproduction", "Groups of sex on validation"):
-        assert f"## {heading}" in rest
-    for heading in ("Operating point", "Performance", "Groups of sex", "Data", "Coefficients", "Limits"):
+    run = runs["linear"].evaluate(frame(1500), name="later", progress=False)
+    main, _, rest = chosen(run).card.partition("\n# Appendix\n")
+    assert len(main.splitlines()) <= 120
+    for heading in ("Calibration by sex", "Stability", "Reproduction", "Groups on validation", "Groups on later"):
+        assert f"## {heading}\n" in rest
+    for heading in ("Performance", "Groups on test, and worst gaps", "Data", "Coefficients", "Limits"):
         assert f"## {heading}\n" in main
 
 
+def test_many_groups_are_in_the_appendix():
+    data = frame(3000)
+    data["branch"] = [f"branch {i % 12}" for i in range(len(data))]
+    known: dict[str, Any] = {"stability": 0, "progress": False, "n_points": 2}
+    run = ff.trace_table(data, **{**BINARY, "groups": "branch"}, **known)
+    model = chosen(run)
+    main, _, rest = model.card.partition("\n# Appendix\n")
+    worst = {group for each in model.facts["parts"]["test"]["worst"] for group in each["between"]}
+    assert all(f"| branch | branch {i} |" in rest for i in range(12))
+    assert all((f"| branch | {group} |" in main) for group in worst)
+    assert "the appendix has all" in main
+    assert len(main.splitlines()) <= 120
+
+
 def test_a_model_that_ranks_nobody_on_one_part_has_a_card(runs):
-    """Where all decisions are alike, an audit has no figures of scores."""
+    """Where one label has a few people, figures of ranking are not published."""
     run = runs["linear"]
     id = str(int(run.frontier.ids[run.frontier.solved[-1]]))
     tested = json.loads(json.dumps(run.tested))
-    ranking = ("auc", "ks", "gini", "brier", "slope", "mean_score", "in_the_large")
-    for table in tested[id]["audit"]["tables"].values():
-        for name in [name for name in table if name.startswith(ranking)]:
-            del table[name]
-    worst = tested[id]["audit"].pop("worst")
-    kept = {name: [w for w in found if "auc" not in w["figure"]] for name, found in worst.items()}
-    tested[id]["audit"]["worst"] = kept
+    for name in ("auc", "ks", "gini"):
+        del tested[id]["figures"][name]
+    for lines in tested[id]["groups"].values():
+        for line in lines:
+            for name in ("brier", "slope", "mean_score", "in_the_large"):
+                del line[name]
     model = chosen(replace(run, tested=tested))
     assert faults(json.loads(json.dumps(model.facts)), SCHEMA) == []
     assert "| test | difference | not available | not available |" in model.card
@@ -204,9 +281,8 @@ def test_a_named_evaluation_stands_beside_the_others(runs):
     model = chosen(run)
     assert faults(json.loads(json.dumps(model.facts)), SCHEMA) == []
     assert list(model.facts["parts"]) == ["validation", "test", "later"]
-    assert "| Approved on later |" in model.card
     assert "| later | difference |" in model.card
-    assert "- later: data frame, judged at " in model.card
+    assert "| File of later | data frame, no fingerprint: the rows came from a data frame, judged at " in model.card
 
 
 def test_fields_that_people_fill(runs):
@@ -261,15 +337,56 @@ def test_cyclonedx_has_metrics_and_fairness_assessments(runs):
     }
 
 
+def test_the_group_at_risk_of_errors_is_that_with_more_of_them(runs):
+    card = json.loads(json.dumps(chosen(runs["hinge"]).facts))
+    card["model"]["gaps"] = ["error_gap", "tpr_gap"]
+    document = json.loads(cyclonedx_of(card))
+    said = document["components"][0]["modelCard"]["considerations"]["fairnessAssessments"]
+    for part, found in card["parts"].items():
+        rates = {line["group"]: line for line in found["groups"]["sex"]}
+        for figure, words, worst in (("error", "error gap", max), ("tpr", "TPR gap", min)):
+            (risk,) = (each["groupAtRisk"] for each in said if each["harms"].startswith(f"{words} on {part}:"))
+            assert risk == f"sex={worst('FM', key=lambda group: rates[group][figure][0])}"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_cyclonedx_documents_fit_its_own_schema(runs, kind):
+    validator = optional("cyclonedx.validation.json").JsonStrictValidator(
+        optional("cyclonedx.schema").SchemaVersion.V1_6
+    )
+    about = {"owner": "Risk", "version": "2", "use": "loans", "monitoring": "every quarter"}
+    for model in (chosen(runs[kind], about=about), runs[kind].select(id=plain_id(runs[kind].frontier))):
+        assert validator.validate_str(cyclonedx_of(model.facts)) is None
+
+
+@pytest.mark.filterwarnings("ignore::fairfront.exceptions.FairfrontWarning")
 def test_hugging_face_s_front_matter_is_yaml_above_the_card(runs):
-    model = chosen(runs["linear"])
+    model = chosen(runs["linear"].evaluate(frame(1500), name="later", progress=False))
     _, front, text = hub_card_of(model.facts).split("---\n", 2)
     fields = {name: json.loads(value) for name, _, value in (each.partition(": ") for each in front.splitlines())}
     assert fields["library_name"] == "fairfront"
-    results = fields["model-index"][0]["results"]
-    assert [each["dataset"]["split"] for each in results] == ["validation", "test"]
+    ((name, results),) = ((each["name"], each["results"]) for each in fields["model-index"])
+    assert isinstance(name, str)
+    assert [each["dataset"]["split"] for each in results] == ["validation", "test", "later"]
+    for result in results:  # the fields of an entry that the hub documents, and no others
+        assert set(result) == {"task", "dataset", "metrics"}
+        assert set(result["task"]) == {"type"}
+        assert set(result["dataset"]) == {"name", "type", "split"}
+        for metric in result["metrics"]:
+            assert set(metric) == {"type", "name", "value"}
+            assert isinstance(metric["value"], float)
     assert results[1]["metrics"][0]["value"] == model.facts["parts"]["test"]["figures"]["auc"]["chosen"][0]
     assert text.strip() == model.card.strip()
+
+
+def test_hugging_face_files_other_evaluations_under_their_own_file(runs, tmp_path):
+    frame(1500).to_csv(tmp_path / "later.csv", index=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ff.exceptions.FairfrontWarning)
+        model = chosen(runs["linear"].evaluate(tmp_path / "later.csv", name="later", progress=False))
+    front = hub_card_of(model.facts).split("---\n")[1]
+    (index,) = (json.loads(line.partition(": ")[2]) for line in front.splitlines() if line.startswith("model-index"))
+    assert [each["dataset"]["name"] for each in index[0]["results"]] == ["data frame", "data frame", "later.csv"]
 
 
 def invoke(*words: Any) -> Any:
@@ -323,7 +440,25 @@ def test_ids_that_were_listed(runs):
     model = chosen(run)
     decision = model.facts["decision"]
     assert decision["listed"] == list(run.shown)
+    assert decision["listed_at"] == run.manifest["shown_at"] <= decision["at"]
+    assert f"were listed when the run was traced ({decision['listed_at']})" in model.card
     assert f"before the decision of {decision['at']}: ids {', '.join(map(str, run.shown))}." in model.card
+
+
+@pytest.mark.filterwarnings("ignore::fairfront.exceptions.FairfrontWarning")
+def test_exact_counts_leave_the_list_as_it_was_and_say_what_is_rounded(tmp_path):
+    data = ff.datasets.load_loans(n=2600, seed=3).frame()
+    data.to_csv(tmp_path / "loans.csv", index=False)
+    known: dict[str, Any] = {"target": "outcome", "favourable": "repaid", "groups": "group", "stability": 0}
+    run = ff.trace_table(tmp_path / "loans.csv", n_points=12, progress=False, **known)
+    run = run.evaluate(data.head(900), name="later", progress=False)
+    exact = with_exact_counts(run, tmp_path / "loans.csv", progress=False)
+    assert exact.shown == run.shown == tuple(run.manifest["shown"])
+    model = exact.select(id=0)
+    assert model.facts["decision"]["listed"] == list(run.shown)
+    assert [part["rounded_below"] for part in model.facts["parts"].values()] == [0, 0, 10]
+    assert "On later: counts of fewer than 10 people are rounded" in model.card
+    assert "On validation, test: exact counts" in model.card
 
 
 def test_an_edited_card_is_found(runs, tmp_path):

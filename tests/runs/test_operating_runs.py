@@ -89,12 +89,10 @@ def test_cards_say_the_cutoff_and_test_keeps_it(file: Path, tmp_path: Path) -> N
     run = run_of(file, approval_rate=0.8)
     model = run.select(id=int(run.frontier.ids[2]))
     cutoff = run.frontier.evaluations["validation"].cutoffs[2]
-    assert f"{cutoff:.4g}" in model.card
-    assert "| Rule | approval rate 0.8 |" in model.card
+    assert f"| Operating point | approval rate 0.8: cut-off {cutoff:.3f} on the probability of passed" in model.card
     assert "placed on validation and used unchanged elsewhere" in model.card
     assert model.decision["operating"]["cutoff"] == cutoff
-    tested = run.tested[str(int(run.frontier.ids[2]))]["audit"]
-    assert tested["cutoff"] == pytest.approx(cutoff)
+    assert model.facts["operating_point"]["cutoff"] == cutoff
     path = run.save(tmp_path / "run")
     again = ff.load(path)
     assert again.select(id=int(run.frontier.ids[2])).cutoff == cutoff
@@ -110,7 +108,10 @@ def test_without_a_rule_every_output_says_so(file: Path, tmp_path: Path) -> None
     assert said in fairfront("show", run).stdout
     chosen = fairfront("select", run, "--id", "0", "-o", tmp_path / "model")
     assert said in chosen.stdout
-    assert "| Rule | no operating point was given |" in (tmp_path / "model" / "card.md").read_text()
+    assert (
+        "| Operating point | no operating point was given: cut-off 0.500 on the probability of passed"
+        in (tmp_path / "model" / "card.md").read_text()
+    )
     fairfront("report", run, "-o", tmp_path / "page.html")
     assert said in (tmp_path / "page.html").read_text()
     assert json.loads(fairfront("show", run, "--json").stdout)["operating_point"] is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,12 @@ def test_a_model_is_a_fitted_classifier(run: ff.Run, frame: Any) -> None:
     assert get_tags(model).input_tags.categorical
     check_is_fitted(model)
     assert clone(model) is model
+    params = model.get_params()
+    assert set(params) == set(signature(ff.TableModel).parameters)
+    assert all(params[name] is getattr(model, name) for name in params)
+    assert model.set_params() is model
+    with pytest.raises(ff.exceptions.InputError, match="a chosen model is not changed"):
+        model.set_params(cutoff=0.3)
     assert model.fit(frame, frame["outcome"]) is model
     assert model.classes_.tolist() == ["defaulted", "repaid"]
     assert model.feature_names_in_.tolist() == list(model.columns)

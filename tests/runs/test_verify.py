@@ -118,7 +118,7 @@ EDITS: dict[str, tuple[str, Edit]] = {
     "writer": text("frontier/frontier.json", f'"fairfront": "{ff.__version__}"', '"fairfront": "0.0.9"'),
     "details": tree("details.json", lambda found: found.update(_halved(found))),
     "spaces": text("details.json", ", ", ",  "),
-    "test figures": text("test.json", '"n": ', '"n": 1'),
+    "test figures": text("test.json", '"rows": ', '"rows": 1'),
     "stability": text("test.json", '"refits": 2', '"refits": 200'),
     "use of the attribute": tree("manifest.json", lambda found: found["sensitive"].update(threshold="no")),
     "findings": tree("manifest.json", lambda found: found["findings"].append({"columns": ["a"], "kind": "b"})),

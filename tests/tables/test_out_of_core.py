@@ -140,7 +140,7 @@ def test_other_files_and_models_are_told_what_helps(
 
 
 def test_large_parts_are_sampled_for_the_card(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fairfront.runs.parquet_parts.SEEN_BYTES", 100_000)
+    monkeypatch.setattr("fairfront.runs.rows.SEEN_BYTES", 100_000)
     one, two = both(file, monkeypatch)
     most = 100_000 // (8 * len(two.encoder.feature_names))
     seen, whole = two.part("validation").seen(), one.part("validation")

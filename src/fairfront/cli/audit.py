@@ -94,7 +94,7 @@ def audit(
     from .. import measures, objectives
     from ..measures.disclosure import EXACT, check_small
     from ..measures.requirements import parse_requirement
-    from ..runs.attributes import parse_attributes
+    from ..runs.rows import parse_attributes
     from ..runs.settings import as_costs
     from ..tables import MISSING, read_groups
     from .audit_tables import as_label, labels_of, read_columns, show

@@ -15,7 +15,7 @@ from rich.table import Table
 from ..measures import Audit
 from ..measures.disclosure import Cell
 from ..measures.figures import figure_of, reference_sentences
-from ..runs.attributes import Attributes
+from ..runs.rows import Attributes
 from ..tables import Table as Rows
 from ..tables import infer, open_source
 from ..tables import load as load_table

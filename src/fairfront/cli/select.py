@@ -97,9 +97,10 @@ def select(
     Example: fairfront select run --least-gap tpr --within error=0.005 --by "A. Smith" -o model
     """
     from ..measures.disclosure import EXACT, ROUNDED
+    from ..runs.archive import MODEL, check_formats
+    from ..runs.card import read_about
     from ..runs.decision import check_recordable
-    from ..runs.manifest import key_of, read_about
-    from ..runs.model_files import MODEL, check_formats
+    from ..runs.manifest import key_of
     from ..runs.options import pair_sentences
     from ..runs.pipeline import with_exact_counts, write_choice
     from ..runs.run import RUN

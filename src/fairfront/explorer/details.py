@@ -16,9 +16,8 @@ from ..frontier import Frontier
 from ..frontier.judgement import held_rows, is_test
 from ..frontier.models import Models
 from ..frontier.selection import plain_place
-from ..measures.counts import sums_of
 from ..measures.disclosure import check_small
-from ..measures.evaluation import judgement_of
+from ..measures.paired import PairedRows
 from ..objectives import LOSSES, Array, rates_of
 from ..records import Record
 from ..solvers import Status
@@ -162,33 +161,21 @@ def describe_points(
     if y is None or sensitive_features is None:
         raise InputError("details need X, y and sensitive_features, found one of them missing; pass all three.")
     held = held_rows(front, X, y, sensitive_features, sample_weight)
-    labels, n, task = held.labels, len(held.labels), front.facts.task
+    n, task = len(held.labels), front.facts.task
     operating = front.operating(on if on in front.evaluations else None)
     models = front.models.take(places)
     scores, decided = models.decisions(held.X, None if operating is None else operating.take(places))
-    sums = sums_of(decided, labels, task, held.attributes, held.weight)
-    regression = task.kind == "regression"
-    rows = Rows(
-        task=task,
-        rates=rates_of(front.facts.notions, task),
-        plain=int(np.flatnonzero(places == plain_place(front))[0]),
-        good=np.zeros(n, dtype=bool) if regression else labels == task.favourable,
-        attributes=held.attributes,
-        weight=np.ones(n) if held.weight is None else held.weight,
-        decided=decided if regression else decided == task.favourable,
-        wrong=(decided - labels) ** 2 if regression else decided != labels,
-        probability=_probability(models, held.X, scores),
-        record=judgement_of(sums, task, held.attributes, "rows", None),
-        confidence=confidence,
-        small=small,
-    )
+    plain = int(np.flatnonzero(places == plain_place(front))[0])
+    known: dict[str, Any] = {"plain": plain, "confidence": confidence, "small": small}
+    paired = PairedRows.of(decided, held.labels, task, held.attributes, held.weight, **known)
+    rows = Rows(paired, rates_of(front.facts.notions, task), _probability(models, held.X, scores))
     return Details(
         on=on,
         n=n,
         confidence=confidence,
         small=small,
-        weighted=rows.record.weighted,
-        plain=int(front.ids[places[rows.plain]]),
+        weighted=paired.record.weighted,
+        plain=int(front.ids[places[plain]]),
         ids=tuple(int(i) for i in front.ids[places]),
         **describe(rows),
     )

@@ -240,14 +240,18 @@ def audits(
     *,
     n_resamples: int = 500,
     random_state: int | None = 0,
+    left_out: Mapping[str, Sequence[str]] | None = None,
 ) -> Iterator[Audit]:
-    """Audit several models on the same rows: groups are resolved once, and all decisions are counted in one pass."""
+    """Audit several models on the same rows: groups are resolved once, and all decisions are counted in one pass.
+
+    Groups that are ``left_out`` by attribute are shown and not compared.
+    """
     if not models:
         return
     warn_of_proxies(sensitive_features)
     settings = Settings(n_resamples=n_resamples, random_state=random_state)
     first = models[0]
-    lines = lines_of(sensitive_features, len(first.truth), groups)
+    lines = lines_of(sensitive_features, len(first.truth), groups, left_out)
     counts: list[Counts | None] = [None] * len(lines)
     if first.task.kind != "regression" and all(each.task == first.task for each in models):
         decided, K = np.stack([each.decided for each in models]), len(first.task.classes)

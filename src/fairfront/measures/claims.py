@@ -12,16 +12,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..objectives import Array, Attribute, Task
+from ..objectives import Array, Task
 from ..objectives.groups import rounded
 from ..records import Record
 from ..validation import refuse
-from .counts import count, membership, ratio, row_weight, weighted_sums
+from .counts import membership, ratio, row_weight, weighted_sums
 from .cutoffs import check_costs
-from .disclosure import pool_of
 from .evaluation import Evaluation
 from .figures import Column, larger_is_better
-from .published import published_people
 from .rates import Margins, PerGroup
 
 ALIKE, ROUNDING = 0.99, 1e-9
@@ -238,21 +236,3 @@ def moves_by_rate(
         return np.column_stack([side[:, :-1], side.sum(axis=1)])  # in the place of those without a group
 
     return {rate: (with_everyone(up), with_everyone(down)) for rate, (up, down) in found.items()}
-
-
-def moves_by_group(
-    attribute: Attribute, decided: NDArray[Any], labels: NDArray[Any], task: Task, plain: int, small: int
-) -> tuple[tuple[str, ...], dict[str, Sides]]:
-    """Return groups and everyone, and how many rows of each come into each rate and go out of it, (N, c + 1).
-
-    ``decided`` (N, n) and ``labels`` (n,) are codes of classes. Counts are exact where ``small`` is 0, else as they may
-    be published, with small groups pooled.
-    """
-    member, levels, shown = attribute.membership(), attribute.levels, None
-    if small:
-        pool = pool_of(levels, member.sum(axis=0))
-        levels, member = pool.levels, np.column_stack([member[:, list(some)].sum(axis=1) for some in pool.members])
-        counts = count(decided, labels, len(task.classes), member, member.shape[1])
-        shown, _ = published_people(counts.rows, task.favourable)
-    favoured, good = decided == task.favourable, labels == task.favourable
-    return (*levels, OVERALL), moves_by_rate(favoured, decided != labels, plain, good, member, shown)

@@ -131,6 +131,15 @@ def worst_gap_upper(rates: GroupRates, name: str, confidence: float = 0.95, size
     return np.asarray(np.fmax.reduce(np.maximum(np.abs(low), np.abs(high)), axis=1, initial=np.nan))
 
 
+def worst_gap_lower(rates: GroupRates, name: str, confidence: float = 0.95, sizes: Sizes | None = None) -> Array:
+    """Return the lower end for the worst absolute gap, (N,): 0 unless one pair's interval leaves 0 out.
+
+    max over pairs of max(low, -high, 0), each pair as in `worst_gap_upper`
+    """
+    low, high = _all_pairs(rates, name, confidence, sizes)
+    return np.asarray(np.fmax.reduce(np.maximum(np.maximum(low, -high), 0.0), axis=1, initial=np.nan))
+
+
 def worst_gap_floor(rates: GroupRates, name: str, confidence: float = 0.95, sizes: Sizes | None = None) -> Array:
     """Return the smallest gap that could be demonstrated at such rates, (N,): half the width of the widest interval.
 

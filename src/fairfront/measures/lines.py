@@ -6,7 +6,7 @@ all rows. Counts for all lines come from one pass over the rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -99,13 +99,19 @@ class Lines(Record):
         return counts if self.is_proxy else np.rint(counts).astype(np.int64)
 
 
-def lines_of(sensitive_features: object, n: int, groups: Groups) -> tuple[Lines, ...]:
-    """Resolve groups, keeping those that are too few and rows without a group as lines of their own."""
+def lines_of(
+    sensitive_features: object, n: int, groups: Groups, left_out: Mapping[str, Collection[str]] | None = None
+) -> tuple[Lines, ...]:
+    """Resolve groups, keeping those that are too few and rows without a group as lines of their own.
+
+    Groups that are ``left_out`` by attribute are too few whatever their rows.
+    """
     found, least = [], groups.min_size
     smaller = spelled("min_size", "min_size, as in groups=Groups(min_size=...)")
     for attribute in replace(groups, min_size=1).resolve(sensitive_features, n):
         sizes = attribute.sizes()
-        big = sizes >= least
+        out = (left_out or {}).get(attribute.name, ())
+        big = (sizes >= least) & np.array([level not in out for level in attribute.levels])
         if big.sum() < 2:
             told = counts_in_words(attribute.levels, sizes)
             counts = ", ".join(told if len(told) <= 10 else [*told[:9], f"and {len(told) - 9} more"])

@@ -1,4 +1,4 @@
-"""Differences of two models on the same rows, with intervals: shares, means, and the area under the ROC curve.
+"""Differences of two models on the same rows, with intervals: shares and means, of groups and of everyone.
 
 A difference of two shares rests on the rows where the two models differ. With b rows for the one and c for the other of
 n, Agresti and Min (Statistics in Medicine 24, 2005, 729-740) add half a row to each of the four cells:
@@ -7,24 +7,30 @@ n, Agresti and Min (Statistics in Medicine 24, 2005, 729-740) add half a row to 
 
 Means of values (regression) take the plain normal interval of the differences. With unequal weights, n is Kish's
 effective number of rows and b, c are scaled to it.
-
-The difference of two areas takes the variance of DeLong, DeLong and Clarke-Pearson (Biometrics 44, 1988, 837-845): that
-of each row's place among the rows of the other label, the one model's less the other's. Weights count as the weights of
-a mean, sum w^2 (v - mean)^2 / (sum w)^2, which is theirs where all are equal.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..objectives import Array
-from .claims import Sides, changed_sides
-from .counts import ratio, weighted_sums
+from ..objectives import Array, Attribute, Task
+from .claims import Sides, changed_sides, moves_by_rate
+from .counts import ratio, sums_of, weighted_sums
+from .disclosure import pool_of
+from .evaluation import Evaluation, judgement_of
+from .figures import PARTS
 from .intervals import normal_quantile
+from .published import published, published_people
+from .rates import Margins, PerGroup
+
+SHARES = ("selection", "tpr", "fpr", "error")
+MEANS = ("prediction", "mse")
 
 
 def rounded(values: ArrayLike, digits: int = 6) -> list[Any]:
@@ -116,35 +122,127 @@ def share_changes(
     return share_change(gained, lost, size, confidence)
 
 
-def area_changes(
-    scores: Array, positive: NDArray[np.bool_], weight: Array | None, plain: int, confidence: float
-) -> Change:
-    """Of the areas under the ROC curve of N models against one of them, (N,); scores (N, n) speak for ``positive``."""
-    one = np.ones(len(positive)) if weight is None else weight
-    before = _places(scores[plain], positive, one)
-    value, variance = np.empty(len(scores)), np.empty(len(scores))
-    for model, each in enumerate(scores):
-        moved = _places(each, positive, one) - before
-        mean, above = _mean_and_variance(moved[positive], one[positive])
-        _, below = _mean_and_variance(moved[~positive], one[~positive])
-        value[model], variance[model] = mean, above + below
-    half = normal_quantile(confidence) * np.sqrt(variance)
-    return Change(value, value - half, value + half)
+@dataclass(frozen=True, eq=False)
+class GroupChanges:
+    """One attribute's rates against those of the plain model: members (n, c), and by rate changes (N, c + 1).
+
+    Groups come first and everyone last; ``sides`` are the rows of each that came in and went out (none for means).
+    """
+
+    levels: tuple[str, ...]
+    member: Array
+    changes: dict[str, Change]
+    sides: dict[str, Sides]
 
 
-def _places(scores: Array, positive: NDArray[np.bool_], weight: Array) -> Array:
-    """Return the share of rows of the other label that each row is on the right side of, ties counting half, (n,)."""
-    found, code = np.unique(scores, return_inverse=True)
-    up, down = (np.bincount(code, np.where(kept, weight, 0.0), len(found)) for kept in (positive, ~positive))
-    beaten = ratio(np.cumsum(down) - 0.5 * down, down.sum())
-    beating = ratio(up.sum() - np.cumsum(up) + 0.5 * up, up.sum())
-    return np.asarray(np.where(positive, beaten[code], beating[code]))
+@dataclass(frozen=True, eq=False)
+class PairedRows:
+    """Rows with the decisions of N models, to compare each with the ``plain`` one; it is never stored.
 
+    ``decided`` (N, n) says who is decided favourably and ``wrong`` (N, n) where the decision is not the label; for
+    regression they are the predictions and the squared errors. ``record`` judges the models on these rows, with exact
+    counts; what is told is made of published ones unless ``small`` is 0.
+    """
 
-def _mean_and_variance(values: Array, weight: Array) -> tuple[float, float]:
-    """Return a weighted mean and the variance of that mean; NaN for fewer than two rows."""
-    n, total = len(values), float(weight.sum())
-    if n < 2 or total <= 0:
-        return np.nan, np.nan
-    mean = float(values @ weight) / total
-    return mean, float((weight**2) @ (values - mean) ** 2) / total**2 * n / (n - 1)
+    task: Task
+    plain: int
+    good: NDArray[np.bool_]
+    attributes: Sequence[Attribute]
+    weight: Array
+    decided: NDArray[Any]
+    wrong: NDArray[Any]
+    record: Evaluation
+    confidence: float
+    small: int
+
+    @classmethod
+    def of(
+        cls,
+        decided: NDArray[Any],
+        labels: NDArray[Any],
+        task: Task,
+        attributes: Sequence[Attribute],
+        weight: Array | None,
+        **more: Any,
+    ) -> PairedRows:
+        """Take decisions (N, n) as class indices, or predictions."""
+        record = judgement_of(sums_of(decided, labels, task, attributes, weight), task, attributes, "rows", None)
+        values, good, wrong = decided == task.favourable, labels == task.favourable, decided != labels
+        if task.kind == "regression":
+            values, good, wrong = decided, np.zeros(len(labels), dtype=bool), (decided - labels) ** 2
+        more |= {"weight": np.ones(len(labels)) if weight is None else weight, "record": record}
+        return cls(task, good=good, attributes=attributes, decided=values, wrong=wrong, **more)
+
+    @property
+    def regression(self) -> bool:
+        return self.task.kind == "regression"
+
+    @cached_property
+    def shown(self) -> Evaluation:
+        """Return the judgement as it is told."""
+        return published(self.record, self.task) if self.small else self.record
+
+    def values(self, rate: str) -> NDArray[Any]:
+        """What a rate is the mean of, (N, n)."""
+        return self.wrong if rate in ("error", "mse") else self.decided
+
+    def columns(self, member: Array, rate: str) -> Array:
+        """Weights (n, c + 1) of the rows that a rate is about: of members of each group (n, c), and of everyone."""
+        among = self.weight * {"tpr": self.good, "fpr": ~self.good}.get(rate, True)
+        return np.column_stack([member * among[:, None], among])
+
+    def by_group(self, place: int) -> GroupChanges:
+        """Compare the groups of an attribute; changes are differences of the rates as they are told."""
+        rates, (member, people) = self.shown.groups[self.attributes[place].name], self._pooled(place)
+        sides: dict[str, Sides] = {}
+        if not self.regression:
+            sides = moves_by_rate(self.decided, self.wrong, self.plain, self.good, member, people and people[0])
+        changes, c = {}, member.shape[1]
+        for rate in MEANS if self.regression else SHARES:
+            columns, values = self.columns(member, rate), rates.rate(rate)
+            change = self._change(rate, columns, sides.get(rate), self._people(rates, rate, columns, people))
+            changes[rate] = change.moved_to(np.column_stack([values - values[self.plain], change.value[:, c:]]))
+        return GroupChanges(rates.levels, member, changes, sides)
+
+    def overall(self, first: GroupChanges) -> dict[str, Change]:
+        """Compare all rows, (N,) each; ``first`` is of any attribute."""
+        found, shown = {}, {"error": "error", "selection": "approval_rate"}
+        for rate, column in ({"mse": "mse"} if self.regression else shown).items():
+            up, down = first.sides.get(rate, (None, None))
+            sides = None if up is None or down is None else (up[:, -1:], down[:, -1:])
+            change = self._change(rate, self.weight[:, None], sides, np.ones(1)).columns(0)
+            found[rate] = change.moved_to(self.shown[column] - self.shown[column][self.plain])
+        return found
+
+    def _change(self, rate: str, columns: Array, sides: Sides | None, people: Array) -> Change:
+        values = self.values(rate)
+        if sides is None:
+            return mean_changes(values, self.plain, columns, people, self.confidence)
+        return share_changes(values, self.plain, columns, self.weight, sides, people, self.confidence)
+
+    def _pooled(self, place: int) -> tuple[Array, tuple[Margins, Margins] | None]:
+        """Members (n, c) of an attribute's groups, and the published rows of these and of no group, and of everyone.
+
+        Groups of a few people are together, as in `published`, unless counts are exact.
+        """
+        attribute, sums = self.attributes[place], self.record.sums
+        member = attribute.membership()
+        if not self.small:
+            return member, None
+        pool = pool_of(attribute.levels, member.sum(axis=0))
+        joined = np.column_stack([member[:, list(some)].sum(axis=1) for some in pool.members])
+        if self.regression or sums is None:
+            return joined, None
+        counts: Any = sums.groups[place].pooled((*pool.members, (len(attribute.levels),)))
+        return joined, published_people(counts.rows, self.task.favourable)
+
+    def _people(self, rates: PerGroup, rate: str, columns: Array, people: tuple[Margins, Margins] | None) -> Array:
+        """Published over exact rows behind a rate, of every group and of everyone, (c + 1,)."""
+        if not self.small:
+            return np.ones(columns.shape[1])
+        behind = (columns / self.weight[:, None]).sum(axis=0)
+        shown, everyone = rates.n, behind[-1]
+        if people is not None:
+            groups, all_rows = (getattr(each, PARTS[rate][1]) for each in people)
+            shown, everyone = groups[:-1], all_rows[0]
+        return np.nan_to_num(ratio(np.append(shown, everyone), behind))

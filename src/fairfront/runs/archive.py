@@ -1,23 +1,114 @@
-"""The archive: whatever was saved, read from its folder."""
+"""The archive: what the folders of a model hold, how they are filled, and whatever was saved, read from its folder."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ..exceptions import InputError
 from ..explorer import Details
+from ..frontier.models import LinearModels, task_content, task_of
 from ..frontier.store import load_frontier
 from ..storage.documents import read_json
-from ..storage.packages import check_checksums, checksum_of, parts_of, read_package
+from ..storage.folders import write_file, write_folder
+from ..storage.foreign import read_estimator, write_estimator
+from ..storage.packages import check_checksums, checksum_of, parts_of, read_package, write_package
 from ..storage.places import MANIFEST, SEALED, read_folder
 from ..tables.encoder import TableEncoder
-from ..validation import check_names, check_path, refuse
-from .decision import ADDED, DECISIONS, read_records, stages
+from ..validation import check_flag, check_names, check_number, check_path, refuse
+from .card import FORMAT as CARD_FORMAT
+from .card_exports import FORMATS, is_card_page, markdown_of, page_of
+from .decision import ADDED, DECISIONS, FORMAT, read_records, stages
 from .external import read_external
-from .manifest import SCHEMA, check_manifest
-from .model import read_model
+from .manifest import FORMAT as MANIFEST_FORMAT
+from .manifest import SCHEMA, as_text, check_manifest, inventory, key_of, of_format, read_record, seal
+from .model import TableModel
+from .onnx_export import is_graph
 from .run import DETAILS, ENCODER, FRONTIER, KINDS, TEST, Run
+
+NAME, KIND = "model", "fairfront model"
+CARD, TEXT, PAGE, DECISION = "card.json", "card.md", "card.html", "decision.json"
+ESTIMATOR, ONNX = "estimator.skops", "model.onnx"
+LINEAR = ("loss", "ridge", "total", "fit_intercept")
+MODEL = inventory(
+    "model",
+    {NAME: KIND},
+    {
+        DECISION: of_format(FORMAT),
+        CARD: of_format(CARD_FORMAT),
+        TEXT: lambda data: data.startswith(b"# Model card: id "),
+        PAGE: is_card_page,
+        ONNX: is_graph,
+        **{file: known for file, _, known in FORMATS.values()},
+    },
+)
+
+
+def check_formats(given: Any) -> tuple[str, ...]:
+    names = check_names(given, "formats", f"a list of {' and '.join(map(repr, FORMATS))}")
+    for name in names:
+        if name not in FORMATS:
+            raise InputError(f"formats has {name!r}, expected {' or '.join(map(repr, FORMATS))}.")
+    return names
+
+
+def fill_model(
+    model: TableModel, folder: Path, *, onnx: bool = False, key: Any = None, formats: Sequence[str] = ()
+) -> None:
+    encoding, arrays = model.encoder.to_content()
+    content: dict[str, Any] = {"task": task_content(model.task), "about": dict(model.about), "encoder": encoding}
+    content["cutoff"] = model.cutoff
+    stored = {f"encoder.{name}": values for name, values in arrays.items()}
+    if model.points is None:
+        write_estimator(folder / ESTIMATOR, model.estimator)
+    else:
+        stored |= {"coef": model.points.coef, "intercept": model.points.intercept}
+        content["linear"] = {name: getattr(model.points, name) for name in LINEAR}
+    files = (ESTIMATOR,) if model.points is None else ()
+    write_package(folder, NAME, KIND, content, stored, SCHEMA, files)
+    if model.facts is not None:
+        write_file(folder / CARD, as_text(model.facts))
+        drawn = {PAGE: page_of, TEXT: markdown_of} | {FORMATS[name][0]: FORMATS[name][1] for name in formats}
+        for name, draw in drawn.items():
+            write_file(folder / name, draw(model.facts))
+    if onnx:
+        model.to_onnx(folder / ONNX)
+    for name, record in ((DECISION, model.decision), (MANIFEST, model.manifest)):
+        if record is not None:
+            write_file(folder / name, as_text(record))
+    seal(folder, key)
+
+
+def save_model(model: TableModel, path: Any, *, overwrite: bool, onnx: bool, sign: Any, formats: Sequence[str]) -> Path:
+    fill = partial(fill_model, model, onnx=check_flag(onnx, "onnx"), key=key_of(sign), formats=check_formats(formats))
+    return write_folder(path, fill, MODEL, overwrite=overwrite)
+
+
+def read_model(folder: Path, trusted: tuple[str, ...] = ()) -> TableModel:
+    """Read a model that `TableModel.save` wrote; nothing is executed, types of others are confirmed by name."""
+    check_checksums(folder)
+    content, arrays = read_package(folder, NAME, KIND, SCHEMA)
+    with parts_of(folder, "model"):
+        own = {name.removeprefix("encoder."): values for name, values in arrays.items() if name.startswith("encoder.")}
+        encoder, task = TableEncoder.from_content(content["encoder"], own), task_of(content["task"])
+        model = TableModel(
+            encoder,
+            None,
+            task,
+            dict(content["about"]),
+            facts=read_record(folder / CARD, CARD_FORMAT),
+            decision=read_record(folder / DECISION, FORMAT),
+            manifest=read_record(folder / MANIFEST, MANIFEST_FORMAT),
+            cutoff=None if content["cutoff"] is None else check_number(content["cutoff"], "cutoff"),
+        )
+        if "linear" not in content:
+            return replace(model, estimator=read_estimator(folder / ESTIMATOR, trusted))
+        names = encoder.feature_names
+        points = LinearModels.from_arrays(arrays, len(names), task=task, feature_names=names, **content["linear"])
+        return replace(model, points=points)
 
 
 def read_run(folder: Path, trusted: tuple[str, ...] = ()) -> Run:

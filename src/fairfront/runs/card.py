@@ -7,30 +7,32 @@ is not known, or a text that says why there is none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..exceptions import ChangedError, InputError
 from ..frontier.judgement import operating_words
 from ..frontier.models import LinearModels
 from ..objectives import Array, Task, is_likelihood
+from ..storage.documents import parse_json, read_bytes
 from ..tables.encoder import NONE, OTHER, Block, NumberBlock, TableEncoder
+from ..validation import check_mapping, check_text
 from .decision import Decision
-from .manifest import ABOUT
 from .options import main_gaps, plain_id
+from .parts import CALIBRATION, FIGURES, RATES, of_evaluation
 
 if TYPE_CHECKING:
     from .run import Run
 
 FORMAT, SCHEMA = "fairfront card", 1
-FIGURES = ("auc", "ks", "gini", "error", "selection", "mse")
-RATES = ("selection", "tpr", "fpr", "error", "prediction", "residual", "mse")
-CALIBRATION = ("mean_score", "in_the_large", "slope", "brier")
-GAPS = (
-    *("tpr_gap", "fpr_gap", "selection_gap", "error_gap", "precision_gap", "selection_ratio", "odds_gap", "recall_gap"),
-    *("prediction_gap", "residual_gap", "mse_gap"),
-)
+ENDS = ("value", "lower", "upper")
+SHIFTS = ("group", "status", "rows", "prediction", "mse")
+LINE = ("group", "status", "rows", "labelled_favourable", "base_rate", *RATES, *CALIBRATION)
+WORST = ("attribute", "figure", *ENDS, "between", "people", "not_compared")
 
 
 def card_of(run: Run, decision: Decision) -> dict[str, Any]:
@@ -59,13 +61,13 @@ def card_of(run: Run, decision: Decision) -> dict[str, Any]:
             "training_gap": {"unit": front.facts.unit, "value": float(front.gaps[place].max())},
         },
         "about": {name: decision.about.get(name) for name in ABOUT},
-        "decision": _decision(decision),
+        "decision": _decision(decision, run.manifest.get("shown_at") if run.manifest["keep"] == "all" else None),
         "operating_point": _operating(run, decision),
         "data": _data(run),
         "groups": _groups(run),
         "sensitive": dict(run.manifest["sensitive"]),
         "parts": {
-            name: {"source": _source(run, name), **_part(run, figures[str(decision.id)], figures[str(plain)])}
+            name: _part(run, decision.id, name, figures[str(decision.id)], figures[str(plain)])
             for name, figures in run.judged.items()
             if str(decision.id) in figures and str(plain) in figures
         },
@@ -76,7 +78,7 @@ def card_of(run: Run, decision: Decision) -> dict[str, Any]:
     }
 
 
-def _decision(decision: Decision) -> dict[str, Any]:
+def _decision(decision: Decision, listed_at: str | None) -> dict[str, Any]:
     return {
         "at": decision.at,
         "by": decision.by,
@@ -85,6 +87,7 @@ def _decision(decision: Decision) -> dict[str, Any]:
         "rule_words": decision.rule_words,
         "opened": decision.opened,
         "listed": [each["id"] for each in decision.candidates if each["shown"]],
+        "listed_at": listed_at,
         "alternatives": [dict(each) for each in decision.candidates],
         "footnotes": list(decision.footnotes),
         "notes": list(decision.notes),
@@ -113,7 +116,7 @@ def _data(run: Run) -> dict[str, Any]:
         "rows": dict(manifest["split"]["rows"]),
         "rows_without_target": manifest.get("rows_without_target", 0),
         "split": manifest["split"]["rule"],
-        "period": manifest["split"].get("period"),
+        "periods": [dict(each) for each in manifest["split"]["periods"]],
         "weight": manifest["settings"].get("weight"),
         "features": list(manifest["features"]),
         "treatments": treatments(run.encoder),
@@ -148,73 +151,44 @@ def _source(run: Run, name: str) -> dict[str, Any] | None:
     return {"name": found.file, "sha256": found.sha256, "at": found.at, "notes": list(found.notes)}
 
 
-def _part(run: Run, own: Mapping[str, Any], plain: Mapping[str, Any]) -> dict[str, Any]:
+def _part(run: Run, decided: int, name: str, own: Mapping[str, Any], plain: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is known of one part: figures of all rows, groups in the order that the user gave, worst gaps."""
-    audit, tables = own["audit"], own["audit"]["tables"]
-    names = [name for name, _ in run.frontier.facts.sensitive if name in tables]
-    ending = f"[{audit['favourable']}]" if audit["task"] == "multiclass" else ""
-    rows, old = tables[names[0]], plain["audit"]["tables"][names[0]]
-    before = {name: {each["figure"]: each for each in found} for name, found in plain["audit"]["worst"].items()}
-    figures = {}
-    for figure in FIGURES:
-        key = figure if figure in rows else figure + ending
-        if key in rows and key in old:
-            one, two = (_estimate(columns, key, -1) for columns in (rows, old))
-            figures[figure] = {"chosen": one, "unconstrained": two, "difference": own["against"].get(figure)}
-    shifts = {"prediction", "mse"} if audit["task"] == "regression" else set()
+    if "groups" not in own:  # validation, whose evaluation has them
+        places = (run.frontier.place(id) for id in (decided, plain_id(run.frontier)))
+        own, plain = (
+            {**each, **of_evaluation(run.frontier, at)} for each, at in zip((own, plain), places, strict=True)
+        )
+    names = [each for each, _ in run.frontier.facts.sensitive if each in own["groups"]]
+    before = {(each["attribute"], each["figure"]): each for each in plain["worst"]}
+    shifts = () if run.frontier.facts.task.kind != "regression" else names
+    known = {key: own[key] for key in ("rows", "confidence", "rounded_below", "weighted")}
     return {
-        "rows": audit["n"],
-        "confidence": audit["confidence"],
-        "rounded_below": audit["small"],
-        "weighted": audit["weighted"],
-        "figures": figures,
-        "groups": {name: _lines(tables[name], ending) for name in names},
-        "unconstrained": {name: _lines(plain["audit"]["tables"][name], ending, shifts) for name in names if shifts},
+        "source": _source(run, name),
+        **known,
+        "figures": {
+            key: {
+                "chosen": own["figures"][key]["value"],
+                "unconstrained": plain["figures"][key]["value"],
+                "difference": own["figures"][key]["difference"],
+            }
+            for key in FIGURES
+            if key in own["figures"] and key in plain["figures"]
+        },
+        "groups": {each: [_taken(line, LINE) for line in own["groups"][each]] for each in names},
+        "unconstrained": {each: [_taken(line, SHIFTS) for line in plain["groups"][each]] for each in shifts},
         "worst": [
-            {"attribute": name, **_worst(each), "unconstrained": _ends(before[name].get(each["figure"], {}))}
-            for name in names
-            for each in audit["worst"][name]
-            if each["figure"] in GAPS
+            {**_taken(each, WORST), "unconstrained": [before[each["attribute"], each["figure"]][end] for end in ENDS]}
+            for attribute in names
+            for each in own["worst"]
+            if each["attribute"] == attribute
         ],
-        "moves": {name: _moved(own["moves"][name]) for name in names if name in own["moves"]},
+        "moves": {each: _moved(own["moves"][each]) for each in names if each in own["moves"]},
     }
 
 
-def _worst(found: Mapping[str, Any]) -> dict[str, Any]:
-    value, lower, upper = _ends(found)
-    names = {name: list(found.get(name, ())) for name in ("between", "people", "not_compared")}
-    return {"figure": found["figure"], "value": value, "lower": lower, "upper": upper, **names}
-
-
-def _ends(found: Mapping[str, Any]) -> list[Any]:
-    known = (found.get(name) for name in ("value", "lower", "upper"))
-    return [each if isinstance(each, (int, float)) else None for each in known]
-
-
-def _lines(columns: Mapping[str, Any], ending: str, wanted: Any = None) -> list[dict[str, Any]]:
-    found = []
-    for i, group in enumerate(columns["group"]):
-        status = columns["status"][i]
-        line: dict[str, Any] = {"group": group, "status": status, "rows": columns["n"][i]}
-        if "positives" in columns:
-            n, good = columns["n"][i], columns["positives"][i]
-            known = all(isinstance(each, (int, float)) for each in (n, good)) and n
-            line |= {"labelled_favourable": good, "base_rate": good / n if known else None}
-        for figure in (*RATES, *CALIBRATION):
-            key = figure if figure in columns else figure + ending
-            if key in columns and (not wanted or figure in wanted):
-                line[figure] = _estimate(columns, key, i)
-        found.append(line)
-    return found
-
-
-def _estimate(columns: Mapping[str, Any], key: str, i: int) -> Any:
-    """Return ``[value, lower, upper]``, or the text that stands in the place of a value."""
-    value = columns[key][i]
-    if not isinstance(value, (int, float)):
-        return str(value)
-    ends = [columns[f"{key}_{end}"][i] if f"{key}_{end}" in columns else None for end in ("lower", "upper")]
-    return [value, *(end if isinstance(end, (int, float)) else None for end in ends)]
+def _taken(found: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return some entries, in an order that does not depend on that of files."""
+    return {name: found[name] for name in names if name in found}
 
 
 def _moved(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -294,3 +268,32 @@ def estimator_settings(model: Any) -> dict[str, Any]:
         if value is None or isinstance(value, (str, bool, int)) or (isinstance(value, float) and np.isfinite(value))
     }
     return {"name": type(model).__name__, "settings": plain}
+
+
+ABOUT = {"owner": "Owner", "version": "Version", "use": "Intended use", "monitoring": "Monitoring plan"}
+EXPECTED = f"expected texts under some of {', '.join(ABOUT)}"
+
+
+def check_about(given: Any, where: str = "about") -> dict[str, str]:
+    """Return the fields that are not empty, in the order of the card."""
+    found = dict(check_mapping({} if given is None else given, where, "{'owner': 'Credit risk', 'version': '1.2'}"))
+    for name, text in found.items():
+        if name not in ABOUT:
+            raise InputError(f"{where} has {name!r}, {EXPECTED}; leave it out.")
+        check_text(text, f"{name} of {where}")
+    return {name: found[name].strip() for name in ABOUT if found.get(name, "").strip()}
+
+
+def read_about(file: Path) -> dict[str, str]:
+    """Read the fields from a JSON or TOML file, which is known by its name."""
+    kind = file.suffix.lower()
+    if kind not in (".json", ".toml"):
+        raise InputError(f"{file} is called neither .json nor .toml, expected one of them; rename it.")
+    if not file.exists():
+        raise InputError(f"there is no file {file}, {EXPECTED}; check the path.")
+    data = read_bytes(file)
+    try:
+        found = parse_json(data, str(file)) if kind == ".json" else tomllib.loads(data.decode("utf-8"))
+    except (ChangedError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{file} is not {kind[1:].upper()} ({error}), {EXPECTED}; fix it.") from error
+    return check_about(found, str(file))

@@ -9,8 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .card import RATES
+from ..measures.claims import OVERALL
+from ..measures.disclosure import EXACT, ROUNDED
+from ..measures.lines import ALL, REFERENCE
 from .options import in_words
+from .parts import RATES
 
 HEADS = {
     "auc": "AUC",
@@ -76,7 +79,7 @@ def significant(value: float) -> str:
 
 
 def count(value: Any) -> str:
-    return value if isinstance(value, str) else f"{value:.0f}"
+    return value or "" if value is None or isinstance(value, str) else f"{value:.0f}"
 
 
 def estimate(value: Any, figure: str = "") -> str:
@@ -103,28 +106,59 @@ def fields_table(pairs: Iterable[tuple[str, Any]]) -> Table:
     return Table(("", ""), tuple((name, str(value)) for name, value in pairs if value is not None))
 
 
-def rates_table(parts: Mapping[str, Any], name: str) -> Table:
-    first = next(iter(parts.values()))["groups"][name][0]
-    rates, labelled = [key for key in RATES if key in first], "base_rate" in first
-    rows = []
-    for part, found in parts.items():
-        for line in found["groups"][name]:
-            base = [count(line["labelled_favourable"]), number(line["base_rate"])] if labelled else []
-            figures = [estimate(line[key], key) for key in rates]
-            rows.append((part, line["group"], count(line["rows"]), *base, *figures))
-    base_heads = ("labelled favourable", "base rate") if labelled else ()
-    return Table(("part", "group", "rows", *base_heads, *(HEADS[key] for key in rates)), tuple(rows))
+def rates_table(parts: Mapping[str, Any], names: Iterable[str], most: int | None = None) -> Table:
+    """Rates of groups by part and attribute, all rows last, with who changes sides against the unconstrained model.
+
+    Of an attribute with more than ``most`` groups: the reference and those with a worst gap.
+    """
+    rows, names = [], list(names)
+    lines = [(part, name, line) for part in parts for name, line in _group_lines(parts[part], names, most)]
+    rates = [key for key in RATES if any(key in line for *_, line in lines)]
+    labelled, moved = any("base_rate" in line for *_, line in lines), any(part["moves"] for part in parts.values())
+    for part, name, line in lines:
+        cells = [part, name if line["status"] != ALL else "", line["group"], count(line["rows"])]
+        cells += [count(line.get("labelled_favourable")), number(line.get("base_rate"), 3)] if labelled else []
+        cells += [estimate(line[key], key) if key in line else "" for key in rates]
+        rows.append((*cells, *([_sides(parts[part], name, line)] if moved else [])))
+    heads = ["part", "attribute", "group", "rows", *(["labelled favourable", "base rate"] if labelled else [])]
+    heads += [HEADS[key] for key in rates] + (["newly approved / declined"] if moved else [])
+    kept = [k for k, head in enumerate(heads) if head != "part" or len(parts) > 1]
+    return Table(tuple(heads[k] for k in kept), tuple(tuple(row[k] for k in kept) for row in rows))
 
 
-def worst_table(card: Mapping[str, Any], parts: Mapping[str, Any], name: str, wanted: Sequence[str] = ()) -> Table:
+def _group_lines(part: Mapping[str, Any], names: Sequence[str], most: int | None) -> Iterator[tuple[str, Any]]:
+    for name in names:
+        lines = [line for line in part["groups"][name] if line["status"] != ALL]
+        if most is not None and len(lines) > most:
+            worst = {group for each in part["worst"] if each["attribute"] == name for group in each["between"]}
+            lines = [line for line in lines if line["group"] in worst or line["status"] == REFERENCE]
+        yield from ((name, line) for line in lines)
+    yield from ((names[0], line) for line in part["groups"][names[0]] if line["status"] == ALL)
+
+
+def _sides(part: Mapping[str, Any], name: str, line: Mapping[str, Any]) -> str:
+    group = OVERALL if line["status"] == ALL else line["group"]
+    found = [each for each in part["moves"].get(name, ()) if each["group"] == group]
+    return f"{count(found[0]['gained'])} / {count(found[0]['lost'])}" if found else ""
+
+
+def worst_table(card: Mapping[str, Any], parts: Mapping[str, Any], wanted: Sequence[str] = ()) -> Table:
     """Those that the criterion is about and the ratio of approval rates, or all."""
-    rows = []
-    for part, found in parts.items():
-        for each in found["worst"]:
-            if each["attribute"] == name and (not wanted or each["figure"] in (*wanted, "selection_ratio")):
-                rows.append((part, in_words(each["figure"]), *_pair(each)))
+    found = [
+        (part, each)
+        for part in parts
+        for each in parts[part]["worst"]
+        if not wanted or each["figure"] in (*wanted, "selection_ratio")
+    ]
     plain = f"unconstrained (id {card['model']['unconstrained']})"
-    return Table(("part", "worst", "this model", plain, "lower (people)", "higher (people)"), tuple(rows))
+    heads = ("part", "attribute", "worst", "this model", plain, "lower (people)", "higher (people)")
+    left_out = any(each["not_compared"] for _, each in found)
+    rows = [
+        (part, each["attribute"], in_words(each["figure"]), *_pair(each))
+        + ((", ".join(each["not_compared"]) or "none",) if left_out else ())
+        for part, each in found
+    ]
+    return Table((*heads, "not compared: too few") if left_out else heads, tuple(rows))
 
 
 def _pair(each: Mapping[str, Any]) -> tuple[str, ...]:
@@ -135,6 +169,14 @@ def _pair(each: Mapping[str, Any]) -> tuple[str, ...]:
     pair = [f"{group}{n}" for group, n in zip(each["between"], people, strict=True)]
     own = estimate([each["value"], each["lower"], each["upper"]], figure)
     return (own, "not defined" if plain[0] is None else estimate(plain, figure), *pair)
+
+
+def count_words(parts: Mapping[str, Any]) -> Iterator[str]:
+    """Say which counts are rounded: those of other files are, whose rows are not there when a model is chosen."""
+    for words, small in ((ROUNDED, True), (EXACT, False)):
+        some = [name for name, part in parts.items() if bool(part["rounded_below"]) == small]
+        if some:
+            yield words if len(some) == len(parts) else f"On {', '.join(some)}: {words[0].lower()}{words[1:]}"
 
 
 def main_lines(found: Mapping[str, Any]) -> int:
@@ -160,26 +202,16 @@ def coefficient_table(card: Mapping[str, Any], lines: Sequence[Mapping[str, Any]
     return Table(("feature", "encoding", *named, "per unit", "per standard deviation", "sign"), tuple(rows))
 
 
-def moves_tables(parts: Mapping[str, Any]) -> list[Table]:
-    """Who changes sides by part, attribute and group; of values, their means before and after."""
-    rows = [
-        (name, attribute, line["group"], count(line["gained"]), count(line["lost"]))
-        for name, part in parts.items()
-        for attribute, lines in part["moves"].items()
-        for line in lines
-    ]
-    shifts = [line for name, part in parts.items() for line in _shifts(name, part)]
-    sides = ("newly approved", "newly declined")
-    means = ("prediction, unconstrained", "prediction", "squared error, unconstrained", "squared error")
-    found = [
-        Table(("part", "attribute", "group", *heads), tuple(some)) for heads, some in ((sides, rows), (means, shifts))
-    ]
-    return [table for table in found if table.rows]
+def shifts_table(parts: Mapping[str, Any]) -> Table:
+    """Means of values by part, attribute and group, before and after."""
+    heads = ("prediction, unconstrained", "prediction", "squared error, unconstrained", "squared error")
+    rows = [line for name, part in parts.items() for line in _shifts(name, part)]
+    return Table(("part", "attribute", "group", *heads), tuple(rows))
 
 
 def _shifts(name: str, part: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     for attribute, before in part["unconstrained"].items():
         for old, new in zip(before, part["groups"][attribute], strict=True):
-            means = (each[key] for key in ("prediction", "mse") for each in (old, new))
+            means = (each.get(key, "") for key in ("prediction", "mse") for each in (old, new))
             pairs = (mean if isinstance(mean, str) else significant(mean[0]) for mean in means)
             yield (name, attribute, new["group"], *pairs)

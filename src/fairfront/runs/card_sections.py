@@ -1,39 +1,43 @@
 """The card in words: sections of tables, lists and sentences, made from its record for Markdown and HTML alike.
 
-Texts here are plain: whoever draws them escapes them. Sections up to the appendix are what a validator reads; the
-appendix has the rest.
+Texts here are plain: whoever draws them escapes them. Sections up to the appendix are what a validator reads, three
+screens at most; the appendix has the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from ..measures.disclosure import EXACT, ROUNDED
+from ..measures.figures import Column
 from ..validation import counted
-from .card import FIGURES
-from .card_appendix import appendix, coefficient_section, data_section
+from .card import ABOUT
+from .card_appendix import MOST_GROUPS, appendix, is_crowded, shown_parts
 from .card_blocks import (
     HEADS,
     Block,
     Listed,
     Section,
     Table,
+    coefficient_table,
+    count_words,
     difference,
     estimate,
     fields_table,
-    moves_tables,
+    main_lines,
     number,
     rates_table,
+    shifts_table,
     significant,
     worst_table,
 )
-from .manifest import ABOUT
 from .options import in_words
+from .parts import FIGURES
 
 NOT_GIVEN = "not given"
 NO_FIGURE = dict.fromkeys(("chosen", "unconstrained", "difference"))
-"""Where a model decides everyone alike, so that scores rank nobody."""
+"""Where a figure is not published, because it rests on a few people."""
 LIMITS = (
     "Labels are taken as they are. If they record past decisions or unequal measurement, a small gap here says little "
     "about people's lives.",
@@ -42,13 +46,11 @@ LIMITS = (
     "Not evaluated for any other use. This card reports measurements and draws no legal conclusion.",
 )
 PAIRED = (
-    "Unconstrained: trained without a cap on any gap. Differences are paired, on the same rows: error and approval "
-    "rate from the rows that changed (Agresti and Min), AUC and Gini by DeLong's variance; KS has no interval."
+    "Differences are paired, on the same rows: error and approval rate from the rows that changed (Agresti and Min), "
+    "AUC and Gini by DeLong's variance, KS from the rows that the two models put on different sides of their best "
+    "cut-offs. KS itself is a maximum and tends to be too high where rows are few."
 )
-PAIRED_MEANS = (
-    "Unconstrained: trained without a cap on any gap. Differences are paired, on the same rows, with the normal "
-    "interval of their mean."
-)
+PAIRED_MEANS = "Differences are paired, on the same rows, with the normal interval of their mean."
 
 
 def title_of(card: Mapping[str, Any]) -> str:
@@ -59,12 +61,10 @@ def title_of(card: Mapping[str, Any]) -> str:
 def sections(card: Mapping[str, Any]) -> list[Section]:
     found = [
         _head(card),
-        _operating_point(card),
         _performance(card),
-        *_group_sections(card),
-        data_section(card),
-        coefficient_section(card),
-        _moves(card),
+        _groups(card),
+        _data(card),
+        _coefficients(card),
         _alternatives(card),
         _limits(card),
         *appendix(card),
@@ -75,39 +75,27 @@ def sections(card: Mapping[str, Any]) -> list[Section]:
 def _head(card: Mapping[str, Any]) -> Section:
     model, decision = card["model"], card["decision"]
     good = "" if model["favourable"] is None else f"; favourable outcome: {model['favourable']}"
-    kind = f"{model['kind']}, {model['loss']} loss; id {model['id']} of {counted(model['points'], 'model')}"
     fields = [
         ("Predicts", f"{model['target']}{good}"),
-        ("Model", kind),
+        ("Model", f"{model['kind']}, {model['loss']} loss; id {model['id']} of {counted(model['points'], 'model')}"),
+        ("Operating point", _operating_point(card)),
         ("Fairness criterion", " ".join(model["compares"])),
         ("Chosen", f"{decision['at']}{' by ' + decision['by'] if decision['by'] else ', by whom was not given'}"),
         ("Rule", decision["rule_words"]),
         ("Reason", decision["reason"] or NOT_GIVEN),
         *((words, card["about"][name] or NOT_GIVEN) for name, words in ABOUT.items()),
     ]
-    return Section("", (fields_table(fields), "Not evaluated for any other use.", *model["notes"]))
+    return Section("", (fields_table(fields), *model["notes"]))
 
 
-def _operating_point(card: Mapping[str, Any]) -> Section:
+def _operating_point(card: Mapping[str, Any]) -> str:
     point, model = card["operating_point"], card["model"]
     if point is None:
-        several = "each row gets the class of the largest score"
-        said = (
-            "Values are predicted: there is no cut-off." if model["task"] == "regression" else f"No cut-off: {several}."
-        )
-        return Section("Operating point", (said,))
+        several = "no cut-off: each row gets the class of the largest score"
+        return "values are predicted: there is no cut-off" if model["task"] == "regression" else several
     placed = f"placed on {point['placed_on']} and used unchanged elsewhere" if point["placed_on"] else "the default"
-    approved = [
-        (f"Approved on {name}", estimate(part["figures"]["selection"]["chosen"]))
-        for name, part in card["parts"].items()
-        if "selection" in part["figures"]
-    ]
-    fields = [
-        ("Rule", point["rule"] or "no operating point was given"),
-        ("Cut-off", f"{point['cutoff']:.4g} on the {point['of']} of {model['favourable']}; {placed}"),
-        *approved,
-    ]
-    return Section("Operating point", (fields_table(fields),))
+    rule = point["rule"] or "no operating point was given"
+    return f"{rule}: cut-off {number(point['cutoff'])} on the {point['of']} of {model['favourable']}, {placed}"
 
 
 def _performance(card: Mapping[str, Any]) -> Section:
@@ -117,7 +105,7 @@ def _performance(card: Mapping[str, Any]) -> Section:
     same = model["id"] == model["unconstrained"]
     figures = [name for name in FIGURES if any(name in part["figures"] for part in card["parts"].values())]
     for name, part in card["parts"].items():
-        known = {name: part["figures"].get(name, NO_FIGURE) for name in figures}
+        known = {figure: part["figures"].get(figure, NO_FIGURE) for figure in figures}
         line = [estimate(known[figure]["chosen"], figure) for figure in figures]
         rows.append((f"{name} ({part['rows']} rows)", f"this model (id {model['id']})", *line))
         if not same:
@@ -125,15 +113,13 @@ def _performance(card: Mapping[str, Any]) -> Section:
             rows.append((name, f"unconstrained (id {model['unconstrained']})", *plain))
             rows.append((name, "difference", *(difference(known[f]["difference"], f) for f in figures)))
     table = Table(("rows", "model", *(HEADS[figure] for figure in figures)), tuple(rows))
+    sure = f"Intervals at {next(iter(card['parts'].values()))['confidence']:.0%} confidence."
     said = "This model is the unconstrained one: trained without a cap on any gap."
     if not same:
-        said = PAIRED_MEANS if model["task"] == "regression" else PAIRED
-    return Section("Performance", (table, f"{_sure(card)} {said} {_opened(card)}".replace("  ", " "), *_small(card)))
-
-
-def _sure(card: Mapping[str, Any]) -> str:
-    part = next(iter(card["parts"].values()))
-    return f"Intervals at {part['confidence']:.0%} confidence."
+        said = "Unconstrained: trained without a cap on any gap. "
+        said += PAIRED_MEANS if model["task"] == "regression" else PAIRED
+    choice = "The choice was made on validation, whose figures flatter it." if "validation" in card["parts"] else ""
+    return Section("Performance", (table, " ".join(filter(None, (sure, said, choice, _opened(card))))))
 
 
 def _opened(card: Mapping[str, Any]) -> str:
@@ -146,45 +132,121 @@ def _opened(card: Mapping[str, Any]) -> str:
     )
 
 
-def _small(card: Mapping[str, Any]) -> Iterator[str]:
-    part = next(iter(card["parts"].values()))
-    if part["weighted"]:
+def _groups(card: Mapping[str, Any]) -> Section:
+    """Rates on test and worst gaps on test and in other files; the appendix has the other rates."""
+    names, parts = [each["attribute"] for each in card["groups"]], shown_parts(card)
+    blocks: list[Block] = []
+    if parts:
+        test = {name: part for name, part in parts.items() if name == "test"}
+        blocks += [worst_table(card, parts, card["model"]["gaps"]), rates_table(test, names, MOST_GROUPS)]
+        blocks += [shifts_table(test)] if card["model"]["task"] == "regression" else []
+        blocks.append(" ".join((*_group_words(card), *count_words(card["parts"]))))
+    return Section("Groups on test, and worst gaps", tuple(blocks))
+
+
+def _group_words(card: Mapping[str, Any]) -> Iterator[str]:
+    model = card["model"]
+    yield "Worst gaps and ratios are over all pairs of an attribute's groups, and their intervals hold for all pairs."
+    if model["task"] != "regression" and model["id"] != model["unconstrained"]:
+        yield "Newly approved and declined: rows that the unconstrained model decides otherwise."
+    if any(part["weighted"] for part in card["parts"].values()):
         how = "counts and base rates are of rows, and intervals rest on effective rows (Kish)"
         yield f"Rates are weighted by {card['data']['weight']}; {how}."
-    yield ROUNDED if part["rounded_below"] else EXACT
-
-
-def _group_sections(card: Mapping[str, Any]) -> Iterator[Section]:
-    """Rates by group in the order that the user gave; those of validation are in the appendix."""
+    if is_crowded(card["parts"]["test"]):
+        yield "Of an attribute with many groups: the reference and those of a worst gap; the appendix has all."
     for each in card["groups"]:
-        name, blocks = each["attribute"], list[Block]()
-        parts = {part: found for part, found in card["parts"].items() if part != "validation"}
-        blocks += [rates_table(parts, name), worst_table(card, parts, name, card["model"]["gaps"])] if parts else []
-        blocks += [" ".join(_about_groups(each))]
-        yield Section(f"Groups of {name}", tuple(blocks))
+        largest = ", the largest group" if each["reference_is_largest"] else ""
+        yield f"Reference of {each['attribute']}: {each['reference']}{largest}."
+        if each["probabilities"]:
+            yield f"Groups of {each['attribute']} are given as probabilities: rows are counted by their shares."
+        if each["left_out"]:
+            yield f"Too small to be compared in training: {', '.join(each['left_out'])}."
+        if each["rows_without_group"]:
+            yield f"Rows without {each['attribute']} count in the loss and in figures of all rows, not in gaps."
 
 
-def _about_groups(each: Mapping[str, Any]) -> Iterator[str]:
-    yield f"Reference: {each['reference']}{', the largest group' if each['reference_is_largest'] else ''}."
-    if each["probabilities"]:
-        yield "Groups are given as probabilities: rows are counted by their shares."
-    if each["left_out"]:
-        yield f"Too small to be compared in training: {', '.join(each['left_out'])}."
-    if each["rows_without_group"]:
-        yield "Some rows have no group here: they count in the loss and in figures of all rows, not in gaps."
+def _data(card: Mapping[str, Any]) -> Section:
+    data, parts = card["data"], card["parts"]
+    rows = ", ".join(f"{n} {part}" for part, n in data["rows"].items())
+    dropped, flagged = (
+        list(dict.fromkeys(name for each in data["findings"] if each["kind"] == kind for name in each["columns"]))
+        for kind in ("dropped", "flagged")
+    )
+    without = data["rows_without_target"]
+    fields = [
+        ("File", f"{data['name']}, {_fingerprint(data['sha256'])}"),
+        *((f"File of {name}", _source(part["source"])) for name, part in parts.items() if part["source"]),
+        ("Rows", f"{rows}; {without} without a label were left out" if without else rows),
+        ("Split", data["split"].rstrip(".")),
+        ("Period", _period(data["periods"])),
+        ("Weights", data["weight"] or "none: every row counts once"),
+        ("Columns read", f"{len(data['features'])}: {', '.join(data['features'])}"),
+        ("Columns left out", ", ".join((*data["left_out"], *dropped)) or "none"),
+        ("Columns to look at", ", ".join(flagged) or "none were flagged"),
+        ("Missing and rare values", _treated(data["treatments"])),
+    ]
+    return Section("Data", (fields_table(fields),))
 
 
-def _moves(card: Mapping[str, Any]) -> Section:
-    model = card["model"]
-    title, plain = "Who gains and who loses", f"the unconstrained model (id {model['unconstrained']})"
-    if model["id"] == model["unconstrained"]:
-        return Section(title, ("This is the unconstrained model. Nobody is decided otherwise.",))
-    said = f"Rows whose decision differs from that of {plain}."
-    if model["task"] == "regression":
-        said = f"Means per group: those of {plain}, then those of this one."
-    elif any(part["rounded_below"] and len(part["moves"]) > 1 for part in card["parts"].values()):
-        said += " Small counts are rounded, so that overall, their sum, can differ between attributes."
-    return Section(title, (*moves_tables({"test": card["parts"]["test"]} if card["parts"] else {}), said))
+def _fingerprint(sha: str | None) -> str:
+    return f"sha256 {sha}" if sha else "no fingerprint: the rows came from a data frame"
+
+
+def _source(source: Mapping[str, Any]) -> str:
+    return " ".join(
+        (f"{source['name']}, {_fingerprint(source['sha256'])}, judged at {source['at']}.", *source["notes"])
+    )
+
+
+def _period(periods: Sequence[Mapping[str, Any]]) -> str:
+    said = []
+    for period in periods:
+        parts = [f"{name} {first} to {last}" for name, (first, last) in period["parts"].items()]
+        said.append(
+            f"{period['column']}{'' if period['split'] else ' (not what rows are split by)'}: {', '.join(parts)}"
+        )
+    ends = "ten rows of each part lie at or beyond each end"
+    return f"{'; '.join(said)} ({ends})" if said else "no column with dates was found"
+
+
+def _treated(treatments: Sequence[Mapping[str, Any]]) -> str:
+    filled = [each["column"] for each in treatments if each["kind"] == "number" and each["indicator"]]
+    own = [each["column"] for each in treatments if each["kind"] == "category" and each["missing"]]
+    pooled = [each["column"] for each in treatments if each["kind"] == "category" and each["other"]]
+    said = [
+        f"median and an indicator in {', '.join(filled)}" if filled else "",
+        f"missing is a level of its own in {', '.join(own)}" if own else "",
+        f"rare levels are pooled in {', '.join(pooled)}" if pooled else "",
+    ]
+    return "; ".join(filter(None, said)) or "train has too few of either; the appendix says what is done with them"
+
+
+def _coefficients(card: Mapping[str, Any]) -> Section:
+    found, learner = card["coefficients"], card["estimator"]
+    if found is None:
+        settings = ", ".join(f"{name}={value}" for name, value in learner["settings"].items())
+        return Section("Coefficients", (f"None: the model is a {learner['name']} ({settings}).",))
+    lines, most = found["lines"], main_lines(found)
+    words = _coefficient_words(card)
+    if len(lines) > most:
+        lines = sorted(lines, key=lambda line: -max(map(abs, line["per_spread"] or line["per_unit"])))[:most]
+        words = f"The {most} largest of {len(found['lines'])}; the appendix has all. {words}"
+    return Section("Coefficients", (coefficient_table(card, lines), words))
+
+
+def _coefficient_words(card: Mapping[str, Any]) -> str:
+    model, found = card["model"], card["coefficients"]
+    what = f"the score of {model['favourable']}" if model["task"] == "binary" else "the prediction"
+    if model["task"] == "multiclass":
+        what = "the score of each class"
+    if model["loss"] == "logistic" and model["task"] == "binary":
+        what = f"the log-odds of {model['favourable']}"
+    start = ", ".join(f"{value:.3g}" for value in found["intercept"])
+    return (
+        f"What is added to {what}: + speaks for it. Intercept {start}, at the mean of all numbers and without "
+        "indicators. Every level has an indicator and none is the reference: differences between the levels of a "
+        f"column count. Ridge {found['ridge']:.3g} shrinks all but the intercept."
+    )
 
 
 def _alternatives(card: Mapping[str, Any]) -> Section:
@@ -194,18 +256,34 @@ def _alternatives(card: Mapping[str, Any]) -> Section:
     for each in decision["alternatives"]:
         chosen = " (chosen)" if each["id"] == id else ""
         rows.append((f"{each['id']}{chosen}", each["mark"], *(_figure(card, each[name]) for name in names)))
-    listed = ", ".join(map(str, decision["listed"]))
-    among = counted(card["model"]["points"], "model")
-    said = (
-        f"{len(decision['listed'])} of {among} were listed as options before the decision of {decision['at']}: "
-        f"ids {listed}."
-    )
+    heads = tuple(map(_heading, names))
+    said = " ".join((*_listed(card), *_over(card), *decision["footnotes"]))
+    return Section("Alternatives considered", (Table(("id", "", *heads), tuple(rows)), said))
+
+
+def _heading(name: str) -> str:
+    column = Column.of(name)
+    return in_words(name) if not column.end else f"{in_words(str(replace(column, end='')))}, 95 % upper bound"
+
+
+def _listed(card: Mapping[str, Any]) -> Iterator[str]:
+    decision, id, among = card["decision"], card["model"]["id"], counted(card["model"]["points"], "model")
+    ids, at = ", ".join(map(str, decision["listed"])), decision["listed_at"]
+    when = f"when the run was traced ({at}) and whenever it was shown" if at else "as those that the run had left"
+    said = f"{len(decision['listed'])} of {among} were listed {when}"
+    yield f"{said}, before the decision of {decision['at']}: ids {ids}."
     if id not in decision["listed"]:
-        said += f" Id {id}, which was chosen, was not listed and is added here."
-    said += " Loss and its gap are those of training, the other figures those of validation."
-    heads = tuple(in_words(name).replace("at most", "upper 95 % limit") for name in names)
-    table = Table(("id", "", *heads), tuple(rows))
-    return Section("Alternatives considered", (table, " ".join((said, *decision["footnotes"]))))
+        yield f"Id {id}, which was chosen, was not listed and is added here."
+
+
+def _over(card: Mapping[str, Any]) -> Iterator[str]:
+    names = [each["attribute"] for each in card["groups"]]
+    yield "Loss and its gap are those of training, the other figures those of validation."
+    if len(names) > 1:
+        yield (
+            f"Gaps here are the largest over {' and '.join(names)} (ratios the smallest), and upper bounds hold for "
+            "all of them at once: they are wider than those of one attribute in the appendix."
+        )
 
 
 def _figure(card: Mapping[str, Any], value: float | None) -> str:

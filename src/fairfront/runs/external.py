@@ -38,10 +38,9 @@ from ..tables.roles import PARTS, read_target
 from ..tables.table import nearest
 from ..validation import check_flag, check_names, check_progress, check_text
 from .manifest import SCHEMA, opening_of
-from .people import People, people_of
-from .preparation import Part
+from .parts import judged_points
+from .rows import Part, People, people_of
 from .settings import Settings
-from .test_part import figures_on
 
 if TYPE_CHECKING:
     from .run import Run
@@ -115,7 +114,7 @@ def judged_rows(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GroupWarning)  # the notes say what is left of them in published figures
         record = front.evaluate(part.X, part.y, **part.people, name=name).evaluations[name]
-        points = figures_on(front, part, settings, progress, name=name)
+        points = judged_points(front, part, settings, progress, name=name)
     record = published(record, facts.task)
     notes = (*_row_notes(people, settings), *noted, *_group_notes(record, front))
     for sentence in notes:
@@ -257,8 +256,7 @@ def own_frontier(front: Frontier, external: Mapping[str, External]) -> Frontier:
 
 
 def write_external(folder: Path, front: Frontier, external: Mapping[str, External]) -> None:
-    if external:
-        make_folder(folder / EVALUATIONS)
+    make_folder(folder / EVALUATIONS)
     for name, each in external.items():
         record, arrays = evaluation_content(front.evaluations[name])
         write_package(folder / EVALUATIONS, name, KIND, {"about": asdict(each), "evaluation": record}, arrays, SCHEMA)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import platform
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -20,16 +19,15 @@ import threadpoolctl
 from .. import __version__
 from ..exceptions import ChangedError, InputError
 from ..objectives.groups import FEWER, FEWEST
-from ..storage.documents import parse_json, read_bytes, read_json
+from ..storage.documents import parse_json, read_json
 from ..storage.packages import SIGNATURE, write_checksums
 from ..storage.places import CHECKSUMS, MANIFEST, anything
 from ..storage.seals import Inventory, Known, private_key, write_signature
-from ..validation import check_mapping, check_text
 from .preparation import Prepared
 from .settings import Settings
 
 FORMAT = "fairfront manifest"
-SCHEMA = 2
+SCHEMA = 3
 """The layout of all files of runs and models."""
 REQUIRED = {
     "data": dict,
@@ -59,13 +57,14 @@ def manifest_of(prepared: Prepared, data: Mapping[str, Any], shown: Sequence[int
             "rule": prepared.split_words,
             "sha256": prepared.split_digest,
             "rows": prepared.sizes,
-            "period": prepared.period,
+            "periods": [dict(each) for each in prepared.periods],
         },
         "settings": asdict(prepared.settings),
         "sensitive": _used_where(prepared.settings),
         "versions": versions(),
         "keep": "all",
         "shown": list(shown),
+        "shown_at": now(),
     }
 
 
@@ -172,35 +171,3 @@ def read_record(file: Path, format: str) -> dict[str, Any] | None:
     if not isinstance(found, dict) or found.get("format") != format:
         raise ChangedError(f"{file} is not a {format}, expected the one that fairfront select wrote; select it again.")
     return found
-
-
-ABOUT = {"owner": "Owner", "version": "Version", "use": "Intended use", "monitoring": "Monitoring plan"}
-"""The fields, and how a card calls them."""
-EXPECTED = f"expected texts under some of {', '.join(ABOUT)}"
-
-
-def check_about(given: Any, where: str = "about") -> dict[str, str]:
-    """Return the fields that are not empty, in the order of the card."""
-    found = dict(check_mapping({} if given is None else given, where, "{'owner': 'Credit risk', 'version': '1.2'}"))
-    for name, text in found.items():
-        if name not in ABOUT:
-            raise InputError(f"{where} has {name!r}, {EXPECTED}; leave it out.")
-        check_text(text, f"{name} of {where}")
-    return {name: found[name].strip() for name in ABOUT if found.get(name, "").strip()}
-
-
-def read_about(file: Path) -> dict[str, str]:
-    """Read the fields from a JSON or TOML file, which is known by its name."""
-    kind = file.suffix.lower()
-    if kind not in (".json", ".toml"):
-        raise InputError(f"{file} is called neither .json nor .toml, expected one of them; rename it.")
-    if not file.exists():
-        raise InputError(f"there is no file {file}, {EXPECTED}; check the path.")
-    data = read_bytes(file)
-    try:
-        found = parse_json(data, str(file)) if kind == ".json" else tomllib.loads(data.decode("utf-8"))
-    except ChangedError:
-        raise InputError(f"{file} is not JSON, {EXPECTED}; fix it.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{file} is not TOML ({error}), {EXPECTED}; fix it.") from error
-    return check_about(found, str(file))

@@ -6,8 +6,7 @@ import csv
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,24 +17,18 @@ from scipy.special import expit, softmax
 from ..exceptions import InputError, progress_bar, spelled
 from ..frontier.candidates import scores_of
 from ..frontier.estimator_models import at_cutoff
-from ..frontier.models import LinearModels, for_favourable, task_of
+from ..frontier.models import LinearModels, for_favourable
 from ..measures.cutoffs import Operating, OperatingPoint
 from ..objectives import Array, Task, is_likelihood
 from ..storage.documents import CsvWriter, column_names
-from ..storage.folders import write_folder, writing
-from ..storage.foreign import read_estimator
-from ..storage.packages import check_checksums, parts_of, read_package
-from ..storage.places import MANIFEST, check_new_file
+from ..storage.folders import writing
+from ..storage.places import check_new_file
 from ..tables import Table, coerce, open_source
 from ..tables.encoder import TableEncoder, count_others
 from ..tables.notation import Decimal, check_decimal
-from ..validation import check_flag, check_number
-from .card import FORMAT as CARD_FORMAT
-from .card_page import markdown_of
-from .decision import FORMAT
-from .manifest import FORMAT as MANIFEST_FORMAT
-from .manifest import SCHEMA, key_of, opening_of, read_record
-from .model_files import CARD, DECISION, ESTIMATOR, KIND, MODEL, NAME, check_formats, fill_model
+from ..validation import check_flag
+from .card_exports import markdown_of
+from .manifest import opening_of
 from .onnx_export import export_onnx
 from .table_estimator import TableEstimator
 
@@ -191,34 +184,9 @@ class TableModel(TableEstimator):
         sign : PEM file of the private key to sign with, optional
         formats : further forms of the card, "cyclonedx" (card.cdx.json) and "huggingface" (README.md)
         """
-        fill = partial(
-            fill_model, self, onnx=check_flag(onnx, "onnx"), key=key_of(sign), formats=check_formats(formats)
-        )
-        return write_folder(path, fill, MODEL, overwrite=overwrite)
+        from .archive import save_model  # it reads models too
 
-
-def read_model(folder: Path, trusted: tuple[str, ...] = ()) -> TableModel:
-    """Read a model that `TableModel.save` wrote; nothing is executed, types of others are confirmed by name."""
-    check_checksums(folder)
-    content, arrays = read_package(folder, NAME, KIND, SCHEMA)
-    with parts_of(folder, "model"):
-        own = {name.removeprefix("encoder."): values for name, values in arrays.items() if name.startswith("encoder.")}
-        encoder, task = TableEncoder.from_content(content["encoder"], own), task_of(content["task"])
-        model = TableModel(
-            encoder,
-            None,
-            task,
-            dict(content["about"]),
-            facts=read_record(folder / CARD, CARD_FORMAT),
-            decision=read_record(folder / DECISION, FORMAT),
-            manifest=read_record(folder / MANIFEST, MANIFEST_FORMAT),
-            cutoff=None if content["cutoff"] is None else check_number(content["cutoff"], "cutoff"),
-        )
-        if "linear" not in content:
-            return replace(model, estimator=read_estimator(folder / ESTIMATOR, trusted))
-        names = encoder.feature_names
-        points = LinearModels.from_arrays(arrays, len(names), task=task, feature_names=names, **content["linear"])
-        return replace(model, points=points)
+        return save_model(self, path, overwrite=overwrite, onnx=onnx, sign=sign, formats=formats)
 
 
 def predict_file(

@@ -12,12 +12,11 @@ from .. import __version__
 from ..exceptions import ChangedError, InputError
 from ..storage.differences import differences
 from ..storage.seals import public_key
-from .archive import load
-from .card_formats import FORMATS
+from .archive import ONNX, load
+from .card_exports import FORMATS
 from .decision import Decision, candidates, stages
 from .external import own_frontier
 from .model import TableModel
-from .model_files import ONNX
 from .run import Run, model_of
 from .verification import (
     WRITER,

@@ -26,17 +26,17 @@ from ..tables import open_source
 from ..tracing import trace
 from ..validation import check_progress, is_dask
 from . import decision as records
-from .attributes import PROXY
+from .archive import MODEL, fill_model
 from .decision import DECISIONS, Decision, pruned
 from .external import added, check_name
 from .manifest import manifest_of
 from .model import TableModel
-from .model_files import MODEL, fill_model
 from .options import plain_id, shortlist
+from .parts import judged_points
 from .preparation import Prepared, prepare
+from .rows import PROXY
 from .run import Run
 from .settings import Settings
-from .test_part import figures_on
 
 WORDS = {"min_size": "min_size (--min-size on the command line)"}
 """A table's groups are named by columns and have no Groups of their own to lower a size in."""
@@ -126,9 +126,9 @@ def judged(run: Run, ready: Prepared, progress: Any, small: int = LIMIT) -> Run:
     held = held.seen()  # rows of a file larger than memory, or a sample of them
     details = describe_points(front, held.X, held.y, small=small, **held.people)
     front, known = published_frontier(front) if small else front, (ready.settings, progress, small)
-    validated = figures_on(front, held, *known, name="validation")
+    validated = judged_points(front, held, *known, name="validation")
     del held
-    tested = figures_on(front, ready.part("test"), *known)
+    tested = judged_points(front, ready.part("test"), *known)
     return replace(run, frontier=front, details=details, validated=validated, tested=tested)
 
 

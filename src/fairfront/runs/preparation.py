@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,39 +24,14 @@ from ..tables import Schema, Source, Table, TrainingRows, infer, load
 from ..tables.arrow import ArrowSource, FrameSource, ParquetBlocks
 from ..tables.encoder import TableEncoder, is_thin
 from ..tables.findings import MAX_LEVELS, Finding, reading_findings, screen, sensitive_finding
-from ..tables.roles import PARTS, Codes, Split, parse_split
-from .parquet_parts import Kept, drawn_rows, lazy_rows, parts_note, streamed_rows
-from .people import atoms, people_of
+from ..tables.notation import time_words
+from ..tables.roles import PARTS, Codes, Split, covered, parse_split
+from .rows import Kept, Part, atoms, drawn_rows, lazy_rows, parts_note, people_of, streamed_rows
 from .settings import Settings
 
 SHARE = 0.5
 """Share of the memory that a table may take before it is read in parts."""
 TRAINED = 0.6
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """Rows of one part of the split: features, labels, groups and weights, as arrays or as Dask arrays.
-
-    ``drawn`` reads rows of Dask arrays into memory: all of them where they fit, else a random sample.
-    """
-
-    X: Any
-    y: Any
-    groups: Any
-    weight: Any
-    drawn: Callable[[], Part] | None = None
-
-    @property
-    def n(self) -> int:
-        return len(self.y)
-
-    @property
-    def people(self) -> dict[str, Any]:
-        return {"sensitive_features": self.groups, "sample_weight": self.weight}
-
-    def seen(self) -> Part:
-        return self if self.drawn is None else self.drawn()
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +49,7 @@ class Prepared:
     favourable: Any
     unlabelled: int
     split_words: str
-    period: Mapping[str, Any] | None
+    periods: tuple[Mapping[str, Any], ...]
     place: NDArray[np.int8]
     labels: Codes
     groups: Mapping[str, Codes] | GroupProbabilities
@@ -161,7 +136,7 @@ def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepa
     labels, groups = people.labels, {} if isinstance(people.groups, GroupProbabilities) else people.groups
     place = np.full(schema.n, -1, dtype=np.int8)
     place[used] = codes = split.codes(table, atoms(labels, groups), settings.seed)
-    period = split.period(table, codes)
+    periods = _periods(schema, split, table, codes)
     del used
     train = np.flatnonzero(codes == 0)
     candidates = _candidates(schema, settings, split)
@@ -197,7 +172,7 @@ def prepare(source: Source, settings: Settings, progress: Any = "auto") -> Prepa
         favourable=people.favourable,
         unlabelled=people.unlabelled,
         split_words=split.describe(grouped=not settings.group_probabilities),
-        period=period,
+        periods=periods,
         place=place,
         labels=labels,
         groups=people.groups,
@@ -245,6 +220,21 @@ def _is_too_large(source: Source, schema: Schema, settings: Settings) -> bool:
         f"{source.title} needs about {need / GIGABYTE:.3g} GB in memory, expected at most {room / GIGABYTE:.3g} GB; "
         f"{remedy}, or take fewer rows."
     )
+
+
+def _periods(schema: Schema, split: Split, table: Table, codes: NDArray[np.int8]) -> tuple[dict[str, Any], ...]:
+    """Return the times that each part covers: of the column that rows are split by, else of every column with dates."""
+    own = split.period(table, codes)
+    if own is not None:
+        return ({**own, "split": True},)
+    found = []
+    for column in (each for each in schema.columns if each.notation.kind == "date"):
+        dates = table.columns.get(column.name)
+        if dates is not None and dates.kind == "category" and dates.named:  # few enough to be kept as texts
+            seconds = np.array([*map(column.notation.read, dates.levels), np.nan])[dates.values]
+            parts = covered(np.where(np.isfinite(seconds), seconds, np.nan), codes, time_words)
+            found += [{"column": column.name, "parts": parts, "split": False}] if parts else []
+    return tuple(found)
 
 
 def _check_times(schema: Schema, split: Split) -> None:

@@ -23,11 +23,11 @@ from ..storage.places import MANIFEST, check_new_folder
 from ..tables.encoder import TableEncoder
 from ..validation import check_choice, check_count, check_text, counted
 from . import decision as records
-from .card import card_of
+from .card import card_of, check_about
 from .decision import DECISIONS, Decision
 from .external import EVALUATIONS, External, added, check_name, judged_rows, own_frontier, write_external
 from .external import KIND as EVALUATION_KIND
-from .manifest import SCHEMA, as_text, check_about, inventory, key_of, known_by, of_format, seal
+from .manifest import SCHEMA, as_text, inventory, key_of, known_by, of_format, seal
 from .model import TableModel
 from .options import Option, options_of, shortlist, suggested_id
 from .settings import Settings
@@ -103,11 +103,8 @@ class Run:
 
     @property
     def shown(self) -> tuple[int, ...]:
-        """Return the ids of the options that were listed when the run was traced, and are whenever it is shown.
-
-        They were picked by rounded counts; a run with exact ones lists options that are picked by those.
-        """
-        return (() if self.exact else tuple(self.manifest.get("shown", ()))) or shortlist(self.frontier)
+        """Return the ids of the options that were listed when the run was traced, and are whenever it is shown."""
+        return tuple(self.manifest.get("shown", ())) or shortlist(self.frontier)
 
     @property
     def judged(self) -> Mapping[str, Mapping[str, Any]]:
@@ -259,7 +256,8 @@ class Run:
         return write_folder(path, lambda folder: self._fill(folder, key), RUN, overwrite=overwrite)
 
     def _fill(self, folder: Path, key: Any) -> None:
-        write_frontier(own_frontier(self.frontier, self.external), folder / FRONTIER)
+        front = own_frontier(self.frontier, self.external) if self.external else self.frontier
+        write_frontier(front, folder / FRONTIER)
         encoding, arrays = self.encoder.to_content()
         write_package(folder, ENCODER, KINDS[ENCODER], encoding, arrays, SCHEMA)
         sealed = {"validation": self.validated, "points": self.tested, "stability": self.stability}
@@ -268,7 +266,8 @@ class Run:
             write_file(folder / DETAILS, self.details.to_json())
         write_file(folder / MANIFEST, as_text(self.manifest))
         make_folder(folder / DECISIONS)
-        write_external(folder, self.frontier, self.external)
+        if self.external:
+            write_external(folder, self.frontier, self.external)
         if self.decisions:
             records.write_records(folder, self.manifest, self.decisions)
         seal(folder, key)

@@ -30,7 +30,7 @@ from ..validation import (
     check_text,
     refuse,
 )
-from .attributes import Attributes, parse_attributes
+from .rows import Attributes, parse_attributes
 
 Model = Literal["linear", "boosting"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import r2_score
 from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
 
+from ..exceptions import InputError
 from ..frontier.judgement import encode_labels
 from ..objectives import Task
 from ..tables.table import listed
@@ -75,6 +77,28 @@ class TableEstimator(ABC):
             return float(r2_score(check_labels(as_numbers(y, "y"), len(decided)), decided, sample_weight=weight))
         labels = encode_labels(check_labels(y, len(decided), like="data"), self.task)
         return float(np.average(labels == encode_labels(decided, self.task), weights=weight))
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return what the model was made of, by the names of its attributes.
+
+        Parameters
+        ----------
+        deep : bool
+            Ignored: none of them has parameters of its own to be set here.
+        """
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+
+    def set_params(self, **params: Any) -> Self:
+        """Return the model as it is, where there is nothing to set: a model that was chosen is not changed.
+
+        Parameters
+        ----------
+        **params
+            None; others are refused.
+        """
+        for name in params:
+            raise InputError(f"{name} is to be set, expected nothing: a chosen model is not changed; choose another.")
+        return self
 
     def __sklearn_is_fitted__(self) -> bool:
         return True

@@ -6,7 +6,7 @@ Rows are split at random within atoms, by time, or by person.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, spelled
+from ..objectives import Array
 from ..objectives.groups import FEWEST
 from ..validation import check_text, counted, shown
 from ..validation.inputs import factorize
@@ -141,6 +142,19 @@ def _favourable(name: str, asked: Any, labels: Codes) -> Any:
     )
 
 
+def covered(values: Array, codes: NDArray[np.int8], words: Callable[[float], str]) -> dict[str, list[str]]:
+    """Return, by part, the first and last time that its rows have; NaN is none.
+
+    Ends are those of the ten earliest and latest rows together, so that they are facts about nobody.
+    """
+    found = {}
+    for i, name in enumerate(PARTS):
+        ordered = np.sort(values[(codes == i) & ~np.isnan(values)])
+        if len(ordered) >= FEWEST:
+            found[name] = [words(end) for end in ordered[[FEWEST - 1, -FEWEST]].tolist()]
+    return found
+
+
 @dataclass(frozen=True)
 class Split:
     """A rule that sends every row to one of three parts; the same seed gives the same parts.
@@ -191,18 +205,11 @@ class Split:
         return part
 
     def period(self, table: Table, codes: NDArray[np.int8]) -> dict[str, Any] | None:
-        """Return the column and the time that each part covers, as texts; None where rows are not split by time.
-
-        Ends are those of the ten earliest and latest rows together, so that they are facts about nobody.
-        """
+        """Return the column and the time that each part covers, as texts; None where rows are not split by time."""
         if self.kind != "time":
             return None
-        values, found = table.column(self.column).values, {}
-        for i, name in enumerate(PARTS):
-            ordered = np.sort(values[codes == i])
-            ends = ordered[[min(FEWEST, len(ordered)) - 1, -min(FEWEST, len(ordered))]].tolist()
-            found[name] = [time_words(end) if self.times else f"{end:g}" for end in ends]
-        return {"column": self.column, "parts": found}
+        values = table.column(self.column).values
+        return {"column": self.column, "parts": covered(values, codes, time_words if self.times else "{:g}".format)}
 
     def _drawn(self, atoms: Rows, sizes: Rows | None, rng: np.random.Generator) -> NDArray[np.int8]:
         """Give seats to atoms in random order, and to the rows or people of each in random order, large ones first."""

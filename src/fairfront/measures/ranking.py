@@ -1,0 +1,88 @@
+"""How well scores rank: AUC, Gini and KS of many models on the same rows, and their differences from one of them.
+
+The area under the ROC curve and its difference take the variance of DeLong, DeLong and Clarke-Pearson (Biometrics 44,
+1988, 837-845): that of each row's place among the rows of the other label, the one model's less the other's. Weights
+count as the weights of a mean, sum w^2 (v - mean)^2 / (sum w)^2, which is theirs where all are equal.
+
+KS is the largest difference of two shares over all cut-offs. Where a model reaches it, it is a difference of shares of
+other people (Newcombe), and two models' KS differ by the rows that the two put on different sides of their cut-offs
+(Agresti and Min among the rows of either label, squared and added). A maximum is biased upward, so that the interval of
+one KS covers less than it says where rows are few; two such biases nearly cancel.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..objectives import Array
+from .claims import changed_sides
+from .counts import ratio, weighted_sums
+from .intervals import newcombe, normal_quantile
+from .paired import Change, effective_rows, share_changes
+
+Flags = NDArray[np.bool_]
+
+
+def ranking(
+    scores: Array, positive: Flags, weight: Array | None, plain: int, confidence: float
+) -> dict[str, tuple[Change, Change]]:
+    """Return AUC, Gini and KS of N models, and their differences from one of them, (N,) each.
+
+    Scores (N, n) speak for ``positive``; a figure of its own is a change from nothing.
+    """
+    one = np.ones(len(positive)) if weight is None else weight
+    before, _ = _places(scores[plain], positive, one)
+    ends, above = np.empty((2, 2, len(scores))), np.empty(scores.shape, dtype=bool)
+    for model, each in enumerate(scores):
+        places, above[model] = _places(each, positive, one)
+        for k, moved in enumerate((places, places - before)):
+            mean, up = _mean_and_variance(moved[positive], one[positive])
+            _, down = _mean_and_variance(moved[~positive], one[~positive])
+            ends[k, :, model] = mean, normal_quantile(confidence) * np.sqrt(up + down)
+    (value, half), (moved, wide) = ends
+    own = Change(value, np.maximum(value - half, 0.0), np.minimum(value + half, 1.0))
+    gini = Change(*(2.0 * each - 1.0 for each in (own.value, own.lower, own.upper)))
+    change, twice = (Change(k * moved, k * (moved - wide), k * (moved + wide)) for k in (1.0, 2.0))
+    return {
+        "auc": (own, change),
+        "gini": (gini, twice),
+        "ks": _distances(above, positive, one, plain, confidence),
+    }
+
+
+def _distances(above: Flags, positive: Flags, weight: Array, plain: int, confidence: float) -> tuple[Change, Change]:
+    """Return KS and its differences from the rows (N, n) above the cut-off where each model reaches it."""
+    columns = np.column_stack([positive * weight, ~positive * weight])
+    size = effective_rows(columns)
+    share = np.clip(ratio(weighted_sums(above, columns), columns.sum(axis=0)), 0.0, 1.0)
+    part = np.nan_to_num(share) * size
+    low, high = newcombe(part[:, 0], size[0], part[:, 1], size[1], confidence)
+    rows = changed_sides(above, above[plain], columns / weight[:, None])
+    change = share_changes(above, plain, columns, weight, rows, np.ones(2), confidence)
+    return Change(share[:, 0] - share[:, 1], low, high), change.columns(0).less(change.columns(1))
+
+
+def _places(scores: Array, positive: Flags, weight: Array) -> tuple[Array, Flags]:
+    """Return, per row, the share of the other label's rows that it is on the right side of, ties counting half, (n,).
+
+    And which rows lie above the cut-off where the shares of the two labels above it differ most (below it, where more
+    rows of the other label lie above).
+    """
+    found, code = np.unique(scores, return_inverse=True)
+    up, down = (np.bincount(code, np.where(kept, weight, 0.0), len(found)) for kept in (positive, ~positive))
+    beaten = ratio(np.cumsum(down) - 0.5 * down, down.sum())
+    beating = ratio(up.sum() - np.cumsum(up) + 0.5 * up, up.sum())
+    apart = np.nan_to_num(ratio(np.cumsum(down), down.sum()) - ratio(np.cumsum(up), up.sum()))
+    place = int(np.argmax(np.abs(apart)))
+    above = np.asarray((code > place) == (apart[place] >= 0))
+    return np.asarray(np.where(positive, beaten[code], beating[code])), above
+
+
+def _mean_and_variance(values: Array, weight: Array) -> tuple[float, float]:
+    """Return a weighted mean and the variance of that mean; NaN for fewer than two rows."""
+    n, total = len(values), float(weight.sum())
+    if n < 2 or total <= 0:
+        return np.nan, np.nan
+    mean = float(values @ weight) / total
+    return mean, float((weight**2) @ (values - mean) ** 2) / total**2 * n / (n - 1)
