@@ -6,11 +6,12 @@ import argparse
 import time
 
 from .. import report
-from . import bars, convergence, example, frontiers, named_methods, race, splits, table1
+from . import ablations, bars, convergence, frontiers, geometry, named_methods, race, splits, table1, trajectories
 from .experiment import Experiment, Store, run_all, write_index, write_page
 
 EXPERIMENTS: tuple[Experiment, ...] = tuple(
-    part.EXPERIMENT for part in (bars, race, table1, splits, frontiers, example, convergence, named_methods)
+    part.EXPERIMENT
+    for part in (bars, race, table1, splits, frontiers, trajectories, geometry, ablations, convergence, named_methods)
 )
 
 
