@@ -12,8 +12,8 @@ import fairfront as ff
 from fairfront.exceptions import UnboundedError
 
 from ..report import Table
+from .bumps import NU, example
 from .data import Spec, parts
-from .example import NU, example, on_front
 from .experiment import Experiment, Task
 from .figures import BLACK, BLUE, GREY, ORANGE, VERMILLION, canvas, picture, save
 from .methods import problem
@@ -70,7 +70,6 @@ def order(spec: dict[str, str], points: int) -> dict[str, Any]:
         "gap": front.gaps[by_gap, 0],
         "price": price,
         "weight": price / (1.0 + price),
-        "example": on_front(shares),
         "example weight": size[:, 0] / size.sum(axis=1),
     }
 

@@ -170,8 +170,9 @@ READING = """## How to read this
   fairness problems the front is convex and all of them work.
 - With variables scaled and the step size tuned almost every method reaches the front; they differ in what they cost and in
   where their points lie. Without scaling, first-order methods with constant steps need many more steps: see the page on frontiers.
-- The printed PB-PDO, in either reading, leaves some points of COMPAS far off with 500 steps of the best of three sizes; from the
-  plain fit, where the first preferences lie near the line. Its other points are on the front.
+- The printed PB-PDO, in either reading, leaves two to four of nine points of a fairness problem off the front with 500 steps of the
+  best of three sizes. Its other points are on it.
+- A step size that is right for one split can be wrong for another: Pareto MTL on Adult, chosen on the first seed.
 - The three minimax methods solve one problem. Bounded group loss and APStar agree to the third digit or better; ALMO's averaged steps
   come near it with two groups and are less precise with five.
 - An equal worst loss or an equal excess is not an equal true positive rate: see the last column. The notions differ in what they

@@ -16,8 +16,8 @@ from ..cases import Split
 from ..optimum import whitening
 from ..peers.base import frontier_weights, linear_candidates
 from . import comparators as by
+from .bumps import NU, D, curvature, example, on_front, to_front
 from .data import Spec, parts
-from .example import NU, D, curvature, example, on_front, to_front
 from .methods import problem
 from .named_fronts import Question, answers
 

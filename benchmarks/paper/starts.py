@@ -9,8 +9,8 @@ import numpy as np
 import fairfront as ff
 from fairfront.solvers import Target, run
 
+from .bumps import NU, D, Example, desired, example, to_front
 from .comparators import epo
-from .example import NU, D, Example, desired, example, to_front
 
 PREFERENCES = ((1.0, 4.0), (1.0, 2.0), (1.0, 1.0), (2.0, 1.0), (4.0, 1.0))
 REACHED = 1e-2

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linprog, minimize
 
 import fairfront as ff
-from benchmarks.paper import comparators, example
+from benchmarks.paper import bumps, comparators
 from benchmarks.paper.comparators.gradient import balance, on_interval
 from fairfront.exceptions import InputError
 from fairfront.objectives.notions import ScoreCovariance
@@ -155,20 +155,20 @@ class TestWalks:
     def test_a_bent_front_is_walked_to_its_other_end(self, name: str) -> None:
         unit = np.ones(2)
         if name == "homotopy":
-            found = comparators.homotopy(example.example, example.curvature, example.NU, unit, 0.15)[0]
+            found = comparators.homotopy(bumps.example, bumps.curvature, bumps.NU, unit, 0.15)[0]
         else:
-            found = comparators.exploration(example.example, example.NU, unit, 0.15)
-        distance, share = example.to_front(np.array([point.h for point in found]))
+            found = comparators.exploration(bumps.example, bumps.NU, unit, 0.15)
+        distance, share = bumps.to_front(np.array([point.h for point in found]))
         assert distance.max() < 1e-8
         assert share.max() > 0.5
         assert share.min() < -0.9
         assert (np.diff(share) < 0).all()
 
     def test_curvature_of_example_1_is_that_of_its_gradients(self) -> None:
-        w, a, step = 0.3 * np.cos(np.arange(example.D)), np.array([0.3, 0.7]), 1e-5
-        slopes = [a @ (example.example(w + e)[1] - example.example(w - e)[1]) / (2 * step)
-                  for e in step * np.eye(example.D)]  # fmt: skip
-        np.testing.assert_allclose(example.curvature(w, a), slopes, atol=1e-8)
+        w, a, step = 0.3 * np.cos(np.arange(bumps.D)), np.array([0.3, 0.7]), 1e-5
+        slopes = [a @ (bumps.example(w + e)[1] - bumps.example(w - e)[1]) / (2 * step)
+                  for e in step * np.eye(bumps.D)]  # fmt: skip
+        np.testing.assert_allclose(bumps.curvature(w, a), slopes, atol=1e-8)
 
 
 def test_epos_program_on_an_interval_is_the_linear_program() -> None:

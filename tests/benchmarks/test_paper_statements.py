@@ -12,8 +12,8 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed: nothing c
 
 import fairfront as ff
 from benchmarks.paper import convergence, geometry
-from benchmarks.paper.example import NU, PI, S, curvature, desired, example, on_front, to_front
-from benchmarks.paper.trajectories import trajectory
+from benchmarks.paper.bumps import NU, PI, S, curvature, desired, example, on_front, to_front
+from benchmarks.paper.example import trajectory
 from fairfront.solvers.quadratic import imbalance, min_norm, projected_gradient
 from tests.support.places import ROOT
 from tests.support.twins import cohort, smallest_in_hull
