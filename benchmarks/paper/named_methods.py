@@ -127,7 +127,8 @@ on the first seed; the one nearest to the front counts, there and on the other s
 seeds, with the range in brackets.
 
 Distances on Example 1 are to the closed form. The excess of a point is its loss above the least loss at its own gap, solved for
-that point, so there is no curve whose resolution could limit it. The largest hole is the widest stretch of the front without a
+that point by Newton, so there is no curve whose resolution could limit it; SLSQP, L-BFGS and the homotopy, which share no step with
+Newton, agree with it to 1e-9. The largest hole is the widest stretch of the front without a
 point (of those near the front), ends included, as a share: of the arc for Example 1, of the range of gaps otherwise. Some holes
 are by design: even weights bunch, even preferences do not spread evenly over gaps.
 
@@ -150,7 +151,7 @@ here include plain training, which the others were given (its cost is added to t
 FAMILY_READING = """What the other parameter buys: caps can be asked for, so points lie where they are wanted and the last one is at a zero gap;
 with several groups an inequality per pair joins or leaves the active set, where a curve of weights would have to be followed
 through more dimensions; a Hessian is kept over several steps and points while the residual falls fast enough, which is why
-there are so few; a point whose Lagrangian is convex is certified as the global optimum. What it does not buy: generality. Newton
+there are so few (the homotopy computes one per correction, and could keep them too); a point whose Lagrangian is convex is certified as the global optimum. What it does not buy: generality. Newton
 is for losses of linear models against gaps; homotopy and exploration take any pair of smooth functions and walk through the
 front of Example 1, which is not convex, as well. With phi = z^2/2 the rank condition of the homotopy fails at the fair end (the
 gradient of the second objective vanishes there and the Hessian tends to rank one), so its last point is short of a zero
@@ -170,7 +171,7 @@ READING = """## How to read this
   fairness problems the front is convex and all of them work.
 - With variables scaled and the step size tuned almost every method reaches the front; they differ in what they cost and in
   where their points lie. Without scaling, first-order methods with constant steps need many more steps: see the page on frontiers.
-- The printed PB-PDO, in either reading, leaves two to four of nine points of a fairness problem off the front with 500 steps of the
+- The printed PB-PDO, in either reading, leaves one to four of nine points of a fairness problem off the front with 500 steps of the
   best of three sizes. Its other points are on it.
 - A step size that is right for one split can be wrong for another: Pareto MTL on Adult, chosen on the first seed.
 - The three minimax methods solve one problem. Bounded group loss and APStar agree to the third digit or better; ALMO's averaged steps

@@ -111,9 +111,10 @@ def draw_trajectories(results: dict[str, Any], front: np.ndarray, aim: np.ndarra
     save(figure, path)
 
 
-def draw_points(found: dict[str, Any], path: Path, columns: int = 5) -> None:
+def draw_points(found: dict[str, Any], path: Path) -> None:
     """Draw one panel per method, with the points of the first seed on the front and their number near it."""
     names, curve = list(found["methods"]), np.array(found["front"])
+    columns = 4 if len(names) % 4 == 0 else 5
     rows = -(-len(names) // columns)
     figure, axes = canvas(rows, columns, 12.0, 2.25 * rows)
     flat = axes.reshape(-1)

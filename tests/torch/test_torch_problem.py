@@ -158,7 +158,9 @@ def test_printed_algorithms_run_on_a_network(printed: type, gradients: str) -> N
     solver = printed(T=40, eta=eta, inner="exact", gradients=gradients)
     outcome = run(problem, solver, problem.start, target)
     first = problem.cells(problem.start)
-    step, _ = solver.plan(problem.algebra, first, solver.prepare(problem, problem.start, target, np.random.default_rng(0))[2])
+    step, _ = solver.plan(
+        problem.algebra, first, solver.prepare(problem, problem.start, target, np.random.default_rng(0))[2]
+    )
     after = problem.algebra.objectives(problem.values(problem.move(first, step.beta)))
     np.testing.assert_allclose(outcome.history[0][1], after[0], rtol=1e-9)
     if printed is ff.PaperPDO:
