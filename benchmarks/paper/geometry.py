@@ -136,7 +136,9 @@ def _draw_existence(path: Path) -> None:
             )
         ax.set(xlabel="h_1", ylabel="h_2")
         ax.set_title(title, fontsize=10.5)
-        ax.legend(fontsize=8.5, loc="upper right" if f is contradicting else "lower right")
+        ax.legend(
+            fontsize=8.5, loc="upper right" if f is contradicting else "lower right" if f is linear else (0.32, 0.3)
+        )
     figure.tight_layout()
     save(figure, path)
 
