@@ -144,32 +144,6 @@ def test_pb_pdo_lowers_the_gap_of_a_network() -> None:
     assert (fair.objectives[:, 0] < plain.history[0][0, 0]).all()
 
 
-@pytest.mark.parametrize("gradients", ["raw", "normalised"])
-@pytest.mark.parametrize("printed", [ff.PaperPDO, ff.PaperPBPDO])
-def test_printed_algorithms_run_on_a_network(printed: type, gradients: str) -> None:
-    """Algorithm 1 lowers both objectives of a network; the first step of either is the one planned on its cells."""
-    X, y, group = people(200)
-    torch.manual_seed(0)
-    problem = fft.TorchProblem(
-        Net(4, 1).double(), X, fft.objectives(y, sensitive_features=group, ridge=1e-2, gap="absolute")
-    )
-    eta = 0.02
-    target = Target.from_preferences(np.array([[1.0, 3.0]])) if printed is ff.PaperPBPDO else None
-    solver = printed(T=40, eta=eta, inner="exact", gradients=gradients)
-    outcome = run(problem, solver, problem.start, target)
-    first = problem.cells(problem.start)
-    step, _ = solver.plan(
-        problem.algebra, first, solver.prepare(problem, problem.start, target, np.random.default_rng(0))[2]
-    )
-    after = problem.algebra.objectives(problem.values(problem.move(first, step.beta)))
-    np.testing.assert_allclose(outcome.history[0][1], after[0], rtol=1e-9)
-    if printed is ff.PaperPDO:
-        assert (outcome.history[0][-1] < outcome.history[0][0]).all()
-    else:
-        assert np.isfinite(outcome.history[0]).all()
-        assert outcome.history[0][-1, 0] < outcome.history[0][0, 0]
-
-
 def test_wrong_input_is_told() -> None:
     X, y, group = people(160)
     given = fft.objectives(y, sensitive_features=group)
