@@ -126,19 +126,15 @@ def _draw_existence(path: Path) -> None:
         marks = np.array([f(np.array([w]))[0] for w in places])
         colour = BLUE if f is contradicting else GREY
         ax.plot(fine[:, 0], fine[:, 1], color=colour, lw=1.8)
-        ax.scatter(marks[:, 0], marks[:, 1], s=24, color=colour, zorder=3, label=f"{len(places)} values of w: {words}")
+        ax.scatter(marks[:, 0], marks[:, 1], s=24, color=colour, zorder=3)
         if f is not contradicting:
             low, high = (marks[0], marks[2]) if f is linear else (marks[-1], marks[2])
             ax.annotate("", low, high, arrowprops={"arrowstyle": "->", "color": VERMILLION, "lw": 2.0})
         if f is unattained:
-            ax.scatter(
-                0.0, 0.0, s=50, facecolors="white", edgecolors=VERMILLION, zorder=4, label="infimum, not attained"
-            )
+            ax.scatter(0.0, 0.0, s=50, facecolors="white", edgecolors=VERMILLION, zorder=4)
+            ax.annotate("infimum, not attained", (0.0, 0.0), xytext=(24, -4), textcoords="offset points", fontsize=9)
         ax.set(xlabel="h_1", ylabel="h_2")
-        ax.set_title(title, fontsize=10.5)
-        ax.legend(
-            fontsize=8.5, loc="upper right" if f is contradicting else "lower right" if f is linear else (0.32, 0.3)
-        )
+        ax.set_title(f"{title}\n{len(places)} values of w: {words}", fontsize=10.5)
     figure.tight_layout()
     save(figure, path)
 

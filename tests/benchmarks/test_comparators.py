@@ -164,12 +164,6 @@ class TestWalks:
         assert share.min() < -0.9
         assert (np.diff(share) < 0).all()
 
-    def test_curvature_of_example_1_is_that_of_its_gradients(self) -> None:
-        w, a, step = 0.3 * np.cos(np.arange(bumps.D)), np.array([0.3, 0.7]), 1e-5
-        slopes = [a @ (bumps.example(w + e)[1] - bumps.example(w - e)[1]) / (2 * step)
-                  for e in step * np.eye(bumps.D)]  # fmt: skip
-        np.testing.assert_allclose(bumps.curvature(w, a), slopes, atol=1e-8)
-
 
 def test_epos_program_on_an_interval_is_the_linear_program() -> None:
     rng = np.random.default_rng(0)

@@ -123,6 +123,12 @@ class TestExample:
             slope = (bumps.example(w + shift)[0] - bumps.example(w - shift)[0]) / (2 * step)
             np.testing.assert_allclose(bumps.example(w)[1][:, k], slope, atol=1e-8)
 
+    def test_curvature_of_example_1_is_that_of_its_gradients(self) -> None:
+        w, a, step = 0.3 * np.cos(np.arange(bumps.D)), np.array([0.3, 0.7]), 1e-5
+        slopes = [a @ (bumps.example(w + e)[1] - bumps.example(w - e)[1]) / (2 * step)
+                  for e in step * np.eye(bumps.D)]  # fmt: skip
+        np.testing.assert_allclose(bumps.curvature(w, a), slopes, atol=1e-8)
+
     def test_front_is_the_line_between_the_minima(self) -> None:
         h, J = bumps.example(0.3 * bumps.NU)
         np.testing.assert_allclose(h, bumps.on_front(0.3))
