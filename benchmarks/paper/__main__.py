@@ -6,11 +6,12 @@ import argparse
 import time
 
 from .. import report
-from . import bars, convergence, example, frontiers, named_methods, race, splits, table1
+from . import ablations, bars, convergence, example, frontiers, geometry, named_methods, race, splits, summary, table1
 from .experiment import Experiment, Store, run_all, write_index, write_page
 
 EXPERIMENTS: tuple[Experiment, ...] = tuple(
-    part.EXPERIMENT for part in (bars, race, table1, splits, frontiers, example, convergence, named_methods)
+    part.EXPERIMENT
+    for part in (bars, race, table1, splits, frontiers, example, convergence, named_methods, geometry, ablations)
 )
 
 
@@ -40,6 +41,7 @@ def main() -> None:
             write_page(experiment, experiment.page(found, pages), store.seconds(tasks), store.made, pages)
             made.append((experiment, store.seconds(tasks), len(tasks)))
     write_index(made, pages)
+    summary.append(pages)
 
 
 def _say(begun: float, name: str, words: str) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import linprog, minimize
 
 import fairfront as ff
-from benchmarks.paper import comparators
-from benchmarks.paper.comparators.gradient import balance
+from benchmarks.paper import bumps, comparators
+from benchmarks.paper.comparators.gradient import balance, on_interval
 from fairfront.exceptions import InputError
 from fairfront.objectives.notions import ScoreCovariance
 from tests.support.twins import cohort
@@ -122,6 +122,60 @@ def test_weight_perturbation_follows_the_weighted_sums() -> None:
     for answer, (_, second) in zip(found, weights, strict=True):
         np.testing.assert_allclose(answer.w, on_line(second), atol=1e-6)
     assert found[1].evaluations < 40
+
+
+class TestWalks:
+    """Both methods that walk along a front, on the quadratics' line and on the bent front of Example 1."""
+
+    UNIT = np.full(2, APART / 2)
+
+    def hessian(self, w: np.ndarray, a: np.ndarray) -> np.ndarray:
+        return a.sum() * np.eye(D)
+
+    def walked(self, name: str, start: np.ndarray) -> list[comparators.Found]:
+        if name == "homotopy":
+            found, hessians = comparators.homotopy(PAIR, self.hessian, start, self.UNIT, 0.15)
+            assert len(found) <= hessians <= 10 * len(found)
+            return found
+        return comparators.exploration(PAIR, start, self.UNIT, 0.15)
+
+    @pytest.mark.parametrize("name", ["homotopy", "exploration"])
+    def test_points_lie_on_the_line_in_order_and_apart(self, name: str) -> None:
+        found = self.walked(name, C1)
+        shares = np.array([(C1 - point.w) @ (C1 - C2) / APART for point in found])
+        for point, share in zip(found, shares, strict=True):
+            np.testing.assert_allclose(point.w, on_line(share), atol=1e-6)
+        assert (np.diff(shares) > 0).all()
+        assert 5 <= len(found) <= 20
+        assert shares[-1] > 0.75
+        h = np.array([PAIR(C1)[0], *(point.h for point in found)])
+        assert (np.linalg.norm(np.diff(h, axis=0) / self.UNIT, axis=1) <= 0.3 + 1e-9).all()
+
+    @pytest.mark.parametrize("name", ["homotopy", "exploration"])
+    def test_a_bent_front_is_walked_to_its_other_end(self, name: str) -> None:
+        unit = np.ones(2)
+        if name == "homotopy":
+            found = comparators.homotopy(bumps.example, bumps.curvature, bumps.NU, unit, 0.15)[0]
+        else:
+            found = comparators.exploration(bumps.example, bumps.NU, unit, 0.15)
+        distance, share = bumps.to_front(np.array([point.h for point in found]))
+        assert distance.max() < 1e-8
+        assert share.max() > 0.5
+        assert share.min() < -0.9
+        assert (np.diff(share) < 0).all()
+
+
+def test_epos_program_on_an_interval_is_the_linear_program() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        rows, gain = rng.normal(size=(3, 2)), rng.normal(size=2)
+        ends = rng.normal(size=3) - 0.5
+        found = on_interval(gain, rows, ends)
+        given = {"A_ub": -rows, "b_ub": -ends, "A_eq": np.ones((1, 2)), "b_eq": [1.0], "bounds": (0.0, 1.0)}
+        best = linprog(-gain, **given)
+        if best.x is not None:
+            np.testing.assert_allclose(gain @ found, gain @ best.x, atol=1e-6)
+        np.testing.assert_allclose(found.sum(), 1.0)
 
 
 class TestMinimax:

@@ -13,10 +13,21 @@ from scipy.stats import ttest_1samp
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed: nothing can be drawn")
 
-from benchmarks.paper import bars, frontiers, named_methods, race, splits, table1
+from benchmarks.paper import (
+    ablations,
+    bars,
+    convergence,
+    frontiers,
+    geometry,
+    named_methods,
+    race,
+    splits,
+    summary,
+    table1,
+)
 from benchmarks.paper.__main__ import EXPERIMENTS
 from benchmarks.paper.data import Spec
-from benchmarks.paper.experiment import Experiment, Store, write_index, write_page
+from benchmarks.paper.experiment import Experiment, Store, rounded, write_index, write_page
 from benchmarks.paper.trial import CAPS
 from benchmarks.report import RESULTS
 from tests.support.places import ROOT
@@ -109,15 +120,52 @@ def test_page_of_frontiers_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_page_of_named_methods_is_drawn(tmp_path: Path) -> None:
-    cost = {"eta": None, "evaluations": 3, "seconds": 0.1}
-    answer = {"h": [[0.2, 0.3]], "off": [0.01], "near": 1, "hole": 0.5, **cost}
-    methods = dict.fromkeys(("weighted sum (L-BFGS)", "EPO"), answer)
-    front = {"title": "A", "methods": methods, "front": [[0, 1], [1, 0]], "near": 0.01, "measure": "m"}
+    cost = {"eta": None, "evaluations": [3, 5], "hessians": [0, 2], "seconds": [0.1, 0.2]}
+    spread = {"points": [1, 1], "median": [0.02, 0.02], "largest": [0.01, 0.03], "near": [1, 0], "hole": [0.5, 0.5]}
+    answer = {"h": [[0.2, 0.3]], **spread, **cost}
+    walks = ("homotopy (Hillermeier)", "continuous exploration (Ma et al.)", "PB-PDO (fairfront)", "Newton (fairfront)")
+    front = {"title": "A", "front": [[0, 1], [1, 0]], "near": 0.01, "measure": "m", "axes": ["a", "b"],
+             "methods": dict.fromkeys(("EPO", *walks), answer), "plain": {"evaluations": 5, "hessians": 4}}  # fmt: skip
     point = {"aim": "x", "losses": [0.1, 0.2], "regret": 0.1, "accuracy": 0.8, "deo": 0.0}
-    minimax = {"title": "B", "levels": ["a", "b"], "methods": {"ALMO": point}, "deo_words": "DEO"}
+    minimax = {"title": "B", "levels": ["a", "b"], "methods": {"ALMO": [point, point]}, "deo_words": "DEO"}
     body = named_methods.EXPERIMENT.page({"example": front, "minimax adult sex": minimax}, tmp_path)
-    assert "| ALMO | x | 0.2000 |" in body
-    assert (tmp_path / "named-methods.png").exists()
+    assert "| ALMO | x | 0.2000 ± 0.0000 |" in body
+    assert "| EPO | 1 of 2 | 2e-02 | 3e-02 | 0.50 | 4 (3 to 5) | 1 (0 to 2) |" in body
+    assert "| A | Newton (fairfront) | 1 | 4 | 1 | 3e-02 |" in body
+    assert "| A | homotopy (Hillermeier) | 1 | 9 | 5 | 3e-02 |" in body
+    assert (tmp_path / "named-methods-example.png").exists()
+
+
+@pytest.mark.parametrize("part", [geometry, convergence], ids=lambda p: p.EXPERIMENT.name)
+def test_pages_of_quick_results_are_drawn(part: Any, tmp_path: Path) -> None:
+    results = {
+        key: rounded(task.run(**task.arguments))
+        for key, task in part.EXPERIMENT.tasks(True).items()
+        if "spec" not in task.arguments
+    }
+    if part is geometry:
+        shares = np.linspace(1.0, 0.0, 9)
+        results["order"] = {"title": "A", "loss": 1 - shares, "gap": shares, "price": 1 - shares, "weight": 1 - shares,
+                            "example weight": np.sin(7 * shares)}  # fmt: skip
+    write_page(part.EXPERIMENT, part.EXPERIMENT.page(results, tmp_path), 60.0, "a machine", tmp_path)
+    check_page(tmp_path / f"{part.EXPERIMENT.name}.md")
+
+
+def test_page_of_ablations_is_drawn(tmp_path: Path) -> None:
+    toy = {"aim": 0.5, "front": 1.0, "steps": 100.0}
+    data = {"runs": 10, "near": 7, "hole": 0.25, "front": 3, "line": 2}
+    results = {key: toy if key.startswith("example") else data for key in ablations.EXPERIMENT.tasks(False)}
+    body = ablations.EXPERIMENT.page(results, tmp_path)
+    assert "| K = 1 | 50% / 50% | 100% / 100% | 100 / 100 | 7 / 7 | 0.25 / 0.25 | 3 of 10 / 3 of 10 |" in body
+    assert (tmp_path / "ablations.png").stat().st_size < 150_000
+
+
+def test_summary_of_the_theory_ends_the_index(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("# Index\n")
+    summary.append(tmp_path)
+    text = (tmp_path / "README.md").read_text()
+    assert text.startswith("# Index\n\n## Theory")
+    assert all((ROOT / "docs" / "paper" / name).exists() for name in re.findall(r"\]\((\w[\w-]*\.md)\)", text))
 
 
 def test_index_names_every_page(tmp_path: Path) -> None:

@@ -15,12 +15,13 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Found:
-    """Where a method ended: weights (d,), objectives (m,), evaluations, and the objectives on the way (T, m)."""
+    """Where a method ended: weights (d,), objectives (m,), what it cost, and the objectives on the way (T, m)."""
 
     w: Array
     h: Array
     evaluations: int
     path: Array
+    hessians: int = 0
 
 
 class Counted(optimum.Counted):

@@ -1,6 +1,7 @@
 """Methods that combine gradients at every step: EPO and Pareto MTL.
 
-Exact Pareto optimal search, EPO (Mahapatra and Rajan 2020), its linear program solved by SciPy's HiGHS.
+Exact Pareto optimal search, EPO (Mahapatra and Rajan 2020), its linear program solved by SciPy's HiGHS, or for two
+objectives, where the simplex is an interval, directly.
 
 With rl = pi h / sum(pi h), mu = KL(rl || uniform) and a_i = pi_i (log(m rl_i) - mu), a step is -eta J^T beta. Off the
 preference line beta on the simplex maximises beta.C a (C = J J^T): the way that lowers mu most, objectives that mu
@@ -63,12 +64,29 @@ def _may_fall(pull: Array, share: Array) -> Array:
 def _program(gain: Array, rows: Array, ends: Array) -> Array:
     """Maximise gain.beta over the simplex with rows beta >= ends; the simplex alone if that is empty."""
     held = np.isfinite(ends)
+    if len(gain) == 2:
+        return on_interval(gain, rows[held], ends[held])
     total, scale = np.ones((1, len(gain))), max(float(np.abs(rows).max()), 1e-300)
     limits = {"A_ub": -rows[held] / scale, "b_ub": -ends[held] / scale} if held.any() else {}
     found = linprog(-gain / scale, A_eq=total, b_eq=[1.0], bounds=(0.0, 1.0), method="highs", **limits)
     if found.x is None:
         found = linprog(-gain / scale, A_eq=total, b_eq=[1.0], bounds=(0.0, 1.0), method="highs")
     return np.asarray(found.x)
+
+
+def on_interval(gain: Array, rows: Array, ends: Array) -> Array:
+    """Solve the same for weights (b, 1 - b): rows turn into lower and upper ends of b."""
+    slope, level = rows[:, 0] - rows[:, 1], ends - rows[:, 1]
+    scale = max(float(np.abs(rows).max(initial=0.0)), 1e-300)
+    flat = np.abs(slope) <= 1e-12 * scale
+    with np.errstate(divide="ignore", invalid="ignore"):
+        at = level / slope
+    low = float(np.max(at[(slope > 0) & ~flat], initial=0.0))
+    high = float(np.min(at[(slope < 0) & ~flat], initial=1.0))
+    if low > high + 1e-7 or (level[flat] > 1e-7 * scale).any():
+        low, high = 0.0, 1.0
+    b = min(max(high if gain[0] >= gain[1] else low, 0.0), 1.0)
+    return np.array([b, 1.0 - b])
 
 
 def sectors(count: int) -> Array:
