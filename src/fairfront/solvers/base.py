@@ -54,6 +54,7 @@ class Status(StrEnum):
     )
     STALLED = "stalled: no step lowers the objectives any more, although the point is not known to be efficient"
     LIMIT = "stopped at the iteration limit before it converged; raise max_iter"
+    ROUNDED = "solved with the kinks of the loss rounded over a narrow width, not for the loss itself"
     WEIGHTED = "weighted fit, not certified: a learner of any kind, fitted with row weights of the frontier"
     POSTERIOR = (
         "from posteriors, not certified: what would have the least weighted error if a learner's probabilities of "
@@ -218,8 +219,8 @@ class Solver:
         ----------
         problem : LinearProblem
         """
-        problem = problem.framed()
-        return problem if problem.loss.smooth else problem.with_loss(problem.loss.smoothed(SMOOTHING))
+        problem, loss = problem.framed(), problem.loss.smoothed(SMOOTHING)
+        return problem if loss == problem.loss else problem.with_loss(loss)
 
     def trace(self, problem: LinearProblem, request: Request, journal: Journal, on_point: OnPoint) -> list[Solved]:
         """Return points from plain training to the smallest gap, or those of the preferences asked for.

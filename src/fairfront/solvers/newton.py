@@ -16,7 +16,7 @@ from ..problems import FirstOrder, LinearProblem, SecondOrder, WeightedFit
 from ..problems.resources import check_points
 from ..validation import check_choice, check_count, check_flag, check_positive
 from .base import TARGETS, Accepted, Journal, OnPoint, Path, Request, Solved, Solver, Status, Target, check_needs, tops
-from .hard_points import approach, narrowed, past_zero, restarted
+from .hard_points import approach, past_zero, restarted, unrounded
 from .knots import MOST, OnKnot, alike, first_knot, knot_solver, refine, settled, solve_caps, solve_knot, unheard
 from .loop import Aim, Outcome
 from .sqp import PRECISE, Knot, KnotSolver
@@ -96,8 +96,8 @@ class Newton(Solver):
 
         work = self.working(problem)
         knots = newton_path(work, self, count, pi, on_knot, journal)
-        if not problem.loss.smooth:
-            knots = narrowed(self, problem.framed(), knots, journal)
+        if work.loss != problem.loss:
+            knots = unrounded(self, problem.framed(), knots[0 if pi is None else -1], knots, journal, self.path)
         return solved_points(work, knots)
 
     def solve(self, problem: Any, aim: Aim, journal: Journal) -> Outcome:
@@ -112,8 +112,8 @@ class Newton(Solver):
             knots = preferred(solver, first, target.pi)
         else:
             knots = [one_cap(solver, first, caps) for caps in target.caps]
-        if aim.exact is not None and not aim.exact.loss.smooth:
-            knots = narrowed(self, aim.exact, knots, journal)
+        if aim.exact is not None and aim.exact.loss != problem.loss:
+            knots = unrounded(self, aim.exact, first, knots, journal)
         W, L = np.stack([k.W for k in knots]), np.stack([k.L for k in knots])
         objectives = problem.algebra.objectives(L)
         begun = problem.algebra.objectives(first.L[None])

@@ -31,6 +31,7 @@ STILL = 1e-12  # length of a direction that is none
 BALANCED = 1e-4  # share of the loss gradient that may be left where the gaps' gradients balance it
 SHORTEST = 1e-150  # length of a gradient that is not scaled to unit length: its square is 0
 SUM = 1e-9  # how far the sum of given weights may be from 1
+WIDE = 2.0  # rounding of a hinge that has curvature at small weights, where the metric is taken
 LONGEST = 4.0  # longest step in the metric of the first Hessian: curvature falls on the way, seldom by more
 REFUSALS = 40  # steps refused in a row after which a run has stalled: the step is down to rounding by then
 FLAT = 1e-28  # squared slope of the first objective, as a share of the largest, that is none
@@ -82,7 +83,7 @@ class PDO(Descent):
         W = self._starts(problem, start, rng)
         newton = isinstance(problem, SecondOrder)
         if newton:
-            problem = problem.with_metric(problem.metric(W[0]))
+            problem = problem.with_metric(problem.with_loss(problem.loss.smoothed(WIDE)).metric(W[0]))
         first = problem.cells(W)
         size = np.abs(problem.algebra.objectives(first.L))
         scale = np.maximum(np.maximum(size[:, 0], LEAST * size.max(axis=1)), NONE)
