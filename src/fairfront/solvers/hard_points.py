@@ -171,9 +171,7 @@ def unrounded(
     """Solve points of a rounded hinge for the loss itself, that of ``problem``; ``plain`` is unconstrained training."""
     work = newton.working(problem)
     first = at_kinks(knot_solver(replace(newton, no_group_worse=None), work, plain.W, journal), problem, plain)
-    solver = replace(
-        knot_solver(newton, problem, first.W, journal), problem=work
-    )  # guards of the loss itself
+    solver = replace(knot_solver(newton, problem, first.W, journal), problem=work)  # guards of the loss itself
     return [first if knot is plain else at_kinks(solver, problem, knot, path) for knot in knots]
 
 
