@@ -191,6 +191,9 @@ def at_kinks(solver: KnotSolver, problem: LinearProblem, knot: Knot, path: Path 
             solver.algebra, solver.algebra.violation(problem.algebra.gaps(problem.values(knot.W[None])))[0], path
         )
         knot = replace(knot, caps=np.where(solver.algebra.two_sided, knot.caps, sizes))
+    if knot.status is Status.PAST:  # its own gaps are zero
+        shift = np.append(solver.algebra.gaps(knot.L[None])[0], np.zeros(len(solver.rows.b) - len(solver.algebra.b)))
+        solver = replace(solver, rows=replace(solver.rows, b=solver.rows.b + shift))
     here = isinstance(problem.rows, Piece) and isinstance(problem.loss, (Hinge, SmoothedHinge))
     at, twin, width, left, total = knot, solver.problem, SMOOTHING / 2.0, np.inf, knot.n_iter
     for _ in range(ROUNDS):
@@ -216,7 +219,7 @@ def at_kinks(solver: KnotSolver, problem: LinearProblem, knot: Knot, path: Path 
 
 
 def _again(solver: KnotSolver, knot: Knot, last: Knot) -> Knot:
-    """Solve a point from where it was last, for its own caps or preference, at its own gaps past zero, or its floor."""
+    """Solve a point from where it was last, for its own caps or preference, or to its floor."""
     at, q = replace(solver.evaluate(last.W, last.multipliers), level=last.level), len(solver.algebra.b)
     if not np.isnan(knot.pi[0]):
         return solve_knot(solver, at, Target.from_preferences(knot.pi[None]))
@@ -225,12 +228,8 @@ def _again(solver: KnotSolver, knot: Knot, last: Knot) -> Knot:
             return replace(found, status=Status.FLOOR)  # less rounding raises losses and floors
         sizes = tops(solver.algebra, np.maximum(solver.sizes(at.L)[:q], 0.0), "worst_gap")
         return approach(solver, replace(at, caps=np.max([knot.caps, last.caps, sizes], axis=0)), np.zeros(q))
-    caps = knot.caps
-    if knot.status is Status.PAST:
-        shift = np.append(solver.gaps(knot.L)[:q], np.zeros(len(solver.rows.b) - q))
-        solver = replace(solver, rows=replace(solver.rows, b=solver.rows.b + shift))
-    found = solve_caps(solver, at, caps) if np.any(knot.multipliers) else first_knot(solver, last.W)
-    return replace(found, status=knot.status, caps=caps) if found.status.solved else found
+    found = solve_caps(solver, at, knot.caps) if np.any(knot.multipliers) else first_knot(solver, last.W)
+    return replace(found, status=knot.status, caps=knot.caps) if found.status.solved else found
 
 
 def _rounding(solver: KnotSolver, problem: LinearProblem, at: Knot) -> float:
