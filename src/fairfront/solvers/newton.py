@@ -98,6 +98,8 @@ class Newton(Solver):
         knots = newton_path(work, self, count, pi, on_knot, journal)
         if work.loss != problem.loss:
             knots = unrounded(self, problem.framed(), knots[0 if pi is None else -1], knots, journal, self.path)
+        if count is not None and pi is None:
+            _warn_of_fewer(knots, count, problem.framed())
         return solved_points(work, knots)
 
     def solve(self, problem: Any, aim: Aim, journal: Journal) -> Outcome:
@@ -157,6 +159,21 @@ def newton_path(
     if newton.overshoot > 0:
         knots += past_zero(solver, newton.overshoot, knots[-1], start, len(shares))
     return knots
+
+
+def _warn_of_fewer(knots: list[Knot], count: int, problem: LinearProblem) -> None:
+    """Say so where fewer different points were solved than asked for, and why."""
+    found = len({knot.W.tobytes() for knot in knots if knot.status.solved})
+    if found >= count:
+        return
+    last = knots[-1]
+    worst = float(problem.algebra.worst(problem.values(last.W[None])).max())
+    warnings.warn(
+        f"{count} points were asked for, and {found} different ones were solved: the path ends at a worst gap of "
+        f"{worst:.3g} with the status {last.status.value!r}; points beyond it could not be placed.",
+        FairfrontWarning,
+        stacklevel=2,
+    )
 
 
 def solved_points(work: LinearProblem, knots: list[Knot]) -> list[Solved]:
