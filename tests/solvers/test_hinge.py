@@ -139,31 +139,28 @@ def test_certified_points_are_those_of_support_vector_machines(name: str) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_adult_is_no_worse_than_liblinear(solver: str) -> None:
-    data, front = rows("adult"), traced("adult", solver, 4)
-    span, plain = np.ptp(traced("adult", "newton", 4).objectives[:, 0]), traced("adult", "newton", 4)
-    X, y, group = data
-    for i in (0, 2) if solver == "newton" else ():
-        price, gap = priced(data, front, i)
-        weight = np.ones(len(y))
-        for g, sign in zip(np.unique(group), (1.0, -1.0), strict=True):
-            cell = (group == g) & (y == 1)
-            weight[cell] += sign * price * len(y) / cell.sum()
-        found = LinearSVC(loss="hinge", tol=1e-6, max_iter=20_000).fit(X, y, sample_weight=weight)
-        loss, means = cells(data, np.append(found.coef_[0], found.intercept_))
-        least = loss + price * float(means[0] - means[1] - gap)
-        assert front.certified[i]
-        assert front.objectives[i, 0] <= least + 1e-9
-        assert front.objectives[i, 0] >= least - 0.05 * span, "liblinear penalises the intercept and stops early"
-    ends = [i for i, status in enumerate(front.status) if status is not ff.Status.VISITED]
-    for i in ends:
+@pytest.mark.filterwarnings("ignore:Liblinear failed to converge")
+def test_plain_training_on_adult_is_no_worse_than_liblinear() -> None:
+    """It penalises the intercept and stops early, so that it is above the optimum by about 0.6 % of the range."""
+    data, front = rows("adult"), traced("adult", "newton", 4)
+    found = LinearSVC(loss="hinge", tol=1e-6, max_iter=20_000).fit(*data[:2])
+    above = cells(data, np.append(found.coef_[0], found.intercept_))[0] - front.objectives[0, 0]
+    assert front.certified.all()
+    assert 0.0 <= above <= 0.01 * np.ptp(front.objectives[:, 0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("solver", ["pb_pdo", "pdo"])
+def test_every_solver_ends_on_the_certified_front_of_adult(solver: str) -> None:
+    """A certified point's tangent, of its own multiplier, lies below the whole front, and a chord above it."""
+    front, sure = traced("adult", solver, 4), traced("adult", "newton", 4)
+    off = SHARE * np.ptp(sure.objectives[:, 0])
+    for i in [i for i, status in enumerate(front.status) if status is not ff.Status.VISITED]:
         assert front.status[i] is ff.Status.EFFICIENT
-        tangents = plain.objectives[:, 0] - np.abs(np.asarray(plain.multipliers)[:, 0]) * (
-            front.gaps[i, 0] - plain.gaps[:, 0]
-        )
-        chord = np.interp(front.gaps[i, 0], plain.gaps[::-1, 0], plain.objectives[::-1, 0])
-        assert tangents.max() - SHARE * span <= front.objectives[i, 0] <= chord + SHARE * span
+        gap, loss = front.gaps[i, 0], front.objectives[i, 0]
+        tangents = sure.objectives[:, 0] - np.abs(np.asarray(sure.multipliers)[:, 0]) * (gap - sure.gaps[:, 0])
+        assert tangents.max() - off <= loss
+        assert loss <= np.interp(gap, sure.gaps[::-1, 0], sure.objectives[::-1, 0]) + off
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
