@@ -21,6 +21,7 @@ from .solvers.base import Journal, Request, check_needs
 from .solvers.fingerprints import problem_fingerprint
 from .solvers.journal import open_journal
 from .solvers.loop import Aim
+from .solvers.pdo import confirmed
 from .solvers.search import as_search, refuse_linear
 from .storage.checkpoints import Fingerprint, check_checkpoint
 from .validation import check_callable, check_flag, check_progress, check_seed, refuse
@@ -271,7 +272,7 @@ def minimize(
     settings = {"solver": chosen, "preference": preference, "random_state": random_state}
     with _journal(checkpoint, resume, lambda: problem_fingerprint(problem, aim.start, **settings)) as journal:
         outcome = chosen.solve(problem, aim, journal)
-    end, fun, status, history = outcome.W[0].reshape(-1), outcome.objectives[0], outcome.status[0], outcome.history[0]
-    return MinimizeResult(
-        end, fun, status, str(status), status.solved, nit=len(history) - 1, nfev=outcome.passes, history=history
-    )
+    end, fun, history = outcome.W[0].reshape(-1), outcome.objectives[0], outcome.history[0]
+    status, looked = confirmed(problem, outcome.status[0], end, history, preference)
+    nit, nfev = len(history) - 1, outcome.passes + looked
+    return MinimizeResult(end, fun, status, str(status), status.solved, nit=nit, nfev=nfev, history=history)

@@ -121,6 +121,58 @@ def test_contradicting_functions_are_efficient_everywhere(x0: float) -> None:
         np.testing.assert_allclose(found.x**2, np.sqrt(preference[1] / preference[0]), rtol=1e-5)
 
 
+@pytest.mark.parametrize("preference", [None, [1, 1], [1, 2], [3, 1]])
+@pytest.mark.parametrize("scale", [1.0, 0.01])
+def test_an_infimum_that_is_not_attained_is_no_efficient_point(preference: list[float] | None, scale: float) -> None:
+    """(exp(-w), 2 exp(-w)) is bounded below, and every point is dominated by a larger one."""
+
+    def falling(w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        h = np.array([1.0, 2.0]) * np.exp(-scale * w[0])
+        return h, -scale * h[:, None]
+
+    found = ff.minimize(falling, [0.0], preference, jac=True)
+    assert found.status is Status.UNATTAINED
+    assert not found.success
+
+
+def test_a_common_minimum_is_attained() -> None:
+    for power in (2, 4):
+        found = ff.minimize(lambda w, power=power: [w[0] ** power, 2.0 * w[0] ** power], [3.0])
+        assert found.status is Status.EFFICIENT
+        flat = ff.minimize(
+            lambda w, power=power: [max(0.0, 1.0 - w[0]) ** power, 2.0 * max(0.0, 1.0 - w[0]) ** power], [0]
+        )
+        assert flat.success, "where the objectives are 0 on a whole ray, they attain it"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_plateaus_are_not_taken_for_the_end(seed: int) -> None:
+    """Example 1 with nu = (1, ..., 1) in R^20: every line meets the front, and slopes are lost between the bumps."""
+    nu = np.ones(D)
+
+    def far_apart(w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        heights = np.array([np.exp(-((w - nu) @ (w - nu))), np.exp(-((w + nu) @ (w + nu)))])
+        return 1.0 - heights, 2.0 * heights[:, None] * np.stack([w - nu, w + nu])
+
+    x0 = 0.4 * np.random.default_rng(seed).normal(size=D)
+    for preference in (None, [1, 2]):
+        found = ff.minimize(far_apart, x0, preference, jac=True)
+        assert found.status not in (Status.NEAREST, Status.OUT_OF_REACH)
+        if found.success:
+            along = found.x @ nu / D
+            assert np.linalg.norm(found.x - along * nu) <= 0.02 * np.linalg.norm(found.x - nu)
+
+
+def test_a_printed_run_without_slopes_is_stuck() -> None:
+    """So far from both bumps the direction is shorter than any step, and both could fall all the same."""
+    x0 = across(4, 9.0) + NU
+    for solver in (ff.PaperPDO(T=10), ff.PaperPBPDO(T=10)):
+        found = ff.minimize(example_1, x0, None if type(solver) is ff.PaperPDO else [1, 1], solver, jac=True)
+        assert found.status is Status.STUCK
+        assert not found.success
+        assert (example_1(0.5 * x0)[0] < found.fun).all()
+
+
 def quadratics(seed: int) -> tuple[Function, np.ndarray, np.ndarray]:
     """Return three convex functions of four weights, a start and a preference."""
     rng = np.random.default_rng(seed)

@@ -12,7 +12,7 @@ from torch import nn
 
 import fairfront as ff
 import fairfront.torch as fft
-from fairfront.solvers import PBPDO, PDO, Target, run
+from fairfront.solvers import PBPDO, PDO, PaperPBPDO, PaperPDO, Target, run
 from tests.support.people import people
 
 torch.set_num_threads(1)
@@ -41,6 +41,32 @@ def test_a_linear_module_has_the_cells_of_the_linear_problem(case: Case) -> None
             problem.move(mine, beta), flattened(case, case.problem.move(known, beta)), rtol=1e-9, atol=1e-12
         )
         np.testing.assert_allclose(problem.values(flattened(case, W)), known.L, rtol=1e-9, atol=1e-12)
+
+
+PRINTED = [kind(T=25, gradients=way) for kind in (PaperPDO, PaperPBPDO) for way in ("raw", "normalised")]
+
+
+@pytest.mark.parametrize("solver", PRINTED, ids=lambda s: f"{s.name}-{s.gradients}")
+def test_printed_algorithms_run_on_modules(solver: PaperPDO) -> None:
+    """On nn.Linear they take the way of a linear model; a network of two layers takes the step that autograd says."""
+    X, y, group = people(n=300)
+    known = ff.linear_problem(X, y, sensitive_features=group)
+    m, pi = known.algebra.m, np.ones((1, known.algebra.m))
+    start = 0.3 * np.random.default_rng(1).normal(size=(1, 1, X.shape[1] + 1))
+    target = Target.from_preferences(pi) if isinstance(solver, PaperPBPDO) else None
+    mine = run(fft.TorchProblem(nn.Linear(X.shape[1], 1).double(), X, known), solver, start, target)
+    its = run(known, solver, start, target)
+    np.testing.assert_allclose(mine.history[0], its.history[0], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(mine.W, its.W, rtol=1e-8, atol=1e-10)
+
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Linear(X.shape[1], 4), nn.Tanh(), nn.Linear(4, 1)).double()
+    deep = fft.TorchProblem(module, X, known)
+    begun = deep.cells(np.concatenate([p.detach().numpy().ravel() for p in module.parameters()])[None, None])
+    ended = run(deep, solver, begun.W, target)
+    assert ended.history[0].shape == (26, m)
+    assert np.isfinite(ended.history[0]).all()
+    assert (pi * ended.objectives)[0].max() < (pi * known.algebra.objectives(begun.L))[0].max()
 
 
 @pytest.mark.parametrize("solver", [PDO(max_iter=12), PBPDO(max_iter=12)], ids=lambda s: s.name)

@@ -21,6 +21,7 @@ from ..problems.samples import Samples
 from ..records import Record
 from ..solvers import Solver, Status
 from ..solvers.base import Mask, Solved, tops
+from ..solvers.hard_points import at_kinks
 from ..solvers.knots import MOST, knot_solver, solve_caps
 from ..solvers.newton import solved_points
 from ..solvers.refits import refit
@@ -174,7 +175,7 @@ def refine_between(front: Front, rows: Rows, between: tuple[int, int], n: int) -
         knot = knot if knot.status.solved else solve_caps(solver, end, between_them)
         if knot.status.solved:
             last = knot
-            knots.append(knot)
+            knots.append(knot if problem.loss == stated.loss else at_kinks(solver, stated.framed(), knot))
     if not knots:
         return front
     more = assemble(stated, front.facts.newton, solved_points(stated.framed(), knots))

@@ -93,6 +93,9 @@ class Measure(ABC):
     def curvature(self, score: Array, target: Array) -> Array:
         """Return the second derivative with respect to the score."""
 
+    def rows(self, start: int, stop: int) -> Measure:
+        return self  # of a run of sorted rows; not all measures are the same on all of them
+
 
 class Loss(Measure):
     """A per-sample training loss.
@@ -198,10 +201,7 @@ class Hinge(MarginLoss):
 
 @dataclass(frozen=True)
 class SmoothedHinge(MarginLoss):
-    """Hinge whose kink is a parabola over a band of the given width: 1 - width < u < 1.
-
-    Its value is below the hinge by at most width / 2.
-    """
+    """Hinge whose kink is a parabola over the band 1 - width < u < 1; it is below the hinge by at most width / 2."""
 
     name = "smoothed_hinge"
     stock: ClassVar[Stock | None] = partial(_linear_svc, "hinge")

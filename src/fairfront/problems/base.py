@@ -96,19 +96,25 @@ class FunctionProblem:
         eye, names = np.eye(m), tuple(f"h_{i + 1}" for i in range(m))
         self.algebra = Algebra(eye[0], eye[1:], np.zeros(m - 1), np.zeros(m - 1, dtype=bool), Identity(), names)
 
+    def values(self, x: Array) -> tuple[Array, Any]:
+        """Values (m,), and gradients where functions return both."""
+        found = _called(self.functions, x)
+        if self.jac is not True:
+            return _flat(found), None
+        pairs = [found] if callable(self.functions) else found
+        if not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs):
+            raise InputError("functions do not return pairs, expected (value, gradient) where jac is True.")
+        found, gradients = pairs[0] if callable(self.functions) else zip(*pairs, strict=True)
+        return _flat(found), gradients
+
     def evaluate(self, x: Array) -> tuple[Array, Array]:
         """Values (m,) and Jacobian (m, d)."""
-        found = _called(self.functions, x)
-        if self.jac is True:
-            pairs = [found] if callable(self.functions) else found
-            if not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs):
-                raise InputError("functions do not return pairs, expected (value, gradient) where jac is True.")
-            found, gradients = pairs[0] if callable(self.functions) else zip(*pairs, strict=True)
-        elif self.jac is None:
+        values, gradients = self.values(x)
+        if self.jac is None:
             gradients = approx_fprime(x, lambda at: _flat(_called(self.functions, at)))
-        else:
+        elif self.jac is not True:
             gradients = _called(self.jac, x)
-        values, J = _flat(found), as_numbers(gradients, "what jac returns")
+        J = as_numbers(gradients, "what jac returns")
         m, d = len(values), self.d
         if J.size != m * d or (J.ndim == 2 and J.shape != (m, d)):
             raise InputError(f"jac has shape {J.shape}, expected ({m}, {d}): one row per objective.")

@@ -18,6 +18,7 @@ from ..objectives import Algebra, Array, Gap, Groups, Layout, Loss, Objectives, 
 from ..objectives.losses import Squared
 from ..objectives.notions import Surrogate
 from ..objectives.question import Notions, TaskName
+from ..objectives.surrogates import around
 from ..validation import is_dask
 from ..validation.inputs import check_labels, check_matrix, check_weights, weighted_rows
 from .design import Frame
@@ -28,8 +29,7 @@ from .resources import check_memory
 if TYPE_CHECKING:
     from .dask.partition import DaskRows
 
-METRIC_RIDGE = 1e-10
-"""What is added to a metric's diagonal, as a share of its mean: collinear columns leave it singular."""
+METRIC_RIDGE = 1e-10  # added to a metric's diagonal, as a share of its mean: collinear columns leave it singular
 
 
 class LinearProblem:
@@ -48,6 +48,7 @@ class LinearProblem:
         self.penalised = np.ones(self.d)
         self.penalised[-1] = not intercept
         self.inverse_metric: Array | None = None
+        self.rounded: Bound | None = None
         self.frame = frame or Frame.plain(self.d - intercept, intercept)
         self.inside = self.frame.trivial
 
@@ -74,7 +75,7 @@ class LinearProblem:
 
     @property
     def measures(self) -> Bound:
-        return self.objectives.measures
+        return self.rounded or self.objectives.measures
 
     @property
     def piece(self) -> Piece:
@@ -96,8 +97,13 @@ class LinearProblem:
         return self._with(inside=True, penalised=self.frame.penalised, inverse_metric=None)
 
     def with_loss(self, loss: Loss) -> Self:
-        """A loss of the same width."""
-        return self._with(objectives=self.objectives.with_loss(loss))
+        return self._with(objectives=self.objectives.with_loss(loss), rounded=None)
+
+    def centred(self, W: Array, width: float, share: float = 1.0) -> Self:
+        """Round kinks over the width, around (a share of) the slopes that rows in memory have at weights (K, d)."""
+        bound, rows = self.measures, self.piece
+        slopes = zip(bound, rows.slopes(bound, self.inner(W)), strict=True)
+        return self._with(rounded=[(around(m, share * slope, rows.targets, width), at) for (m, at), slope in slopes])
 
     def with_algebra(self, algebra: Algebra) -> Self:
         return self._with(objectives=replace(self.objectives, algebra=algebra))

@@ -136,7 +136,7 @@ class Piece:
             for bound, where in measures:
                 if cell >= 0 and where[cell] < 0:
                     continue
-                value, slope = bound.value_slope(scores, target)
+                value, slope = bound.rows(start, stop).value_slope(scores, target)
                 for j in np.flatnonzero(where >= 0) if cell < 0 else (cell,):  # -1: every cell, by shares
                     weight = cells.row_weight if cells.shares is None else cells.shares[j]
                     part = None if weight is None else weight[start:stop]
@@ -145,7 +145,7 @@ class Piece:
                         pulled = slope if part is None else slope * part
                         G[where[j]] += design.pull(start, stop, pulled.reshape(-1, stop - start))
                 if H is not None and not bound.linear:
-                    v = bound.curvature(scores[0], target)
+                    v = bound.rows(start, stop).curvature(scores[0], target)
                     v = v if cells.row_weight is None else v * cells.row_weight[start:stop]
                     self.multiply(start, stop, v, False, H[where[cell]])
 
@@ -164,7 +164,7 @@ class Piece:
                     continue
                 else:
                     factor = per_cell[cell] * (1.0 if cells.row_weight is None else cells.row_weight[start:stop])
-                v += bound.curvature(scores, self.targets[start:stop]) * factor
+                v += bound.rows(start, stop).curvature(scores, self.targets[start:stop]) * factor
             yield start, stop, v
 
     def products(self, measures: Bound, factors: Factors, W: Array, float32: bool) -> Array:
@@ -226,6 +226,15 @@ class Piece:
             scores = self.design.scores(start, stop, flat).reshape(R, K, -1)
             scores = scores if K == 1 else scores - scores.mean(axis=1, keepdims=True)
             found = np.maximum(found, np.abs(scores).max(axis=(1, 2), initial=0.0))
+        return found
+
+    def slopes(self, measures: Bound, W: Array) -> list[Array]:
+        """Return the slope of every row in each measure, (n,), of one score per row."""
+        found = [np.zeros(self.n) for _ in measures]
+        for start, stop, _ in self.cells.chunks(self.design.rows_per_chunk(1)):
+            scores = self.design.scores(start, stop, aligned(W))
+            for (bound, _), slope in zip(measures, found, strict=True):
+                slope[start:stop] = bound.rows(start, stop).value_slope(scores, self.targets[start:stop])[1][0]
         return found
 
     def _total(

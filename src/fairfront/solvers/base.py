@@ -32,6 +32,7 @@ CLOSED = 1e-12  # smallest cap whose slope is taken: that of a gap function is 0
 SMOOTHING = 0.2
 """Width over which default solvers round a loss with a kink; the values reported are those of the loss itself."""
 NOTHING = np.zeros(0)
+UNFINISHED = ("RUNNING", "OUT_OF_REACH", "WEAK", "STALLED", "STUCK", "UNATTAINED", "LIMIT", "VISITED")
 
 
 class Status(StrEnum):
@@ -53,7 +54,13 @@ class Status(StrEnum):
         "use normalised gradients or another start"
     )
     STALLED = "stalled: no step lowers the objectives any more, although the point is not known to be efficient"
+    STUCK = "stuck: the printed direction vanishes here, although all objectives could still fall together"
+    UNATTAINED = (
+        "no efficient point: objectives go on falling however far the point moves, and their infimum is not attained; "
+        "add a penalty or bounds"
+    )
     LIMIT = "stopped at the iteration limit before it converged; raise max_iter"
+    ROUNDED = "solved with the kinks of the loss rounded over a narrow width, not for the loss itself"
     WEIGHTED = "weighted fit, not certified: a learner of any kind, fitted with row weights of the frontier"
     POSTERIOR = (
         "from posteriors, not certified: what would have the least weighted error if a learner's probabilities of "
@@ -66,7 +73,7 @@ class Status(StrEnum):
     @property
     def solved(self) -> bool:
         """Tell whether the point is finished, so that rules may choose it: solved to tolerance, fitted, or given."""
-        return self.name not in ("RUNNING", "OUT_OF_REACH", "WEAK", "STALLED", "LIMIT", "VISITED")
+        return self.name not in UNFINISHED
 
 
 @dataclass(frozen=True)
@@ -218,8 +225,8 @@ class Solver:
         ----------
         problem : LinearProblem
         """
-        problem = problem.framed()
-        return problem if problem.loss.smooth else problem.with_loss(problem.loss.smoothed(SMOOTHING))
+        problem, loss = problem.framed(), problem.loss.smoothed(SMOOTHING)
+        return problem if loss == problem.loss else problem.with_loss(loss)
 
     def trace(self, problem: LinearProblem, request: Request, journal: Journal, on_point: OnPoint) -> list[Solved]:
         """Return points from plain training to the smallest gap, or those of the preferences asked for.

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..objectives import Array
+from ..objectives.losses import Hinge, SmoothedHinge
 from ..problems import LinearProblem
-from .base import Journal, Status, Target
-from .knots import knot_solver, solve_caps, solve_knot
+from ..problems.pieces import Piece
+from .base import SMOOTHING, Journal, Path, Status, Target, tops
+from .knots import NEAR, first_knot, knot_solver, solve_caps, solve_knot
 from .quadratic import factor, least_distance
 from .sqp import Knot, KnotSolver
 
@@ -35,7 +37,10 @@ AT_CAPS, FREE = 1e-9, 1e-12
 BISECTIONS, FARTHEST = 14, 1e6
 """Halvings of the bracket of an elastic cap, to a ten-thousandth of its width, and where the bracket ends at most."""
 BETTER = 1e-10  # how much smaller the loss of a restart has to be; less is rounding
-NARROWER = (0.06, 0.02)  # widths over which the kink of a hinge is rounded in the end; the first is `base.SMOOTHING`
+ROUNDS, NARROWEST = 24, 0.02
+"""Most times that the kinks of a hinge are rounded anew, and the width at which that ends where rows are elsewhere."""
+EXACT = 1e-6  # how much of the plain loss rounding may cost a point that is one of the loss itself
+CENTRES = (0.75, 0.5, 0.25, 0.0)  # shares of the slopes that centres keep, in turn, on the way to a rounded hinge
 
 
 def approach(solver: KnotSolver, inside: Knot, row: Array) -> Knot:
@@ -160,41 +165,112 @@ def past_zero(solver: KnotSolver, overshoot: float, last: Knot, start: Knot, cou
     return knots
 
 
-def narrowed(newton: Newton, problem: LinearProblem, knots: list[Knot], journal: Journal) -> list[Knot]:
-    """Solve points of a rounded hinge again with ever narrower rounding, each from its own end.
+def unrounded(
+    newton: Newton, problem: LinearProblem, plain: Knot, knots: list[Knot], journal: Journal, path: Path | None = None
+) -> list[Knot]:
+    """Solve points of a rounded hinge for the loss itself, that of ``problem``; ``plain`` is unconstrained training."""
+    work = newton.working(problem)
+    first = at_kinks(knot_solver(replace(newton, no_group_worse=None), work, plain.W, journal), problem, plain)
+    solver = replace(knot_solver(newton, problem, first.W, journal), problem=work)  # guards of the loss itself
+    return [first if knot is plain else at_kinks(solver, problem, knot, path) for knot in knots]
 
-    ``problem`` has the loss itself. What is solved is still rounded a little, so nothing is certified.
+
+def at_kinks(solver: KnotSolver, problem: LinearProblem, knot: Knot, path: Path | None = None) -> Knot:
+    """Solve a point of the solver's problem, whose kinks are rounded, for the loss of ``problem``.
+
+    It is the method of multipliers: kinks are rounded again, half as widely, around the slopes that rows were found to
+    have. A row that stays at its kink keeps its slope, so that its rounding costs nothing any more, at any width.
+    A loss that is a narrowly rounded hinge itself is reached from there, by taking the centres back to 0. Where rows
+    are not in memory they have no centres: kinks are rounded more and more narrowly, and stay so.
+
+    ``path`` is how caps shrink that nobody asked for: those on losses instead of differences, which rounding lowers,
+    become what the point has.
     """
-    for width in NARROWER:
-        twin = problem.with_loss(problem.loss.smoothed(width))
-        solver = knot_solver(newton, twin, knots[0].W, journal)
-        knots = [_again(solver, knot) for knot in knots]
-    return [replace(knot, certified=False) for knot in knots]
+    if path is not None:
+        sizes = tops(
+            solver.algebra, solver.algebra.violation(problem.algebra.gaps(problem.values(knot.W[None])))[0], path
+        )
+        knot = replace(knot, caps=np.where(solver.algebra.two_sided, knot.caps, sizes))
+    if knot.status is Status.PAST:  # its own gaps are zero
+        shift = np.append(solver.algebra.gaps(knot.L[None])[0], np.zeros(len(solver.rows.b) - len(solver.algebra.b)))
+        solver = replace(solver, rows=replace(solver.rows, b=solver.rows.b + shift))
+    here = isinstance(problem.rows, Piece) and isinstance(problem.loss, (Hinge, SmoothedHinge))
+    at, twin, width, left, total = knot, solver.problem, SMOOTHING / 2.0, np.inf, knot.n_iter
+    for _ in range(ROUNDS):
+        narrow = twin.centred(at.W, width) if here else problem.with_loss(problem.loss.smoothed(width))
+        found = _again(replace(solver, problem=narrow), knot, at)
+        total += found.n_iter
+        if solver.is_solved(found):
+            at, twin, left, width = found, narrow, _rounding(solver, problem, found), 0.5 * width
+        else:
+            width = min(2.0 * width, SMOOTHING)
+        if left <= NEAR * solver.size or not (here or (twin is narrow and width > NARROWEST)):
+            break
+    if here and isinstance(problem.loss, SmoothedHinge):
+        for share in CENTRES:
+            twin = twin.centred(at.W, problem.loss.width, share) if share else problem
+            at = _again(replace(solver, problem=twin), knot, at)
+        left = 0.0 if solver.is_solved(at) else np.inf
+    status = at.status
+    if status.solved and left > EXACT * solver.size:
+        status = Status.STALLED if np.isinf(left) else Status.ROUNDED
+    certified = at.certified and left <= NEAR * solver.size
+    return replace(at, L=problem.values(at.W[None])[0], status=status, certified=certified, n_iter=total, factor=None)
 
 
-def _again(solver: KnotSolver, knot: Knot) -> Knot:
-    """Solve a point for its own caps or preference; keep the old end where that fails or caps lie past zero."""
-    if knot.status is Status.PAST:
-        return knot
-    at = solver.evaluate(knot.W, knot.multipliers)
+def _again(solver: KnotSolver, knot: Knot, last: Knot) -> Knot:
+    """Solve a point from where it was last, for its own caps or preference, or to its floor."""
+    at, q = replace(solver.evaluate(last.W, last.multipliers), level=last.level), len(solver.algebra.b)
     if not np.isnan(knot.pi[0]):
-        found = solve_knot(solver, at, Target.from_preferences(knot.pi[None]))
-    elif np.any(knot.multipliers):
-        found = solve_caps(solver, at, knot.caps)
-    else:
-        W = solver.journal.weights(lambda: solver.problem.fit(solver.rows.p, knot.W))
-        fitted = solver.evaluate(W, knot.multipliers)
-        fitted = solver.residual(fitted, np.maximum(solver.sizes(fitted.L), 0.0))
-        return replace(fitted, caps=knot.caps, status=knot.status)
-    return replace(found, status=knot.status) if found.status.solved else knot
+        return solve_knot(solver, at, Target.from_preferences(knot.pi[None]))
+    if knot.status is Status.FLOOR:
+        if last is not knot and (found := solve_caps(solver, at, last.caps)).status.solved:
+            return replace(found, status=Status.FLOOR)  # less rounding raises losses and floors
+        sizes = tops(solver.algebra, np.maximum(solver.sizes(at.L)[:q], 0.0), "worst_gap")
+        return approach(solver, replace(at, caps=np.max([knot.caps, last.caps, sizes], axis=0)), np.zeros(q))
+    found = solve_caps(solver, at, knot.caps) if np.any(knot.multipliers) else first_knot(solver, last.W)
+    return replace(found, status=knot.status, caps=knot.caps) if found.status.solved else found
 
 
-def polished(newton: Newton, problem: LinearProblem, outcome: Outcome, target: Target, journal: Journal) -> Outcome:
-    """Solve the end of every first-order run to Newton's precision; a run that does not get there stays as it is."""
-    solver = knot_solver(newton, problem, outcome.W[0], journal)
-    W, L, status, none = outcome.W.copy(), outcome.L.copy(), list(outcome.status), np.zeros(len(solver.rows.b))
-    for r in range(len(W)):
+def _rounding(solver: KnotSolver, problem: LinearProblem, at: Knot) -> float:
+    """Return how far a point's Lagrangian is below that of the loss itself, with the point's own gaps as caps.
+
+    A rounded hinge is nowhere above the hinge. So where the Lagrangian is convex and the point is the minimum of the
+    rounded one, no model with gaps as small has a loss that is smaller by more than this.
+    """
+    rows, x, L = solver.rows, at.multipliers, problem.values(at.W[None])[0]
+    z, gap = solver.gaps(L), np.arange(len(x)) < len(solver.algebra.b)
+    unmet = np.where(rows.two_sided, np.abs(z) - np.sign(x) * z, np.where(gap, 0.0, z))
+    return float(np.abs(rows.p + x @ rows.B) @ np.abs(L - at.L) + np.abs(x) @ np.abs(unmet))
+
+
+def polished(
+    problem: LinearProblem,
+    exact: LinearProblem,
+    ends: Outcome,
+    target: Target | None,
+    journal: Journal,
+    path: Path | None = None,
+    every: bool = False,
+) -> Outcome:
+    """Solve the ends of first-order runs to Newton's precision, and for the loss itself where its kinks were rounded.
+
+    Runs without a target keep their gaps; ``path`` as in `at_kinks`. Ends that were not reached are left alone, unless
+    ``every`` one is asked for; an end that cannot be solved stays as it is, and says so if its loss is rounded.
+    """
+    from .newton import Newton
+
+    algebra, kinks = problem.algebra, exact.loss != problem.loss
+    solver = knot_solver(Newton(), problem, ends.W[0], journal)
+    W, L, status, none = ends.W.copy(), ends.L.copy(), list(ends.status), np.zeros(len(solver.rows.b))
+    target = target or Target.from_caps(algebra.violation(algebra.gaps(ends.L)))
+    for r in [r for r in range(len(W)) if every or status[r].solved]:
         knot = solve_knot(solver, solver.evaluate(W[r], none), target.take(np.arange(len(W)) == r))
+        if knot.status.solved and kinks:
+            knot = at_kinks(solver, exact, knot, path)
         if knot.status.solved:
             W[r], L[r], status[r] = knot.W, knot.L, knot.status
-    return replace(outcome, W=W, L=L, objectives=problem.algebra.objectives(L), status=tuple(status))
+        elif kinks and status[r].solved:
+            status[r] = Status.STALLED
+    L = exact.values(W) if kinks else L
+    return replace(ends, W=W, L=L, objectives=algebra.objectives(L), status=tuple(status))

@@ -15,7 +15,8 @@ from ..problems import LinearProblem, Point
 from ..problems.resources import check_steps
 from ..validation import refuse
 from ..validation.inputs import shape_of
-from .base import TARGETS, Journal, Mask, OnPoint, Request, Solved, Solver, Status, Target, check_needs
+from .base import TARGETS, Journal, Mask, OnPoint, Path, Request, Solved, Solver, Status, Target, check_needs
+from .hard_points import polished
 from .journal import Archive, Ids, RunLog, of_few
 
 KEPT = 100  # points on the way that are kept where nothing else is asked for
@@ -166,9 +167,14 @@ class Descent(Solver):
         W = self._random_weights(problem, 1, rng) if start is None else np.array(start, dtype=np.float64)
         return W[None] if W.ndim == 2 else W
 
-    def _finish(self, problem: Any, outcome: Outcome, target: Target | None, journal: Journal) -> Outcome:
-        # may make the ends more precise
-        return outcome
+    def _finish(
+        self, problem: Any, exact: Any, ends: Outcome, target: Target | None, journal: Journal, path: Path | None = None
+    ) -> Outcome:
+        """Solve ends for the loss itself where its kinks were rounded; runs that go anywhere keep their gaps."""
+        if exact is None or exact.loss == problem.loss:
+            return ends
+        wanted = target if "preferences" in self.accepts else None
+        return polished(problem, exact, ends, wanted, journal, self.path if wanted is None else path)
 
     def trace(self, problem: LinearProblem, request: Request, journal: Journal, on_point: OnPoint) -> list[Solved]:
         """Return the ends of all runs, which go as one batch, and what they passed on their way."""
@@ -193,7 +199,7 @@ class Descent(Solver):
             on_point(runs - len(going), f"step {iteration}, {len(going)} of {runs} runs going", runs)
 
         outcome = run(work, self, start, target, on_iterate, seed, journal, archive)
-        outcome = self._finish(work, outcome, target, journal)
+        outcome = self._finish(work, problem.framed(), outcome, target, journal, self.path)
         seen = archive.points()[1]
         W = work.to_user(np.concatenate([outcome.W, seen]))
         status = (*outcome.status, *([Status.VISITED] * len(seen)))
@@ -203,7 +209,7 @@ class Descent(Solver):
     def solve(self, problem: Any, aim: Aim, journal: Journal) -> Outcome:
         seed = journal.seed(aim.random_state)
         outcome = run(problem, self, aim.start, aim.target, aim.on_iterate, seed, journal)
-        return self._finish(problem, outcome, aim.target, journal)
+        return self._finish(problem, aim.exact, outcome, aim.target, journal)
 
 
 def run(

@@ -16,7 +16,7 @@ from ..problems import FirstOrder, LinearProblem, SecondOrder, WeightedFit
 from ..problems.resources import check_points
 from ..validation import check_choice, check_count, check_flag, check_positive
 from .base import TARGETS, Accepted, Journal, OnPoint, Path, Request, Solved, Solver, Status, Target, check_needs, tops
-from .hard_points import approach, narrowed, past_zero, restarted
+from .hard_points import approach, past_zero, restarted, unrounded
 from .knots import MOST, OnKnot, alike, first_knot, knot_solver, refine, settled, solve_caps, solve_knot, unheard
 from .loop import Aim, Outcome
 from .sqp import PRECISE, Knot, KnotSolver
@@ -96,8 +96,10 @@ class Newton(Solver):
 
         work = self.working(problem)
         knots = newton_path(work, self, count, pi, on_knot, journal)
-        if not problem.loss.smooth:
-            knots = narrowed(self, problem.framed(), knots, journal)
+        if work.loss != problem.loss:
+            knots = unrounded(self, problem.framed(), knots[0 if pi is None else -1], knots, journal, self.path)
+        if count is not None and pi is None:
+            _warn_of_fewer(knots, count, problem.framed())
         return solved_points(work, knots)
 
     def solve(self, problem: Any, aim: Aim, journal: Journal) -> Outcome:
@@ -112,8 +114,8 @@ class Newton(Solver):
             knots = preferred(solver, first, target.pi)
         else:
             knots = [one_cap(solver, first, caps) for caps in target.caps]
-        if aim.exact is not None and not aim.exact.loss.smooth:
-            knots = narrowed(self, aim.exact, knots, journal)
+        if aim.exact is not None and aim.exact.loss != problem.loss:
+            knots = unrounded(self, aim.exact, first, knots, journal)
         W, L = np.stack([k.W for k in knots]), np.stack([k.L for k in knots])
         objectives = problem.algebra.objectives(L)
         begun = problem.algebra.objectives(first.L[None])
@@ -157,6 +159,21 @@ def newton_path(
     if newton.overshoot > 0:
         knots += past_zero(solver, newton.overshoot, knots[-1], start, len(shares))
     return knots
+
+
+def _warn_of_fewer(knots: list[Knot], count: int, problem: LinearProblem) -> None:
+    """Say so where fewer different points were solved than asked for, and why."""
+    found = len({knot.W.tobytes() for knot in knots if knot.status.solved})
+    if found >= count:
+        return
+    last = knots[-1]
+    worst = float(problem.algebra.worst(problem.values(last.W[None])).max())
+    warnings.warn(
+        f"{count} points were asked for, and {found} different ones were solved: the path ends at a worst gap of "
+        f"{worst:.3g} with the status {last.status.value!r}; points beyond it could not be placed.",
+        FairfrontWarning,
+        stacklevel=2,
+    )
 
 
 def solved_points(work: LinearProblem, knots: list[Knot]) -> list[Solved]:

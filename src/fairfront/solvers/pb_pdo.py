@@ -19,7 +19,6 @@ from ..validation import check_choice, check_count, check_flag, check_positive
 from .base import TARGETS, TINY, Accepted, Journal, Mask, Path, Request, Status, Target, tops
 from .hard_points import polished
 from .loop import ENOUGH, Descent, Outcome, Plan, State, run
-from .newton import Newton
 from .pdo import PaperPDO, PaperState
 from .quadratic import DEPENDENT_GAPS, Balance, Step, capped_step, first_step, imbalance, length
 
@@ -112,8 +111,12 @@ class PBPDO(Descent):
             bottom = lowest + ABOVE * np.maximum(top - lowest, 0.0)
         return plain, Target.from_caps(bottom + shares[:, None] * (top - bottom))
 
-    def _finish(self, problem: Any, outcome: Outcome, target: Target | None, journal: Journal) -> Outcome:
-        return polished(Newton(), problem, outcome, target, journal) if self.polish and target is not None else outcome
+    def _finish(
+        self, problem: Any, exact: Any, ends: Outcome, target: Target | None, journal: Journal, path: Path | None = None
+    ) -> Outcome:
+        if self.polish and target is not None:
+            return polished(problem, exact, ends, target, journal, path, every=True)
+        return super()._finish(problem, exact, ends, target, journal, path)
 
     def prepare(self, problem: Any, start: Array | None, target: Target, rng: Any) -> tuple[Any, Array, SlideState]:
         """Start all runs from the plain fit, with the Hessian there as the fixed metric."""

@@ -18,24 +18,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Algebra, Array
-from ..problems import LinearProblem, Point, SecondOrder
+from ..problems import FunctionProblem, LinearProblem, Point, SecondOrder
 from ..validation import check_choice, check_count, check_flag, check_positive, refuse
 from ..validation.inputs import as_numbers
 from .base import TINY, Accepted, Mask, Status, Target
 from .loop import ENOUGH, Descent, Plan, State
-from .quadratic import DEPENDENT, certificate, common_direction, factor, first_step, min_norm, projected_gradient
+from .quadratic import (
+    DEPENDENT,
+    certificate,
+    common_direction,
+    factor,
+    first_step,
+    min_norm,
+    projected_gradient,
+    steepest,
+)
 
 Gradients = Literal["raw", "normalised"]
 Inner = Literal["projected_gradient", "exact"]
 STILL = 1e-12  # length of a direction that is none
 BALANCED = 1e-4  # share of the loss gradient that may be left where the gaps' gradients balance it
+VANISHED = 1e-6  # length of a gradient, as a share of the longest, that is none
 SHORTEST = 1e-150  # length of a gradient that is not scaled to unit length: its square is 0
 SUM = 1e-9  # how far the sum of given weights may be from 1
+WIDE = 2.0  # rounding of a hinge that has curvature at small weights, where the metric is taken
 LONGEST = 4.0  # longest step in the metric of the first Hessian: curvature falls on the way, seldom by more
 REFUSALS = 40  # steps refused in a row after which a run has stalled: the step is down to rounding by then
 FLAT = 1e-28  # squared slope of the first objective, as a share of the largest, that is none
 LEAST, NONE = 1e-3, 1e-12
 """Smallest unit of the loss where it vanishes at the start: as a share of the largest objective, and by itself."""
+RAY, FAR = 10.0 ** np.arange(-6, 2), 3
+"""Lengths at which a ray from the end of a run is looked at, in units of its size; how many of them are far away."""
+UNLIKE, FALL, TIED = 1e-2, 1e-6, 0.99
+"""Length of a common direction of unit gradients that is none; share of what objectives fell by that is no fall; share
+of the largest pi_i h_i that is as large."""
 LONGER, SHORTER, CUT = 1.5, 0.5, 0.25
 """Factors on a step size: after a step that lowered the loss, after one that paid the way back, after a refusal."""
 
@@ -82,7 +98,7 @@ class PDO(Descent):
         W = self._starts(problem, start, rng)
         newton = isinstance(problem, SecondOrder)
         if newton:
-            problem = problem.with_metric(problem.metric(W[0]))
+            problem = problem.with_metric(problem.with_loss(problem.loss.smoothed(WIDE)).metric(W[0]))
         first = problem.cells(W)
         size = np.abs(problem.algebra.objectives(first.L))
         scale = np.maximum(np.maximum(size[:, 0], LEAST * size.max(axis=1)), NONE)
@@ -221,14 +237,16 @@ class PaperPDO(Descent):
         return self._planned(algebra, point, d, found), self._remember(state, alpha)
 
     def _planned(self, algebra: Algebra, point: Point, d: Array, found: Array) -> Plan:
-        """Stop when the direction vanishes; say weakly efficient when only the gaps' gradients made it vanish."""
+        """Stop when the direction vanishes: stuck if unit gradients have one, weak if only the gaps are smallest."""
         status = [Status.RUNNING] * point.runs
         for r in np.flatnonzero(~(np.einsum("rk,rkl,rl->r", d, point.Q, d) > STILL**2)):
             F = factor(point.Q[r : r + 1])[0]
-            g, C = algebra.p @ F, algebra.B @ F
+            J, g, C = algebra.jacobian(point.L[r : r + 1])[0] @ F, algebra.p @ F, algebra.B @ F
             left = g - np.linalg.lstsq(C.T, g, rcond=DEPENDENT)[0] @ C  # what the gaps' gradients cannot balance
             weak = np.linalg.norm(left) > BALANCED * np.linalg.norm(g)
-            status[r] = Status.WEAK if weak else Status.EFFICIENT
+            norms = np.linalg.norm(J, axis=1)
+            stuck = norms.min() > VANISHED * norms.max() and np.linalg.norm(steepest(J)) > BALANCED
+            status[r] = Status.STUCK if stuck else Status.WEAK if weak else Status.EFFICIENT
         return Plan(self.eta * d, status, certificate=found)
 
     def _remember(self, state: PaperState, alpha: Array) -> PaperState:
@@ -247,3 +265,33 @@ class PaperPDO(Descent):
 
     def judge(self, algebra: Algebra, old: Point, new: Point, plan: Plan, state: PaperState) -> tuple[Mask, PaperState]:
         return np.ones(old.runs, dtype=bool), state
+
+
+def confirmed(
+    problem: FunctionProblem, status: Status, x: Array, history: Array, preference: Any
+) -> tuple[Status, int]:
+    """Return the status of an end or what is true instead, and how many evaluations that took.
+
+    A run ends where its objectives hardly fall any more, which they do on a plateau as well, and where they fall for
+    ever. So the point is compared with others on rays down the gradients, unless these balance each other.
+    """
+    if not (status.solved or status in (Status.LIMIT, Status.OUT_OF_REACH)):
+        return status, 0
+    h, J = problem.evaluate(x)
+    only = np.ones(len(h), dtype=bool)
+    if status in (Status.NEAREST, Status.OUT_OF_REACH):  # the first one is at its smallest, or the largest of the rest
+        only = np.append(status is Status.NEAREST, (h * preference)[1:] >= TIED * (h * preference)[1:].max())
+        only[1:] &= status is Status.OUT_OF_REACH
+    down, spans = steepest(J[only]), np.ptp(history, axis=0)
+    if not J.any() and len(history) > 1 and (history[0] - h <= FALL * np.abs(h)).all():
+        return Status.STALLED, 1  # it went nowhere, on a plateau without slopes
+    if np.linalg.norm(down) <= UNLIKE:
+        return status, 1
+    with np.errstate(all="ignore"):
+        ray = np.array([problem.values(x - t * (1.0 + np.linalg.norm(x)) * down)[0] for t in RAY])
+    step = np.diff(np.vstack([h, ray[-FAR:]]), axis=0)
+    if (step <= 0.0).all() and (step < 0.0).any(axis=1).all():
+        return Status.UNATTAINED, 1 + len(RAY)
+    fall = ((h - ray) / np.where(spans > 0.0, spans, np.maximum(np.abs(h), TINY)))[:, only]
+    better = (fall >= 0.0).all(axis=1) & (fall.sum(axis=1) > FALL)
+    return Status.STALLED if better.any() and status is not Status.LIMIT else status, 1 + len(RAY)

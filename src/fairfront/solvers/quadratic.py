@@ -104,6 +104,13 @@ def _min_norm_many(rows: Array) -> Array:
     return np.asarray(alpha / total) if total > 0 else np.full(len(rows), 1.0 / len(rows))
 
 
+def steepest(J: Array) -> Array:
+    """Return the smallest vector (r,) in the hull of unit rows of J (m, r): 0 where no direction lowers them all."""
+    norms = np.linalg.norm(J, axis=1)
+    unit = J / np.where(norms > 0.0, norms, 1.0)[:, None]
+    return np.asarray(min_norm(unit[None])[0] @ unit)
+
+
 def length(beta: Array, Q: Array) -> Array:
     """Of directions given in cell coordinates, (R,)."""
     return np.asarray(np.sqrt(np.maximum(np.einsum("rk,rkl,rl->r", beta, Q, beta), 0.0)))
