@@ -24,8 +24,9 @@ from .cutoffs import NONE_GIVEN, OperatingPoint
 from .figures import Column, larger_is_better
 from .intervals import Sizes, bonferroni, error_interval, selection_ratio_lower, worst_gap_upper
 from .rates import GroupRates, Margins, PerGroup, effective_sizes, gaps, rates_of, selection_ratio, worst_gap
+from .rounding import Range, RateRange
 
-End = Callable[[GroupRates, str, float, Sizes | None], Array]
+End = Callable[[GroupRates, str, float, Sizes | None, RateRange | None], Array]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,6 +55,8 @@ class Evaluation(Record):
         Attributes whose groups are probabilities: rates are weighted means, gaps usually understate those of people.
     small : int
         Counts below it are rounded, see `fairfront.measures.disclosure`; 0 for exact counts.
+    ranges : dict of attribute name to ranges per rate
+        Where counts are rounded, the least and the most that exact rates can be; "" has those of all rows.
     sums : Sums or None
         Exact counts behind the figures; they stay in memory and are never written.
     operating : OperatingPoint or None
@@ -73,6 +76,7 @@ class Evaluation(Record):
     effective_n: float | None = None
     proxies: tuple[str, ...] = ()
     small: int = 0
+    ranges: dict[str, dict[str, RateRange]] = field(default_factory=dict)
     sums: Sums | None = field(default=None, repr=False)
     operating: OperatingPoint | None = None
     labels: Array | None = None
@@ -110,6 +114,9 @@ class Evaluation(Record):
             columns={name: values[places] for name, values in self.columns.items()},
             signed={name: values[places] for name, values in self.signed.items()},
             groups={name: rates.take(places) for name, rates in self.groups.items()},
+            ranges={
+                name: {rate: each.take(places) for rate, each in ranges.items()} for name, ranges in self.ranges.items()
+            },
             operating=None if self.operating is None else self.operating.take(places),
             alike=None if self.alike is None else self.alike[places],
             sums=None if self.sums is None else self.sums.take(places),
@@ -135,15 +142,41 @@ class Evaluation(Record):
         values, column = self[name], Column.of(name)
         if confidence is None:
             return values
+        span = self.range(name)
         if name == "error":
-            return error_interval(values, np.full(len(values), self.effective_n or self.n), confidence)[1]
+            return error_interval(span.high, np.full(len(values), self.effective_n or self.n), confidence)[1]
         attribute = column.attribute or next(iter(self.groups))
         rates, sizes = self.groups.get(attribute), self.sizes.get(attribute)
         if isinstance(rates, GroupRates) and column.figure == "selection_ratio":
-            return selection_ratio_lower(rates, confidence, sizes)
+            return selection_ratio_lower(rates, confidence, sizes, self._range_of(attribute, "selection"))
         if isinstance(rates, GroupRates) and column.gap:
-            return end(rates, column.figure, confidence, sizes)
-        return values
+            return end(rates, column.figure, confidence, sizes, self._range_of(attribute, column.figure))
+        return span.low if larger_is_better(name) else span.high
+
+    def _range_of(self, attribute: str, rate: str) -> RateRange | None:
+        return self.ranges.get(attribute, {}).get(rate)
+
+    def range(self, name: str) -> Range:
+        """Return a column with the least and the most that its exact figures can be, where counts are rounded."""
+        parts = self.parts(name)
+        if parts and parts != [name]:
+            spans, best = [self.range(part) for part in parts], np.fmin if larger_is_better(name) else np.fmax
+            return Range(*(best.reduce([getattr(each, end) for each in spans]) for end in ("shown", "low", "high")))
+        values, column = self[name], Column.of(name)
+        attribute = column.attribute or next(iter(self.groups), "")
+        if (found := self._range_of("", name)) is not None:
+            low, high = found.low, found.high
+        elif column.figure == "selection_ratio" and (found := self._range_of(attribute, "selection")) is not None:
+            low, high = found.ratio
+        elif column.gap and (found := self._range_of(attribute, column.figure)) is not None:
+            low, high = found.gap
+        else:
+            return Range.exactly(values)
+        return Range(values, np.fmin(low, values), np.fmax(high, values))
+
+    def rounding(self, name: str) -> Array:
+        """Return how far the exact figures of a column can be from those shown, (N,): 0 where counts are exact."""
+        return self.range(name).width
 
 
 @blas_threads(1)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import spelled
 from ..objectives import count_in_words
+from .rounding import with_rounding
 
 if TYPE_CHECKING:
     from .group_table import GroupTable
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
 NONE = np.array([np.nan])
 FORM = re.compile(
-    r"(?:(?P<attribute>.*)\.)?(?P<figure>[a-z_]+?)(?:\[(?P<label>.*)\])?(?P<gap>_gap)?(?:_(?P<end>lower|upper))?", re.S
+    r"(?:(?P<attribute>.*)\.)?(?P<figure>[a-z_]+?)(?:\[(?P<label>.*)\])?(?P<gap>_gap)?(?:_(?P<end>lower|upper|rounding))?",
+    re.S,
 )
 
 
@@ -287,10 +289,11 @@ def _worst_sentence(worst: Worst, confidence: float) -> str:
         over = f"{left}; not compared: {', '.join(worst.not_compared)}"
     if worst.figure in RATIOS:
         ends = f"{sure} interval {worst.lower:.3f} to {worst.upper:.3f} over all pairs"
-        return f"{what}: {one} has {worst.value:.3f} times the rate of {other} ({ends}){over}."
+        times = with_rounding(f"{worst.value:.3f}", worst.rounding)
+        return f"{what}: {one} has {times} times the rate of {other} ({ends}){over}."
     lower = f"; {low} has the lower {rate}" if worst.value > 0 else ""
     return (
-        f"{what}: {worst.value:.4g} between {one} and {other}, "
+        f"{what}: {with_rounding(f'{worst.value:.4g}', worst.rounding)} between {one} and {other}, "
         f"{sure} upper bound {worst.upper:.4g} over all pairs ({worst.unit}){lower}{over}."
     )
 

@@ -14,12 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..objectives import Array, Task
+from ..objectives.groups import STEP
 from ..problems.resources import blas_threads
 from ..records import Record
 from .counts import Counts, ratio
 from .disclosure import (
     FEW,
     LIMIT,
+    POOLED,
     Cell,
     any_small_cell,
     in_units,
@@ -31,8 +33,10 @@ from .disclosure import (
 )
 from .intervals import mantel_haenszel_gap, mantel_haenszel_ratio
 from .judged import Judged
-from .lines import Lines, published_lines
+from .lines import COMPARED, Lines, published_lines
+from .published import rate_ranges
 from .rates import Share, shares_of
+from .rounding import RateRange
 from .scores import OF_BOTH_LABELS, Scores, drawn_scores, score_columns
 from .table_columns import (
     Settings,
@@ -52,13 +56,15 @@ Mask = NDArray[np.bool_]
 class Counted(Record):
     """What stands behind a table: counts of every line (of rows only for regression), and figures of scores by class.
 
-    Figures are not given of lines with ``few`` people, nor figures of ranking of those with ``few_labels``.
+    Figures are not given of lines with ``few`` people, nor figures of ranking of those with ``few_labels``; ``rounded``
+    says that small counts are not exact.
     """
 
     counts: Counts
     scores: dict[int, Scores]
     few: Mask
     few_labels: Mask
+    rounded: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,8 +79,14 @@ class GroupTable(Record):
 
     @cached_property
     def cells(self) -> dict[str, list[Cell]]:
+        nothing = np.zeros(len(self.lines.names))
         return {
-            name: [self._why(name, i) if value != value else Cell(value) for i, value in enumerate(values.tolist())]
+            name: [
+                self._why(name, i) if value != value else Cell(value, rounding=float(np.nan_to_num(off)))
+                for i, (value, off) in enumerate(
+                    zip(values.tolist(), self.columns.get(f"{name}_rounding", nothing), strict=True)
+                )
+            ]
             for name, values in self.columns.items()
         }
 
@@ -114,10 +126,9 @@ def _table_of(lines: Lines, behind: Counted, task: Task, settings: Settings) -> 
     if few.any():
         counts = {name: np.where(few, np.nan, values) for name, values in counts.items()}
     columns: dict[str, NDArray[Any]] = {**_head(lines), "n": lines.whole(n), **counts}
-    shares = {
-        name: replace(share, value=np.where(few, np.nan, share.value), size=np.where(few, 0.0, share.size))
-        for name, share in _every_share(behind.counts, task).items()
-    }
+    shares = {name: share.without(few) for name, share in _every_share(behind.counts, task).items()}
+    if behind.rounded:
+        shares = _with_ranges(shares, behind.counts, lines, task)
     for name, share in shares.items():
         columns |= share_columns(name, share, lines, settings)
         if name == "selection":
@@ -137,6 +148,22 @@ def _every_share(counts: Counts, task: Task) -> dict[str, Share]:
         named = {"selection": "selection", "tpr": "recall", "fpr": "fpr", "precision": "precision"}
         found |= {f"{name}[{label}]": of_class[of] for of, name in named.items()}
     return found
+
+
+def _with_ranges(shares: dict[str, Share], counts: Counts, lines: Lines, task: Task) -> dict[str, Share]:
+    """Return shares with what exact ones can be; groups that are pooled may have any."""
+    several, half = task.kind == "multiclass", STEP / 2 if lines.is_proxy else STEP // 2
+    table = counts.changed(lambda cells: cells[None])
+    found: dict[str, RateRange] = {}
+    for k, label in [(None, None), *(enumerate(task.classes) if several else ())]:
+        for name, each in rate_ranges(table, task.favourable, k, half=half).items():
+            if name != "recall":
+                found[name if label is None else f"{'recall' if name == 'tpr' else name}[{label}]"] = each
+    found["fnr"] = RateRange(1.0 - found["tpr"].high, 1.0 - found["tpr"].low, found["tpr"].least)
+    known = {name: replace(found[name], least=found[name].least * share.size) for name, share in shares.items()}
+    if POOLED in lines.names and lines.status[lines.names.index(POOLED)] == COMPARED:
+        known = {name: each.pooled(lines.names.index(POOLED)) for name, each in known.items()}
+    return {name: replace(share, known=known[name]) for name, share in shares.items()}
 
 
 def _head(lines: Lines) -> dict[str, NDArray[Any]]:
@@ -235,7 +262,7 @@ def _published_counts(
         scores[k] = each.published(few, few_labels, np.nan_to_num(told - base))
         if shown is not None:
             scores[k] = scores[k].in_units(known[:, k], known.sum(axis=1) - known[:, k])
-    return _table_of(table.lines, Counted(counts, scores, few, few_labels), task, settings)
+    return _table_of(table.lines, Counted(counts, scores, few, few_labels, rounded=whole), task, settings)
 
 
 def _published_values(judged: Judged, lines: Lines, settings: Settings, shown: Array | None = None) -> GroupTable:

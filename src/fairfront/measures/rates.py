@@ -12,12 +12,14 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..objectives import Array
 from ..records import Record
 from .counts import Counts, Means, ratio
 from .figures import PARTS
+from .rounding import RateRange
 
 DENOMINATORS = {"selection": "weight", "error": "weight", "accuracy": "weight", "tpr": "positives", "fpr": "negatives"}
 """The field of `GroupRates` that each rate is a share of."""
@@ -123,11 +125,23 @@ class GroupMeans(PerGroup):
 
 @dataclass(frozen=True, eq=False)
 class Share:
-    """A share of rows: its value, the effective number of rows behind it (Kish), and their number, (..., c)."""
+    """A share of rows: its value, the effective number of rows behind it (Kish), and their number, (c,).
+
+    ``known`` is the range of the exact value where counts are rounded, (1, c).
+    """
 
     value: Array
     size: Array
     people: Array
+    known: RateRange | None = None
+
+    @property
+    def span(self) -> RateRange:
+        return self.known or RateRange(self.value[None], self.value[None], self.size)
+
+    def without(self, few: NDArray[np.bool_]) -> Share:
+        """Return the share without its value where ``few`` people are in a group."""
+        return replace(self, value=np.where(few, np.nan, self.value), size=np.where(few, 0.0, self.size))
 
 
 @dataclass(frozen=True, eq=False)

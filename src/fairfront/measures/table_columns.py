@@ -21,8 +21,8 @@ from .figures import RATIOS, Column, Figure, figure_of, not_defined
 from .intervals import (
     Interval,
     bonferroni,
-    katz,
-    newcombe,
+    gap_interval,
+    katz_span,
     normal_quantile,
     percentiles,
     ratio_interval,
@@ -32,6 +32,7 @@ from .intervals import (
 )
 from .lines import COMPARED, REFERENCE, TOO_FEW, Lines
 from .rates import Share
+from .rounding import NOTABLE, RateRange
 
 BEHIND = {
     "selection_over_reference": "selection",
@@ -75,20 +76,27 @@ def with_gaps(name: str, value: Array, interval: Interval, gap_interval: Interva
 
 
 def share_columns(name: str, share: Share, lines: Lines, settings: Settings) -> dict[str, Array]:
-    known, size, r = np.nan_to_num(share.value) * share.size, share.size, lines.reference
-    low, high = (np.where(np.isnan(share.value), np.nan, end) for end in wilson(known, size, settings.confidence))
-    gaps = newcombe(known, size, known[r], size[r], settings.of_gap(lines))
-    return with_gaps(name, share.value, (low, high), gaps, lines)
+    span, r, line = share.span, lines.reference, np.arange(len(share.value))
+    low, high = np.nan_to_num(span.low) * span.least, np.nan_to_num(span.high) * span.least
+    ends = wilson(low, span.least, settings.confidence)[0], wilson(high, span.least, settings.confidence)[1]
+    lower, upper = (np.where(np.isnan(share.value), np.nan, end[0]) for end in ends)
+    gaps = gap_interval(span, line, np.full(len(line), r), settings.of_gap(lines))
+    columns = with_gaps(name, share.value, (lower, upper), (gaps[0][0], gaps[1][0]), lines)
+    if share.known is not None:
+        off = np.maximum(share.value - span.low[0], span.high[0] - share.value)
+        far = {f"{name}_rounding": off, f"{name}_gap_rounding": np.where(lines.compared, off + off[r], np.nan)}
+        columns |= {key: values for key, values in far.items() if (values > NOTABLE).any()}
+    return columns
 
 
 def selection_columns(share: Share, n: Array, lines: Lines, settings: Settings) -> dict[str, Array]:
     """The shortfall: how many more favourable decisions, in rows of ``n``, the reference's rate would give a group."""
-    r, size = lines.reference, share.size
+    r, size, line = lines.reference, share.size, np.arange(len(n))
     chosen = np.nan_to_num(share.value) * size
     relative = ratio(share.value, np.full(len(n), share.value[r]))
     low, high = (
-        np.where(np.isnan(relative), np.nan, end)
-        for end in katz(chosen, size, chosen[r], size[r], settings.of_gap(lines))
+        np.where(np.isnan(relative), np.nan, end[0])
+        for end in katz_span(share.span, line, np.full(len(n), r), settings.of_gap(lines))
     )
     p_value, deviations = two_by_two(chosen, size, chosen[r], size[r])
     columns = {
@@ -157,6 +165,8 @@ class Worst:
         The smallest gap that so many rows could demonstrate at such rates, never above ``upper``; NaN for a ratio.
     pair_lower : float
         Of a ratio, the least lower end of all pairs, each on its own: what may be claimed of it.
+    rounding : float
+        How far the exact value can be from this one where counts are rounded; ends include it.
 
     NaN where fewer than two groups have the figure.
     """
@@ -173,6 +183,7 @@ class Worst:
     groups: int = 0
     floor: float = np.nan
     pair_lower: float = np.nan
+    rounding: float = 0.0
 
     @property
     def plain(self) -> dict[str, Any]:
@@ -180,7 +191,7 @@ class Worst:
         record["not_compared"] = list(self.not_compared)
         if self.value != self.value:
             return {**record, "value": not_defined(self.figure)}
-        names = ("value", "lower", "upper", "pair_lower" if self.figure in RATIOS else "floor")
+        names = ("value", "rounding", "lower", "upper", "pair_lower" if self.figure in RATIOS else "floor")
         record |= {name: getattr(self, name) for name in names} | {"between": list(self.between)}
         return record | ({"people": list(self.people)} if self.people[0] == self.people[0] else {})
 
@@ -190,12 +201,12 @@ def worst_shares(shares: dict[str, Share], lines: Lines, confidence: float) -> t
 
     def worst(name: str, level: float) -> Worst:
         share = shares[name]
-        chosen, size = np.nan_to_num(share.value) * share.size, share.size
 
         def ends(one: NDArray[np.intp], other: NDArray[np.intp]) -> Interval:
-            return newcombe(chosen[one], size[one], chosen[other], size[other], bonferroni(level, len(one)))
+            low, high = gap_interval(share.span, one, other, bonferroni(level, len(one)))
+            return low[0], high[0]
 
-        return _worst_gap(name, share.value, share.people, ends, lines)
+        return _worst_gap(name, share.value, share.people, ends, lines, share.known)
 
     found = [worst(name, confidence) for name in shares]
     several = {("odds_gap", "equalized odds"): ["tpr", "fpr"]}
@@ -203,7 +214,8 @@ def worst_shares(shares: dict[str, Share], lines: Lines, confidence: float) -> t
         several["recall_gap", ""] = recalls
     for (figure, notion), names in several.items():  # ends that hold for all of them; NaN where one has no value
         each = [worst(name, bonferroni(confidence, len(names))) for name in names]
-        most = {end: float(np.max([getattr(w, end) for w in each])) for end in ("value", "lower", "upper", "floor")}
+        ends = ("value", "rounding", "lower", "upper", "floor")
+        most = {end: float(np.max([getattr(w, end) for w in each])) for end in ends}
         worse: Any = next((w for w in each if w.value == most["value"]), each[0])
         left_out = tuple(dict.fromkeys(name for w in each for name in w.not_compared))
         unit = "share of people with the same label"
@@ -221,28 +233,43 @@ def worst_means(name: str, value: Array, error: Array, lines: Lines, settings: S
     return _worst_gap(name, value, np.full(len(value), np.nan), ends, lines)
 
 
+def _groups(lines: Lines) -> list[int]:
+    return [i for i, kind in enumerate(lines.status) if kind in (REFERENCE, COMPARED)]
+
+
 def _without_value(name: str, figure: Figure, value: Array, lines: Lines) -> tuple[Worst, NDArray[np.intp]]:
     """Return a contrast that has no value yet, and the lines of groups that are compared and have the figure."""
     groups = [i for i, kind in enumerate(lines.status) if kind in (REFERENCE, COMPARED, TOO_FEW)]
-    known = [i for i in groups if lines.status[i] != TOO_FEW and value[i] == value[i]]
+    known = [i for i in _groups(lines) if value[i] == value[i]]
     left_out = tuple(lines.names[i] for i in groups if i not in known)
     found = Worst(name, figure.notion, figure.unit, not_compared=left_out, groups=len(groups))
     return found, np.array(known, dtype=np.intp)
 
 
-def _worst_gap(name: str, value: Array, people: Array, ends: Callable[[Any, Any], Interval], lines: Lines) -> Worst:
+def _worst_gap(
+    name: str,
+    value: Array,
+    people: Array,
+    ends: Callable[[Any, Any], Interval],
+    lines: Lines,
+    span: RateRange | None = None,
+) -> Worst:
     """Return the largest absolute gap of pairs; its lower end is 0 unless one pair's interval leaves 0 out."""
     found, known = _without_value(f"{name}_gap", figure_of(name), value, lines)
     if len(known) < 2:
         return found
-    one, other = (known[places] for places in np.triu_indices(len(known), 1))
-    low, high = ends(one, other)
-    gap = np.abs(value[one] - value[other])
-    place = int(np.argmax(gap))
-    i, j = sorted((int(one[place]), int(other[place])), key=lambda k: float(value[k]))
+    maybe, off = known, 0.0
+    if span is not None:  # groups that may have the figure have a range without a value
+        maybe = np.array([i for i in _groups(lines) if span.low[0, i] == span.low[0, i]], dtype=np.intp)
+        off = float(span.at(maybe).gap_from(np.array([np.ptp(value[known])]))[0])
+    low, high = ends(*(maybe[places] for places in np.triu_indices(len(maybe), 1)))
+    i, j = int(known[np.argmin(value[known])]), int(known[np.argmax(value[known])])
+    if i == j:  # all are equal
+        i, j = int(known[0]), int(known[-1])
     return replace(
         found,
-        value=float(gap[place]),
+        value=float(value[j] - value[i]),
+        rounding=off,
         lower=float(np.maximum(np.maximum(low, -high), 0.0).max()),
         upper=float(np.maximum(np.abs(low), np.abs(high)).max()),
         between=(lines.names[i], lines.names[j]),
@@ -253,19 +280,22 @@ def _worst_gap(name: str, value: Array, people: Array, ends: Callable[[Any, Any]
 
 def _worst_ratio(share: Share, lines: Lines, confidence: float) -> Worst:
     found, there = _without_value("selection_ratio", RATIOS["selection_ratio"], share.value, lines)
-    rate, size = share.value[there], share.size[there]
+    rate = share.value[there]
     if len(there) < 2 or not rate.any():
         return found
     low, high = int(there[np.argmin(rate)]), int(there[np.argmax(rate)])
     if low == high:  # all rates are equal
         low, high = int(there[0]), int(there[-1])
-    (lower,), (upper,) = ratio_interval(rate[None], size, confidence)
+    maybe = [i for i in _groups(lines) if share.span.low[0, i] == share.span.low[0, i]]
+    span, value = share.span.at(np.array(maybe, dtype=np.intp)), float(rate.min() / rate.max())
+    (lower,), (upper,) = ratio_interval(span, confidence)
     return replace(
         found,
-        value=float(rate.min() / rate.max()),
+        value=value,
+        rounding=0.0 if share.known is None else float(span.ratio_from(np.array([value]))[0]),
         lower=float(lower),
         upper=float(upper),
         between=(lines.names[low], lines.names[high]),
         people=(float(share.people[low]), float(share.people[high])),
-        pair_lower=float(ratio_interval(rate[None], size, confidence, together=False)[0][0]),
+        pair_lower=float(ratio_interval(span, confidence, together=False)[0][0]),
     )

@@ -183,7 +183,8 @@ def _part(run: Run, own: Mapping[str, Any], plain: Mapping[str, Any]) -> dict[st
 def _worst(found: Mapping[str, Any]) -> dict[str, Any]:
     value, lower, upper = _ends(found)
     names = {name: list(found.get(name, ())) for name in ("between", "people", "not_compared")}
-    return {"figure": found["figure"], "value": value, "lower": lower, "upper": upper, **names}
+    ends = {"value": value, "rounding": found.get("rounding", 0.0), "lower": lower, "upper": upper}
+    return {"figure": found["figure"], **ends, **names}
 
 
 def _ends(found: Mapping[str, Any]) -> list[Any]:

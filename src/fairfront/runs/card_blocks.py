@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..measures.rounding import with_rounding
 from .card import RATES
 from .options import in_words
 
@@ -79,13 +80,13 @@ def count(value: Any) -> str:
     return value if isinstance(value, str) else f"{value:.0f}"
 
 
-def estimate(value: Any, figure: str = "") -> str:
+def estimate(value: Any, figure: str = "", rounding: float = 0.0) -> str:
     """Of ``[value, lower, upper]``: ``0.123 (0.100 to 0.150)``, without ends where they are not known."""
     if value is None or isinstance(value, str):
         return number(value)
     shown = significant if figure in VALUES else number
     middle, low, high = value
-    return shown(middle) + ("" if low is None else f" ({shown(low)} to {shown(high)})")
+    return with_rounding(shown(middle), rounding) + ("" if low is None else f" ({shown(low)} to {shown(high)})")
 
 
 def difference(value: Any, figure: str = "") -> str:
@@ -133,7 +134,7 @@ def _pair(each: Mapping[str, Any]) -> tuple[str, ...]:
     figure, plain = each["figure"].removesuffix("_gap"), each["unconstrained"]
     people = [f" ({count(n)})" for n in each["people"]] or ["", ""]
     pair = [f"{group}{n}" for group, n in zip(each["between"], people, strict=True)]
-    own = estimate([each["value"], each["lower"], each["upper"]], figure)
+    own = estimate([each["value"], each["lower"], each["upper"]], figure, each.get("rounding", 0.0))
     return (own, "not defined" if plain[0] is None else estimate(plain, figure), *pair)
 
 

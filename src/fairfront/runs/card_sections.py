@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..measures.disclosure import EXACT, ROUNDED
+from ..measures.rounding import with_rounding
 from ..validation import counted
 from .card import FIGURES
 from .card_appendix import appendix, coefficient_section, data_section
@@ -189,11 +190,13 @@ def _moves(card: Mapping[str, Any]) -> Section:
 
 def _alternatives(card: Mapping[str, Any]) -> Section:
     decision, id = card["decision"], card["model"]["id"]
-    names = [name for name in decision["alternatives"][0] if name not in ("id", "mark", "shown")]
+    names = [name for name in decision["alternatives"][0] if name not in ("id", "mark", "shown", "rounding")]
     rows = []
     for each in decision["alternatives"]:
         chosen = " (chosen)" if each["id"] == id else ""
-        rows.append((f"{each['id']}{chosen}", each["mark"], *(_figure(card, each[name]) for name in names)))
+        off = each.get("rounding", {})
+        figures = (with_rounding(_figure(card, each[name]), off.get(name, 0.0)) for name in names)
+        rows.append((f"{each['id']}{chosen}", each["mark"], *figures))
     listed = ", ".join(map(str, decision["listed"]))
     among = counted(card["model"]["points"], "model")
     said = (
