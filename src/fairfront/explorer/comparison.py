@@ -11,11 +11,20 @@ from numpy.typing import NDArray
 
 from ..measures import Evaluation, PerGroup
 from ..measures.calibration import reliability_bins
-from ..measures.claims import Sides, moves_by_rate
 from ..measures.counts import ratio
 from ..measures.disclosure import pool_of
 from ..measures.figures import PARTS
-from ..measures.paired import Change, effective_rows, mean_change, mean_changes, rounded, share_change, share_changes
+from ..measures.paired import (
+    Change,
+    Sides,
+    effective_rows,
+    mean_change,
+    mean_changes,
+    moves_by_rate,
+    rounded,
+    share_change,
+    share_changes,
+)
 from ..measures.published import published, published_people
 from ..measures.rates import Margins
 from ..objectives import Array, Attribute, Task

@@ -271,9 +271,9 @@ class FrontierColumns(PointColumns):
         return bootstrap_frontier(self, rows, n, confidence, random_state, progress)
 
     def table(self) -> dict[str, Any]:
-        """Return all columns as arrays: id, status, loss, loss gaps, and every evaluation's figures.
+        """Return columns as arrays: id, status, loss, loss gaps, and figures of evaluations.
 
-        A figure of rounded counts that may be off by more than 0.02 has ``_rounding`` beside it: by how much.
+        Those of rounded counts that may be off by more than 0.02 have ``_rounding`` with them: by how much.
         """
         columns: dict[str, Any] = {"id": self.ids, "status": np.array([s.name.lower() for s in self.status])}
         if self.models.names is not None:
@@ -282,10 +282,9 @@ class FrontierColumns(PointColumns):
             columns["loss"] = self.loss
         columns.update(zip(self.facts.gap_columns, self.gaps.T, strict=True))
         for name, record in self.evaluations.items():
-            for key, values in record.columns.items():
-                columns[f"{name}.{key}"] = values
-                if (record.rounding(key) > NOTABLE).any():
-                    columns[f"{name}.{key}_rounding"] = record.rounding(key)
+            columns.update({f"{name}.{key}": values for key, values in record.columns.items()})
+            off = {f"{name}.{key}_rounding": record.rounding(key) for key in record.columns}
+            columns.update({key: values for key, values in off.items() if (values > NOTABLE).any()})
             if record.cutoffs is not None:
                 columns[f"{name}.cutoff"] = record.cutoffs
         return columns

@@ -19,12 +19,13 @@ from ..objectives import Array, Attribute, Task
 from ..problems.resources import blas_threads
 from ..records import Record
 from ..validation.inputs import check_weights
-from .counts import Counts, Overall, Sums, blocks, row_weight, sums_of
+from .counts import Counts, Overall, Sums, sums_of
 from .cutoffs import NONE_GIVEN, OperatingPoint
 from .figures import Column, larger_is_better
 from .intervals import Sizes, bonferroni, error_interval, selection_ratio_lower, worst_gap_upper
 from .rates import GroupRates, Margins, PerGroup, effective_sizes, gaps, rates_of, selection_ratio, worst_gap
 from .rounding import Range, RateRange
+from .score_bins import auc
 
 End = Callable[[GroupRates, str, float, Sizes | None, RateRange | None], Array]
 
@@ -262,44 +263,3 @@ def evaluation_of(
         if "selection" in rates.names:
             columns[f"{prefix}selection_ratio"] = selection_ratio(rates)
     return Evaluation(name, overall.n, columns, signed, groups, **known)  # type: ignore[arg-type]
-
-
-def auc(scores: ArrayLike, is_positive: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
-    """Return the area under the ROC curve of N models, (N,), from scores (N, n) or (n,).
-
-        P(score of a positive row > score of a negative row) + 1/2 P(the two are equal)
-
-    Equals `sklearn.metrics.roc_auc_score`, weights and ties included; NaN when one of the two labels has no weight.
-    """
-    positive = np.asarray(is_positive, dtype=bool)
-    ranked = np.atleast_2d(scores)
-    weight = row_weight(sample_weight, len(positive))
-    up, across = np.where(positive, weight, 0.0), np.where(positive, 0.0, weight)
-    whole = up.sum() * across.sum()
-    if whole == 0:
-        return np.full(len(ranked), np.nan)
-    area = [_area(ranked[part], up, across) for part in blocks(*ranked.shape)]
-    return np.asarray(np.clip(np.concatenate([np.empty(0), *area]) / whole, 0.0, 1.0))
-
-
-def _area(scores: NDArray[Any], up: Array, across: Array) -> Array:
-    """Add, for each model, up-weight times the across-weight below it, ties counting half.
-
-    Models are laid end to end, one entry per distinct score: the running sums at the last row of each tie.
-    """
-    order = np.argsort(scores, axis=1)
-    ranked = np.take_along_axis(scores, order, axis=1)
-    last = np.ones(ranked.shape, dtype=bool)
-    last[:, :-1] = ranked[:, 1:] != ranked[:, :-1]
-    model = np.repeat(np.arange(len(scores)), last.sum(axis=1))
-    starts = np.flatnonzero(np.diff(model, prepend=-1))
-
-    def before(running: Array) -> Array:
-        shifted = np.concatenate([[0.0], running[:-1]])
-        shifted[starts] = 0.0
-        return shifted
-
-    above = np.cumsum(up[order], axis=1)[last]
-    beside = np.cumsum(across[order], axis=1)[last]
-    area = np.bincount(model, (above - before(above)) * (beside + before(beside)), minlength=len(scores))
-    return np.asarray(0.5 * area)

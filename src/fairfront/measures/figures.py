@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import spelled
-from ..objectives import count_in_words
 from .rounding import with_rounding
 
 if TYPE_CHECKING:
@@ -36,7 +35,8 @@ class Column:
     """A column of an evaluation or of an audit's table; its text is the column's name.
 
     A ``figure``, of one class where it has a ``label``, its ``gap`` between groups of an ``attribute``, or an ``end``
-    of either's interval: ``sex.tpr_gap``, ``recall[a]_gap_lower``. An attribute is named where there are several.
+    of either's interval, or by how much ``rounding`` may have moved it: ``sex.tpr_gap``, ``recall[a]_gap_lower``. An
+    attribute is named where there are several.
     """
 
     figure: str
@@ -210,10 +210,6 @@ def backward_sentences(judged: Judged, columns: Mapping[str, NDArray[Any]]) -> t
     side = "favourable_side='below'" if judged.side == "above" else "favourable_side='above'"
     said = f"AUC is {value:.3f} ({low:.3f} to {high:.3f}), expected more than 0.5: scores seem to speak against"
     return (f"{said} {judged.task.favourable_label!r}; if they do, give {spelled(side)} as well as the label.",)
-
-
-def idle_sentence(n: int) -> str:
-    return f"Rows of weight 0 were excluded: {count_in_words(n)}."
 
 
 def reference_words(levels: Sequence[str], largest: bool, another: str = "") -> str:

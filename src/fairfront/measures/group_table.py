@@ -5,7 +5,7 @@ Published tables have small groups pooled and small counts rounded, and every fi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -31,7 +31,6 @@ from .disclosure import (
     publish_weights,
     with_rows,
 )
-from .intervals import mantel_haenszel_gap, mantel_haenszel_ratio
 from .judged import Judged
 from .lines import COMPARED, Lines, published_lines
 from .published import rate_ranges
@@ -271,30 +270,3 @@ def _published_values(judged: Judged, lines: Lines, settings: Settings, shown: A
     if shown is None and few[:-1].any():
         shown = np.append(publish_sizes(n[:-1]), n[-1])
     return _value_table(judged, lines, settings, few, shown, known)
-
-
-NO_LEVEL = Cell(reason="no level has both groups")
-WITHIN = ("selection", "tpr", "fpr", "error")
-
-
-def pooled_columns(levels: Sequence[Mapping[str, Share]], lines: Lines, confidence: float) -> dict[str, list[Any]]:
-    """Return gaps and the ratio to the reference group of every other group, pooled over levels of control features.
-
-    A gap between all rows of two groups can come from different shares of levels (departments, products). Mantel and
-    Haenszel's pooled gap compares within levels only, weighting each by n1 n0 / (n1 + n0).
-    """
-    r, columns = lines.reference, {"group": list[Any](lines.names[: lines.reference])}
-    for name in WITHIN:
-        strata = [shares[name] for shares in levels if name in shares]
-        if not strata:
-            continue
-        value, size = (np.stack([getattr(share, part) for share in strata]) for part in ("value", "size"))
-        chosen = np.nan_to_num(value) * size
-        counts = chosen[:, :r], size[:, :r], chosen[:, [r]], size[:, [r]]
-        pooled = {f"{name}_gap": mantel_haenszel_gap(*counts, confidence)}
-        if name == "selection":
-            pooled["selection_over_reference"] = mantel_haenszel_ratio(*counts, confidence)
-        for key, (middle, (low, high)) in pooled.items():
-            for end, values in (("", middle), ("_lower", low), ("_upper", high)):
-                columns[key + end] = [NO_LEVEL.plain if v != v else float(v) for v in values]
-    return columns

@@ -2,7 +2,7 @@
 
 A rate is a weighted share of rows, between 0 and 1. It is not the loss that a model was trained on, and a loss gap of 0
 is not a rate gap of 0. Rates describe the sample given; small groups make them unsure. A smaller gap can come from
-favourable decisions given or taken away: rates do not tell the two apart, `claims.flips` does.
+favourable decisions given or taken away: rates do not tell the two apart, `paired.flips` does.
 """
 
 from __future__ import annotations

@@ -144,7 +144,7 @@ def why(name: str, line: int, lines: Lines, columns: dict[str, Any]) -> Cell:
 
 @dataclass(frozen=True)
 class Worst:
-    """One notion's worst contrast.
+    """One notion's worst contrast; NaN where fewer than two groups have the figure.
 
     Attributes
     ----------
@@ -167,8 +167,6 @@ class Worst:
         Of a ratio, the least lower end of all pairs, each on its own: what may be claimed of it.
     rounding : float
         How far the exact value can be from this one where counts are rounded; ends include it.
-
-    NaN where fewer than two groups have the figure.
     """
 
     figure: str
@@ -191,8 +189,9 @@ class Worst:
         record["not_compared"] = list(self.not_compared)
         if self.value != self.value:
             return {**record, "value": not_defined(self.figure)}
-        names = ("value", "rounding", "lower", "upper", "pair_lower" if self.figure in RATIOS else "floor")
+        names = ("value", "lower", "upper", "pair_lower" if self.figure in RATIOS else "floor")
         record |= {name: getattr(self, name) for name in names} | {"between": list(self.between)}
+        record |= {"rounding": self.rounding} if self.rounding > NOTABLE else {}
         return record | ({"people": list(self.people)} if self.people[0] == self.people[0] else {})
 
 
@@ -206,7 +205,7 @@ def worst_shares(shares: dict[str, Share], lines: Lines, confidence: float) -> t
             low, high = gap_interval(share.span, one, other, bonferroni(level, len(one)))
             return low[0], high[0]
 
-        return _worst_gap(name, share.value, share.people, ends, lines, share.known)
+        return _worst_gap(name, share, ends, lines)
 
     found = [worst(name, confidence) for name in shares]
     several = {("odds_gap", "equalized odds"): ["tpr", "fpr"]}
@@ -230,11 +229,21 @@ def worst_means(name: str, value: Array, error: Array, lines: Lines, settings: S
         gap, half = value[one] - value[other], z * np.sqrt(error[one] ** 2 + error[other] ** 2)
         return gap - half, gap + half
 
-    return _worst_gap(name, value, np.full(len(value), np.nan), ends, lines)
+    return _worst_gap(name, Share(value, error, np.full(len(value), np.nan)), ends, lines)
 
 
 def _groups(lines: Lines) -> list[int]:
     return [i for i, kind in enumerate(lines.status) if kind in (REFERENCE, COMPARED)]
+
+
+def _possible(span: RateRange, lines: Lines) -> NDArray[np.intp]:
+    """Return the lines of groups that are compared and may have the rate."""
+    return np.array([i for i in _groups(lines) if span.low[0, i] == span.low[0, i]], dtype=np.intp)
+
+
+def _lowest_and_highest(value: Array, known: NDArray[np.intp]) -> tuple[int, int]:
+    low, high = int(known[np.argmin(value[known])]), int(known[np.argmax(value[known])])
+    return (int(known[0]), int(known[-1])) if low == high else (low, high)  # where all are equal
 
 
 def _without_value(name: str, figure: Figure, value: Array, lines: Lines) -> tuple[Worst, NDArray[np.intp]]:
@@ -246,26 +255,18 @@ def _without_value(name: str, figure: Figure, value: Array, lines: Lines) -> tup
     return found, np.array(known, dtype=np.intp)
 
 
-def _worst_gap(
-    name: str,
-    value: Array,
-    people: Array,
-    ends: Callable[[Any, Any], Interval],
-    lines: Lines,
-    span: RateRange | None = None,
-) -> Worst:
+def _worst_gap(name: str, share: Share, ends: Callable[[Any, Any], Interval], lines: Lines) -> Worst:
     """Return the largest absolute gap of pairs; its lower end is 0 unless one pair's interval leaves 0 out."""
+    value, people, span = share.value, share.people, share.known
     found, known = _without_value(f"{name}_gap", figure_of(name), value, lines)
     if len(known) < 2:
         return found
     maybe, off = known, 0.0
     if span is not None:  # groups that may have the figure have a range without a value
-        maybe = np.array([i for i in _groups(lines) if span.low[0, i] == span.low[0, i]], dtype=np.intp)
+        maybe = _possible(span, lines)
         off = float(span.at(maybe).gap_from(np.array([np.ptp(value[known])]))[0])
     low, high = ends(*(maybe[places] for places in np.triu_indices(len(maybe), 1)))
-    i, j = int(known[np.argmin(value[known])]), int(known[np.argmax(value[known])])
-    if i == j:  # all are equal
-        i, j = int(known[0]), int(known[-1])
+    i, j = _lowest_and_highest(value, known)
     return replace(
         found,
         value=float(value[j] - value[i]),
@@ -283,11 +284,8 @@ def _worst_ratio(share: Share, lines: Lines, confidence: float) -> Worst:
     rate = share.value[there]
     if len(there) < 2 or not rate.any():
         return found
-    low, high = int(there[np.argmin(rate)]), int(there[np.argmax(rate)])
-    if low == high:  # all rates are equal
-        low, high = int(there[0]), int(there[-1])
-    maybe = [i for i in _groups(lines) if share.span.low[0, i] == share.span.low[0, i]]
-    span, value = share.span.at(np.array(maybe, dtype=np.intp)), float(rate.min() / rate.max())
+    low, high = _lowest_and_highest(share.value, there)
+    span, value = share.span.at(_possible(share.span, lines)), float(rate.min() / rate.max())
     (lower,), (upper,) = ratio_interval(span, confidence)
     return replace(
         found,

@@ -18,12 +18,11 @@ from ..frontier import Frontier
 from ..frontier.judgement import encode_labels, resolve_attributes
 from ..frontier.selection import plain_place
 from ..measures.audit_record import audits
-from ..measures.claims import Sides, moves_by_group
 from ..measures.cutoffs import Operating, Side
 from ..measures.disclosure import LIMIT
 from ..measures.evaluation import decide
 from ..measures.judged import read_judged
-from ..measures.paired import Change, area_changes, mean_changes, rounded, share_changes
+from ..measures.paired import Change, Sides, area_changes, mean_changes, moves_by_group, rounded, share_changes
 from ..objectives import Array, Attribute, Groups, is_likelihood
 from .preparation import Part
 from .settings import Settings
