@@ -203,7 +203,7 @@ def katz_span(span: RateRange, one: NDArray[np.intp], other: NDArray[np.intp], c
             half = z * np.sqrt(np.maximum(spread[:, one] + spread[:, other], 0.0))
             down = np.log(least[:, one]) - np.log(most[:, other]) - half
             up = np.log(most[:, one]) - np.log(least[:, other]) + half
-        ends.append((np.nan_to_num(np.exp(down), nan=0.0), np.nan_to_num(np.exp(up), nan=np.inf, posinf=np.inf)))
+        ends.append((np.exp(np.nan_to_num(down, nan=-np.inf)), np.exp(np.minimum(np.nan_to_num(up, nan=700.0), 700.0))))
     none, nothing = low[:, one] * n[one] < 1e-9, low[:, other] * n[other] < 1e-9
     wide = np.where(none | nothing, 0.0, np.minimum(ends[0][0], ends[1][0])), np.maximum(ends[0][1], ends[1][1])
     wide = wide[0], np.where(none | nothing, np.inf, wide[1])

@@ -95,13 +95,40 @@ def table_range(shown: Array, good: int, half: float = STEP // 2) -> TableRange:
         outer = _chain(table[:, -1:, k], whole, None, LIMIT, half).at(slice(None), 0)
         parts = _chain(table[:, :-1, k], _like(inner.at(None, slice(None), k), len(table)), outer, LIMIT, half)
         cells.append(_joined(parts, outer.at(slice(None), None), 1))
-    back = np.argsort(order)
-    every = slice(None)
-    return TableRange(
+    back, every = np.argsort(order), slice(None)
+    return _reconciled(
         _stacked(cells, 2).at(every, every, back).at(every, every, every, back),
-        by_label.at(slice(None), back),
+        by_label.at(every, back),
         _joined(sizes, Range.exactly(rows[-1:]), 0),
     )
+
+
+def _reconciled(cells: Range, labels: Range, sizes: Range) -> TableRange:
+    """Return the ranges as far as parts can add up to their wholes: decisions, labels and groups."""
+    for _ in range(3):
+        cells, labels_now = _added_up(cells, labels.at(None), 3)
+        labels = Range(labels.shown, labels_now.low.max(axis=0), labels_now.high.min(axis=0))  # the same of all models
+        labels, sizes = _added_up(labels, sizes, 1)
+        cells, labels, sizes = (_groups_added_up(each, axis) for each, axis in ((cells, 1), (labels, 0), (sizes, 0)))
+    return TableRange(cells, labels, sizes)
+
+
+def _groups_added_up(some: Range, axis: int) -> Range:
+    """The last along the axis are all groups together."""
+    last = some.low.shape[axis] - 1
+    before = (slice(None),) * axis
+    parts, whole = _added_up(some.at(*before, slice(0, last)), some.at(*before, last), axis)
+    return _joined(parts, whole.at(*before, None), axis)
+
+
+def _added_up(parts: Range, whole: Range, axis: int) -> tuple[Range, Range]:
+    low, high = parts.low.sum(axis=axis), parts.high.sum(axis=axis)
+    least, most = np.maximum(whole.low, low), np.minimum(whole.high, high)
+    high_left, low_left = (np.expand_dims(each, axis) for each in (most - low, least - high))
+    own = Range(
+        parts.shown, np.maximum(parts.low, low_left + parts.high), np.minimum(parts.high, high_left + parts.low)
+    )
+    return own, Range(np.broadcast_to(whole.shown, least.shape), least, most)
 
 
 def _stacked(some: Sequence[Range], axis: int) -> Range:
@@ -241,13 +268,6 @@ class RateRange:
         """Return the ranges of some groups."""
         return RateRange(self.low[:, groups], self.high[:, groups], self.least[groups])
 
-    def gap_from(self, shown: Array) -> Array:
-        """Return how far the largest gap can be from the one shown, (N,)."""
-        return _from(shown, *self.gap)
-
-    def ratio_from(self, shown: Array) -> Array:
-        return _from(shown, *self.ratio)
-
     def pooled(self, place: int) -> RateRange:
         """Return ranges in which nothing is known of the groups that are together in one place."""
         low, high, least = (np.array(each) for each in (self.low, self.high, self.least))
@@ -275,7 +295,3 @@ class RateRange:
         least = ratio(np.fmin.reduce(self.low, axis=1), np.fmax.reduce(self.high, axis=1))
         most = ratio(np.fmin.reduce(self.high * sure, axis=1), np.fmax.reduce(self.low * sure, axis=1))
         return np.nan_to_num(least), np.minimum(np.nan_to_num(most, nan=1.0), 1.0)
-
-
-def _from(shown: Array, low: Array, high: Array) -> Array:
-    return np.asarray(np.fmax(high - shown, shown - low))

@@ -32,7 +32,7 @@ from .intervals import (
 )
 from .lines import COMPARED, REFERENCE, TOO_FEW, Lines
 from .rates import Share
-from .rounding import NOTABLE, RateRange
+from .rounding import NOTABLE
 
 BEHIND = {
     "selection_over_reference": "selection",
@@ -232,13 +232,13 @@ def worst_means(name: str, value: Array, error: Array, lines: Lines, settings: S
     return _worst_gap(name, Share(value, error, np.full(len(value), np.nan)), ends, lines)
 
 
-def _groups(lines: Lines) -> list[int]:
-    return [i for i, kind in enumerate(lines.status) if kind in (REFERENCE, COMPARED)]
+def _with_value(value: Array, lines: Lines) -> NDArray[np.intp]:
+    """Return the lines of groups that are compared and have a value."""
+    return np.flatnonzero([kind in (REFERENCE, COMPARED) for kind in lines.status] & ~np.isnan(value))
 
 
-def _possible(span: RateRange, lines: Lines) -> NDArray[np.intp]:
-    """Return the lines of groups that are compared and may have the rate."""
-    return np.array([i for i in _groups(lines) if span.low[0, i] == span.low[0, i]], dtype=np.intp)
+def _farthest(value: float, ends: tuple[Array, Array]) -> float:
+    return float(max(ends[1][0] - value, value - ends[0][0]))
 
 
 def _lowest_and_highest(value: Array, known: NDArray[np.intp]) -> tuple[int, int]:
@@ -249,10 +249,10 @@ def _lowest_and_highest(value: Array, known: NDArray[np.intp]) -> tuple[int, int
 def _without_value(name: str, figure: Figure, value: Array, lines: Lines) -> tuple[Worst, NDArray[np.intp]]:
     """Return a contrast that has no value yet, and the lines of groups that are compared and have the figure."""
     groups = [i for i, kind in enumerate(lines.status) if kind in (REFERENCE, COMPARED, TOO_FEW)]
-    known = [i for i in _groups(lines) if value[i] == value[i]]
+    known = _with_value(value, lines)
     left_out = tuple(lines.names[i] for i in groups if i not in known)
     found = Worst(name, figure.notion, figure.unit, not_compared=left_out, groups=len(groups))
-    return found, np.array(known, dtype=np.intp)
+    return found, known
 
 
 def _worst_gap(name: str, share: Share, ends: Callable[[Any, Any], Interval], lines: Lines) -> Worst:
@@ -263,8 +263,8 @@ def _worst_gap(name: str, share: Share, ends: Callable[[Any, Any], Interval], li
         return found
     maybe, off = known, 0.0
     if span is not None:  # groups that may have the figure have a range without a value
-        maybe = _possible(span, lines)
-        off = float(span.at(maybe).gap_from(np.array([np.ptp(value[known])]))[0])
+        maybe = _with_value(span.low[0], lines)
+        off = _farthest(float(np.ptp(value[known])), span.at(maybe).gap)
     low, high = ends(*(maybe[places] for places in np.triu_indices(len(maybe), 1)))
     i, j = _lowest_and_highest(value, known)
     return replace(
@@ -285,12 +285,12 @@ def _worst_ratio(share: Share, lines: Lines, confidence: float) -> Worst:
     if len(there) < 2 or not rate.any():
         return found
     low, high = _lowest_and_highest(share.value, there)
-    span, value = share.span.at(_possible(share.span, lines)), float(rate.min() / rate.max())
+    span, value = share.span.at(_with_value(share.span.low[0], lines)), float(rate.min() / rate.max())
     (lower,), (upper,) = ratio_interval(span, confidence)
     return replace(
         found,
         value=value,
-        rounding=0.0 if share.known is None else float(span.ratio_from(np.array([value]))[0]),
+        rounding=0.0 if share.known is None else _farthest(value, span.ratio),
         lower=float(lower),
         upper=float(upper),
         between=(lines.names[low], lines.names[high]),
